@@ -1,0 +1,223 @@
+"""Everything that a developer or CI runs: `python -m nox -l` lists it.
+
+Each session says which risk it covers. The packages and the Python versions are read
+from the workspace. Every installation is constrained by deps/tested.txt.
+
+Installing torch takes the longest, so most sessions share the environment `workspace`:
+they name it with `requires` and run programs from it. `nox -R -s tests` skips
+installing when no dependency changed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import workspace as ws  # noqa: E402  (tools/ is importable only from here on)
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["lint", "imports", "types", "size", "tests"]
+
+PACKAGES = ws.packages()
+PYTHONS = nox.project.python_versions(ws.closure(PACKAGES[0])[0].pyproject)
+ENVIRONMENTS = ROOT / ".nox"
+OUT = ROOT / "out"
+BIN = "Scripts" if os.name == "nt" else "bin"
+
+# What `nox -s demo` runs, in this order, with the programs of the workspace.
+DEMO = (("python", "examples/gemm.py", "--demo", "--out", str(OUT)),)
+
+TEST_TOOLS = ("pytest-xdist",)
+CHECK_TOOLS = ("codespell", "import-linter", "ruff", "towncrier")
+BUILD_TOOLS = ("hatchling",)
+# pyright runs on node; where there is none, a wheel brings it.
+TYPE_TOOLS = ("pyright",) if shutil.which("node") else ("pyright[nodejs]",)
+
+
+def install(session: nox.Session, *arguments: str) -> None:
+    """Install the tested versions of what is asked for."""
+    session.install("-c", str(ws.TESTED), *arguments)
+
+
+def install_editable(session: nox.Session, packages: tuple[ws.Package, ...]) -> None:
+    """Install packages of this repository so that edits take effect at once."""
+    install(session, *BUILD_TOOLS)
+    paths = [part for each in packages for part in ("-e", each.installable)]
+    install(session, "--no-build-isolation", *paths)
+
+
+def shared(session: nox.Session, environment: str, *command: str) -> None:
+    """Run a program of a shared environment."""
+    program = shutil.which(command[0], path=ENVIRONMENTS / environment / BIN)
+    if program is None:
+        session.error(f"{command[0]} is not in {environment}: run it without -R")
+    session.run(program, *command[1:])
+
+
+def pytest(session: nox.Session, *arguments: str) -> None:
+    """Run tests in the workspace environment; what follows `--` comes last."""
+    shared(session, "workspace", "pytest", *arguments, *session.posargs)
+
+
+# ------------------------------------------------------------------ environments
+
+
+@nox.session(default=False)
+def workspace(session: nox.Session) -> None:
+    """Environment: all packages, editable, with what tests and types need."""
+    install_editable(session, PACKAGES)
+    tests = {item for package in PACKAGES for item in package.test_requirements}
+    others = sorted(
+        item
+        for item in tests
+        if ws.requirement_name(item) not in {package.name for package in PACKAGES}
+    )
+    install(session, *others, *TEST_TOOLS, *TYPE_TOOLS)
+
+
+@nox.session(default=False)
+def checks(session: nox.Session) -> None:
+    """Environment: the tools that read source without importing it; no torch."""
+    install(session, *CHECK_TOOLS)
+
+
+# -------------------------------------------------------------------------- users
+
+
+@nox.session(python=False, requires=["workspace"])
+def demo(session: nox.Session) -> None:
+    """Risk: a newcomer sees nothing run. The GEMM, from source to checked result."""
+    OUT.mkdir(exist_ok=True)
+    for command in DEMO:
+        shared(session, "workspace", *command, *session.posargs)
+
+
+# -------------------------------------------------------------------------- tests
+
+
+@nox.session(python=False, requires=["workspace"])
+def tests(session: nox.Session) -> None:
+    """Risk: wrong results. Every test of every package and of tests/."""
+    pytest(session, "-n", "2")
+
+
+@nox.session
+@nox.parametrize("package", [nox.param(each, id=each.name) for each in PACKAGES])
+def tests_isolated(session: nox.Session, package: ws.Package) -> None:
+    """Risk: an undeclared dependency. One package, only what it declares installed."""
+    install_editable(session, ws.closure(package))
+    others = {each.name for each in PACKAGES}
+    asked = package.test_requirements
+    install(session, *(r for r in asked if ws.requirement_name(r) not in others))
+    session.run("pytest", str(package.tests), *session.posargs)
+
+
+@nox.session(python=PYTHONS, default=False)
+def tests_python(session: nox.Session) -> None:
+    """Risk: a Python version that we promise and do not run. Needs that Python."""
+    workspace.func(session)
+    session.run("pytest", "-n", "2", *session.posargs)
+
+
+@nox.session(python=False, requires=["workspace"])
+def fuzz(session: nox.Session) -> None:
+    """Risk: what nobody thought of. The random searches, at their full length."""
+    pytest(session, "-m", "fuzz", "--timeout", "3600")
+
+
+@nox.session(python=False, requires=["workspace"])
+def bench(session: nox.Session) -> None:
+    """Risk: it got slow. Each script of benchmarks/ measures and checks its budget."""
+    for script in sorted((ROOT / "benchmarks").glob("bench_*.py")):
+        shared(session, "workspace", "python", str(script), *session.posargs)
+
+
+# ------------------------------------------------------------------------- checks
+
+
+@nox.session(python=False, requires=["checks"])
+def lint(session: nox.Session) -> None:
+    """Risk: reviews about form. Ruff, spelling, changelog fragments."""
+    shared(session, "checks", "ruff", "check", ".")
+    shared(session, "checks", "ruff", "format", "--check", ".")
+    shared(session, "checks", "codespell")
+    shared(session, "checks", "python", "tools/check_changes.py", *session.posargs)
+
+
+@nox.session(python=False, requires=["checks"])
+def imports(session: nox.Session) -> None:
+    """Risk: layers that tangle. The import rules of ARCHITECTURE.md, as contracts."""
+    paths = os.pathsep.join(str(package.source.parent) for package in PACKAGES)
+    session.env["PYTHONPATH"] = paths
+    shared(session, "checks", "lint-imports", "--no-cache")
+
+
+@nox.session(python=False, requires=["workspace"])
+def types(session: nox.Session) -> None:
+    """Risk: a type that lies. Pyright, strict on src and tools, standard on tests."""
+    python = str(shutil.which("python", path=ENVIRONMENTS / "workspace" / BIN))
+    for project in ("pyproject.toml", "tests/pyrightconfig.json"):
+        shared(session, "workspace", "pyright", "-p", project, "--pythonpath", python)
+
+
+@nox.session(python=False)
+def size(session: nox.Session) -> None:
+    """Risk: functions and files that nobody reads any more. The size budget."""
+    session.run(sys.executable, "tools/size_report.py", "--check")
+
+
+@nox.session(python=False)
+def docs(session: nox.Session) -> None:
+    """Risk: pages that lead nowhere. Links and headings of every Markdown file."""
+    session.run(sys.executable, "tools/check_links.py")
+
+
+# ------------------------------------------------------------ what others receive
+
+
+@nox.session
+def third_party(session: nox.Session) -> None:
+    """Risk: only we can extend Wave. A plugin from outside, installed and tested."""
+    example = ROOT / "examples" / "third-party-pass"
+    install_editable(session, PACKAGES)
+    install(session, "--no-build-isolation", str(example), "pytest", "pytest-timeout")
+    session.run("pytest", str(example), *session.posargs)
+
+
+@nox.session(reuse_venv=False)
+def wheels(session: nox.Session) -> None:
+    """Risk: works here, broken installed. Build, install in a fresh place, smoke."""
+    install(session, *BUILD_TOOLS)
+    dist = Path(session.create_tmp()).resolve()
+    for package in PACKAGES:
+        with session.chdir(package.directory):
+            session.run("hatchling", "build", "-d", str(dist))
+    built = {p.name: str(next(dist.glob(f"{p.module}-*.whl"))) for p in PACKAGES}
+    light = [package for package in PACKAGES if not package.project["dependencies"]]
+    for package in light:
+        install(session, "--no-index", built[package.name])
+        session.run("python", "-c", f"import {package.module}")
+    install(session, *built.values())
+    session.run("python", "-m", "pip", "check")
+    for package in PACKAGES:
+        session.run("python", "-c", f"import {package.module}")
+    session.run("wave", "plugins")
+
+
+@nox.session(default=False, python=False, requires=["checks"])
+def changelog(session: nox.Session) -> None:
+    """What the next release of each package would say; changes nothing."""
+    config = str(ROOT / "pyproject.toml")
+    for package in PACKAGES:
+        names = ("--name", package.name, "--version", package.project["version"])
+        where = ("--config", config, "--dir", str(package.directory))
+        shared(session, "checks", "towncrier", "build", "--draft", *where, *names)

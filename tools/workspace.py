@@ -1,0 +1,123 @@
+"""The packages of this repository, read from their pyproject files.
+
+Shared by the noxfile, the tools and the architecture tests, so that no list of packages
+is typed twice. Standard library only: it runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTED = ROOT / "deps" / "tested.txt"
+
+_REQUIREMENT = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """The table that a TOML file holds."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def requirement_name(requirement: str) -> str:
+    """The normalised distribution name at the head of a requirement string."""
+    match = _REQUIREMENT.match(requirement)
+    if match is None:
+        message = f"not a requirement: {requirement!r}"
+        raise ValueError(message)
+    return re.sub(r"[-_.]+", "-", match["name"]).lower()
+
+
+def pins() -> dict[str, str]:
+    """Distribution name -> exact version, as deps/tested.txt gives them."""
+    lines = TESTED.read_text(encoding="utf-8").splitlines()
+    rows = (line.partition("==") for line in lines if "==" in line and line[0] != "#")
+    return {requirement_name(name): version.strip() for name, _, version in rows}
+
+
+@dataclass(frozen=True)
+class Package:
+    """One directory under packages/ that builds a distribution."""
+
+    directory: Path
+
+    @cached_property
+    def pyproject(self) -> dict[str, Any]:
+        """The whole pyproject.toml."""
+        return load_toml(self.directory / "pyproject.toml")
+
+    @property
+    def project(self) -> dict[str, Any]:
+        """The `[project]` table."""
+        return self.pyproject["project"]
+
+    @property
+    def name(self) -> str:
+        """Distribution name, for example `wave-core`."""
+        return self.project["name"]
+
+    @property
+    def module(self) -> str:
+        """Import name, for example `wave_core`."""
+        return self.name.replace("-", "_")
+
+    @property
+    def source(self) -> Path:
+        """The directory of the import package."""
+        return self.directory / "src" / self.module
+
+    @property
+    def tests(self) -> Path:
+        """The directory of the package's own tests."""
+        return self.directory / "tests"
+
+    @property
+    def extras(self) -> dict[str, list[str]]:
+        """Extra -> its requirements."""
+        return self.project.get("optional-dependencies", {})
+
+    @property
+    def requirements(self) -> list[str]:
+        """What an installation with every extra asks for."""
+        extras = [item for group in self.extras.values() for item in group]
+        return [*self.project.get("dependencies", []), *extras]
+
+    @property
+    def test_requirements(self) -> list[str]:
+        """What the package's own tests need on top."""
+        return list(self.pyproject["dependency-groups"]["test"])
+
+    @property
+    def installable(self) -> str:
+        """The argument that makes pip install the package with every extra."""
+        extras = ",".join(sorted(self.extras))
+        return f"{self.directory}[{extras}]" if extras else str(self.directory)
+
+    def python_files(self) -> list[Path]:
+        """The package's source files, sorted."""
+        return sorted(self.source.rglob("*.py"))
+
+
+def packages() -> tuple[Package, ...]:
+    """Every package of the repository, by name."""
+    found = (path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
+    return tuple(sorted((Package(path) for path in found), key=lambda p: p.name))
+
+
+def closure(package: Package) -> tuple[Package, ...]:
+    """The package and those of this repository that it or its tests need, by name."""
+    by_name = {each.name: each for each in packages()}
+    needed: dict[str, Package] = {}
+    pending = [(package, [*package.requirements, *package.test_requirements])]
+    while pending:
+        current, requirements = pending.pop()
+        needed[current.name] = current
+        names = {requirement_name(text) for text in requirements} & by_name.keys()
+        new = [by_name[name] for name in names - needed.keys()]
+        pending += [(each, each.requirements) for each in new]
+    return tuple(needed[name] for name in sorted(needed))
