@@ -1,0 +1,87 @@
+"""Times the symbol engine on MFMA index expressions and on its basic operations.
+
+Run as `python benchmarks/bench_symbols.py`; times are medians on one core.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from wave_core.symbols import Expr
+from wave_core.symbols import compile_tape
+from wave_core.symbols import floordiv
+from wave_core.symbols import substitute_all
+from wave_core.symbols import symbol
+from wave_core.symbols import xor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPEATS = 21
+UNROLL = 8
+
+
+def mfma_indices(prefix: str) -> list[Expr]:
+    """72 expressions of a 16x16x16 tile: 9 indices for each of 8 unrolled steps."""
+    thread = symbol(f"{prefix}T")
+    group_m, group_n = symbol(f"{prefix}WG0"), symbol(f"{prefix}WG1")
+    block_m, block_n = symbol(f"{prefix}BLOCK_M"), symbol(f"{prefix}BLOCK_N")
+    width, step = symbol(f"{prefix}K"), symbol(f"{prefix}IV")
+    lane = thread % 64
+    wave = floordiv(thread, 64)
+    exprs: list[Expr] = []
+    for unroll in range(UNROLL):
+        row = group_m * block_m + 16 * unroll + 32 * wave + lane % 16
+        other = group_n * block_n + 16 * unroll + lane % 16
+        inner = 64 * step + 16 * (unroll % 4) + 4 * (lane // 16 % 4)
+        swizzled = xor(inner, 8 * (row % 8))
+        linear = row * width + inner
+        exprs += [row, other, inner, swizzled, linear]
+        exprs += [linear // 8 % 32, other * width + inner]
+        exprs += [(row % 64) * 72 + swizzled % 64, floordiv(row, block_m)]
+    return exprs
+
+
+def median_ms(work: Callable[[int], object]) -> float:
+    """The median time of `work` in milliseconds, with fresh symbols every time."""
+    times: list[float] = []
+    for repeat in range(REPEATS):
+        gc.collect()
+        start = time.perf_counter()
+        work(repeat)
+        times.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(times)
+
+
+def build_and_substitute(repeat: int) -> tuple[Expr, ...]:
+    """Builds all index expressions and replaces two variables in each."""
+    prefix = f"r{repeat}_"
+    exprs = mfma_indices(prefix)
+    lane = symbol(f"{prefix}T")
+    step = symbol(f"{prefix}IV")
+    return substitute_all(exprs, {lane: 4 * symbol(f"{prefix}U") + 3, step: step + 1})
+
+
+def evaluate_lanes(repeat: int) -> list[list[int]]:
+    """Evaluates all 72 expressions for 64 lanes."""
+    tape = compile_tape(mfma_indices("e"))
+    return [tape.at([lane + repeat] * len(tape.symbols)) for lane in range(1, 65)]
+
+
+def main() -> None:
+    """Prints one line per measurement."""
+    rows = {
+        "build 72": lambda repeat: mfma_indices(f"b{repeat}_"),
+        "build 72 and substitute 2 variables": build_and_substitute,
+        "evaluate 72 for 64 lanes (ints)": evaluate_lanes,
+    }
+    for name, work in rows.items():
+        sys.stdout.write(f"{name:40} {median_ms(work):8.2f} ms\n")
+
+
+if __name__ == "__main__":
+    main()

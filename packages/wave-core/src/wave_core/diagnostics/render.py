@@ -1,0 +1,84 @@
+"""Diagnostics as text for a terminal and as JSON for tools."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from wave_core.diagnostics.excerpt import Excerpt
+from wave_core.diagnostics.excerpt import Marked
+from wave_core.diagnostics.excerpt import display
+from wave_core.diagnostics.paint import Paint
+from wave_core.diagnostics.paint import Style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.diagnostics.diagnostic import Diagnostic
+
+#: Version of the JSON that `render_json` prints; changes when a key does.
+JSON_VERSION = 1
+
+_STYLES = {"error": Style.ERROR, "warning": Style.WARNING, "note": Style.NOTE}
+
+
+def render(diagnostic: Diagnostic, *, color: bool = False) -> str:
+    """A diagnostic with source excerpts.
+
+    Args:
+        diagnostic: what to print.
+        color: whether to add ANSI colours.
+
+    Returns:
+        Lines without a final line end.
+    """
+    paint = Paint(color=color)
+    style = _STYLES[diagnostic.severity.value]
+    excerpt = Excerpt(_labels(diagnostic), paint, style)
+    lines = _header(diagnostic, paint, style, excerpt.pad)
+    lines += excerpt.lines()
+    equals = paint(Style.GUTTER, f"{excerpt.pad}= ")
+    for kind, text in _trailers(diagnostic):
+        first, *more = text.split("\n")
+        lines.append(f"{equals}{paint(Style.TITLE, kind)} {first}")
+        indent = " " * (len(excerpt.pad) + len(kind) + 3)
+        lines += [f"{indent}{line}".rstrip() for line in more]
+    return "\n".join(lines)
+
+
+def render_all(diagnostics: Iterable[Diagnostic], *, color: bool = False) -> str:
+    """Several diagnostics with an empty line between them."""
+    return "\n\n".join(render(diagnostic, color=color) for diagnostic in diagnostics)
+
+
+def render_json(diagnostics: Diagnostic | Iterable[Diagnostic]) -> str:
+    """One JSON document; its schema is fixed by `version`."""
+    many = (diagnostics,) if hasattr(diagnostics, "severity") else diagnostics
+    rows = [diagnostic.to_json() for diagnostic in many]  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportUnknownMemberType] # told apart by `severity`, the class would be an import cycle
+    return json.dumps({"version": JSON_VERSION, "diagnostics": rows}, indent=2)
+
+
+def _header(diagnostic: Diagnostic, paint: Paint, style: Style, pad: str) -> list[str]:
+    first, *more = diagnostic.message.split("\n")
+    kind = paint(style, f"{diagnostic.severity.value}[{diagnostic.code}]")
+    title = paint(Style.TITLE, f": {first}")
+    return [f"{kind}{title}", *(f"{pad}{line}".rstrip() for line in more)]
+
+
+def _labels(diagnostic: Diagnostic) -> list[Marked]:
+    found = [Marked(s.location, s.message, primary=False) for s in diagnostic.secondary]
+    primary = diagnostic.primary
+    if primary is not None:
+        found.insert(0, Marked(primary.location, primary.message, primary=True))
+    return found
+
+
+def _trailers(diagnostic: Diagnostic) -> list[tuple[str, str]]:
+    """The lines below the excerpts, as kind and text."""
+    location = diagnostic.location
+    lines: list[tuple[str, str]] = []
+    if location is not None:
+        lines += [("called from", display(call)) for call in location.callers]
+        lines += [("also from", display(part)) for part in location.parts[1:]]
+    lines += [("note:", note) for note in diagnostic.notes]
+    return lines + [("help:", text) for text in diagnostic.help]

@@ -1,0 +1,92 @@
+"""Source text of the user: lines by file name, and spans of byte code."""
+
+from __future__ import annotations
+
+import linecache
+from itertools import islice
+from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+
+class Span(NamedTuple):
+    """A decoded source range.
+
+    Lines and columns count from 1, columns in characters; the end column is
+    exclusive. Zero means unknown. An empty function name means unknown.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: str
+
+
+UNKNOWN_SPAN = Span("<unknown>", 0, 0, 0, 0, "")
+
+
+def source_lines(file: str, code: CodeType | None = None) -> list[str]:
+    """Lines of a file, notebook cell, doctest or interactive input.
+
+    Args:
+        file: name as the code object spells it.
+        code: the code object; Python 3.13 files interactive input under it.
+
+    Returns:
+        The lines with their line ends, or an empty list when there is no source.
+    """
+    linecache.checkcache(file)
+    try:
+        lines = linecache.getlines(file)
+    except (OSError, SyntaxError, UnicodeError):
+        # linecache lets a few decoding failures through; no excerpt then.
+        return []
+    return lines or _interactive_lines(code)
+
+
+def _interactive_lines(code: CodeType | None) -> list[str]:
+    """Lines typed into the interactive prompt of Python 3.13 and later."""
+    lookup = getattr(linecache, "_getlines_from_code", None)
+    if lookup is None or code is None:
+        return []
+    return list(lookup(code))
+
+
+def source_line(file: str, line: int, code: CodeType | None = None) -> str | None:
+    """One line of source without its line end, or None when it is not available."""
+    lines = source_lines(file, code)
+    if not 1 <= line <= len(lines):
+        return None
+    return lines[line - 1].rstrip("\r\n")
+
+
+def decode(code: CodeType, lasti: int) -> Span:
+    """The source range of one byte code instruction.
+
+    Args:
+        code: the code object.
+        lasti: offset of the instruction, in bytes (`frame.f_lasti`).
+    """
+    position = next(islice(code.co_positions(), max(lasti, 0) // 2, None), None)
+    line, end_line, start, end = position or (None, None, None, None)
+    if line is None:
+        line, end_line, start, end = code.co_firstlineno, None, None, None
+    last = line if end_line is None else end_line
+    lines = source_lines(code.co_filename, code)
+    column = character_column(lines, line, start)
+    end_column = character_column(lines, last, end)
+    return Span(code.co_filename, line, column, last, end_column, code.co_name)
+
+
+def character_column(lines: list[str], line: int, offset: int | None) -> int:
+    """Column of a UTF-8 byte offset, from 1, in characters; 0 when unknown."""
+    if offset is None:
+        return 0
+    if not 1 <= line <= len(lines):
+        return offset + 1
+    text = lines[line - 1].encode("utf-8", errors="surrogatepass")
+    return len(text[:offset].decode("utf-8", errors="replace")) + 1

@@ -1,0 +1,347 @@
+"""Between sympy, in which users write, and the expressions of the compiler."""
+
+from __future__ import annotations
+
+from math import lcm
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Literal
+
+from wave_core.symbols.division import ceildiv
+from wave_core.symbols.division import floordiv
+from wave_core.symbols.division import mod
+from wave_core.symbols.error import SymbolError
+from wave_core.symbols.expr import Expr
+from wave_core.symbols.expr import constant
+from wave_core.symbols.expr import multiply
+from wave_core.symbols.expr import product
+from wave_core.symbols.expr import symbol
+from wave_core.symbols.expr import total
+from wave_core.symbols.logic import absolute
+from wave_core.symbols.logic import eq
+from wave_core.symbols.logic import ge
+from wave_core.symbols.logic import gt
+from wave_core.symbols.logic import le
+from wave_core.symbols.logic import logical_and
+from wave_core.symbols.logic import logical_not
+from wave_core.symbols.logic import logical_or
+from wave_core.symbols.logic import lt
+from wave_core.symbols.logic import maximum
+from wave_core.symbols.logic import minimum
+from wave_core.symbols.logic import ne
+from wave_core.symbols.logic import select
+from wave_core.symbols.logic import xor
+from wave_core.symbols.surface import Form
+from wave_core.symbols.surface import Op
+from wave_core.symbols.surface import surface
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+
+MAX_POWER = 16
+"""Largest exponent of a power that is multiplied out."""
+
+ExactDivision = Literal["assume", "refuse"]
+
+
+def from_sympy(
+    value: Any,
+    exact_division: ExactDivision = "assume",
+    obligations: list[Expr] | None = None,
+) -> Expr:
+    """The expression that a sympy expression (or an integer) denotes.
+
+    A quotient outside of floor and ceiling, such as BLOCK_M/2, is meant to be exact.
+
+    Args:
+        value: Integer-valued sympy expression, or an integer. Symbols keep their name
+            and count as nonnegative only if they were declared so.
+        exact_division: "assume" turns such a quotient p/q into p // q; "refuse" makes
+            one that is not exact by itself an error.
+        obligations: Receives the conditions eq(mod(p, q), 0) that "assume" relies on;
+            the caller checks them once the symbols are bound.
+
+    Raises:
+        SymbolError: The expression has no integer meaning here.
+    """
+    return _Reader(exact_division, obligations).convert(value)
+
+
+class _Fraction:
+    """A numerator over a divisor, before it is rounded."""
+
+    def __init__(self, num: Expr, den: Expr) -> None:
+        self.num = num
+        self.den = den
+
+
+class _Reader:
+    def __init__(
+        self, exact_division: ExactDivision, obligations: list[Expr] | None
+    ) -> None:
+        self._assume = exact_division == "assume"
+        self._obligations = obligations
+
+    def convert(self, value: Any) -> Expr:
+        """An integer-valued expression."""
+        leaf = _leaf(value)
+        if leaf is not None:
+            return leaf
+        name = type(value).__name__
+        special = _SPECIAL.get(name)
+        if special is not None:
+            return special(self, value)
+        builder = _FUNCTIONS.get(name)
+        if builder is None:
+            msg = f"cannot use {name} in an index: {value}"
+            raise SymbolError(msg)
+        if name in _RELATIONS:
+            return self._relation(builder, *value.args)
+        return builder(*[self.convert(arg) for arg in value.args])
+
+    def quotient(self, value: Any) -> Expr:
+        """Arithmetic outside of a rounding: what it divides must be exact."""
+        return self._exact(self._fraction(value))
+
+    def floor(self, value: Any) -> Expr:
+        """A quotient rounded down."""
+        inner = self._fraction(value.args[0])
+        return floordiv(inner.num, inner.den)
+
+    def ceiling(self, value: Any) -> Expr:
+        """A quotient rounded up."""
+        inner = self._fraction(value.args[0])
+        return ceildiv(inner.num, inner.den)
+
+    def held(self, value: Any) -> Expr:
+        """An expression that sympy was told not to evaluate."""
+        return self.convert(value.args[0])
+
+    def _exact(self, fraction: _Fraction) -> Expr:
+        num, den = fraction.num, fraction.den
+        if den is constant(1):
+            return num
+        condition = eq(mod(num, den), 0)
+        if condition.is_constant and condition.const:
+            return floordiv(num, den)
+        if not self._assume or condition.is_constant:
+            msg = f"{num} is not known to be divisible by {den}; use // or floor"
+            raise SymbolError(msg)
+        if self._obligations is not None:
+            self._obligations.append(condition)
+        return floordiv(num, den)
+
+    def _fraction(self, value: Any) -> _Fraction:
+        name = type(value).__name__
+        one = constant(1)
+        if name in ("Rational", "Half"):
+            return _Fraction(constant(int(value.p)), constant(int(value.q)))
+        if name == "Mul":
+            parts = [self._fraction(arg) for arg in value.args]
+            num = product([part.num for part in parts])
+            return _Fraction(num, product([part.den for part in parts]))
+        if name == "Add":
+            return self._add([self._fraction(arg) for arg in value.args])
+        if name == "Pow":
+            return self._power(value)
+        return _Fraction(self.convert(value), one)
+
+    def _add(self, parts: list[_Fraction]) -> _Fraction:
+        dens = list(dict.fromkeys([p.den for p in parts if p.den is not constant(1)]))
+        common = product(dens)
+        if all(den.is_constant for den in dens):
+            common = constant(lcm(*[den.const for den in dens]))
+        rows = [multiply(p.num, floordiv(common, p.den)) for p in parts]
+        return _Fraction(total(rows), common)
+
+    def _power(self, value: Any) -> _Fraction:
+        base, exponent = value.args
+        one = constant(1)
+        if not exponent.is_Integer or abs(int(exponent)) > MAX_POWER:
+            msg = f"cannot use the power {value} in an index"
+            raise SymbolError(msg)
+        inner = self._fraction(base)
+        times = abs(int(exponent))
+        num = product([inner.num] * times) if times else one
+        den = product([inner.den] * times) if times else one
+        return _Fraction(num, den) if int(exponent) >= 0 else _Fraction(den, num)
+
+    def remainder(self, value: Any) -> Expr:
+        """A remainder, also of fractions."""
+        num, den = (self._fraction(arg) for arg in value.args)
+        one = constant(1)
+        if num.den is one and den.den is one:
+            return mod(num.num, den.num)
+        # (a/b) mod (c/d) = ((a*d) mod (c*b)) / (b*d), which has to be exact.
+        rest = mod(multiply(num.num, den.den), multiply(den.num, num.den))
+        return self._exact(_Fraction(rest, multiply(num.den, den.den)))
+
+    def _relation(self, builder: Callable[..., Expr], a: Any, b: Any) -> Expr:
+        left, right = self._fraction(a), self._fraction(b)
+        for part in (left, right):
+            if not part.den.nonnegative:
+                return builder(self._exact(left), self._exact(right))
+        # Divisors are positive, so comparing the cross products is the same.
+        return builder(
+            multiply(left.num, right.den),
+            multiply(right.num, left.den),
+        )
+
+    def piecewise(self, value: Any) -> Expr:
+        """A chain of selects; the last case must be the default."""
+        rows = list(value.args)
+        last, condition = rows[-1].args
+        if type(condition).__name__ != "BooleanTrue":
+            msg = f"a Piecewise in an index needs a default case: {value}"
+            raise SymbolError(msg)
+        result = self.convert(last)
+        for row in reversed(rows[:-1]):
+            branch, condition = row.args
+            result = select(self.convert(condition), self.convert(branch), result)
+        return result
+
+
+def _leaf(value: Any) -> Expr | None:
+    """The symbol or number that a leaf of a sympy expression is."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, int):
+        return constant(value)
+    if getattr(value, "is_Symbol", False):
+        return symbol(value.name, bool(value.is_nonnegative))
+    if getattr(value, "is_Integer", False):
+        return constant(int(value))
+    if type(value).__name__ in ("BooleanTrue", "BooleanFalse"):
+        return constant(int(bool(value)))
+    return None
+
+
+_SPECIAL: Mapping[str, Callable[[_Reader, Any], Expr]] = {
+    "Add": _Reader.quotient,
+    "Mul": _Reader.quotient,
+    "Pow": _Reader.quotient,
+    "Rational": _Reader.quotient,
+    "Half": _Reader.quotient,
+    "floor": _Reader.floor,
+    "ceiling": _Reader.ceiling,
+    "Mod": _Reader.remainder,
+    "Piecewise": _Reader.piecewise,
+    "UnevaluatedExpr": _Reader.held,
+}
+
+_RELATIONS = frozenset(
+    {
+        "StrictLessThan",
+        "LessThan",
+        "StrictGreaterThan",
+        "GreaterThan",
+        "Equality",
+        "Unequality",
+    }
+)
+
+_FUNCTIONS: Mapping[str, Callable[..., Expr]] = {
+    "Min": minimum,
+    "Max": maximum,
+    "Abs": absolute,
+    "xor": xor,
+    "And": logical_and,
+    "Or": logical_or,
+    "Not": logical_not,
+    "ITE": select,
+    "StrictLessThan": lt,
+    "LessThan": le,
+    "StrictGreaterThan": gt,
+    "GreaterThan": ge,
+    "Equality": eq,
+    "Unequality": ne,
+}
+
+
+# ---- to sympy
+
+
+def to_sympy(value: Expr) -> Any:
+    """The sympy expression with the same value; booleans become relations.
+
+    A boolean inside arithmetic becomes a Piecewise of 1 and 0, xor an undefined
+    function of that name.
+    """
+    import sympy  # noqa: PLC0415
+
+    return _Writer(sympy).write(value)
+
+
+class _Writer:
+    """Writes surface forms, once each."""
+
+    def __init__(self, sympy: Any) -> None:
+        self._sympy = sympy
+        self._forms: dict[Expr, Form] = {}
+        self._numbers: dict[Form, Any] = {}
+
+    def write(self, value: Expr) -> Any:
+        form = surface(value, self._forms)
+        return self._condition(form) if form.op in _LOGIC else self._number(form)
+
+    def _number(self, form: Form) -> Any:
+        found = self._numbers.get(form)
+        if found is None:
+            found = self._numbers[form] = self._build(form)
+        return found
+
+    def _build(self, form: Form) -> Any:
+        sympy, op = self._sympy, form.op
+        if form.leaf is not None:
+            if op is Op.CONST:
+                return sympy.Integer(form.leaf.const)
+            flag = True if form.leaf.nonnegative else None
+            return sympy.Symbol(form.leaf.name, integer=True, nonnegative=flag)
+        if op in _LOGIC:
+            return sympy.Piecewise((1, self._condition(form)), (0, True))
+        if op is Op.SELECT:
+            condition = self._condition(form.args[0])
+            yes, no = self._number(form.args[1]), self._number(form.args[2])
+            return sympy.Piecewise((yes, condition), (no, True))
+        args = [self._number(arg) for arg in form.args]
+        if op is Op.MIN:
+            return sympy.Min(*args)
+        if op is Op.MAX:
+            return sympy.Max(*args)
+        if op is Op.XOR:
+            return sympy.Function("xor", integer=True)(*args)
+        return self._arithmetic(op, args)
+
+    def _arithmetic(self, op: Op, args: list[Any]) -> Any:
+        if op is Op.NEG:
+            return -args[0]
+        a, b = args
+        if op is Op.ADD:
+            return a + b
+        if op is Op.SUB:
+            return a - b
+        if op is Op.MUL:
+            return a * b
+        if op is Op.MOD:
+            return self._sympy.Mod(a, b)
+        rounding = self._sympy.floor if op is Op.FLOORDIV else self._sympy.ceiling
+        return rounding(a / b)
+
+    def _condition(self, form: Form) -> Any:
+        sympy, op = self._sympy, form.op
+        if op is Op.CONST and form.leaf is not None:
+            return sympy.true if form.leaf.const else sympy.false
+        if op is Op.AND or op is Op.OR:
+            combine = sympy.And if op is Op.AND else sympy.Or
+            return combine(*[self._condition(arg) for arg in form.args])
+        if op is Op.SELECT:
+            condition, yes, no = [self._condition(arg) for arg in form.args]
+            return sympy.Or(
+                sympy.And(condition, yes), sympy.And(sympy.Not(condition), no)
+            )
+        names = {Op.LT: "Lt", Op.LE: "Le", Op.EQ: "Eq", Op.NE: "Ne"}
+        return getattr(sympy, names[op])(*[self._number(arg) for arg in form.args])
+
+
+_LOGIC = frozenset({Op.LT, Op.LE, Op.EQ, Op.NE, Op.AND, Op.OR})

@@ -1,0 +1,384 @@
+"""Layouts: which element of a wave's tile each lane holds in each register.
+
+Along every dimension the element index is a sum of digits of the lane number and of
+the register number. Layouts are canonical, so equal distributions compare equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Literal
+
+from wave_core.symbols.error import SymbolError
+from wave_core.symbols.expr import Expr
+from wave_core.symbols.expr import combine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from wave_core.symbols.relation import Coverage
+
+Source = Literal["lane", "reg"]
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """The contribution coeff * ((source // div) % mod) to an element index.
+
+    Attributes:
+        coeff: Elements per step of the digit, not zero.
+        source: The lane number or the register number.
+        div: Steps of the source per step of the digit, at least 1.
+        mod: Number of values the digit takes, at least 1 (1 contributes nothing).
+    """
+
+    coeff: int
+    source: Source
+    div: int
+    mod: int
+
+    def __post_init__(self) -> None:
+        if self.source not in ("lane", "reg"):
+            msg = f"a digit comes from 'lane' or 'reg', not {self.source!r}"
+            raise SymbolError(msg)
+        if self.coeff == 0 or self.div < 1 or self.mod < 1:
+            msg = f"a digit needs coeff != 0, div >= 1 and mod >= 1: {self}"
+            raise SymbolError(msg)
+
+    def __str__(self) -> str:
+        text = f"({self.source}/{self.div}%{self.mod})"
+        return text if self.coeff == 1 else f"{self.coeff}*{text}"
+
+    def value(self, number: int) -> int:
+        """The contribution at one lane or register number."""
+        return self.coeff * (number // self.div % self.mod)
+
+
+def _order(digit: Digit) -> tuple[int, str, int]:
+    return digit.coeff, digit.source, digit.div
+
+
+def _source_order(digit: Digit) -> tuple[str, int, int]:
+    return digit.source, digit.div, digit.mod
+
+
+def _canonical(digits: Iterable[Digit], sizes: Mapping[str, int]) -> tuple[Digit, ...]:
+    """Clips digits to the numbers that occur and joins neighbours."""
+    weights: dict[tuple[Source, int, int], int] = {}
+    for digit in digits:
+        mod = min(digit.mod, -(-sizes[digit.source] // digit.div))
+        if mod > 1:
+            key = (digit.source, digit.div, mod)
+            weights[key] = weights.get(key, 0) + digit.coeff
+    single = [Digit(coeff, *key) for key, coeff in weights.items() if coeff]
+    joined: list[Digit] = []
+    for digit in sorted(single, key=_source_order):
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and last.source == digit.source
+            and digit.div == last.div * last.mod
+            and digit.coeff == last.coeff * last.mod
+        ):
+            joined[-1] = Digit(last.coeff, last.source, last.div, last.mod * digit.mod)
+        else:
+            joined.append(digit)
+    return tuple(sorted(joined, key=_order))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A distribution of a wave tile over lanes and registers; see `make`.
+
+    Attributes:
+        lanes: Lanes of the wave.
+        registers: Elements that each lane holds.
+        table: Dimension names, sorted, each with its digits.
+    """
+
+    lanes: int
+    registers: int
+    table: tuple[tuple[str, tuple[Digit, ...]], ...]
+
+    @staticmethod
+    def make(
+        lanes: int, registers: int, digits: Mapping[str, Iterable[Digit]]
+    ) -> Layout:
+        """The canonical layout with these digits per dimension."""
+        if lanes < 1 or registers < 1:
+            msg = f"a layout needs lanes and registers, got {lanes} and {registers}"
+            raise SymbolError(msg)
+        sizes = {"lane": lanes, "reg": registers}
+        table = [(dim, _canonical(digits[dim], sizes)) for dim in sorted(digits)]
+        return Layout(lanes, registers, tuple(table))
+
+    def __str__(self) -> str:
+        # A lazy seam: the text form imports this module to read layouts back.
+        from wave_core.symbols.layout_text import format_layout  # noqa: PLC0415
+
+        return format_layout(self)
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The dimension names, sorted."""
+        return tuple([dim for dim, _ in self.table])
+
+    def digits(self, dim: str) -> tuple[Digit, ...]:
+        """The digits of a dimension, smallest coefficient first.
+
+        Raises:
+            SymbolError: The layout has no such dimension.
+        """
+        for name, digits in self.table:
+            if name == dim:
+                return digits
+        msg = f"no dimension {dim!r} in layout {self}"
+        raise SymbolError(msg)
+
+    def lane_digits(self, dim: str) -> tuple[Digit, ...]:
+        """The digits of a dimension that come from the lane number."""
+        return tuple([d for d in self.digits(dim) if d.source == "lane"])
+
+    def reg_digits(self, dim: str) -> tuple[Digit, ...]:
+        """The digits of a dimension that come from the register number."""
+        return tuple([d for d in self.digits(dim) if d.source == "reg"])
+
+    def extent(self, dim: str) -> int:
+        """Elements from the first to the last one held along a dimension."""
+        return 1 + sum(abs(d.coeff) * (d.mod - 1) for d in self.digits(dim))
+
+    def offset(self, dim: str, lane: int, reg: int) -> int:
+        """The element index along `dim` that a lane holds in a register."""
+        return sum(
+            d.value(lane if d.source == "lane" else reg) for d in self.digits(dim)
+        )
+
+    def offsets(self, dim: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """All element indices along a dimension.
+
+        Shapes: [lanes, registers]
+        """
+        import numpy as np  # noqa: PLC0415
+
+        lane = np.arange(self.lanes, dtype=np.int64)[:, None]
+        reg = np.arange(self.registers, dtype=np.int64)[None, :]
+        result = np.zeros((self.lanes, self.registers), dtype=np.int64)
+        for digit in self.digits(dim):
+            number = lane if digit.source == "lane" else reg
+            result += digit.coeff * (number // digit.div % digit.mod)
+        return result
+
+    def expr(self, dim: str, lane: Expr | int, reg: Expr | int) -> Expr:
+        """The element index along `dim` as an expression."""
+        return combine(
+            [
+                ((lane if d.source == "lane" else reg) // d.div % d.mod, d.coeff)
+                for d in self.digits(dim)
+            ]
+        )
+
+    def source_offsets(
+        self, source: Source, dims: Sequence[str]
+    ) -> list[tuple[int, ...]]:
+        """The part of the indices along `dims` that each lane or register adds."""
+        rows = [[d for d in self.digits(dim) if d.source == source] for dim in dims]
+        size = self.lanes if source == "lane" else self.registers
+        return [
+            tuple([sum([d.value(n) for d in row]) for row in rows]) for n in range(size)
+        ]
+
+    def drop(self, dims: Iterable[str]) -> Layout:
+        """The layout without some dimensions, as after reducing over them.
+
+        Registers that differed only along them vanish; lanes become replication.
+        """
+        gone = set(dims)
+        for dim in gone:
+            self.digits(dim)
+        kept = {dim: list(row) for dim, row in self.table if dim not in gone}
+        lost = [d for dim in gone for d in self.reg_digits(dim)]
+        return _compact(self.lanes, self.registers, kept, lost)
+
+    def rename(self, names: Mapping[str, str]) -> Layout:
+        """The layout with dimensions renamed."""
+        table = {names.get(dim, dim): digits for dim, digits in self.table}
+        if len(table) != len(self.table):
+            msg = f"renaming {dict(names)} merges dimensions of {self}"
+            raise SymbolError(msg)
+        return Layout.make(self.lanes, self.registers, table)
+
+    def scale(self, dim: str, num: int, den: int) -> Layout:
+        """The layout where an index i along `dim` became i * num // den.
+
+        With `num` > 1 each register splits into `num` consecutive ones; with `den` > 1
+        registers that fall together become one. Only registers can be cut.
+
+        Raises:
+            SymbolError: `den` would cut a lane digit or does not fit the digits.
+        """
+        if num < 1 or den < 1:
+            msg = f"cannot scale {dim} by {num}/{den}"
+            raise SymbolError(msg)
+        result = self if num == 1 else self._split(dim, num)
+        return result if den == 1 else result._cut(dim, den)  # noqa: SLF001
+
+    def _split(self, dim: str, num: int) -> Layout:
+        def spread(d: Digit, factor: int) -> Digit:
+            div = d.div * num if d.source == "reg" else d.div
+            return Digit(d.coeff * factor, d.source, div, d.mod)
+
+        self.digits(dim)
+        table = {
+            name: [spread(d, num if name == dim else 1) for d in row]
+            for name, row in self.table
+        }
+        table[dim].append(Digit(1, "reg", 1, num))
+        return Layout.make(self.lanes, self.registers * num, table)
+
+    def _cut(self, dim: str, den: int) -> Layout:
+        table = {name: list(row) for name, row in self.table}
+        lost: list[Digit] = []
+        kept: list[Digit] = []
+        for digit in self.digits(dim):
+            if digit.coeff % den == 0:
+                kept.append(
+                    Digit(digit.coeff // den, digit.source, digit.div, digit.mod)
+                )
+                continue
+            low, high = _cut_digit(digit, den)
+            lost.append(low)
+            kept.extend(high)
+        if sum(d.coeff * (d.mod - 1) for d in lost) >= den:
+            msg = f"dividing {dim} by {den} does not fit the digits of {self}"
+            raise SymbolError(msg)
+        table[dim] = kept
+        return _compact(self.lanes, self.registers, table, lost)
+
+    def tile(
+        self, counts: Mapping[str, tuple[int, int]], order: Sequence[str]
+    ) -> Layout:
+        """Repeats the layout `count` times every `extent` elements per dimension.
+
+        Args:
+            counts: Dimension -> (count, extent).
+            order: The dimensions of `counts`; the last one varies fastest.
+        """
+        if set(order) != set(counts) or len(order) != len(counts):
+            msg = f"tile order {list(order)} does not name {sorted(counts)}"
+            raise SymbolError(msg)
+        table = {dim: list(row) for dim, row in self.table}
+        registers = self.registers
+        for dim in reversed(order):
+            count, extent = counts[dim]
+            table.setdefault(dim, []).append(Digit(extent, "reg", registers, count))
+            registers *= count
+        return Layout.make(self.lanes, registers, table)
+
+    def broadcast_dims(self, dims: Iterable[str]) -> Layout:
+        """The layout with more dimensions, of which only index 0 is held."""
+        added: dict[str, Iterable[Digit]] = dict.fromkeys(dims, ())
+        return Layout.make(self.lanes, self.registers, {**added, **dict(self.table)})
+
+    def contiguous_run(self, dim: str) -> int:
+        """Consecutive registers that step by one element along `dim` alone."""
+        run = 1
+        for digit in self.reg_digits(dim):
+            if digit.div == 1 and digit.coeff == 1:
+                run = digit.mod
+        for name, digits in self.table:
+            for d in digits:
+                inner = name == dim and d.div == 1 and d.coeff == 1
+                if d.source == "reg" and not inner:
+                    run = min(run, d.div)
+        return run
+
+    def replication(self) -> int:
+        """Lane-register slots per distinct element.
+
+        Raises:
+            SymbolError: Elements are held different numbers of times.
+        """
+        return _replication(self)
+
+    def coverage(self, tile: Mapping[str, int]) -> Coverage:
+        """How this layout fills a tile; see `relation.coverage`."""
+        # A lazy seam: relations between layouts build on this module.
+        from wave_core.symbols.relation import coverage  # noqa: PLC0415
+
+        return coverage(self, tile)
+
+    def same_lanes(self, other: Layout, dims: Iterable[str]) -> bool:
+        """True when both spread these dimensions over lanes in the same way."""
+        return self.lanes == other.lanes and all(
+            self.lane_digits(dim) == other.lane_digits(dim) for dim in dims
+        )
+
+
+def _cut_digit(digit: Digit, den: int) -> tuple[Digit, list[Digit]]:
+    """The digit below `den` that vanishes, and what stays of it above."""
+    ratio = den // digit.coeff if digit.coeff > 0 else 0
+    if digit.source == "lane" or ratio == 0:
+        msg = f"dividing by {den} would cut the digit {digit}"
+        raise SymbolError(msg)
+    if digit.mod <= ratio:
+        return digit, []
+    if den % digit.coeff or digit.mod % ratio:
+        msg = f"dividing by {den} does not fit the digit {digit}"
+        raise SymbolError(msg)
+    low = Digit(digit.coeff, "reg", digit.div, ratio)
+    return low, [Digit(1, "reg", digit.div * ratio, digit.mod // ratio)]
+
+
+def _compact(
+    lanes: int,
+    registers: int,
+    table: Mapping[str, Sequence[Digit]],
+    lost: Sequence[Digit],
+) -> Layout:
+    """Renumbers registers without the places that only `lost` digits used."""
+    used = [d for row in table.values() for d in row if d.source == "reg"]
+    bounds = {1, registers}
+    for digit in (*used, *lost):
+        bounds |= {digit.div, digit.div * digit.mod}
+    ordered = sorted(bounds)
+    if any(b % a for a, b in pairwise(ordered)):
+        msg = "register digits overlap; registers cannot be renumbered"
+        raise SymbolError(msg)
+    moved = {1: 1}
+    for low, high in pairwise(ordered):
+        vanishes = _covers(lost, low) and not _covers(used, low)
+        moved[high] = moved[low] * (1 if vanishes else high // low)
+
+    def shift(d: Digit) -> Digit:
+        div = moved[d.div] if d.source == "reg" else d.div
+        return Digit(d.coeff, d.source, div, d.mod)
+
+    kept = {dim: [shift(d) for d in row] for dim, row in table.items()}
+    return Layout.make(lanes, moved[registers], kept)
+
+
+def _covers(digits: Sequence[Digit], place: int) -> bool:
+    return any(d.div <= place < d.div * d.mod for d in digits)
+
+
+@lru_cache(maxsize=1024)
+def _replication(layout: Layout) -> int:
+    lanes = layout.source_offsets("lane", layout.dims)
+    regs = layout.source_offsets("reg", layout.dims)
+    counts: dict[tuple[int, ...], int] = {}
+    for lane in lanes:
+        for reg in regs:
+            element = tuple([a + b for a, b in zip(lane, reg, strict=True)])
+            counts[element] = counts.get(element, 0) + 1
+    if len(set(counts.values())) != 1:
+        msg = f"elements of {layout} are replicated unevenly"
+        raise SymbolError(msg)
+    return layout.lanes * layout.registers // len(counts)

@@ -1,0 +1,104 @@
+"""Node kinds and the weak intern table of the expression engine."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from enum import IntEnum
+from typing import TYPE_CHECKING
+from typing import Generic
+from typing import TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Hashable
+
+N = TypeVar("N")
+
+MAX_DEPTH = 100
+"""Deepest nesting of nodes; keeps every recursive walk inside Python's stack."""
+
+EXPANSION_LIMIT = 256
+"""A product of sums is multiplied out up to this many terms."""
+
+SWEEP_MINIMUM = 1 << 14
+"""Table entries below which dead references are not looked for."""
+
+SWEEP_PASSES = 3
+"""Passes over the table in one sweep, for parents that free children."""
+
+MEMO_LIMIT = 1 << 16
+"""Remembered divisions; the memo is emptied when it is full."""
+
+
+class Kind(IntEnum):
+    """What a node is; the number is also its rank in the ordering of terms.
+
+    `GE`, `EQ` and `NE` compare their single argument with zero. There is no `MOD`:
+    `x % d` is the sum `x - d*(x // d)`, so that both spellings are one node
+    (`surface` finds remainders again for printers and emitters).
+    """
+
+    CONST = 0
+    SYMBOL = 1
+    PRODUCT = 2
+    FLOORDIV = 3
+    XOR = 4
+    MIN = 5
+    MAX = 6
+    SELECT = 7
+    GE = 8
+    EQ = 9
+    NE = 10
+    AND = 11
+    OR = 12
+    SUM = 13
+
+
+class InternTable(Generic[N]):
+    """Finds the one live node of a structure, holding nodes weakly.
+
+    Dead entries are swept when the table has doubled since the last sweep.
+    """
+
+    def __init__(self) -> None:
+        self._references: dict[Hashable, weakref.ref[N]] = {}
+        self._lock = threading.RLock()
+        self._sweep_at = SWEEP_MINIMUM
+        self.memo: dict[tuple[N, N | int], N] = {}
+
+    def __len__(self) -> int:
+        return len(self._references)
+
+    def find(self, structure: Hashable) -> N | None:
+        """The live node of `structure`, if there is one."""
+        reference = self._references.get(structure)
+        return None if reference is None else reference()
+
+    def add(self, structure: Hashable, make: Callable[[], N]) -> N:
+        """The node of `structure`, made under the lock when it is missing."""
+        with self._lock:
+            node = self.find(structure)
+            if node is None:
+                node = make()
+                self._references[structure] = weakref.ref(node)
+                if len(self._references) > self._sweep_at:
+                    self._sweep()
+            return node
+
+    def remember(self, key: tuple[N, N | int], result: N) -> N:
+        """Keeps the result of a division for the next request."""
+        if len(self.memo) >= MEMO_LIMIT:
+            self.memo.clear()
+        self.memo[key] = result
+        return result
+
+    def _sweep(self) -> None:
+        for _ in range(SWEEP_PASSES):
+            dead = [key for key, ref in self._references.items() if ref() is None]
+            if not dead:
+                break
+            # Dropping an entry frees its children, which the next pass finds.
+            for key in dead:
+                del self._references[key]
+        self._sweep_at = max(SWEEP_MINIMUM, 2 * len(self._references))

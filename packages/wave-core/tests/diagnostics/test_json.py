@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import json
+
+from wave_core.diagnostics import Diagnostic
+from wave_core.diagnostics import Severity
+from wave_core.diagnostics import fuse
+from wave_core.diagnostics import make_diagnostic
+from wave_core.diagnostics import render_json
+
+
+def span(line, column, end_column):
+    return {
+        "file": "user_kernel.py",
+        "line": line,
+        "column": column,
+        "end_line": line,
+        "end_column": end_column,
+        "function": "gemm",
+    }
+
+
+def test_the_schema(kernel):
+    place = fuse(kernel.find("read(a)"), kernel.find("read(b)"))
+    found = make_diagnostic("WV0201", "m", at=place, label="l", help="h", bits=16)
+    part = {**span(4, 13, 20), "callers": [], "fused": []}
+    assert json.loads(render_json(found)) == {
+        "version": 1,
+        "diagnostics": [
+            {
+                "code": "WV0201",
+                "severity": "error",
+                "message": "m",
+                "primary": {
+                    "message": "l",
+                    "location": {**span(3, 13, 20), "callers": [], "fused": [part]},
+                },
+                "secondary": [],
+                "notes": [],
+                "help": ["h"],
+                "data": {"bits": 16},
+            }
+        ],
+    }
+
+
+def test_keys_are_always_all_present():
+    bare = Diagnostic("WV0201", "m", severity=Severity.WARNING).to_json()
+    assert bare["primary"] is None
+    assert bare["severity"] == "warning"
+    assert set(bare) == {
+        "code", "severity", "message", "primary", "secondary", "notes", "help", "data"
+    }  # fmt: skip
+
+
+def test_values_that_json_does_not_know_become_text(kernel):
+    data = {"dims": ("M", 2), "type": Severity.NOTE, "where": kernel.find("read(a)")}
+    found = make_diagnostic("WV0201", "m", **data).to_json()["data"]
+    assert found["dims"] == ["M", 2]
+    assert found["type"] == "Severity.NOTE"
+    assert found["where"]["line"] == 3
