@@ -1,0 +1,70 @@
+"""What all constraints share: conversion of what users write, and the location."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.diagnostics import capture_location
+from wave_core.diagnostics import user_error
+from wave_core.symbols import Expr
+from wave_core.symbols import SymbolError
+from wave_core.symbols import as_expr
+from wave_core.symbols import from_sympy
+
+if TYPE_CHECKING:
+    from wave_core.diagnostics import Location
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraint:
+    """A statement about how a dimension spreads over the machine.
+
+    Attributes:
+        location: Where the user wrote the constraint.
+        obligations: Conditions that must hold once symbols are bound, such as
+            ``BLOCK_M % 2 == 0`` for a tile written ``BLOCK_M / 2``.
+    """
+
+    location: Location | None = field(default=None, compare=False, repr=False)
+    obligations: tuple[Expr, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.location is None:
+            self._set("location", capture_location())
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _convert(self, *names: str) -> None:
+        """Turn the named fields from what users write into expressions."""
+        obligations = list(self.obligations)
+        for name in names:
+            value = getattr(self, name)
+            if value is not None:
+                self._set(name, surface_expr(value, obligations, self.location))
+        self._set("obligations", tuple(dict.fromkeys(obligations)))
+
+
+def surface_expr(
+    value: Any, obligations: list[Expr], location: Location | None = None
+) -> Expr:
+    """An expression from an int, a sympy expression or an expression.
+
+    Raises:
+        UserError: WV0308 where the value is not an integer expression.
+    """
+    if isinstance(value, (int, Expr)) and not isinstance(value, bool):
+        return as_expr(value)
+    try:
+        return from_sympy(value, obligations=obligations)
+    except SymbolError as error:
+        raise user_error(
+            "WV0308",
+            f"`{value}` is not an integer expression of symbols",
+            at=location,
+            notes=(str(error),),
+            help=("use symbols, integers, + - * // %, floor, ceiling, Min and Max",),
+        ) from error

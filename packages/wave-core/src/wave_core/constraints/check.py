@@ -1,0 +1,129 @@
+"""Checks that a list of constraints makes sense together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.constraints.hardware import HardwareConstraint
+from wave_core.diagnostics import user_error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_core.constraints.base import Constraint
+    from wave_core.constraints.distribution import WaveConstraint
+    from wave_core.constraints.distribution import WorkgroupConstraint
+    from wave_core.diagnostics import Collector
+    from wave_core.diagnostics import Location
+    from wave_core.targets import Target
+
+
+def hardware_of(
+    constraints: Sequence[Constraint], at: Location | None
+) -> HardwareConstraint:
+    """The one hardware constraint.
+
+    Raises:
+        UserError: WV0307 if there is none or more than one.
+    """
+    found = [c for c in constraints if isinstance(c, HardwareConstraint)]
+    if len(found) == 1:
+        return found[0]
+    where = found[1].location if found else at
+    raise user_error(
+        "WV0307",
+        f"a kernel needs exactly one HardwareConstraint, this one has {len(found)}",
+        at=where,
+        help=("add HardwareConstraint(threads_per_wave=64)",) if not found else (),
+    )
+
+
+def check_wave_size(hardware: HardwareConstraint, target: Target) -> None:
+    """The kernel's wave must be the machine's.
+
+    Raises:
+        UserError: WV0318.
+    """
+    if hardware.threads_per_wave != target.wave_size:
+        raise user_error(
+            "WV0318",
+            f"the kernel has waves of {hardware.threads_per_wave} lanes, "
+            f"target `{target.name}` has {target.wave_size}",
+            at=hardware.location,
+            help=(f"write threads_per_wave={target.wave_size}",),
+        )
+
+
+def check_axes(workgroups: Sequence[WorkgroupConstraint], collector: Collector) -> None:
+    """Axes are contiguous from 0 and each has one primary constraint."""
+    primary: dict[int, WorkgroupConstraint] = {}
+    for row in workgroups:
+        if not row.primary:
+            continue
+        first = primary.setdefault(row.workgroup_dim, row)
+        if first is not row:
+            collector.error(
+                "WV0306",
+                f"workgroup axis {row.workgroup_dim} is sized twice, by `{first.dim}` "
+                f"and by `{row.dim}`",
+                at=row.location,
+                secondary=[(first.location, "sized here first")],
+                help=("mark all but one of them primary=False",),
+            )
+    axes = {row.workgroup_dim for row in workgroups}
+    missing = sorted(set(range(max(axes, default=-1) + 1)) - set(primary))
+    for axis in missing:
+        at = next((r.location for r in workgroups if r.workgroup_dim >= axis), None)
+        collector.error(
+            "WV0306",
+            f"workgroup axis {axis} has no primary constraint",
+            at=at,
+            help=("number the axes 0, 1, 2, ... without gaps",),
+        )
+
+
+def check_waves(
+    waves: Sequence[WaveConstraint],
+    workgroups: Sequence[WorkgroupConstraint],
+    collector: Collector,
+) -> None:
+    """Each wave tile lies within a workgroup tile and divides it."""
+    by_dim = {row.dim: row for row in workgroups}
+    for wave in waves:
+        group = by_dim.get(wave.dim)
+        if group is None:
+            collector.error(
+                "WV0305",
+                f"`{wave.dim}` is split among waves but not among workgroups",
+                at=wave.location,
+                help=(f"add WorkgroupConstraint({wave.dim}, tile, axis)",),
+            )
+            continue
+        _check_wave_tile(wave, group, collector)
+
+
+def _check_wave_tile(
+    wave: WaveConstraint, group: WorkgroupConstraint, collector: Collector
+) -> None:
+    if not (wave.tile_size.is_constant and group.tile_size.is_constant):
+        return
+    inner, outer = wave.tile_size.constant_value, group.tile_size.constant_value
+    secondary = [(group.location, f"the workgroup's tile is {outer}")]
+    if inner > outer:
+        collector.error(
+            "WV0304",
+            f"the wave tile of `{wave.dim}` ({inner}) exceeds its workgroup tile "
+            f"({outer})",
+            at=wave.location,
+            secondary=secondary,
+            help=(f"use a wave tile of at most {outer}",),
+        )
+    elif inner > 0 and outer % inner:
+        collector.error(
+            "WV0303",
+            f"the wave tile of `{wave.dim}` ({inner}) does not divide its workgroup "
+            f"tile ({outer})",
+            at=wave.location,
+            secondary=secondary,
+            help=("choose a wave tile that divides the workgroup tile",),
+        )

@@ -1,0 +1,115 @@
+"""Constraints that spread dimensions: devices, workgroups, waves, loop tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from wave_core.constraints.base import Constraint
+from wave_core.constraints.base import surface_expr
+from wave_core.symbols import Expr
+from wave_core.symbols import ceildiv
+from wave_core.symbols import symbol
+from wave_core.symbols import to_sympy
+
+
+def workgroup_symbol(axis: int) -> Expr:
+    """The workgroup's coordinate on grid axis ``axis``."""
+    return symbol(f"$WG{axis}")
+
+
+def wave_symbol(axis: int) -> Expr:
+    """The wave's coordinate in its workgroup on axis ``axis``."""
+    return symbol(f"$WV{axis}")
+
+
+def device_symbol(axis: int) -> Expr:
+    """The device's coordinate on device axis ``axis``."""
+    return symbol(f"$DD{axis}")
+
+
+@dataclass(frozen=True)
+class WorkgroupConstraint(Constraint):
+    """Distribute ``dim`` over grid axis ``workgroup_dim`` in tiles of ``tile_size``.
+
+    Any number of axes may be used; those beyond the hardware's are delinearised
+    at launch. ``apply_fn`` maps the workgroup's coordinate to the start of its
+    tile (default: coordinate * tile). A constraint with ``primary=False`` shares
+    the axis of another one and does not size the grid; ``iters`` overrides the
+    number of tiles.
+    """
+
+    dim: Expr
+    tile_size: Expr
+    workgroup_dim: int
+    apply_fn: Callable[[Any], Any] | Expr | None = None
+    primary: bool = True
+    iters: Expr | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._convert("dim", "tile_size", "iters")
+        if callable(self.apply_fn):
+            obligations = list(self.obligations)
+            start = self.apply_fn(to_sympy(workgroup_symbol(self.workgroup_dim)))
+            self._set("apply_fn", surface_expr(start, obligations, self.location))
+            self._set("obligations", tuple(obligations))
+
+    @property
+    def start(self) -> Expr:
+        """Where the workgroup's tile starts along ``dim``, in elements."""
+        if isinstance(self.apply_fn, Expr):
+            return self.apply_fn
+        return workgroup_symbol(self.workgroup_dim) * self.tile_size
+
+    @property
+    def count(self) -> Expr:
+        """Number of workgroups along the axis."""
+        return ceildiv(self.dim, self.tile_size) if self.iters is None else self.iters
+
+
+@dataclass(frozen=True)
+class WaveConstraint(Constraint):
+    """Split the workgroup's tile of ``dim`` among waves, ``tile_size`` to each.
+
+    ``wave_id`` replaces the wave's coordinate on the workgroup's axis.
+    """
+
+    dim: Expr
+    tile_size: Expr
+    wave_id: Expr | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._convert("dim", "tile_size", "wave_id")
+
+
+@dataclass(frozen=True)
+class TilingConstraint(Constraint):
+    """Loop over ``dim`` in tiles of ``tile_size`` inside ``iterate(dim)``.
+
+    Without a tile size the loop advances by one element.
+    """
+
+    dim: Expr
+    tile_size: Expr | None = None
+    iters: Expr | None = None
+    start: Expr | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._convert("dim", "tile_size", "iters", "start")
+
+
+@dataclass(frozen=True)
+class DeviceConstraint(Constraint):
+    """Split ``dim`` over device axis ``device_dim`` in parts of ``tile_size``."""
+
+    dim: Expr
+    tile_size: Expr
+    device_dim: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._convert("dim", "tile_size")

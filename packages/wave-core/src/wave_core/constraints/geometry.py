@@ -1,0 +1,362 @@
+"""What constraints say once symbols are bound: grid, waves, tiles, bases, limits.
+
+Everything here is a pure function of the constraints and of the loops that an op
+stands in; nothing is propagated through the graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from wave_core.constraints.check import check_axes
+from wave_core.constraints.check import check_wave_size
+from wave_core.constraints.check import check_waves
+from wave_core.constraints.check import hardware_of
+from wave_core.constraints.distribution import TilingConstraint
+from wave_core.constraints.distribution import WaveConstraint
+from wave_core.constraints.distribution import WorkgroupConstraint
+from wave_core.constraints.distribution import wave_symbol
+from wave_core.constraints.distribution import workgroup_symbol
+from wave_core.constraints.hardware import GridConstraint
+from wave_core.constraints.hardware import ReorderingConstraint
+from wave_core.constraints.machine import LANE
+from wave_core.constraints.symbolic import Assumption
+from wave_core.constraints.symbolic import SymbolicAlias
+from wave_core.diagnostics import Collector
+from wave_core.diagnostics import user_error
+from wave_core.symbols import Expr
+from wave_core.symbols import Facts
+from wave_core.symbols import as_expr
+from wave_core.symbols import ceildiv
+from wave_core.symbols import constant
+from wave_core.symbols import eq
+from wave_core.symbols import le
+from wave_core.symbols import minimum
+from wave_core.symbols import parse_expr
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_core.constraints.base import Constraint
+    from wave_core.diagnostics import Location
+    from wave_core.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of the distribution of a dimension: where its tile starts, its size."""
+
+    start: Expr
+    tile: Expr
+
+
+class Geometry:
+    """How the dimensions of one kernel spread over the machine.
+
+    Attributes:
+        grid: Workgroups on each axis.
+        waves: Waves of a workgroup on each axis.
+        hardware: The kernel's hardware constraint.
+        lanes: Lanes of a wave.
+    """
+
+    def __init__(
+        self,
+        constraints: Sequence[Constraint],
+        bindings: Mapping[Expr, int],
+        target: Target,
+        at: Location | None = None,
+    ) -> None:
+        """Bind the constraints.
+
+        Raises:
+            UserError: WV03xx where constraints contradict each other.
+        """
+        self._bindings = bindings
+        self._at = at
+        self.hardware = hardware_of(constraints, at)
+        check_wave_size(self.hardware, target)
+        self.lanes = target.wave_size
+        self._check_obligations(constraints)
+        rows = [*constraints, *_aliases(constraints)]
+        self._groups = [
+            self._bind_group(c) for c in rows if isinstance(c, WorkgroupConstraint)
+        ]
+        self._waves = [
+            replace(c, tile_size=self.bind(c.tile_size))
+            for c in rows
+            if isinstance(c, WaveConstraint)
+        ]
+        self._tilings = {str(c.dim): c for c in rows if isinstance(c, TilingConstraint)}
+        self._launch = next((c for c in rows if isinstance(c, GridConstraint)), None)
+        self._reorderings = [c for c in rows if isinstance(c, ReorderingConstraint)]
+        self._assumptions = [c for c in rows if isinstance(c, Assumption)]
+        with Collector().phase("constraints") as collector:
+            check_axes(self._groups, collector)
+            check_waves(self._waves, self._groups, collector)
+        self.grid = self._grid()
+        self.waves = self._wave_counts()
+        check_threads(self, target)
+
+    def bind(self, expr: Expr) -> Expr:
+        """``expr`` with the known symbols replaced by their values."""
+        return expr.subs(self._bindings)
+
+    def extent(self, dim: str) -> Expr:
+        """The size of a dimension, in elements."""
+        return self.bind(parse_expr(dim))
+
+    def is_constrained(self, dim: str) -> bool:
+        """Whether any constraint distributes the dimension."""
+        groups = {str(g.dim) for g in self._groups}
+        return dim in groups or dim in self._tilings
+
+    def tile(self, dim: str, loops: Mapping[str, Expr]) -> Expr:
+        """Elements of ``dim`` that one wave holds at a time."""
+        levels = self.levels(dim, loops)
+        return levels[-1].tile if levels else self.extent(dim)
+
+    def base(self, dim: str, loops: Mapping[str, Expr]) -> Expr:
+        """The global index of the first element of the wave's tile."""
+        start = constant(0)
+        for level in self.levels(dim, loops):
+            start = start + level.start
+        return start
+
+    def local_base(self, dim: str, loops: Mapping[str, Expr], held: Expr) -> Expr:
+        """The index of the tile's first element in a buffer of the workgroup.
+
+        ``held`` is the buffer's extent along ``dim``. The workgroup's part is left
+        out; the loop's part counts only where the buffer holds more than one tile
+        of the loop.
+        """
+        start = self._wave_start(dim)
+        loop = self._loop_level(dim, loops)
+        if loop is not None and not self.facts.prove(le(held, loop.tile)):
+            start = start + loop.start
+        return start
+
+    def limit(self, dim: str, loops: Mapping[str, Expr]) -> Expr:
+        """The first index along ``dim`` beyond what the wave may touch.
+
+        The end of the wave's own tile counts only where tiles overlap the end of
+        the level above.
+        """
+        ends = [self.extent(dim)]
+        start = constant(0)
+        levels = self.levels(dim, loops)
+        for outer, inner in pairwise(levels):
+            start = start + outer.start
+            if not self._nests(outer, inner):
+                ends.append(start + outer.tile)
+        return minimum(*ends)
+
+    def levels(self, dim: str, loops: Mapping[str, Expr]) -> list[Level]:
+        """The levels of the dimension's distribution, outermost first."""
+        levels: list[Level] = []
+        group = self._group(dim)
+        if group is not None:
+            start = constant(0) if self._launch is not None else group.start
+            levels.append(Level(self.bind(start), group.tile_size))
+        wave = self._wave(dim)
+        if wave is not None:
+            levels.append(Level(self._wave_start(dim), wave.tile_size))
+        loop = self._loop_level(dim, loops)
+        if loop is not None:
+            levels.append(loop)
+        return levels
+
+    def trip_count(self, axis: str, at: Location | None = None) -> Expr:
+        """Number of iterations of a loop over ``axis``.
+
+        Raises:
+            UserError: WV0311 if no tiling constraint says how the loop advances.
+        """
+        tiling = self._tilings.get(axis)
+        if tiling is None:
+            raise user_error(
+                "WV0311",
+                f"a loop runs over `{axis}`, which has no TilingConstraint",
+                at=at,
+                help=(f"add TilingConstraint({axis}, tile)",),
+            )
+        if tiling.iters is not None:
+            return self.bind(tiling.iters)
+        outer = self.tile(axis, {})
+        if tiling.start is not None:
+            outer = outer - self.bind(tiling.start)
+        return ceildiv(outer, self._loop_tile(tiling))
+
+    def reorder(self, expr: Expr) -> Expr:
+        """``expr`` with workgroup coordinates read as the reorderings say."""
+        if not self._reorderings:
+            return expr
+        return expr.subs(
+            {
+                workgroup_symbol(r.workgroup_dim): self.bind(r.new_expr)
+                for r in self._reorderings
+            }
+        )
+
+    @property
+    def reorderings(self) -> tuple[ReorderingConstraint, ...]:
+        """The kernel's reorderings of workgroups."""
+        return tuple(self._reorderings)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known about the uniform symbols and ``$LANE``."""
+        facts = Facts.empty().with_range(LANE, 0, self.lanes - 1)
+        for axis, count in enumerate(self.grid):
+            facts = facts.with_range(workgroup_symbol(axis), 0, count - 1)
+        for axis, count in enumerate(self.waves):
+            facts = facts.with_range(wave_symbol(axis), 0, count - 1)
+        for assumption in self._assumptions:
+            facts = facts.with_assumption(self.bind(assumption.expr))
+        return facts
+
+    @property
+    def waves_per_workgroup(self) -> int:
+        """Waves of one workgroup."""
+        total = 1
+        for count in self.waves:
+            total *= count
+        return total
+
+    def split_among_waves(self, dim: str) -> int | None:
+        """The axis whose waves share ``dim``, or ``None`` if one wave holds it all."""
+        group = self._group(dim)
+        if self._wave(dim) is None or group is None:
+            return None
+        axis = group.workgroup_dim
+        return axis if self.waves[axis] > 1 else None
+
+    def _bind_group(self, group: WorkgroupConstraint) -> WorkgroupConstraint:
+        tile = self.bind(group.tile_size)
+        if tile.is_constant and tile.constant_value <= 0:
+            raise user_error(
+                "WV0316",
+                f"the tile of `{group.dim}` is {tile}, which is not positive",
+                at=group.location,
+            )
+        return replace(group, tile_size=tile)
+
+    def _check_obligations(self, constraints: Sequence[Constraint]) -> None:
+        for row in constraints:
+            for condition in row.obligations:
+                bound = self.bind(condition)
+                if bound.is_constant and not bound.constant_value:
+                    raise user_error(
+                        "WV0308",
+                        f"a tile is not a whole number: `{condition}` does not hold",
+                        at=row.location,
+                        help=("choose sizes that divide",),
+                    )
+
+    def _group(self, dim: str) -> WorkgroupConstraint | None:
+        return next((g for g in self._groups if str(g.dim) == dim), None)
+
+    def _wave(self, dim: str) -> WaveConstraint | None:
+        return next((w for w in self._waves if str(w.dim) == dim), None)
+
+    def _wave_start(self, dim: str) -> Expr:
+        wave, group = self._wave(dim), self._group(dim)
+        if wave is None or group is None:
+            return constant(0)
+        coordinate = wave_symbol(group.workgroup_dim)
+        if wave.wave_id is not None:
+            coordinate = self.bind(wave.wave_id)
+        elif self.waves[group.workgroup_dim] == 1:
+            coordinate = constant(0)
+        return coordinate * wave.tile_size
+
+    def _loop_tile(self, tiling: TilingConstraint) -> Expr:
+        return constant(1) if tiling.tile_size is None else self.bind(tiling.tile_size)
+
+    def _loop_level(self, dim: str, loops: Mapping[str, Expr]) -> Level | None:
+        tiling = self._tilings.get(dim)
+        if tiling is None or dim not in loops:
+            return None
+        tile = self._loop_tile(tiling)
+        start = as_expr(0) if tiling.start is None else self.bind(tiling.start)
+        return Level(start + loops[dim] * tile, tile)
+
+    def _nests(self, outer: Level, inner: Level) -> bool:
+        """Whether tiles of ``inner`` never reach beyond a tile of ``outer``."""
+        if outer.tile.is_constant and inner.tile.is_constant:
+            return outer.tile.constant_value % inner.tile.constant_value == 0
+        return self.facts.prove(eq(outer.tile % inner.tile, constant(0)))
+
+    def _grid(self) -> tuple[Expr, ...]:
+        if self._launch is not None:
+            return (self.bind(self._launch.grid_size),)
+        primary = {g.workgroup_dim: g for g in self._groups if g.primary}
+        return tuple(self.bind(primary[axis].count) for axis in sorted(primary)) or (
+            constant(1),
+        )
+
+    def _wave_counts(self) -> tuple[int, ...]:
+        axes = max(len(self.grid), 1)
+        given = self.hardware.waves_per_block
+        if given is not None:
+            return (*given, *([1] * (axes - len(given))))
+        counts = [1] * axes
+        for wave in self._waves:
+            group = self._group(str(wave.dim))
+            if group is not None and group.workgroup_dim < axes:
+                ratio = ceildiv(group.tile_size, wave.tile_size)
+                counts[group.workgroup_dim] = self._static(ratio, wave)
+        return tuple(counts)
+
+    def _static(self, expr: Expr, row: Constraint) -> int:
+        if expr.is_constant:
+            return expr.constant_value
+        names = ", ".join(f"`{s}`" for s in sorted(expr.free_symbols, key=str))
+        raise user_error(
+            "WV0301",
+            f"{names} must be bound at compile time to size the workgroup",
+            at=row.location,
+            help=(f"give {names} a value in WaveCompileOptions(subs={{...}})",),
+        )
+
+
+def check_threads(geometry: Geometry, target: Target) -> None:
+    """A workgroup must fit the machine.
+
+    Raises:
+        UserError: WV0317.
+    """
+    threads = geometry.waves_per_workgroup * geometry.lanes
+    if threads > target.max_workgroup_threads:
+        raise user_error(
+            "WV0317",
+            f"a workgroup of {threads} threads exceeds the "
+            f"{target.max_workgroup_threads} of target `{target.name}`",
+            at=geometry.hardware.location,
+            help=("use larger wave tiles or smaller workgroup tiles",),
+        )
+
+
+def _sizes_grid(row: Constraint) -> bool:
+    return isinstance(row, WorkgroupConstraint)
+
+
+def _aliases(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """The constraints that aliases add for their source dimensions."""
+    added: list[Constraint] = []
+    for alias in (c for c in constraints if isinstance(c, SymbolicAlias)):
+        for row in constraints:
+            if (
+                isinstance(row, WorkgroupConstraint | WaveConstraint | TilingConstraint)
+                and row.dim is alias.target
+                and row.tile_size is not None
+            ):
+                shared = {"primary": False} if _sizes_grid(row) else {}
+                tile = alias.apply(row.tile_size)
+                added.append(replace(row, dim=alias.source, tile_size=tile, **shared))
+    return added

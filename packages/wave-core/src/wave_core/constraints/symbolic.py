@@ -1,0 +1,75 @@
+"""Constraints about symbols: aliases, assumptions, iterator bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wave_core.constraints.base import Constraint
+from wave_core.constraints.base import surface_expr
+from wave_core.symbols import Expr
+from wave_core.symbols import symbol
+from wave_core.symbols import to_sympy
+
+_ARGUMENT = symbol("$ALIAS_ARG")
+
+
+@dataclass(frozen=True)
+class SymbolicAlias(Constraint):
+    """``source = source_to_target(target)``: ``source`` follows ``target``.
+
+    Workgroup, wave and tiling constraints of ``target`` hold for ``source`` with
+    the function applied to their tiles.
+    """
+
+    source: Expr
+    target: Expr
+    source_to_target: Callable[[Any], Any] | Expr
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._convert("source", "target")
+        if callable(self.source_to_target):
+            obligations = list(self.obligations)
+            value = self.source_to_target(to_sympy(_ARGUMENT))
+            expr = surface_expr(value, obligations, self.location)
+            self._set("source_to_target", expr)
+            self._set("obligations", tuple(obligations))
+
+    def apply(self, value: Expr) -> Expr:
+        """The alias of a quantity of ``target``."""
+        assert isinstance(self.source_to_target, Expr), "converted on construction"
+        return self.source_to_target.subs({_ARGUMENT: value})
+
+
+@dataclass(frozen=True)
+class Assumption(Constraint):
+    """A fact about symbols that the compiler may use; checked at launch."""
+
+    expr: Expr
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._convert("expr")
+
+
+@dataclass(frozen=True)
+class IteratorBindings(Constraint):
+    """Names for the iterators of ``source=``/``target=`` accesses."""
+
+    bindings: Mapping[Any, Any] | tuple[tuple[Expr, Expr], ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.bindings, Mapping):
+            obligations: list[Expr] = []
+            rows = tuple(
+                (
+                    surface_expr(iterator, obligations, self.location),
+                    surface_expr(dim, obligations, self.location),
+                )
+                for iterator, dim in self.bindings.items()
+            )
+            self._set("bindings", rows)

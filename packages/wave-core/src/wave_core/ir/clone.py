@@ -1,0 +1,131 @@
+"""Copies of ops, regions and graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import cast
+
+from wave_core.ir.graph import Graph
+from wave_core.ir.graph import Region
+from wave_core.ops.structure import Argument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+
+    from wave_core.ops.base import Op
+
+    CopyFacts = Callable[[Op, Op], None]
+
+
+def clone_graph(graph: Graph) -> Graph:
+    """An independent copy: ops, types, tags, locations and all facts."""
+    copy = Graph(
+        graph.name,
+        graph.target,
+        bindings=dict(graph.bindings),
+        constraints=graph.constraints,
+        dynamic_symbols=graph.dynamic_symbols,
+        facts_present=set(graph.facts_present),
+        location=graph.location,
+    )
+
+    def facts(old: Op, new: Op) -> None:
+        graph.facts.copied(old, copy.facts, new)
+
+    _fill(graph.body, copy.body, {}, facts)
+    return copy
+
+
+def clone_op(op: Op, operands: Mapping[Op, Op], region: Region) -> Op:
+    """A copy of ``op``, for ``region``, with operands looked up in ``operands``.
+
+    The copy is not inserted, so it has no facts yet; the ops of its regions have
+    theirs. An operand that is not in the mapping stays.
+    """
+    source = cast("Region | None", op.owner)
+
+    def facts(old: Op, new: Op) -> None:
+        if source is not None:
+            source.graph.facts.cloned(old, region.graph.facts, new)
+
+    return _copy(op, operands, region.graph, facts)
+
+
+def clone_into(
+    op: Op, values: dict[Op, Op], region: Region, before: Op | None = None
+) -> Op:
+    """Insert a copy of ``op`` with its facts, at the end or ``before`` an op.
+
+    Operands are looked up in ``values``, and the copy is put there.
+    """
+    copy = values[op] = clone_op(op, values, region)
+    if before is None:
+        region.append(copy)
+    else:
+        region.insert_before(before, copy)
+    cast("Region", op.owner).graph.facts.cloned(op, region.graph.facts, copy)
+    return copy
+
+
+def clone_region_into(
+    source: Region,
+    target: Region,
+    values: dict[Op, Op],
+    before: Op | None = None,
+    *,
+    terminator: bool = False,
+) -> Op | None:
+    """Insert copies of the ops of ``source``, at the end or ``before`` an op.
+
+    Args:
+        source: The region to copy; it stays as it is.
+        target: Where the copies go, in this or another graph.
+        values: What stands for the arguments of ``source``; the copies are added.
+        before: An op of ``target``.
+        terminator: Whether to copy the terminator too.
+
+    Returns:
+        The terminator of ``source``, where it was not copied.
+    """
+    last = source.terminator
+    for op in source.ops:
+        if terminator or op is not last:
+            clone_into(op, values, target, before)
+    return None if terminator else last
+
+
+def _copy(op: Op, operands: Mapping[Op, Op], graph: Graph, facts: CopyFacts) -> Op:
+    slots = tuple([_map_slot(value, operands) for value in op.slots])
+    nested = tuple([graph.region() for _ in op.regions])
+    copy = type(op).build(slots, dict(op.attributes), nested)
+    copy.location = op.location
+    copy.tags = op.tags
+    copy.type = op.type
+    for old, new in zip(op.regions, nested, strict=True):
+        new.parent = copy
+        _fill(old, new, {}, facts)
+    return copy
+
+
+def _fill(
+    source: Region, target: Region, values: dict[Op, Op], facts: CopyFacts
+) -> None:
+    """Fill an empty region with copies of the arguments and ops of ``source``."""
+    for argument in source.arguments:
+        copy = Argument.build((), dict(argument.attributes))
+        copy.location = argument.location
+        copy.tags = argument.tags
+        copy.type = argument.type
+        values[argument] = target.attach_argument(copy)
+        facts(argument, copy)
+    for op in source.ops:
+        copy = values[op] = target.append(_copy(op, values, target.graph, facts))
+        facts(op, copy)
+
+
+def _map_slot(value: Any, operands: Mapping[Op, Op]) -> Any:
+    if isinstance(value, tuple):
+        return tuple([operands.get(v, v) for v in cast("tuple[Op, ...]", value)])
+    return None if value is None else operands.get(value, value)

@@ -1,0 +1,156 @@
+"""Fact tables: what analyses know about ops, beside the ops and not on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Generic
+from typing import TypeVar
+
+from wave_core.symbols import Expr
+from wave_core.symbols import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.ops.base import Op
+
+T = TypeVar("T")
+
+
+class Policy(Enum):
+    """What happens to a row when its op is replaced or cloned."""
+
+    CARRY = "carry"
+    DROP = "drop"
+
+
+@dataclass(frozen=True)
+class FactKind(Generic[T]):
+    """The declaration of one fact table."""
+
+    name: str
+    on_replace: Policy
+    on_clone: Policy
+    row: type[T] | None = None
+    """The class of a row, a frozen dataclass: what the text form prints and reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the elements of a register value sit.
+
+    Lane ``l``, register ``r`` holds the element whose index along dimension ``d``
+    is ``origin[d] + layout.offset(d, l, r)``. Dimensions of the value that the
+    layout gives no digit are replicated: every lane and register has that one
+    index. ``layout.registers`` is the length of the vector in each lane.
+
+    Before expansion ``steps`` says how often the layout repeats along each
+    dimension: ``(dim, count, extent)``, outermost first; the elements of step
+    ``k`` lie ``k * extent`` further. After expansion it is empty, and ``origin``
+    is set. Units: elements.
+    """
+
+    layout: Layout
+    steps: tuple[tuple[str, int, int], ...] = ()
+    origin: tuple[tuple[str, Expr], ...] = ()
+
+    def origin_of(self, dim: str) -> Expr | None:
+        """The origin along ``dim``, or ``None`` where it is not set."""
+        for name, value in self.origin:
+            if name == dim:
+                return value
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Which elements of a memory an access touches, per lane and register.
+
+    ``coordinates`` has one expression for each dimension of the memory as stored
+    (the allocation's physical shape for LDS), over the uniform symbols (workgroup,
+    wave, induction, sizes), ``$LANE``, ``$REG`` and ``$dynamic_valN`` for index
+    registers. ``mask`` is a boolean expression over the same symbols plus the
+    register index; where it is false a read gives zero and a write does nothing.
+    ``None`` means always true. ``registers`` elements are touched by each lane.
+    """
+
+    coordinates: tuple[Expr, ...]
+    registers: int
+    mask: Expr | None = None
+
+
+PLACEMENT = FactKind("placement", Policy.CARRY, Policy.CARRY, Placement)
+ACCESS = FactKind("access", Policy.CARRY, Policy.CARRY, Access)
+
+FACT_KINDS: Mapping[str, FactKind[Any]] = {
+    PLACEMENT.name: PLACEMENT,
+    ACCESS.name: ACCESS,
+}
+
+
+class FactTables:
+    """All tables of one graph, keyed by fact and by the op's ``ident``."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, dict[int, object]] = {}
+        self._kinds: dict[str, FactKind[Any]] = {}
+
+    @property
+    def kinds(self) -> tuple[FactKind[Any], ...]:
+        """The facts that have a table, by name."""
+        return tuple(self._kinds[name] for name in sorted(self._kinds))
+
+    def table(self, kind: FactKind[T]) -> Mapping[int, T]:
+        """All rows of one fact, by ``ident``."""
+        return self._tables.get(kind.name, {})  # pyright: ignore[reportReturnType] - one type a table
+
+    def get(self, kind: FactKind[T], op: Op) -> T | None:
+        """The row of ``op``, or ``None``."""
+        table = self._tables.get(kind.name)
+        return None if table is None else table.get(op.ident)  # pyright: ignore[reportReturnType] - one type a table
+
+    def put(self, kind: FactKind[T], op: Op, value: T) -> None:
+        """Set the row of ``op``."""
+        assert op.ident >= 0, "only an op of a graph has facts"
+        self._kinds[kind.name] = kind
+        self._tables.setdefault(kind.name, {})[op.ident] = value
+
+    def drop(self, kind: FactKind[T], op: Op) -> None:
+        """Remove the row of ``op``, if there is one."""
+        self._tables.get(kind.name, {}).pop(op.ident, None)
+
+    def erased(self, op: Op) -> None:
+        """Forget everything about an op that left the graph."""
+        for table in self._tables.values():
+            table.pop(op.ident, None)
+
+    def replaced(self, old: Op, new: Op) -> None:
+        """Hand the rows of ``old`` that carry over to ``new``, where it has none."""
+        for name, table in self._tables.items():
+            if self._kinds[name].on_replace is Policy.CARRY and old.ident in table:
+                table.setdefault(new.ident, table[old.ident])
+
+    def cloned(self, old: Op, tables: FactTables, new: Op) -> None:
+        """Copy the rows of ``old`` that survive cloning to ``new`` in ``tables``."""
+        for name, table in self._tables.items():
+            kind = self._kinds[name]
+            if kind.on_clone is Policy.CARRY and old.ident in table:
+                if tables.get(kind, new) is None:
+                    tables.put(kind, new, table[old.ident])
+
+    def copied(self, old: Op, tables: FactTables, new: Op) -> None:
+        """Copy all rows of ``old`` to ``new``: both say the same of equal graphs."""
+        for name, table in self._tables.items():
+            if old.ident in table:
+                tables.put(self._kinds[name], new, table[old.ident])
+
+    def rows(self, op: Op) -> dict[str, object]:
+        """All facts about ``op`` by name, for printing."""
+        return {
+            name: table[op.ident]
+            for name, table in sorted(self._tables.items())
+            if op.ident in table
+        }

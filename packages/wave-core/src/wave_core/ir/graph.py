@@ -1,0 +1,253 @@
+"""The graph of a kernel: regions of ops, stored in torch.fx graphs.
+
+Nothing outside this package and ``trace`` knows about torch.fx. A region is
+isolated: a value of an enclosing region is used through an explicit capture, an
+operand of the op that owns the region.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+from typing import Any
+
+from torch import fx
+
+from wave_core.ir.facts import FactTables
+from wave_core.ops.base import Op
+from wave_core.ops.structure import Argument
+from wave_core.ops.traits import Trait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from wave_core.constraints import Constraint
+    from wave_core.diagnostics import Location
+    from wave_core.symbols import Expr
+    from wave_core.types import Type
+
+
+class Region:
+    """A list of ops with arguments and a terminator."""
+
+    def __init__(self, graph: Graph, parent: Op | None = None) -> None:
+        self.graph = graph
+        self.parent = parent
+        """The op that owns the region; ``None`` for the kernel's body."""
+        self.storage = fx.Graph()
+        self._arguments: list[Argument] = []
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The region's arguments, carried values before captures."""
+        return tuple(self._arguments)
+
+    @property
+    def ops(self) -> Iterator[Op]:
+        """The ops in program order, arguments left out; safe against edits."""
+        return iter(
+            [node.meta["op"] for node in self.storage.nodes if node.op != "placeholder"]
+        )
+
+    @property
+    def terminator(self) -> Op | None:
+        """The op that ends the region, if it is there yet."""
+        node = self.storage._root.prev  # noqa: SLF001 - fx has no public last node
+        op = None if node is self.storage._root else node.meta["op"]  # noqa: SLF001
+        return op if op is not None and op.has(Trait.TERMINATOR) else None
+
+    def add_argument(
+        self, role: str, label: str, declared: Type, location: Location | None
+    ) -> Argument:
+        """Append an argument; captures go after all carried values."""
+        argument = Argument(role, label, declared)
+        argument.location = location
+        return self.attach_argument(argument)
+
+    def attach_argument(self, argument: Argument) -> Argument:
+        """Add an argument after those of its kind, carried ones before captures."""
+        position = len(self._arguments)
+        if argument.role != "capture":
+            while position and self._arguments[position - 1].role == "capture":
+                position -= 1
+        with self._argument_place(position):
+            node = self.storage.placeholder(f"a{self.graph.last_ident + 1}")
+        self._attach(argument, node)
+        self._arguments.insert(position, argument)
+        return argument
+
+    def _argument_place(self, position: int) -> AbstractContextManager[None]:
+        if position:
+            before = self._arguments[position - 1].node
+            return self.storage.inserting_after(before)  # pyright: ignore[reportArgumentType] - attached
+        return self.storage.inserting_before(self._first_node())
+
+    def remove_argument(self, position: int) -> None:
+        """Drop an argument that has no users."""
+        argument = self._arguments.pop(position)
+        self.graph.facts.erased(argument)
+        self.storage.erase_node(argument.node)  # pyright: ignore[reportArgumentType] - attached
+
+    def append(self, op: Op) -> Op:
+        """Add ``op`` at the end."""
+        return self._insert(op)
+
+    def insert_before(self, anchor: Op, op: Op) -> Op:
+        """Add ``op`` just before ``anchor``."""
+        with self.storage.inserting_before(anchor.node):  # pyright: ignore[reportArgumentType] - attached
+            return self._insert(op)
+
+    def insert_after(self, anchor: Op, op: Op) -> Op:
+        """Add ``op`` just after ``anchor``."""
+        with self.storage.inserting_after(anchor.node):  # pyright: ignore[reportArgumentType] - attached
+            return self._insert(op)
+
+    def _insert(self, op: Op) -> Op:
+        args = to_nodes(op.slots)
+        # A name and no arguments: fx would derive the one from the class and search
+        # the others for symbolic integers, which takes twice as long as the rest.
+        node = self.storage.create_node(
+            "call_function", type(op), name=f"v{self.graph.last_ident + 1}"
+        )
+        node.args = args
+        self._attach(op, node)
+        return op
+
+    def _attach(self, op: Op, node: fx.Node) -> None:
+        node.meta["op"] = op
+        op.node = node  # pyright: ignore[reportAttributeAccessIssue] - fx.Node is a NodeLike
+        op.owner = self
+        op.ident = self.graph.next_ident()
+        for nested in op.regions:
+            nested.parent = op
+        if op.type is None:
+            op.type = op.infer()
+
+    def _first_node(self) -> fx.Node:
+        return next(iter(self.storage.nodes), self.storage._root)  # noqa: SLF001
+
+
+def to_nodes(slots: Sequence[Any]) -> tuple[Any, ...]:
+    """The storage nodes of operand slots: one value, tuple or ``None`` each."""
+    return tuple(
+        [
+            tuple([op.node for op in value])
+            if isinstance(value, tuple)
+            else (None if value is None else value.node)
+            for value in slots
+        ]
+    )
+
+
+@dataclass(eq=False)
+class Graph:
+    """A whole kernel in the IR.
+
+    Attributes:
+        name: The kernel's name.
+        target: The name of the target it is compiled for.
+        bindings: Values of symbols that are known at compile time.
+        dynamic_symbols: Symbols whose values come with the launch.
+        constraints: How dimensions spread over the machine.
+        facts_present: Names of the facts that hold for the whole graph.
+    """
+
+    name: str
+    target: str
+    bindings: dict[Expr, int] = field(default_factory=dict[Any, int])
+    constraints: tuple[Constraint, ...] = ()
+    dynamic_symbols: tuple[Expr, ...] = ()
+    facts_present: set[str] = field(default_factory=set[str])
+    location: Location | None = None
+
+    def __post_init__(self) -> None:
+        self.facts = FactTables()
+        self._last_ident = 0
+        self.body = Region(self)
+
+    @property
+    def last_ident(self) -> int:
+        """The key that was given out last."""
+        return self._last_ident
+
+    def next_ident(self) -> int:
+        """A key that no op of this graph has had."""
+        self._last_ident += 1
+        return self._last_ident
+
+    def region(self) -> Region:
+        """A new region, to be given to an op of this graph."""
+        return Region(self)
+
+    @property
+    def parameters(self) -> tuple[Argument, ...]:
+        """The kernel's parameters."""
+        return self.body.arguments
+
+    def walk(self) -> Iterator[Op]:
+        """All ops, an op before those of its regions, in program order."""
+        return walk(self.body)
+
+    def verify(self) -> None:
+        """Raise where the graph breaks a rule of the IR or lacks a claimed fact.
+
+        Raises:
+            InternalError: WV9902, WV9903, WV9907, a diagnostic for each problem.
+        """
+        # A lazy seam: the verifier works on graphs, so it imports this module.
+        from wave_core.ir.verify import verify  # noqa: PLC0415
+
+        verify(self)
+
+    def clone(self) -> Graph:
+        """An independent copy with the same facts and locations."""
+        # A lazy seam, as above.
+        from wave_core.ir.clone import clone_graph  # noqa: PLC0415
+
+        return clone_graph(self)
+
+    def __str__(self) -> str:
+        """The text form."""
+        # A lazy seam, as above.
+        from wave_core.ir.printer import print_graph  # noqa: PLC0415
+
+        return print_graph(self)
+
+
+def regions(region: Region) -> Iterator[Region]:
+    """``region`` and all regions within, outer ones first."""
+    yield region
+    for op in region.ops:
+        for nested in op.regions:
+            yield from regions(nested)
+
+
+def walk(region: Region) -> Iterator[Op]:
+    """All ops of ``region`` and of the regions within, in program order."""
+    for op in region.ops:
+        yield op
+        for nested in op.regions:
+            yield from walk(nested)
+
+
+def resolve(op: Op) -> Op:
+    """The op that defines a value seen through captures.
+
+    A carried argument resolves to itself: its value changes from one iteration
+    to the next.
+    """
+    while isinstance(op, Argument) and op.role == "capture":
+        region = op.owner
+        parent = region.parent  # pyright: ignore[reportAttributeAccessIssue,reportOptionalMemberAccess] - a Region
+        op = captured_value(parent, op)
+    return op
+
+
+def captured_value(parent: Op, argument: Argument) -> Op:
+    """The value of the enclosing region that ``argument`` captures."""
+    region = argument.owner
+    captures = [a for a in region.arguments if a.role == "capture"]  # pyright: ignore[reportOptionalMemberAccess,reportAttributeAccessIssue]
+    return parent.captures[captures.index(argument)]  # pyright: ignore[reportAttributeAccessIssue] - region ops have captures

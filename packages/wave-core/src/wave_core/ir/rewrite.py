@@ -1,0 +1,117 @@
+"""Changing a graph: every edit keeps locations and fact tables right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.diagnostics import fuse
+from wave_core.ir.graph import Region
+from wave_core.ir.graph import captured_value
+from wave_core.ir.graph import to_nodes
+from wave_core.ops.structure import Argument
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_core.ops.base import Op
+
+
+def region_of(op: Op) -> Region:
+    """The region that holds ``op``."""
+    owner = op.owner
+    assert isinstance(owner, Region), "the op is in no graph"
+    return owner
+
+
+def insert_before(anchor: Op, op: Op, origin: Op | None = None) -> Op:
+    """Insert ``op`` before ``anchor``, with the location of ``origin``."""
+    _inherit(op, anchor if origin is None else origin)
+    return region_of(anchor).insert_before(anchor, op)
+
+
+def insert_after(anchor: Op, op: Op, origin: Op | None = None) -> Op:
+    """Insert ``op`` after ``anchor``, with the location of ``origin``."""
+    _inherit(op, anchor if origin is None else origin)
+    return region_of(anchor).insert_after(anchor, op)
+
+
+def replace(old: Op, new: Op) -> None:
+    """Let every user of ``old`` use ``new`` and erase ``old``.
+
+    ``new`` is inserted before ``old`` if it is in no graph yet. Locations fuse;
+    facts go over as their tables declare.
+    """
+    if new.node is None:
+        _inherit(new, old)
+        region_of(old).insert_before(old, new)
+    elif new.location is None:
+        new.location = old.location
+    elif old.location is not None and new.location != old.location:
+        new.location = fuse(new.location, old.location)
+    new.tags |= old.tags
+    region_of(old).graph.facts.replaced(old, new)
+    replace_uses(old, new)
+    erase(old)
+
+
+def replace_uses(old: Op, new: Op) -> None:
+    """Let every user of ``old`` use ``new``."""
+    old.node.replace_all_uses_with(new.node)  # pyright: ignore[reportOptionalMemberAccess,reportAttributeAccessIssue] - fx node
+
+
+def set_operands(op: Op, slots: Sequence[Any]) -> None:
+    """Give ``op`` new operands: one value, tuple or ``None`` for each slot."""
+    op.node.args = to_nodes(slots)  # pyright: ignore[reportOptionalMemberAccess] - attached
+
+
+def set_attributes(op: Op, **attributes: object) -> None:
+    """Give ``op`` new attribute values and infer its type again."""
+    unknown = attributes.keys() - op.attributes.keys()
+    assert not unknown, f"{op.op_name} has no attribute {sorted(unknown)}"
+    op.attributes |= attributes
+    op.type = op.infer()
+
+
+def erase(op: Op) -> None:
+    """Remove an op that nothing uses, with its regions."""
+    region = region_of(op)
+    region.graph.facts.erased(op)
+    for nested in op.regions:
+        for inner in reversed(list(nested.ops)):
+            erase(inner)
+        for argument in nested.arguments:
+            region.graph.facts.erased(argument)
+    region.storage.erase_node(op.node)  # pyright: ignore[reportArgumentType] - fx node
+    op.owner = None
+
+
+def capture(region: Region, value: Op) -> Op:
+    """``value`` as seen from ``region``, captured through the regions between.
+
+    Returns ``value`` itself where it belongs to ``region``.
+    """
+    if value.owner is region:
+        return value
+    parent = region.parent
+    assert parent is not None, "the value is not visible from the region"
+    outer = capture(region_of(parent), value)
+    for argument in region.arguments:
+        if argument.role == "capture" and captured_value(parent, argument) is outer:
+            return argument
+    return _add_capture(region, parent, outer)
+
+
+def _add_capture(region: Region, parent: Op, outer: Op) -> Argument:
+    assert outer.type is not None, "only values are captured"
+    label = getattr(outer, "label", outer.op_name)
+    slots = list(parent.slots)
+    position = [f.name for f in parent.operand_fields].index("captures")
+    slots[position] = (*slots[position], outer)
+    set_operands(parent, slots)
+    return region.add_argument("capture", label, outer.type, outer.location)
+
+
+def _inherit(op: Op, origin: Op) -> None:
+    if op.location is None:
+        op.location = origin.location

@@ -1,0 +1,216 @@
+"""Surface functions for memory: read, write, allocate."""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.diagnostics import capture_location
+from wave_core.diagnostics import user_error
+from wave_core.lang.mapping import IndexMapping
+from wave_core.lang.mapping import Resolved
+from wave_core.lang.mapping import mapping_of_iterators
+from wave_core.lang.mapping import resolve_mapping
+from wave_core.lang.types import dims_of
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.trace.context import active
+from wave_core.trace.operands import as_tuple
+from wave_core.trace.operands import not_a_value
+from wave_core.trace.planned import planned
+from wave_core.trace.value import Value
+from wave_core.trace.value import emit_op
+from wave_core.types import AddressSpace
+from wave_core.types import MemoryType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Sequence
+
+    from wave_core.diagnostics import Location
+    from wave_core.types import DType
+
+
+class MemoryAccessFlags(IntFlag):
+    """How an access treats caches."""
+
+    NONE = 0
+    VOLATILE = 1
+    NONTEMPORAL = 2
+
+
+def read(  # noqa: PLR0913 - the language's own signature
+    memory: Any,
+    elements_per_thread: int | None = None,
+    mapping: IndexMapping | None = None,
+    mapping_dynamic_vals: Sequence[Any] = (),
+    bounds: Any = None,
+    flags: MemoryAccessFlags = MemoryAccessFlags.NONE,
+    *,
+    source: Sequence[Any] | None = None,
+    target: Sequence[Any] | None = None,
+    tag: str | Iterable[str] | None = None,
+) -> Value:
+    """A tile read from ``memory``; elements beyond its extents are 0.
+
+    Shapes: the memory's dims, or those of the mapping's ``outputs``. Dtypes: the
+    memory's.
+
+    Args:
+        memory: A kernel argument or an allocation.
+        elements_per_thread: How many elements one lane reads at a time.
+        mapping: The memory's coordinates as expressions of the register's.
+        mapping_dynamic_vals: The index registers of the mapping.
+        bounds: Planned.
+        flags: How the access treats caches.
+        source: The memory's coordinates over the iterators named in ``target``.
+        target: The iterators of the register's dims, bound by ``IteratorBindings``.
+        tag: Names that schedules use to find the op.
+
+    Raises:
+        UserError: WV0101, WV0202, WV04xx for a mapping that does not fit.
+    """
+    location = capture_location()
+    _refuse_bounds(bounds, location)
+    fields: dict[str, Any] = {"memory": memory}
+    resolved, indices = _mapping_of(
+        memory, mapping, mapping_dynamic_vals, (source, target), location, reading=True
+    )
+    if resolved is not None:
+        fields |= {"mapping": resolved.mapping, "shape": resolved.shape}
+    fields |= {"indices": indices, "elements_per_thread": elements_per_thread}
+    fields["flags"] = _flag_text(flags)
+    return emit_op(Read, fields, tag=tag, location=location)
+
+
+def write(  # noqa: PLR0913 - the language's own signature
+    register_: Any,
+    memory: Any,
+    elements_per_thread: int | None = None,
+    mapping: IndexMapping | None = None,
+    mapping_dynamic_vals: Sequence[Any] = (),
+    bounds: Any = None,
+    flags: MemoryAccessFlags = MemoryAccessFlags.NONE,
+    *,
+    source: Sequence[Any] | None = None,
+    target: Sequence[Any] | None = None,
+    tag: str | Iterable[str] | None = None,
+) -> None:
+    """Write a tile to ``memory``; elements beyond its extents are skipped.
+
+    Shapes: the register has the memory's dims, or those of the mapping's
+    ``inputs``. Dtypes: the memory's.
+
+    Args:
+        register_: The tile.
+        memory: A kernel argument or an allocation.
+        elements_per_thread: How many elements one lane writes at a time.
+        mapping: The memory's coordinates as expressions of the register's.
+        mapping_dynamic_vals: The index registers of the mapping.
+        bounds: Planned.
+        flags: How the access treats caches.
+        source: The iterators of the register's dims, bound by ``IteratorBindings``.
+        target: The memory's coordinates over the iterators named in ``source``.
+        tag: Names that schedules use to find the op.
+
+    Raises:
+        UserError: WV0101, WV0202, WV0204, WV0208, WV04xx.
+    """
+    location = capture_location()
+    _refuse_bounds(bounds, location)
+    fields: dict[str, Any] = {"value": register_, "memory": memory}
+    resolved, indices = _mapping_of(
+        memory, mapping, mapping_dynamic_vals, (source, target), location, reading=False
+    )
+    if resolved is not None:
+        fields["mapping"] = resolved.mapping
+    fields |= {"indices": indices, "elements_per_thread": elements_per_thread}
+    fields["flags"] = _flag_text(flags)
+    emit_op(Write, fields, tag=tag, location=location)
+
+
+def allocate(
+    shape: Sequence[Any],
+    distributed_shape: Sequence[Any],
+    dtype: DType,
+    address_space: AddressSpace = AddressSpace.SHARED,
+    padding: int = 0,
+    *,
+    tag: str | Iterable[str] | None = None,
+) -> Value:
+    """A buffer in LDS, one for each workgroup; undefined until written.
+
+    Units: elements.
+
+    Args:
+        shape: The logical dims.
+        distributed_shape: The extent of each dim in the buffer.
+        dtype: The element type.
+        address_space: LDS is the only one.
+        padding: Elements added to each innermost row.
+        tag: Names that schedules use to find the op.
+
+    Raises:
+        UserError: WV0101, WV0217, WV0405 for another address space.
+    """
+    location = capture_location()
+    if address_space is not AddressSpace.SHARED:
+        raise user_error(
+            "WV0405",
+            f"`allocate` cannot make a buffer in `{address_space}` memory",
+            at=location,
+            help="a kernel allocates LDS only: `SHARED_ADDRESS_SPACE`",
+        )
+    fields = {
+        "shape": dims_of("allocate", shape, location),
+        "distributed_shape": dims_of("allocate", distributed_shape, location),
+        "dtype": dtype,
+        "padding": padding,
+    }
+    return emit_op(Allocate, fields, tag=tag, location=location)
+
+
+def _mapping_of(
+    memory: Any,
+    mapping: IndexMapping | None,
+    indices: Sequence[Any],
+    sides: tuple[Sequence[Any] | None, Sequence[Any] | None],
+    location: Location,
+    *,
+    reading: bool,
+) -> tuple[Resolved | None, tuple[Any, ...]]:
+    tracer = active("read" if reading else "write")
+    found = getattr(getattr(memory, "op", None), "type", None)
+    given = as_tuple(indices)
+    if sides == (None, None) and mapping is None:
+        return None, given
+    if not isinstance(found, MemoryType):
+        raise not_a_value(memory, "`memory`", location)
+    source, target = sides
+    if source is not None and target is not None:
+        mapping, given = mapping_of_iterators(
+            tracer, source, target, reading=reading, memory=found, location=location
+        )
+    if mapping is None:
+        raise user_error(
+            "WV0404",
+            "`source=` and `target=` come together",
+            at=location,
+            help="give the coordinates of both sides, or `mapping=`",
+        )
+    resolved = resolve_mapping(
+        tracer, mapping, found, given, reading=reading, location=location
+    )
+    return resolved, given
+
+
+def _flag_text(flags: MemoryAccessFlags) -> str:
+    names = [flag.name.lower() for flag in MemoryAccessFlags(flags) if flag.name]
+    return "|".join(names) or "none"
+
+
+def _refuse_bounds(bounds: Any, location: Location) -> None:
+    if bounds is not None:
+        raise planned("bounds=", "explicit bounds", location)

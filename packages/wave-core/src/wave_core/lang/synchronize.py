@@ -1,0 +1,75 @@
+"""Surface functions for barriers, waits, scheduling hints and debugging."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.diagnostics import capture_location
+from wave_core.ops import sync
+from wave_core.ops.debug import Breakpoint
+from wave_core.trace.surface import surface
+from wave_core.trace.value import emit_op
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+shared_memory_barrier = surface(sync.SharedMemoryBarrier)
+shared_memory_barrier_signal = surface(sync.SharedMemoryBarrierSignal)
+shared_memory_barrier_wait = surface(sync.SharedMemoryBarrierWait)
+workgroup_barrier = surface(sync.WorkgroupBarrier)
+set_wave_prio = surface(sync.SetWavePrio)
+memory_counter_wait = surface(sync.MemoryCounterWait)
+
+
+class Operation(Enum):
+    """Kinds of instructions that scheduling hints name."""
+
+    ALU = "alu"
+    VALU = "valu"
+    SALU = "salu"
+    MMA = "mma"
+    READ_GLOBAL = "read_global"
+    WRITE_GLOBAL = "write_global"
+    READ_SHARED = "read_shared"
+    WRITE_SHARED = "write_shared"
+
+
+def memory_counter_wait_barrier(
+    load: int | None = None,
+    store: int | None = None,
+    ds: int | None = None,
+    exp: int | None = None,
+) -> None:
+    """Wait for memory operations of the wave, then for the other waves."""
+    memory_counter_wait(load, store, ds, exp)
+    workgroup_barrier()
+
+
+def scheduling_barrier(
+    operations: Sequence[Operation] = (), *, tag: Any = None
+) -> None:
+    """No instruction moves across, but those of the named kinds."""
+    fields = {"operations": tuple(operation.value for operation in operations)}
+    emit_op(sync.SchedulingBarrier, fields, tag=tag, location=capture_location())
+
+
+def scheduling_group_barrier(
+    instructions: Mapping[Operation, int], sync_id: int = 0, *, tag: Any = None
+) -> None:
+    """Issue groups of instructions in this order, so many of each kind."""
+    rows = tuple((kind.value, count) for kind, count in instructions.items())
+    fields = {"instructions": rows, "sync_id": sync_id}
+    emit_op(sync.SchedulingGroupBarrier, fields, tag=tag, location=capture_location())
+
+
+def breakpoint_here(*values: Any, tag: Any = None, **named: Any) -> None:
+    """Stop a simulation here and show these registers as tensors.
+
+    Registers given by keyword are shown under that name. Backends leave it out.
+    """
+    labels = (*(f"value{i}" for i in range(len(values))), *named)
+    fields = {"values": (*values, *named.values()), "labels": labels}
+    emit_op(Breakpoint, fields, tag=tag, location=capture_location())

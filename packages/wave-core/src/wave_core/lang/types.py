@@ -1,0 +1,198 @@
+"""Memories, registers and scalars, as kernel authors annotate them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.diagnostics import capture_location
+from wave_core.diagnostics import user_error
+from wave_core.ops.constant import Splat
+from wave_core.ops.shape import Broadcast
+from wave_core.trace.context import active
+from wave_core.trace.operands import as_tuple
+from wave_core.trace.value import Value
+from wave_core.trace.value import emit_op
+from wave_core.types import AddressSpace
+from wave_core.types import DType
+from wave_core.types import MemoryType
+from wave_core.types import RegisterType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.diagnostics import Location
+    from wave_core.symbols import Expr
+    from wave_core.trace.annotations import ToExpr
+
+GLOBAL_ADDRESS_SPACE = AddressSpace.GLOBAL
+SHARED_ADDRESS_SPACE = AddressSpace.SHARED
+GLOBAL_MEMORY = AddressSpace.GLOBAL
+SHARED_MEMORY = AddressSpace.SHARED
+
+
+@dataclass(frozen=True)
+class MemoryLayout:
+    """The shape of a memory in storage, where it is not the logical one.
+
+    Units: elements.
+    """
+
+    shape: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A tensor argument: ``Memory[M, K, GLOBAL_ADDRESS_SPACE, f16]``.
+
+    ``SHARED_ADDRESS_SPACE`` asks for staging through LDS; a symbol in its place is
+    bound when the kernel is compiled. A ``MemoryLayout`` may follow the dtype.
+    """
+
+    dims: tuple[Any, ...]
+    space: Any
+    dtype: DType
+    layout: MemoryLayout | None = None
+
+    def __class_getitem__(cls, items: Any) -> Memory:
+        """The annotation with these dims, address space and element type.
+
+        Raises:
+            UserError: WV0220, WV0410.
+        """
+        parts = _flatten(items)
+        layout = None
+        if parts and isinstance(parts[-1], MemoryLayout):
+            *parts, layout = parts
+        if len(parts) < 3 or not isinstance(parts[-1], DType):
+            raise _malformed("Memory", items, "[dims.., address_space, dtype]")
+        *dims, space, dtype = parts
+        if space is AddressSpace.REGISTER:
+            raise _in_registers()
+        if not _is_space(space) or not _are_dims(dims):
+            raise _malformed("Memory", items, "[dims.., address_space, dtype]")
+        return cls(tuple(dims), space, dtype, layout)
+
+    def declared_type(self, expression: ToExpr, location: Location) -> MemoryType:
+        """The type of a parameter that is annotated with this."""
+        shape = tuple(expression(dim, location) for dim in self.dims)
+        space = self.space
+        if not isinstance(space, AddressSpace):
+            space = expression(space, location)
+        physical = None
+        if self.layout is not None:
+            physical = tuple(expression(d, location) for d in self.layout.shape)
+        return MemoryType(shape, space, self.dtype, physical)
+
+
+@dataclass(frozen=True)
+class Register:
+    """A tile in registers: ``Register[M, N, f32]``.
+
+    Calling it with a number gives a tile that has the number in every element.
+    """
+
+    dims: tuple[Any, ...]
+    dtype: DType
+
+    def __class_getitem__(cls, items: Any) -> Register:
+        """The annotation with these dims and element type.
+
+        Raises:
+            UserError: WV0220.
+        """
+        parts = _flatten(items)
+        if not parts or not isinstance(parts[-1], DType) or not _are_dims(parts[:-1]):
+            raise _malformed("Register", items, "[dims.., dtype]")
+        return cls(tuple(parts[:-1]), parts[-1])
+
+    def declared_type(self, expression: ToExpr, location: Location) -> RegisterType:
+        """The type of a parameter that is annotated with this."""
+        shape = tuple(expression(dim, location) for dim in self.dims)
+        return RegisterType(shape, self.dtype)
+
+    def __call__(self, value: Any, *, tag: str | Iterable[str] | None = None) -> Value:
+        """A tile with ``value`` (a number or a scalar) in every element."""
+        return splat(self.dims, self.dtype, value, tag=tag)
+
+
+@dataclass(frozen=True)
+class SymbolBind:
+    """A scalar argument that gives the symbol of the same name its value."""
+
+    dtype: DType
+
+    def __class_getitem__(cls, dtype: Any) -> SymbolBind:
+        """The annotation with this element type.
+
+        Raises:
+            UserError: WV0220.
+        """
+        if not isinstance(dtype, DType) or not dtype.is_integer:
+            raise _malformed("SymbolBind", dtype, "[an integer dtype]")
+        return cls(dtype)
+
+    def declared_type(
+        self,
+        expression: ToExpr,  # noqa: ARG002 - the protocol's signature
+        location: Location,  # noqa: ARG002
+    ) -> RegisterType:
+        """The type of a parameter that is annotated with this."""
+        return RegisterType((), self.dtype)
+
+
+def splat(
+    shape: Iterable[Any],
+    dtype: DType,
+    value: Any,
+    *,
+    tag: str | Iterable[str] | None = None,
+) -> Value:
+    """A tile of ``shape`` with ``value`` (a number or a scalar) in every element."""
+    location = capture_location()
+    dims = dims_of("register", shape, location)
+    if isinstance(value, Value):
+        fields = {"value": value, "shape": dims}
+        return emit_op(Broadcast, fields, tag=tag, location=location)
+    fields = {"shape": dims, "dtype": dtype, "value": value}
+    return emit_op(Splat, fields, tag=tag, location=location)
+
+
+def dims_of(what: str, shape: Iterable[Any], location: Location) -> tuple[Expr, ...]:
+    """Dims as expressions."""
+    tracer = active(what)
+    return tuple(tracer.expression(dim, location) for dim in _flatten(shape))
+
+
+def _flatten(items: Any) -> list[Any]:
+    return [part for item in as_tuple(items) for part in as_tuple(item)]
+
+
+def _are_dims(dims: Iterable[Any]) -> bool:
+    return not any(isinstance(dim, (DType, AddressSpace, str, float)) for dim in dims)
+
+
+def _is_space(space: Any) -> bool:
+    if isinstance(space, AddressSpace):
+        return True
+    return getattr(space, "is_Symbol", False) is True
+
+
+def _in_registers() -> Exception:
+    return user_error(
+        "WV0410",
+        "a memory cannot lie in registers",
+        at=capture_location(),
+        help="write `Register[dims.., dtype]` for a value",
+    )
+
+
+def _malformed(what: str, items: Any, wanted: str) -> Exception:
+    return user_error(
+        "WV0220",
+        f"`{what}` cannot be made of `{items}`",
+        at=capture_location(),
+        label=f"needs {wanted}",
+        help=f"write `{what}{wanted}`",
+    )

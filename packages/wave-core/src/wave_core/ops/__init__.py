@@ -1,0 +1,11 @@
+"""The operations of the language, each declared once."""
+
+from __future__ import annotations
+
+from wave_core.ops.base import Op
+from wave_core.ops.builtin import builtin_ops
+from wave_core.ops.traits import Effect
+from wave_core.ops.traits import EffectKind
+from wave_core.ops.traits import Trait
+
+__all__ = ["Effect", "EffectKind", "Op", "Trait", "builtin_ops"]

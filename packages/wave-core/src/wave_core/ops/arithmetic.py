@@ -1,0 +1,330 @@
+"""Arithmetic and mathematics, element by element; the meaning is torch's.
+
+Shapes: the result has the dims of all operands, each once; a scalar operand goes
+with every element. Dtypes: operands have one element type, which is the result's.
+f16, bf16 and f8 compute in f32 and round once for each op. Integers wrap.
+Raises: WV0201 for a memory, WV0204 for mixed element types, WV0205 for an element
+type that the op does not take, WV0206 for dims in two orders.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wave_core.ops import rules
+from wave_core.ops.base import attribute
+from wave_core.ops.elementwise import Binary
+from wave_core.ops.elementwise import Unary
+
+_FLOATS_ONLY = "write `cast(value, f32)` first"
+
+
+class Add(Binary, name="add"):
+    """The sum, ``lhs + rhs``."""
+
+    numpy_name = "add"
+
+
+class Sub(Binary, name="sub"):
+    """The difference, ``lhs - rhs``."""
+
+    numpy_name = "subtract"
+
+
+class Mul(Binary, name="mul"):
+    """The product, ``lhs * rhs``."""
+
+    numpy_name = "multiply"
+
+
+class Div(Binary, name="div"):
+    """The quotient, ``lhs / rhs``, of floats."""
+
+    allowed = rules.FLOATS
+    hint = "write `//` for integers, or cast both sides to a float type"
+    numpy_name = "divide"
+
+
+class FloorDiv(Binary, name="floordiv"):
+    """The quotient rounded towards minus infinity, ``lhs // rhs``.
+
+    Floats follow ``torch.floor_divide``; an integer division by zero gives 0 here
+    and is reported by the simulator where the element takes part.
+    """
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """The floor of the quotient, from the remainder so that it is exact."""
+        lhs, rhs = arrays
+        if np.result_type(lhs, rhs).kind != "f":
+            return np.floor_divide(lhs, rhs)
+        rest = np.fmod(lhs, rhs)
+        whole = (lhs - rest) / rhs
+        whole = np.where((rest != 0) & ((rhs < 0) != (rest < 0)), whole - 1, whole)
+        floor = np.floor(whole)
+        floor = np.where(whole - floor > 0.5, floor + 1, floor)
+        nonzero = np.where(whole != 0, floor, np.copysign(0, lhs / rhs))
+        return np.where(rhs == 0, lhs / rhs, nonzero).astype(rest.dtype)
+
+
+class Mod(Binary, name="mod"):
+    """The remainder with the sign of ``rhs``, ``lhs % rhs``.
+
+    An integer remainder by zero gives 0 here and is reported by the simulator
+    where the element takes part.
+    """
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """The truncated remainder, moved to the side of the divisor."""
+        lhs, rhs = arrays
+        rest = np.fmod(lhs, rhs)
+        return np.where((rest != 0) & ((rhs < 0) != (rest < 0)), rest + rhs, rest)
+
+
+class And(Binary, name="and"):
+    """Bits (or truth) of both, ``lhs & rhs``."""
+
+    allowed = rules.BITS
+    numpy_name = "bitwise_and"
+
+
+class Or(Binary, name="or"):
+    """Bits (or truth) of either, ``lhs | rhs``."""
+
+    allowed = rules.BITS
+    numpy_name = "bitwise_or"
+
+
+class Xor(Binary, name="xor"):
+    """Bits (or truth) of exactly one, ``lhs ^ rhs``."""
+
+    allowed = rules.BITS
+    numpy_name = "bitwise_xor"
+
+
+class Maximum(Binary, name="maximum"):
+    """The larger element; NaN if either is NaN."""
+
+    numpy_name = "maximum"
+
+
+class Minimum(Binary, name="minimum"):
+    """The smaller element; NaN if either is NaN."""
+
+    numpy_name = "minimum"
+
+
+class Atan2(Binary, name="atan2"):
+    """The angle of the point ``(rhs, lhs)``, in radians."""
+
+    allowed = rules.FLOATS
+    hint = _FLOATS_ONLY
+    numpy_name = "arctan2"
+
+
+class Pow(Binary, name="powf"):
+    """``lhs`` to the power ``rhs``, of floats."""
+
+    allowed = rules.FLOATS
+    hint = _FLOATS_ONLY
+    numpy_name = "power"
+
+
+class Neg(Unary, name="neg"):
+    """The negative; the least integer is its own negative."""
+
+    numpy_name = "negative"
+
+
+class Not(Unary, name="not"):
+    """All bits flipped; of a bool, its opposite."""
+
+    allowed = rules.BITS
+    numpy_name = "invert"
+
+
+class Abs(Unary, name="abs"):
+    """The absolute value; the least integer is its own absolute value."""
+
+    numpy_name = "absolute"
+
+
+class FloatUnary(Unary):
+    """A function of floats."""
+
+    allowed = rules.FLOATS
+    hint = _FLOATS_ONLY
+
+
+class Exp(FloatUnary, name="exp"):
+    """e to the power ``value``."""
+
+    numpy_name = "exp"
+
+
+class Exp2(FloatUnary, name="exp2"):
+    """2 to the power ``value``."""
+
+    numpy_name = "exp2"
+
+
+class Sqrt(FloatUnary, name="sqrt"):
+    """The square root; NaN of a negative."""
+
+    numpy_name = "sqrt"
+
+
+class Rsqrt(FloatUnary, name="rsqrt"):
+    """One over the square root."""
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """The reciprocal of the root."""
+        return 1 / np.sqrt(arrays[0])
+
+
+class Log(FloatUnary, name="log"):
+    """The natural logarithm."""
+
+    numpy_name = "log"
+
+
+class Log2(FloatUnary, name="log2"):
+    """The logarithm to base 2."""
+
+    numpy_name = "log2"
+
+
+class Log10(FloatUnary, name="log10"):
+    """The logarithm to base 10."""
+
+    numpy_name = "log10"
+
+
+class Reciprocal(FloatUnary, name="reciprocal"):
+    """One over ``value``."""
+
+    numpy_name = "reciprocal"
+
+
+class Round(FloatUnary, name="round"):
+    """The nearest whole number, halves to the even one (as ``torch.round``)."""
+
+    numpy_name = "rint"
+
+
+class RoundEven(FloatUnary, name="roundeven"):
+    """The nearest whole number, halves to the even one; the same as ``round``."""
+
+    numpy_name = "rint"
+
+
+class Floor(FloatUnary, name="floor"):
+    """The greatest whole number that is not above ``value``."""
+
+    numpy_name = "floor"
+
+
+class Ceil(FloatUnary, name="ceil"):
+    """The least whole number that is not below ``value``."""
+
+    numpy_name = "ceil"
+
+
+class Sin(FloatUnary, name="sin"):
+    """The sine of an angle in radians."""
+
+    numpy_name = "sin"
+
+
+class Cos(FloatUnary, name="cos"):
+    """The cosine of an angle in radians."""
+
+    numpy_name = "cos"
+
+
+class Sinh(FloatUnary, name="sinh"):
+    """The hyperbolic sine."""
+
+    numpy_name = "sinh"
+
+
+class Tanh(FloatUnary, name="tanh"):
+    """The hyperbolic tangent."""
+
+    numpy_name = "tanh"
+
+
+class TanhApprox(FloatUnary, name="tanh_approx"):
+    """The hyperbolic tangent, which a backend may compute less exactly."""
+
+    numpy_name = "tanh"
+
+
+class Cbrt(FloatUnary, name="cbrt"):
+    """The cube root, negative of a negative."""
+
+    numpy_name = "cbrt"
+
+
+class Softsign(FloatUnary, name="softsign"):
+    """``value / (1 + |value / cap|)``: grows like ``value``, stays below ``cap``.
+
+    The cap is ``logit_cap``, times ``head_dim ** -0.5`` with ``apply_scaling``.
+    """
+
+    logit_cap: float = attribute(default=30.0)
+    apply_scaling: bool = attribute(default=False)
+    head_dim: int | None = attribute(default=None)
+
+    @property
+    def cap(self) -> float:
+        """The bound of the result's magnitude."""
+        if self.apply_scaling and self.head_dim is not None:
+            return self.logit_cap * self.head_dim**-0.5
+        return self.logit_cap
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """The formula of the class."""
+        (value,) = arrays
+        return value / (1 + np.abs(value / value.dtype.type(self.cap)))
+
+
+BINARY = (
+    Add,
+    Sub,
+    Mul,
+    Div,
+    FloorDiv,
+    Mod,
+    And,
+    Or,
+    Xor,
+    Maximum,
+    Minimum,
+    Atan2,
+    Pow,
+)
+
+UNARY = (
+    Neg,
+    Not,
+    Abs,
+    Exp,
+    Exp2,
+    Sqrt,
+    Rsqrt,
+    Log,
+    Log2,
+    Log10,
+    Reciprocal,
+    Round,
+    RoundEven,
+    Floor,
+    Ceil,
+    Sin,
+    Cos,
+    Sinh,
+    Tanh,
+    TanhApprox,
+    Cbrt,
+    Softsign,
+)

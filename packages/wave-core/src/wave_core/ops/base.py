@@ -1,0 +1,384 @@
+"""How an op is declared, and what an instance of one is.
+
+A class states an op once::
+
+    class Select(Op, name="select", traits={Trait.PURE, Trait.ELEMENTWISE}):
+        condition: Op = operand()
+        on_true: Op = operand()
+        on_false: Op = operand()
+
+        def infer(self) -> RegisterType: ...
+        def evaluate(self, condition, on_true, on_false): ...
+
+The surface function, the printer and the parser derive from the declaration. An
+instance is created once and lives on one node of a graph; it also stands for the
+value that it defines, so an operand of an op is an op.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import ClassVar
+from typing import Protocol
+from typing import Self
+from typing import cast
+from typing import dataclass_transform
+
+from wave_core.diagnostics import internal_error
+from wave_core.diagnostics import user_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+    from wave_core.diagnostics import Location
+    from wave_core.ops.traits import Effect
+    from wave_core.ops.traits import Trait
+    from wave_core.types import Type
+
+
+class NodeLike(Protocol):
+    """The part of a storage node that an op needs; ``ir`` supplies it."""
+
+    args: tuple[Any, ...]
+    users: Mapping[Any, None]
+    meta: dict[str, Any]
+
+
+class RegionLike(Protocol):
+    """A nested region, as far as op declarations are concerned."""
+
+    @property
+    def arguments(self) -> tuple[Op, ...]:
+        """The region's arguments."""
+        ...
+
+    @property
+    def terminator(self) -> Op | None:
+        """The op that ends the region."""
+        ...
+
+
+class FieldKind(Enum):
+    """What a declared field of an op holds."""
+
+    OPERAND = "operand"
+    OPTIONAL = "optional"
+    VARIADIC = "variadic"
+    ATTRIBUTE = "attribute"
+    REGION = "region"
+
+
+class _Required:
+    """Marks an attribute without a default."""
+
+
+REQUIRED = _Required()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One declared field of an op class."""
+
+    name: str
+    kind: FieldKind
+    default: object = REQUIRED
+    help: str = ""
+
+    @property
+    def is_operand(self) -> bool:
+        """Whether the field holds values."""
+        return self.kind in OPERAND_KINDS
+
+    @property
+    def variadic(self) -> bool:
+        """Whether the field holds any number of values."""
+        return self.kind is FieldKind.VARIADIC
+
+    @property
+    def required(self) -> bool:
+        """Whether a caller has to give the field."""
+        return self.default is REQUIRED
+
+
+OPERAND_KINDS = frozenset({FieldKind.OPERAND, FieldKind.OPTIONAL, FieldKind.VARIADIC})
+
+
+@dataclass(slots=True)
+class _Declaration:
+    """What ``operand()`` and its siblings leave in a class body."""
+
+    kind: FieldKind
+    default: object
+    help: str
+
+
+def operand(*, help: str = "") -> Any:  # noqa: A002
+    """Declare one value operand."""
+    return _Declaration(FieldKind.OPERAND, REQUIRED, help)
+
+
+def optional(*, default: None = None, help: str = "") -> Any:  # noqa: A002
+    """Declare a value operand that may be absent."""
+    return _Declaration(FieldKind.OPTIONAL, default, help)
+
+
+def variadic(*, default: tuple[Op, ...] = (), help: str = "") -> Any:  # noqa: A002
+    """Declare any number of value operands."""
+    return _Declaration(FieldKind.VARIADIC, default, help)
+
+
+def attribute(*, default: object = REQUIRED, help: str = "") -> Any:  # noqa: A002
+    """Declare a compile-time attribute."""
+    return _Declaration(FieldKind.ATTRIBUTE, default, help)
+
+
+def region(*, help: str = "") -> Any:  # noqa: A002
+    """Declare a nested region."""
+    return _Declaration(FieldKind.REGION, REQUIRED, help)
+
+
+class _OperandAccess:
+    """Reads the current value of an operand field."""
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+
+    def __get__(self, op: Op | None, owner: type[Op]) -> Any:
+        return self if op is None else op.slot_value(self.slot)
+
+
+class _AttributeAccess:
+    """Reads an attribute field."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, op: Op | None, owner: type[Op]) -> Any:
+        return self if op is None else op.attributes[self.name]
+
+
+class _RegionAccess:
+    """Reads a region field."""
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+
+    def __get__(self, op: Op | None, owner: type[Op]) -> Any:
+        return self if op is None else op.regions[self.slot]
+
+
+@dataclass_transform(field_specifiers=(operand, optional, variadic, attribute, region))
+class Op:
+    """An operation of a graph, and the value that it defines (if any).
+
+    Attributes:
+        op_name: The name in text, without a dialect prefix for core's own ops.
+        traits: What passes may rely on.
+        fields: The declared fields, operands in the order of the operand slots.
+        type: The type of the defined value; ``None`` where there is none.
+        location: Where in the user's file the op comes from.
+        tags: Names that schedules use to find the op.
+        ident: The stable key of the op in fact tables; unique in its graph.
+    """
+
+    op_name: ClassVar[str] = ""
+    traits: ClassVar[frozenset[Trait]] = frozenset()
+    fields: ClassVar[tuple[Field, ...]] = ()
+    operand_fields: ClassVar[tuple[Field, ...]] = ()
+    field_names: ClassVar[tuple[str, ...]] = ()
+    field_defaults: ClassVar[Mapping[str, object]] = {}
+
+    type: Type | None
+    location: Location | None
+    tags: frozenset[str]
+    ident: int
+    node: NodeLike | None
+    owner: RegionLike | None
+    regions: tuple[Any, ...]
+
+    def __init_subclass__(
+        cls, *, name: str = "", traits: Iterable[Trait] = (), **kwargs: Any
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.op_name = name or cls.op_name
+        cls.traits = cls.traits | frozenset(traits)
+        declared = [
+            Field(key, value.kind, value.default, value.help)
+            for key, value in vars(cls).items()
+            if isinstance(value, _Declaration)
+        ]
+        inherited = {field.name for field in declared}
+        cls.fields = (
+            *(field for field in cls.fields if field.name not in inherited),
+            *declared,
+        )
+        cls.operand_fields = tuple(f for f in cls.fields if f.is_operand)
+        cls.field_names = tuple(f.name for f in cls.fields)
+        cls.field_defaults = {f.name: f.default for f in cls.fields if not f.required}
+        _install_accessors(cls)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        values = bind_fields(type(self), args, kwargs)
+        slots: list[Any] = []
+        attributes: dict[str, Any] = {}
+        regions: list[Any] = []
+        for field in self.fields:
+            value = values[field.name]
+            if field.kind is FieldKind.ATTRIBUTE:
+                attributes[field.name] = value
+            elif field.kind is FieldKind.REGION:
+                regions.append(value)
+            else:
+                slots.append(tuple(value) if field.variadic else value)
+        self._set_parts(tuple(slots), attributes, tuple(regions))
+
+    @classmethod
+    def build(
+        cls,
+        slots: tuple[Any, ...],
+        attributes: dict[str, Any],
+        regions: tuple[Any, ...] = (),
+    ) -> Self:
+        """An op from parts that are known to fit: all slots, attributes and regions.
+
+        ``slots`` has one value, tuple or ``None`` for each operand field.
+        """
+        op = cls.__new__(cls)
+        op._set_parts(slots, attributes, regions)
+        return op
+
+    def _set_parts(
+        self,
+        slots: tuple[Any, ...],
+        attributes: dict[str, Any],
+        regions: tuple[Any, ...],
+    ) -> None:
+        self._pending = slots
+        self.attributes = attributes
+        self.regions = regions
+        self.type = None
+        self.location = None
+        self.tags = frozenset()
+        self.ident = -1
+        self.node = None
+        self.owner = None
+
+    def slot_value(self, slot: int) -> Any:
+        """The op, the tuple of ops, or ``None`` in operand slot ``slot``."""
+        if self.node is None:
+            return self._pending[slot]
+        value = self.node.args[slot]
+        if value is None:
+            return None
+        if isinstance(value, (tuple, list)):
+            nodes = cast("list[NodeLike]", value)
+            return tuple(node.meta["op"] for node in nodes)
+        return value.meta["op"]
+
+    @property
+    def slots(self) -> tuple[Any, ...]:
+        """The values of all operand slots."""
+        if self.node is None:
+            return self._pending
+        return tuple([self.slot_value(i) for i in range(len(self.operand_fields))])
+
+    @property
+    def operands(self) -> tuple[Op, ...]:
+        """All operands, variadic ones flattened, absent ones left out."""
+        if self.node is not None:
+            return _flat_operands(self.node.args)
+        flat: list[Op] = []
+        for value in self._pending:
+            if isinstance(value, tuple):
+                flat.extend(cast("tuple[Op, ...]", value))
+            elif value is not None:
+                flat.append(value)
+        return tuple(flat)
+
+    @property
+    def users(self) -> tuple[Op, ...]:
+        """The ops of the same region that use this value, each once."""
+        if self.node is None:
+            return ()
+        return tuple(node.meta["op"] for node in self.node.users)
+
+    def has(self, trait: Trait) -> bool:
+        """Whether the op's class has ``trait``."""
+        return trait in self.traits
+
+    def infer(self) -> Type | None:
+        """The type rule: the type of the value, from operands and attributes.
+
+        Raises:
+            UserError: WV02xx where the operands do not fit.
+        """
+        return None
+
+    def effects(self) -> tuple[Effect, ...]:
+        """What the op does to memory; nothing unless an op says otherwise."""
+        return ()
+
+    def evaluate(self, *operands: Any) -> Any:
+        """The meaning on whole logical tiles, as numpy arrays."""
+        raise internal_error(
+            "WV9905", f"`{self.op_name}` has no meaning of its own on tiles"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.op_name} #{self.ident}>"
+
+
+def _install_accessors(cls: type[Op]) -> None:
+    regions = [f for f in cls.fields if f.kind is FieldKind.REGION]
+    for slot, field in enumerate(cls.operand_fields):
+        setattr(cls, field.name, _OperandAccess(slot))
+    for slot, field in enumerate(regions):
+        setattr(cls, field.name, _RegionAccess(slot))
+    for field in cls.fields:
+        if field.kind is FieldKind.ATTRIBUTE:
+            setattr(cls, field.name, _AttributeAccess(field.name))
+
+
+def _flat_operands(args: tuple[Any, ...]) -> tuple[Op, ...]:
+    flat: list[Op] = []
+    for value in args:
+        if isinstance(value, (tuple, list)):
+            nodes = cast("list[NodeLike]", value)
+            flat.extend([node.meta["op"] for node in nodes])
+        elif value is not None:
+            flat.append(value.meta["op"])
+    return tuple(flat)
+
+
+def bind_fields(
+    cls: type[Op], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Match call arguments with the declared fields, in declaration order.
+
+    Raises:
+        UserError: WV0106 for an unknown, repeated or missing argument.
+    """
+    if len(args) > len(cls.fields):
+        raise _argument_error(cls, f"takes at most {len(cls.fields)} arguments")
+    given: dict[str, Any] = dict(zip(cls.field_names, args, strict=False))
+    for key in kwargs:
+        if key in given:
+            raise _argument_error(cls, f"got `{key}` twice")
+        if key not in cls.field_names:
+            raise _argument_error(cls, f"has no operand or attribute `{key}`")
+    values = {**cls.field_defaults, **given, **kwargs}
+    if len(values) < len(cls.fields):
+        missing = next(name for name in cls.field_names if name not in values)
+        raise _argument_error(cls, f"needs `{missing}`")
+    return values
+
+
+def _argument_error(cls: type[Op], what: str) -> Exception:
+    names = ", ".join(field.name for field in cls.fields)
+    return user_error(
+        "WV0106", f"`{cls.op_name}` {what}", help=(f"its fields are: {names}",)
+    )

@@ -1,0 +1,96 @@
+"""Loops, conditions, and symbols that change their value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.diagnostics import user_error
+from wave_core.ops import rules
+from wave_core.ops.base import Op
+from wave_core.ops.base import RegionLike
+from wave_core.ops.base import attribute
+from wave_core.ops.base import operand
+from wave_core.ops.base import optional
+from wave_core.ops.base import region
+from wave_core.ops.base import variadic
+from wave_core.ops.traits import Trait
+
+if TYPE_CHECKING:
+    from wave_core.symbols import Expr
+
+
+class Iterate(Op, name="iterate"):
+    """A loop over the tiles of ``axis`` that carries values along.
+
+    The body's arguments are the carried values, then the captures; it yields the
+    values of the next iteration. The results (``get_result``) are those of the
+    last one, or ``inits`` where there is none. How often it runs follows from the
+    tiling constraint of ``axis``.
+
+    Shapes and dtypes: a carried value keeps the type of its initial value.
+    """
+
+    inits: tuple[Op, ...] = variadic(help="the carried values of iteration 0")
+    captures: tuple[Op, ...] = variadic(help="outer values that the body uses")
+    axis: Expr = attribute(help="the dimension that the loop tiles")
+    induction: Expr | None = attribute(default=None, help="counts iterations from 0")
+    count: Expr | None = attribute(default=None, help="the number of iterations")
+    start: Expr | int = attribute(default=0, help="the first iteration")
+    step: int = attribute(default=1, help="iterations to advance at a time")
+    body: RegionLike = region(help="one iteration")  # pyright: ignore[reportGeneralTypeIssues] - given by keyword
+
+    def infer(self) -> None:
+        """No value of its own."""
+        for value in self.inits:
+            rules.register_type(self, value, "init_args")
+
+
+class Conditional(Op, name="conditional"):
+    """Runs its body where a condition holds.
+
+    The condition is a bool register (``condition``) or a relation of uniform
+    symbols (``expr``). The results (``get_result``) are what the body yields where
+    it holds, and ``else_values`` elsewhere.
+
+    Dtypes: a bool condition. Raises: WV0205, WV0218 without exactly one condition.
+    """
+
+    condition: Op | None = optional(help="a bool register")
+    captures: tuple[Op, ...] = variadic(help="outer values that the body uses")
+    else_values: tuple[Op, ...] = variadic(help="results where it does not hold")
+    expr: Expr | None = attribute(default=None, help="a relation of symbols")
+    body: RegionLike = region(help="what runs")  # pyright: ignore[reportGeneralTypeIssues] - given by keyword
+
+    def infer(self) -> None:
+        """No value of its own."""
+        relation = self.expr is not None and self.expr.is_boolean
+        if (self.condition is None) != relation:
+            raise user_error(
+                "WV0218",
+                "`conditional` needs a bool register or a relation of symbols",
+                at=self.location,
+                help="compare registers, or write a relation such as `sym.M > 0`",
+            )
+        if self.condition is not None:
+            rules.require_family(
+                self,
+                self.condition,
+                "condition",
+                rules.BOOLS,
+                "compare with something: `conditional(x > 0)`",
+            )
+
+
+class SetSymbol(Op, name="set_symbol", traits={Trait.ORDERED}):
+    """Gives ``symbol`` the value of a scalar, from here on in program order.
+
+    Shapes: a scalar, or a tile that is the same in every lane. Dtypes: an integer.
+    Raises: WV0205.
+    """
+
+    value: Op = operand(help="an integer")
+    symbol: Expr = attribute(help="the symbol")
+
+    def infer(self) -> None:
+        """No value."""
+        rules.require_family(self, self.value, "value", rules.INTEGERS)

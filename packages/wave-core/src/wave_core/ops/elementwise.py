@@ -1,0 +1,126 @@
+"""What elementwise ops share: type rule, and evaluation that rounds once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import ClassVar
+
+from wave_core.ops import rules
+from wave_core.ops.base import Op
+from wave_core.ops.base import operand
+from wave_core.ops.traits import Trait
+from wave_core.types import DTYPES
+from wave_core.types import RegisterType
+
+if TYPE_CHECKING:
+    from wave_core.types import DType
+    from wave_core.types import Family
+
+SATURATING = {"f8e4m3fn": 448.0}
+"""Types without infinities that clamp to their greatest value instead.
+
+Source: OCP 8-bit floating point specification 1.0, section 5.2 (saturating mode);
+torch 2.13 converts so.
+"""
+
+BOOL = DTYPES["bool"]
+F32 = DTYPES["f32"]
+
+
+def compute_dtype(dtype: DType) -> DType:
+    """The type to compute in: narrow floats are widened to f32, as torch does."""
+    return F32 if dtype.is_float and dtype.bits < F32.bits else dtype
+
+
+def convert(array: Any, dtype: DType) -> Any:
+    """``array`` in ``dtype`` as torch converts: towards narrow floats through f32."""
+    import numpy as np  # noqa: PLC0415 - numpy is loaded only when simulating
+
+    array = np.asarray(array)
+    wanted = dtype.numpy()
+    if array.dtype == wanted:
+        return array
+    with np.errstate(all="ignore"):
+        if not _is_plain(array.dtype) or compute_dtype(dtype) != dtype:
+            array = array if array.dtype == np.bool_ else _through_f32(array, dtype)
+        limit = SATURATING.get(dtype.name)
+        return (array if limit is None else _clamp(array, limit)).astype(wanted)
+
+
+def _is_plain(numpy_dtype: Any) -> bool:
+    # Types that a package registers say 2; float8_e5m2 has the kind of a float.
+    return numpy_dtype.isbuiltin == 1
+
+
+def _through_f32(array: Any, dtype: DType) -> Any:
+    import numpy as np  # noqa: PLC0415
+
+    if array.dtype in (np.float32, np.float16):
+        return array
+    return array.astype(compute_dtype(dtype).numpy() if dtype.is_float else np.float32)
+
+
+def _clamp(array: Any, limit: float) -> Any:
+    import numpy as np  # noqa: PLC0415
+
+    return np.clip(array.astype(np.float32), -limit, limit)
+
+
+class Elementwise(Op, traits={Trait.PURE, Trait.ELEMENTWISE}):
+    """An op that works on each element by itself.
+
+    Dims of the operands are united; a scalar operand stands for every element.
+    """
+
+    allowed: ClassVar[frozenset[Family]] = rules.NUMBERS
+    hint: ClassVar[str] = ""
+    numpy_name: ClassVar[str] = ""
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The names of the operands."""
+        return tuple(field.name for field in self.operand_fields)
+
+    def infer(self) -> RegisterType:
+        """All operands have one element type, and so has the result."""
+        dtype = rules.same_dtype(self, self.operands, self.roles)
+        for value, role in zip(self.operands, self.roles, strict=True):
+            rules.require_family(self, value, role, self.allowed, self.hint)
+        shape = rules.union_shape(self, self.operands, self.roles)
+        return RegisterType(shape, self.result_dtype(dtype))
+
+    def result_dtype(self, dtype: DType) -> DType:
+        """The element type of the result, given that of the operands."""
+        return dtype
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """The meaning on arrays of the compute type; ``np`` is numpy."""
+        return getattr(np, self.numpy_name)(*arrays)
+
+    def evaluate(self, *operands: Any) -> Any:
+        """Compute wide, round once to the element type of the result."""
+        import numpy as np  # noqa: PLC0415 - numpy is loaded only when simulating
+
+        assert isinstance(self.type, RegisterType), "inferred before evaluation"
+        wide = [self._widen(np, array) for array in operands]
+        with np.errstate(all="ignore"):
+            return convert(self.compute(np, *wide), self.type.dtype)
+
+    def _widen(self, np: Any, array: Any) -> Any:
+        array = np.asarray(array)
+        narrow = not _is_plain(array.dtype) or array.dtype == np.float16
+        return array.astype(np.float32) if narrow else array
+
+
+class Unary(Elementwise):
+    """An elementwise op of one operand."""
+
+    value: Op = operand(help="the register to compute on")
+
+
+class Binary(Elementwise):
+    """An elementwise op of two operands of one element type."""
+
+    lhs: Op = operand(help="the left operand")
+    rhs: Op = operand(help="the right operand")

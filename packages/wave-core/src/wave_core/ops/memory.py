@@ -1,0 +1,177 @@
+"""Ops that touch memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.diagnostics import user_error
+from wave_core.ops import rules
+from wave_core.ops.base import Op
+from wave_core.ops.base import attribute
+from wave_core.ops.base import operand
+from wave_core.ops.base import variadic
+from wave_core.ops.traits import Effect
+from wave_core.ops.traits import EffectKind
+from wave_core.ops.traits import Trait
+from wave_core.types import AddressSpace
+from wave_core.types import MemoryType
+from wave_core.types import RegisterType
+from wave_core.types import dim_name
+
+if TYPE_CHECKING:
+    from wave_core.symbols import Expr
+    from wave_core.types import AccessMapping
+    from wave_core.types import DType
+
+ACCESS_FLAGS = ("none", "volatile", "nontemporal")
+
+
+class Allocate(Op, name="allocate"):
+    """A buffer in LDS, one for each workgroup.
+
+    Shapes: ``shape`` is logical; ``distributed_shape`` is what the workgroup
+    stores, and ``padding`` lengthens its innermost rows. Units: elements. Contents
+    are undefined until written. Raises: WV0217 for shapes of different rank.
+    """
+
+    shape: tuple[Expr, ...] = attribute(help="the logical dims")
+    distributed_shape: tuple[Expr, ...] = attribute(help="the extents in storage")
+    dtype: DType = attribute(help="the element type")
+    space: AddressSpace = attribute(default=AddressSpace.SHARED)
+    padding: int = attribute(default=0, help="elements added to each row")
+
+    def infer(self) -> MemoryType:
+        """A memory whose storage is the distributed shape."""
+        rules.require_distinct(self, self.shape, "shape")
+        if len(self.shape) != len(self.distributed_shape) or not self.shape:
+            raise user_error(
+                "WV0217",
+                f"`allocate` got {len(self.shape)} dims and "
+                f"{len(self.distributed_shape)} extents",
+                at=self.location,
+                help="`distributed_shape` has one extent for each dim of `shape`",
+            )
+        *outer, inner = self.distributed_shape
+        physical = (*outer, inner + self.padding)
+        return MemoryType(tuple(self.shape), self.space, self.dtype, physical)
+
+    def effects(self) -> tuple[Effect, ...]:
+        """The buffer comes into being."""
+        return (Effect(EffectKind.ALLOCATE, self),)
+
+
+class Read(Op, name="read", traits={Trait.FLEXIBLE}):
+    """A tile read from a memory.
+
+    Without a mapping, element ``[i, j]`` of the tile is element ``[i, j]`` of the
+    memory; ``mapping`` gives the memory's coordinates as expressions of the
+    register's. Elements beyond the extent of a dimension are 0.
+
+    Shapes: the memory's dims, or ``shape`` with a mapping. Dtypes: the memory's.
+    Raises: WV0202, WV0401 for a mapping that does not fit the memory, WV0402 for
+    index registers that do not fit the mapping.
+    """
+
+    memory: Op = operand(help="the memory")
+    indices: tuple[Op, ...] = variadic(help="index registers of the mapping")
+    mapping: AccessMapping | None = attribute(default=None)
+    shape: tuple[Expr, ...] | None = attribute(default=None, help="register dims")
+    elements_per_thread: int | None = attribute(default=None)
+    flags: str = attribute(default="none")
+
+    def infer(self) -> RegisterType:
+        """A register of the memory's element type."""
+        memory = rules.memory_type(self, self.memory, "memory")
+        shape = memory.shape if self.shape is None else tuple(self.shape)
+        if self.mapping is None and self.shape is None:
+            return RegisterType(shape, memory.dtype)
+        rules.require_distinct(self, shape, "shape")
+        check_access(self, self.mapping, shape, memory)
+        return RegisterType(shape, memory.dtype)
+
+    def effects(self) -> tuple[Effect, ...]:
+        """Reads its memory."""
+        return (Effect(EffectKind.READ, self.memory),)
+
+
+class Write(Op, name="write"):
+    """A tile written to a memory; elements beyond its extents are skipped.
+
+    Shapes: the register's dims are the memory's, or those of the mapping. Dtypes:
+    the memory's. Raises: WV0201, WV0202, WV0204, WV0208, WV0401, WV0402.
+    """
+
+    value: Op = operand(help="the register")
+    memory: Op = operand(help="the memory")
+    indices: tuple[Op, ...] = variadic(help="index registers of the mapping")
+    mapping: AccessMapping | None = attribute(default=None)
+    elements_per_thread: int | None = attribute(default=None)
+    flags: str = attribute(default="none")
+
+    def infer(self) -> None:
+        """No value; the register has to fit the memory."""
+        value = rules.register_type(self, self.value, "register")
+        memory = rules.memory_type(self, self.memory, "memory")
+        if value.dtype != memory.dtype:
+            raise user_error(
+                "WV0204",
+                f"`write` of {value.dtype} to a memory of {memory.dtype}",
+                at=self.location,
+                label=f"the register is {value.dtype}",
+                secondary=(
+                    (self.value.location, f"this is {value.dtype}"),
+                    (self.memory.location, f"this is {memory.dtype}"),
+                ),
+                help=f"write `cast(register, {memory.dtype})`",
+            )
+        if self.mapping is None:
+            rules.require_same_dims(self, self.value, memory.shape, "the memory")
+        else:
+            check_access(self, self.mapping, value.shape, memory)
+
+    def effects(self) -> tuple[Effect, ...]:
+        """Writes its memory."""
+        return (Effect(EffectKind.WRITE, self.memory),)
+
+
+def check_access(
+    op: Read | Write,
+    mapping: AccessMapping | None,
+    shape: tuple[Expr, ...],
+    memory: MemoryType,
+) -> None:
+    """Refuse a mapping that does not go from the register to the memory.
+
+    Raises:
+        UserError: WV0401, WV0402.
+    """
+    dims = tuple(dim_name(dim) for dim in shape)
+    if mapping is None:
+        fits = set(dims) == set(memory.dims)
+    else:
+        fits = set(mapping.register_dims) == set(dims)
+        fits = fits and len(mapping.coordinates) == len(memory.shape)
+    if not fits:
+        raise user_error(
+            "WV0401",
+            f"the mapping of `{op.op_name}` does not go from register dims "
+            f"{rules.dims_text(shape)} to memory dims {rules.dims_text(memory.shape)}",
+            at=op.location,
+            secondary=((op.memory.location, f"this memory is {memory}"),),
+            help="the register side names the register's dims, the other the memory's",
+        )
+    _check_indices(op, mapping)
+
+
+def _check_indices(op: Read | Write, mapping: AccessMapping | None) -> None:
+    wanted = () if mapping is None else mapping.dynamic_dims
+    if len(op.indices) != len(wanted):
+        raise user_error(
+            "WV0402",
+            f"the mapping of `{op.op_name}` uses {len(wanted)} index registers, "
+            f"{len(op.indices)} are given",
+            at=op.location,
+            help="give `mapping_dynamic_vals=` one register for each `dynamic_val(i)`",
+        )
+    for position, value in enumerate(op.indices):
+        rules.require_family(op, value, f"dynamic value {position}", rules.INTEGERS)

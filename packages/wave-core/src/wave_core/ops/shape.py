@@ -1,0 +1,186 @@
+"""Ops that change which dims a tile has, or where its elements sit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.diagnostics import user_error
+from wave_core.ops import rules
+from wave_core.ops.base import Op
+from wave_core.ops.base import attribute
+from wave_core.ops.base import operand
+from wave_core.ops.base import variadic
+from wave_core.ops.traits import Trait
+from wave_core.types import RegisterType
+
+if TYPE_CHECKING:
+    from wave_core.symbols import Expr
+
+
+def align(array: Any, dims: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Any:
+    """``array`` over ``dims`` with its axes in the order of ``shape``.
+
+    Dims of ``shape`` that the array lacks become axes of length 1.
+    """
+    import numpy as np  # noqa: PLC0415 - numpy is loaded only when simulating
+
+    array = np.asarray(array)
+    if array.ndim != len(dims):
+        return array
+    order = [dims.index(dim) for dim in shape if dim in dims]
+    extents = iter(array.shape[axis] for axis in order)
+    target = [next(extents) if dim in dims else 1 for dim in shape]
+    return array.transpose(order).reshape(target)
+
+
+class Broadcast(Op, name="broadcast", traits={Trait.PURE}):
+    """The same elements repeated along the dims that ``value`` lacks.
+
+    Shapes: ``shape``, which has all dims of the value. Dtypes: that of the value.
+    Raises: WV0207, WV0211 where ``shape`` lacks a dimension of the value.
+    """
+
+    value: Op = operand(help="the register to repeat")
+    shape: tuple[Expr, ...] = attribute(help="the dims of the result")
+
+    def infer(self) -> RegisterType:
+        """The value's element type on more dims."""
+        found = rules.register_type(self, self.value, "value")
+        rules.require_distinct(self, self.shape, "target_shape")
+        lost = [dim for dim in found.shape if dim not in self.shape]
+        if lost:
+            raise user_error(
+                "WV0211",
+                f"`broadcast` to {rules.dims_text(self.shape)} would drop "
+                f"{rules.dims_text(lost)}",
+                at=self.location,
+                label=f"target_shape lacks {rules.dims_text(lost)}",
+                secondary=((self.value.location, f"this has {found}"),),
+                help="`sum`, `max`, `min` or `extract` remove a dimension",
+            )
+        return RegisterType(tuple(self.shape), found.dtype)
+
+    def evaluate(self, *operands: Any) -> Any:
+        """Axes of length 1 for the new dims; they broadcast."""
+        assert isinstance(self.value.type, RegisterType), "inferred"
+        return align(operands[0], self.value.type.shape, self.shape)
+
+
+class Permute(Op, name="permute", traits={Trait.PURE}):
+    """The same elements with the dims in another order.
+
+    Shapes: ``shape``, the dims of the value reordered. Dtypes: that of the value.
+    Raises: WV0207, WV0221 where the dims differ.
+    """
+
+    value: Op = operand(help="the register to reorder")
+    shape: tuple[Expr, ...] = attribute(help="the dims of the result")
+
+    def infer(self) -> RegisterType:
+        """The value's element type, dims reordered."""
+        found = rules.register_type(self, self.value, "value")
+        rules.require_distinct(self, self.shape, "target_shape")
+        wanted, code = "the target shape", "WV0221"
+        rules.require_same_dims(self, self.value, self.shape, wanted, code)
+        return RegisterType(tuple(self.shape), found.dtype)
+
+    def evaluate(self, *operands: Any) -> Any:
+        """The axes transposed."""
+        assert isinstance(self.value.type, RegisterType), "inferred"
+        return align(operands[0], self.value.type.shape, self.shape)
+
+
+class Reshape(Op, name="reshape", traits={Trait.PURE}):
+    """Pieces of a tile put together, or one piece of a tile.
+
+    With several ``values`` of equal dims their elements follow one another along
+    the fastest dimension; with one, it is piece ``logical_slice`` of
+    ``num_slices`` equal pieces along it. Shapes: ``shape``. Dtypes: that of the
+    values. Raises: WV0204, WV0212 for slices that do not exist.
+    """
+
+    values: tuple[Op, ...] = variadic(help="the pieces, or the whole")
+    shape: tuple[Expr, ...] = attribute(help="the dims of the result")
+    logical_slice: int = attribute(default=0, help="which piece")
+    num_slices: int = attribute(default=1, help="of how many")
+
+    def infer(self) -> RegisterType:
+        """The element type of the values on ``shape``."""
+        roles = tuple(f"value {i}" for i in range(len(self.values)))
+        inside = 0 <= self.logical_slice < self.num_slices
+        if not self.values or not inside or (len(roles) > 1 < self.num_slices):
+            raise user_error(
+                "WV0212",
+                f"`reshape` cannot take slice {self.logical_slice} of "
+                f"{self.num_slices} from {len(self.values)} values",
+                at=self.location,
+                help=(
+                    "give several values to join, or one value with "
+                    "`0 <= logical_slice < num_slices` to cut"
+                ),
+            )
+        rules.require_distinct(self, self.shape, "shape")
+        dtype = rules.same_dtype(self, self.values, roles)
+        return RegisterType(tuple(self.shape), dtype)
+
+    def evaluate(self, *operands: Any) -> Any:
+        """Joined or cut along the last axis."""
+        import numpy as np  # noqa: PLC0415 - numpy is loaded only when simulating
+
+        first, *others = operands
+        if others:
+            return np.concatenate(operands, axis=-1)
+        pieces: list[Any] = np.split(np.asarray(first), self.num_slices, axis=-1)
+        return pieces[self.logical_slice]
+
+
+class Extract(Op, name="extract", traits={Trait.PURE}):
+    """The element at ``offset`` along the fastest dimension, which is dropped.
+
+    Shapes: the dims of the value but the last. Dtypes: that of the value. Units:
+    ``offset`` in elements of the wave's tile. Raises: WV0213 for a scalar or an
+    offset that is not one number.
+    """
+
+    value: Op = operand(help="the register")
+    offset: tuple[int | Expr, ...] = attribute(help="one offset")
+
+    def infer(self) -> RegisterType:
+        """The value's tile without its last dim."""
+        found = rules.register_type(self, self.value, "value")
+        if not found.shape or len(self.offset) != 1:
+            raise user_error(
+                "WV0213",
+                f"`extract` takes one offset along the last dim of a register; "
+                f"got {len(self.offset)} for {found}",
+                at=self.location,
+                secondary=((self.value.location, f"this has {found}"),),
+                help="write `extract(register, 0)`",
+            )
+        return RegisterType(found.shape[:-1], found.dtype)
+
+    def evaluate(self, *operands: Any) -> Any:
+        """One position of the last axis."""
+        offset = next(iter(self.offset))
+        assert isinstance(offset, int), "needs the values of symbols"
+        return operands[0][..., offset]
+
+
+class Assemble(Op, name="assemble", traits={Trait.PURE}):
+    """A vector put together from registers of others, lane by lane.
+
+    Only in lowered graphs: register ``r`` of the result is register
+    ``picks[r][1]`` of source ``picks[r][0]``. Shapes: ``shape``. Dtypes: that of
+    the sources.
+    """
+
+    sources: tuple[Op, ...] = variadic(help="the vectors to pick from")
+    picks: tuple[tuple[int, int], ...] = attribute(help="(source, register) pairs")
+    shape: tuple[Expr, ...] = attribute(help="the dims of the result")
+
+    def infer(self) -> RegisterType:
+        """The element type of the sources on ``shape``."""
+        roles = tuple(f"source {i}" for i in range(len(self.sources)))
+        dtype = rules.same_dtype(self, self.sources, roles)
+        return RegisterType(tuple(self.shape), dtype)

@@ -1,0 +1,52 @@
+"""Ops that give a graph its structure: arguments, results, yields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.ops.base import Op
+from wave_core.ops.base import attribute
+from wave_core.ops.base import operand
+from wave_core.ops.base import variadic
+from wave_core.ops.traits import Trait
+
+if TYPE_CHECKING:
+    from wave_core.types import Type
+
+
+class Argument(Op, name="argument"):
+    """An argument of a region: a kernel parameter, a loop value or a capture.
+
+    ``role`` says which: ``parameter``, ``carried`` (position i of the loop's
+    initial values) or ``capture`` (a value of the enclosing region).
+    """
+
+    role: str = attribute()
+    label: str = attribute()
+    declared: Type = attribute()
+
+    def infer(self) -> Type:
+        """The declared type."""
+        return self.declared
+
+
+class Yield(Op, name="yield", traits={Trait.TERMINATOR}):
+    """Ends a region and hands its values to the op that owns it."""
+
+    values: tuple[Op, ...] = variadic()
+
+
+class GetResult(Op, name="get_result", traits={Trait.PURE}):
+    """One result of an op with a region.
+
+    The type is that of the value yielded at ``position``.
+    """
+
+    source: Op = operand()
+    position: int = attribute(default=0)
+
+    def infer(self) -> Type | None:
+        """The type of the yielded value."""
+        body = self.source.regions[0]
+        terminator = body.terminator
+        return None if terminator is None else terminator.operands[self.position].type

@@ -1,0 +1,104 @@
+"""Barriers, waits, priorities and hints to the instruction scheduler.
+
+None has a value; all keep the place that the author gave them.
+"""
+
+from __future__ import annotations
+
+from wave_core.diagnostics import user_error
+from wave_core.ops.base import Op
+from wave_core.ops.base import attribute
+from wave_core.ops.traits import Effect
+from wave_core.ops.traits import EffectKind
+from wave_core.ops.traits import Trait
+
+MAX_PRIORITY = 3
+"""Source: AMD CDNA3 ISA, S_SETPRIO: two bits of user priority."""
+
+
+class _Ordered(Op, traits={Trait.ORDERED}):
+    """An op that stays where it is."""
+
+
+class _Barrier(_Ordered):
+    """An op that orders the memory accesses of waves."""
+
+    def effects(self) -> tuple[Effect, ...]:
+        """Orders all memory."""
+        return (Effect(EffectKind.BARRIER),)
+
+
+class SharedMemoryBarrier(_Barrier, name="shared_memory_barrier"):
+    """All waves of the workgroup meet; LDS writes before it are seen after it.
+
+    With ``wait_async_ops`` asynchronous copies to LDS have landed as well, with
+    ``tensor_wait`` tensor copies.
+    """
+
+    wait_async_ops: bool = attribute(default=False)
+    tensor_wait: bool = attribute(default=False)
+
+
+class WorkgroupBarrier(_Barrier, name="workgroup_barrier"):
+    """All waves of the workgroup meet; no memory access is waited for."""
+
+
+class SharedMemoryBarrierSignal(_Barrier, name="shared_memory_barrier_signal"):
+    """The wave says that it reached barrier ``bar_id``, and goes on.
+
+    With ``ds_wait`` its LDS accesses are done by then, with ``tensor_wait`` its
+    tensor copies.
+    """
+
+    bar_id: int = attribute(default=0)
+    tensor_wait: bool = attribute(default=False)
+    ds_wait: bool = attribute(default=True)
+
+
+class SharedMemoryBarrierWait(_Barrier, name="shared_memory_barrier_wait"):
+    """The wave waits until all waves have signalled barrier ``bar_id``."""
+
+    bar_id: int = attribute(default=0)
+
+
+class SetWavePrio(_Ordered, name="set_wave_prio"):
+    """The priority of the wave among those of its SIMD, 0 to 3.
+
+    Raises: WV0219 for another number.
+    """
+
+    priority: int = attribute(help="0 is lowest")
+
+    def infer(self) -> None:
+        """No value."""
+        if not 0 <= self.priority <= MAX_PRIORITY:
+            raise user_error(
+                "WV0219",
+                f"wave priority {self.priority} is outside 0..{MAX_PRIORITY}",
+                at=self.location,
+            )
+
+
+class MemoryCounterWait(_Barrier, name="memory_counter_wait"):
+    """Waits until at most so many memory operations of a kind are under way.
+
+    Units: operations; ``None`` does not wait for the kind.
+    """
+
+    load: int | None = attribute(default=None)
+    store: int | None = attribute(default=None)
+    ds: int | None = attribute(default=None)
+    exp: int | None = attribute(default=None)
+
+
+class SchedulingBarrier(_Ordered, name="scheduling_barrier"):
+    """Instructions do not move across, but those of the named kinds."""
+
+    operations: tuple[str, ...] = attribute(default=())
+
+
+class SchedulingGroupBarrier(_Ordered, name="scheduling_group_barrier"):
+    """Groups of instructions to issue in this order: (kind, how many) each."""
+
+    instructions: tuple[tuple[str, int], ...] = attribute()
+    sync_id: int = attribute(default=0)

@@ -1,0 +1,44 @@
+"""What passes may rely on about an op, and what it does to memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wave_core.ops.base import Op
+
+
+class Trait(Enum):
+    """A property shared by all instances of an op class."""
+
+    PURE = "pure"
+    """No effect, no dependence on memory: may be merged, moved and dropped."""
+    ELEMENTWISE = "elementwise"
+    """``evaluate`` works element by element on arrays of any one shape."""
+    FLEXIBLE = "flexible"
+    """Can produce its value in any layout at no cost (read, splat, self_index)."""
+    TERMINATOR = "terminator"
+    """Ends a region; its operands are what the region yields."""
+    ORDERED = "ordered"
+    """Has an order that the author asked for (barrier, wait, priority)."""
+
+
+class EffectKind(Enum):
+    """How a memory is touched."""
+
+    READ = "read"
+    WRITE = "write"
+    READ_WRITE = "read_write"
+    DMA_WRITE = "dma_write"
+    ALLOCATE = "allocate"
+    BARRIER = "barrier"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One effect of one op: a kind, and the memory operand it touches, if any."""
+
+    kind: EffectKind
+    memory: Op | None = None

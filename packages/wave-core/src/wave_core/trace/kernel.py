@@ -1,0 +1,122 @@
+"""From a decorated Python function to the graph of a kernel."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.constraints import surface_expr
+from wave_core.diagnostics import Location
+from wave_core.diagnostics import user_error
+from wave_core.ir.graph import Graph
+from wave_core.ops.structure import Yield
+from wave_core.symbols import symbol
+from wave_core.trace.annotations import declared_type
+from wave_core.trace.annotations import resolve_annotations
+from wave_core.trace.context import activate
+from wave_core.trace.parameter import ParameterLocation
+from wave_core.trace.tracer import Tracer
+from wave_core.trace.value import Value
+from wave_core.types import AddressSpace
+from wave_core.types import MemoryType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_core.constraints import Constraint
+    from wave_core.symbols import Expr
+    from wave_core.types import Type
+
+
+def trace_kernel(
+    function: Callable[..., Any],
+    name: str,
+    constraints: Sequence[Constraint],
+    bindings: Mapping[Any, Any],
+    location: Location,
+    target: str,
+    namespaces: Sequence[Mapping[str, Any]],
+) -> Graph:
+    """Run ``function`` on traced values; see ``wave_core.trace.trace``."""
+    numbers, spaces = split_bindings(bindings, location)
+    graph = Graph(name, target, numbers, tuple(constraints), location=location)
+    tracer = Tracer(graph, namespaces)
+    arguments = _parameters(tracer, function, spaces)
+    undo = activate(tracer)
+    try:
+        returned = function(*arguments)
+    finally:
+        undo()
+    if returned is not None:
+        raise _returns_value(function, returned)
+    tracer.terminate(graph.body, Yield(values=()), Location.of_function(function))
+    graph.constraints = (*graph.constraints, *tracer.assumptions)
+    return graph
+
+
+def split_bindings(
+    bindings: Mapping[Any, Any], location: Location
+) -> tuple[dict[Expr, int], dict[Expr, AddressSpace]]:
+    """Bindings of symbols to integers, and of symbols to address spaces."""
+    numbers: dict[Expr, int] = {}
+    spaces: dict[Expr, AddressSpace] = {}
+    for key, value in bindings.items():
+        name = symbol(key) if isinstance(key, str) else surface_expr(key, [], location)
+        if isinstance(value, AddressSpace):
+            spaces[name] = value
+        else:
+            numbers[name] = surface_expr(value, [], location).constant_value
+    return numbers, spaces
+
+
+def _parameters(
+    tracer: Tracer, function: Callable[..., Any], spaces: Mapping[Expr, AddressSpace]
+) -> list[Value]:
+    hints = resolve_annotations(function, tracer.namespaces)
+    arguments: list[Value] = []
+    for name in inspect.signature(function).parameters:
+        where = ParameterLocation(function, name)
+        declared = declared_type(hints.get(name), tracer.expression, where)
+        if declared is None:
+            raise _not_declared(name, hints.get(name), where)
+        argument = tracer.graph.body.add_argument(
+            "parameter", tracer.label(name), _bind_space(declared, spaces), where
+        )
+        arguments.append(Value(argument))
+    return arguments
+
+
+def _bind_space(declared: Type, spaces: Mapping[Expr, AddressSpace]) -> Type:
+    if not isinstance(declared, MemoryType) or isinstance(declared.space, AddressSpace):
+        return declared
+    space = spaces.get(declared.space, declared.space)
+    return MemoryType(declared.shape, space, declared.dtype, declared.physical)
+
+
+def _not_declared(name: str, hint: object, where: Location) -> Exception:
+    what = "no annotation" if hint is None else f"the annotation `{hint}`"
+    return user_error(
+        "WV0111",
+        f"kernel parameter `{name}` has {what}",
+        at=where,
+        label="of which type?",
+        help=(
+            f"`{name}: Memory[M, N, GLOBAL_ADDRESS_SPACE, f16]` is a tensor",
+            f"`{name}: SymbolBind[i32]` a size, `{name}: f32` a number",
+        ),
+    )
+
+
+def _returns_value(function: Callable[..., Any], returned: object) -> Exception:
+    op = getattr(returned, "op", None)
+    return user_error(
+        "WV0112",
+        f"kernel `{function.__name__}` returns a value",
+        at=Location.of_function(function),
+        label="a kernel returns nothing",
+        secondary=((getattr(op, "location", None), "this value"),),
+        help="write results to a memory parameter: `write(value, out)`",
+    )

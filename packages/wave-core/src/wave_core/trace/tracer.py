@@ -1,0 +1,124 @@
+"""Builds the graph of a kernel while its function runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.constraints import Assumption
+from wave_core.constraints import surface_expr
+from wave_core.diagnostics import user_error
+from wave_core.ir.rewrite import capture
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_core.constraints import Constraint
+    from wave_core.diagnostics import Location
+    from wave_core.ir.graph import Graph
+    from wave_core.ir.graph import Region
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+
+
+class Tracer:
+    """Appends ops to the region that is being traced.
+
+    ``namespaces`` are where names in annotations given as strings are looked up.
+    """
+
+    def __init__(self, graph: Graph, namespaces: Sequence[Mapping[str, Any]]) -> None:
+        self.graph = graph
+        self.namespaces = namespaces
+        self._regions = [graph.body]
+        self._obligations: dict[Expr, Location] = {}
+        self._labels: set[str] = set()
+
+    @property
+    def constraints(self) -> Sequence[Constraint]:
+        """The kernel's constraints."""
+        return self.graph.constraints
+
+    @property
+    def region(self) -> Region:
+        """The region that ops go to."""
+        return self._regions[-1]
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What has to hold for the expressions of the kernel to mean integers."""
+        return tuple(
+            Assumption(expr, location=location)
+            for expr, location in self._obligations.items()
+        )
+
+    def emit(
+        self, op: Op, location: Location, tags: frozenset[str] = frozenset()
+    ) -> Op:
+        """Infer the op's type and append it to the current region."""
+        op.location = location
+        op.tags = tags
+        # Before the op is in the graph, so that a failing op leaves no trace there.
+        op.type = op.infer()
+        return self.region.append(op)
+
+    def use(self, op: Op, location: Location) -> Op:
+        """The value as seen from the current region, captured where it is outside.
+
+        Raises:
+            UserError: WV0103 for a value of a body that has ended.
+        """
+        if op.owner is self.region:
+            return op
+        if op.owner not in self._regions:
+            raise user_error(
+                "WV0103",
+                "a value is used outside the loop or kernel that computes it",
+                at=location,
+                label="not visible here",
+                secondary=((op.location, "computed here"),),
+                help=(
+                    "return it from the body and use the loop's result: "
+                    "`@iterate(dim, init_args=[...])`"
+                ),
+            )
+        return capture(self.region, op)
+
+    def new_region(self) -> Region:
+        """A region for an op that is about to be emitted."""
+        return self.graph.region()
+
+    def fill(self, region: Region, body: Callable[[], Any]) -> Any:
+        """Trace ``body`` into ``region``; gives what it returns."""
+        self._regions.append(region)
+        try:
+            return body()
+        finally:
+            self._regions.pop()
+
+    def terminate(self, region: Region, op: Op, location: Location) -> None:
+        """End ``region`` with ``op``."""
+        op.location = location
+        region.append(op)
+
+    def expression(self, value: Any, location: Location) -> Expr:
+        """An expression from what users write; its obligations are kept.
+
+        Raises:
+            UserError: WV0308 where it is not an integer expression.
+        """
+        obligations: list[Expr] = []
+        expr = surface_expr(value, obligations, location)
+        for obligation in obligations:
+            self._obligations.setdefault(obligation, location)
+        return expr
+
+    def label(self, name: str) -> str:
+        """A name that no other argument of the kernel has."""
+        found, number = name, 1
+        while found in self._labels:
+            found, number = f"{name}_{number}", number + 1
+        self._labels.add(found)
+        return found
