@@ -1,0 +1,10 @@
+"""What kernel authors import: ``from wave_example_pass.lang import relu6``."""
+
+from __future__ import annotations
+
+from wave_core.trace.surface import surface
+from wave_example_pass.ops import Relu6
+
+__all__ = ["relu6"]
+
+relu6 = surface(Relu6, "relu6")

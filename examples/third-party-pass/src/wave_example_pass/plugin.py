@@ -1,0 +1,37 @@
+"""What the plugin registers.
+
+Every session imports this module, so it loads neither torch, numpy nor the compiler:
+it says by import path where the pass and the op are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.plugin import OpSet
+from wave_core.plugin import PassSpec
+from wave_core.plugin import Phase
+from wave_core.plugin import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REQUIRES_API = (1, 0)
+
+
+@hookimpl
+def wave_register_passes() -> Iterable[PassSpec]:
+    """One pass; its place follows from what it says about its neighbours."""
+    yield PassSpec(
+        "fold-double-negation",
+        Phase.CANONICALIZE,
+        "wave_example_pass.fold:FoldDoubleNegation",
+        before=("eliminate-dead-code",),
+        summary="-(-x) is x",
+    )
+
+
+@hookimpl
+def wave_register_ops() -> Iterable[OpSet]:
+    """One op."""
+    yield OpSet("wave_example_pass.ops:Relu6", "activation functions")

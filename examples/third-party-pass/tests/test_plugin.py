@@ -1,0 +1,52 @@
+"""The installed plugin, seen from Wave."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from wave_core.plugin import PipelineRequest
+from wave_core.plugin import PluginHost
+from wave_core.plugin import describe_plugins
+from wave_core.plugin import plan_pipeline
+
+REQUEST = PipelineRequest("generic")
+
+
+def test_the_plugin_is_found_by_its_entry_point():
+    (row,) = [row for row in describe_plugins(PluginHost()) if row.name == "example"]
+    assert (row.distribution, row.version) == ("wave-example-pass", "0.1.0")
+    assert row.provides == {
+        "passes": ("fold-double-negation",),
+        "ops": ("wave_example_pass.ops:Relu6",),
+    }
+
+
+def test_the_pass_has_its_place():
+    plan = plan_pipeline(PluginHost(), REQUEST)
+    names = plan.pipeline.names
+    place = names.index("fold-double-negation")
+    assert place < names.index("eliminate-dead-code")
+    reasons = {row.name: row.reason for row in plan.rows()}
+    assert reasons["fold-double-negation"] == "before eliminate-dead-code"
+    assert "after fold-double-negation" in reasons["eliminate-dead-code"]
+
+
+def test_without_the_plugin_nothing_is_left_of_it():
+    host = PluginHost(environ={"WAVE_DISABLE_PLUGINS": "example"})
+    assert "fold-double-negation" not in plan_pipeline(host, REQUEST).pipeline.names
+    assert "wave_example.relu6" not in host.op_classes
+
+
+def test_the_op_is_known_by_name():
+    assert PluginHost().op_classes["wave_example.relu6"].__name__ == "Relu6"
+
+
+def test_the_plugin_module_is_light():
+    program = (
+        "import sys, wave_example_pass.plugin;"
+        "print(*{'torch', 'numpy', 'sympy'} & set(sys.modules))"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

@@ -1,0 +1,178 @@
+"""Lowering rules of a backend: which function lowers which op."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Generic
+from typing import ParamSpec
+from typing import Self
+from typing import TypeVar
+from typing import cast
+
+from wave_core.diagnostics import plugin_error
+from wave_core.diagnostics import user_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+    from types import ModuleType
+
+    from wave_core.ops.base import Op
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Lowering(Generic[P, R]):
+    """One rule, made by `lowers`; calling it calls the function.
+
+    Attributes:
+        ops: The op classes that it lowers, with their subclasses.
+        function: Does the lowering; what it takes is between it and the backend.
+        when: Says whether the rule fits an op; ``None`` is always.
+        benefit: The rule of the highest benefit is taken.
+    """
+
+    ops: tuple[type[Op], ...]
+    function: Callable[P, R]
+    when: Callable[[Op], bool] | None = None
+    benefit: int = 1
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function."""
+        return self.function(*args, **kwargs)
+
+    def fits(self, op: Op) -> bool:
+        """Whether the rule lowers ``op``, whose class it is for."""
+        return self.when is None or self.when(op)
+
+    @property
+    def name(self) -> str:
+        """Where the function is, for messages."""
+        return f"{self.function.__module__}.{self.function.__qualname__}"
+
+
+def lowers(
+    *ops: type[Op], when: Callable[[Op], bool] | None = None, benefit: int = 1
+) -> Callable[[Callable[P, R]], Lowering[P, R]]:
+    """Make a rule of a function; nothing is registered by that.
+
+    Example::
+
+        @lowers(Mma, when=fits_the_matrix_unit, benefit=2)
+        def lower_mma(op, emit): ...
+    """
+
+    def make(function: Callable[P, R]) -> Lowering[P, R]:
+        return Lowering(ops, function, when, benefit)
+
+    return make
+
+
+AnyLowering = Lowering[..., object]
+"""A rule of any backend."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Which ops a backend lowers; each tuple in order of name."""
+
+    lowered: tuple[str, ...]
+    unsupported: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LoweringTable:
+    """The rules of one backend.
+
+    Attributes:
+        backend: Its name.
+        rules: The rules by op class, in a stable order.
+        unsupported: Why ops are not lowered, by name of the op.
+    """
+
+    backend: str
+    rules: Mapping[type[Op], tuple[AnyLowering, ...]]
+    unsupported: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        backend: str,
+        rules: Iterable[AnyLowering],
+        unsupported: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Index ``rules`` by op class; their order does not matter."""
+        table: dict[type[Op], list[AnyLowering]] = defaultdict(list)
+        for rule in sorted(rules, key=lambda rule: (-rule.benefit, rule.name)):
+            for op_class in rule.ops:
+                table[op_class].append(rule)
+        frozen = {op_class: tuple(found) for op_class, found in table.items()}
+        return cls(backend, frozen, dict(unsupported or {}))
+
+    def select(self, op: Op) -> AnyLowering:
+        """The rule for ``op``: of its nearest class with one that fits, the best.
+
+        Raises:
+            UserError: WV0601 where no rule fits.
+            PluginError: WV0815 where two rules of equal benefit fit.
+        """
+        for op_class in type(op).__mro__:
+            rules = self.rules.get(op_class, ())
+            fitting = [rule for rule in rules if rule.fits(op)]
+            if len(fitting) > 1 and fitting[0].benefit == fitting[1].benefit:
+                raise self._tie(op, fitting[0], fitting[1])
+            if fitting:
+                return fitting[0]
+        raise self._missing(op)
+
+    def coverage(self, ops: Iterable[type[Op]]) -> Coverage:
+        """Which of ``ops`` have a rule, a reason not to have one, or neither."""
+        lowered: set[str] = set()
+        excused: set[str] = set()
+        missing: set[str] = set()
+        for op in ops:
+            if any(base in self.rules for base in op.__mro__):
+                lowered.add(op.op_name)
+            elif op.op_name in self.unsupported:
+                excused.add(op.op_name)
+            else:
+                missing.add(op.op_name)
+        return Coverage(
+            *(tuple(sorted(names)) for names in (lowered, excused, missing))
+        )
+
+    def _tie(self, op: Op, one: AnyLowering, other: AnyLowering) -> Exception:
+        return plugin_error(
+            "WV0815",
+            f"two rules lower `{op.op_name}` for {self.backend} equally well",
+            at=op.location,
+            notes=(one.name, other.name, f"both have benefit {one.benefit}"),
+            help="raise the benefit of one, or narrow its `when`",
+        )
+
+    def _missing(self, op: Op) -> Exception:
+        reason = self.unsupported.get(op.op_name)
+        return user_error(
+            "WV0601",
+            f"{self.backend} cannot lower `{op.op_name}`",
+            at=op.location,
+            notes=() if reason is None else reason,
+            help="another device may run it: `wave plugins` lists them",
+        )
+
+
+def rules_of(module: ModuleType) -> tuple[AnyLowering, ...]:
+    """The rules that ``module`` defines, by name."""
+    found: list[AnyLowering] = []
+    for _, value in sorted(vars(module).items()):
+        if isinstance(value, Lowering):
+            rule = cast("AnyLowering", value)
+            if rule.function.__module__ == module.__name__:
+                found.append(rule)
+    return tuple(found)

@@ -1,0 +1,32 @@
+"""Facts: what may hold for a whole graph, and what passes need and establish."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Fact(StrEnum):
+    """The facts that core knows.
+
+    A fact is a string, so a plugin may add its own; it should prefix them with its
+    name, as in ``"memory.swizzled"``.
+    """
+
+    CANONICAL = "canonical"
+    """Dead and repeated ops are gone, constants are folded."""
+    TYPED = "typed"
+    """Every value has a type."""
+    PLACED = "placed"
+    """Every memory that the kernel wants staged has its staging buffer."""
+    INDEXED = "indexed"
+    """Every value has a layout and every access its coordinates."""
+    EXPANDED = "expanded"
+    """Every op is one instruction's worth of work for one wave."""
+    BOUNDED = "bounded"
+    """No access leaves its memory: each is proved inside or masked."""
+    SCHEDULED = "scheduled"
+    """Every loop has been looked at by a scheduler."""
+    ALLOCATED = "allocated"
+    """Every buffer of shared memory has an address."""
+    SYNCHRONIZED = "synchronized"
+    """Every dependence through shared memory is covered by a barrier or wait."""

@@ -1,0 +1,80 @@
+"""The seam around passes: what printing, snapshots and plugin hooks hang on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wave_core.passes.base import GraphLike
+    from wave_core.passes.base import Pass
+    from wave_core.passes.context import PassContext
+    from wave_core.passes.phase import Phase
+
+
+class Verify(StrEnum):
+    """When the graph is checked while a pipeline runs."""
+
+    NEVER = "never"
+    """Not at all."""
+    PHASES = "phases"
+    """Before the first pass and after the last one of every phase."""
+    EACH = "each"
+    """Before the first pass and after every pass."""
+
+
+class PassObserver:
+    """Is told about every pass; the methods do nothing unless overridden."""
+
+    def before_pass(self, step: Pass, graph: GraphLike, context: PassContext) -> None:
+        """``step`` is about to run; a pass that is skipped is not told about."""
+
+    def after_pass(
+        self, step: Pass, graph: GraphLike, context: PassContext, *, changed: bool
+    ) -> None:
+        """``step`` has run, and the graph passed the checks that are on."""
+
+    def after_phase(self, phase: Phase, graph: GraphLike) -> None:
+        """The last pass of ``phase`` has run; not called for a phase without one."""
+
+
+@dataclass
+class IrPrinter(PassObserver):
+    """Prints the graph after passes.
+
+    Attributes:
+        names: Passes or phases after which to print.
+        sink: Takes a title and the text.
+    """
+
+    names: frozenset[str]
+    sink: Callable[[str, str], None]
+
+    def after_pass(
+        self, step: Pass, graph: GraphLike, context: PassContext, *, changed: bool
+    ) -> None:
+        """Print where the pass was asked for."""
+        del context
+        if step.pass_name() in self.names:
+            note = "" if changed else " (no change)"
+            self.sink(f"after {step}{note}", str(graph))
+
+    def after_phase(self, phase: Phase, graph: GraphLike) -> None:
+        """Print where the phase was asked for."""
+        if phase in self.names:
+            self.sink(f"after phase {phase}", str(graph))
+
+
+@dataclass
+class Snapshots(PassObserver):
+    """Keeps a copy of the graph after every phase, for simulation and bisecting."""
+
+    taken: dict[Phase, GraphLike] = field(default_factory=dict["Phase", "GraphLike"])
+
+    def after_phase(self, phase: Phase, graph: GraphLike) -> None:
+        """Copy the graph."""
+        self.taken[phase] = graph.clone()

@@ -1,0 +1,218 @@
+"""Options of passes: the fields of a dataclass, converted from and to text values."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import MISSING
+from dataclasses import fields
+from difflib import get_close_matches
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Literal
+from typing import Union
+from typing import cast
+from typing import get_args
+from typing import get_origin
+from typing import get_type_hints
+
+from wave_core.diagnostics import plugin_error
+from wave_core.diagnostics import user_error
+from wave_core.passes.literal import print_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+    from wave_core.passes.literal import OptionValue
+
+_UNION_ORIGINS = (Union, types.UnionType)
+
+
+class _MismatchError(ValueError):
+    """A value does not have the wanted type."""
+
+
+def option_name(field_name: str) -> str:
+    """The option's name in text: ``max_bits`` is ``max-bits``."""
+    return field_name.replace("_", "-")
+
+
+@cache
+def option_types(cls: type) -> Mapping[str, Any]:
+    """The types of the options of a pass class, by field name.
+
+    Raises:
+        PluginError: WV0809 where a field has no default or a type without text form.
+    """
+    hints = get_type_hints(cls)
+    declared: dict[str, Any] = {}
+    for field in fields(cls):
+        if field.default is MISSING and field.default_factory is MISSING:
+            raise _bad_field(cls, field.name, "has no default")
+        if not has_text_form(hints[field.name]):
+            raise _bad_field(cls, field.name, "has a type without text form")
+        declared[field.name] = hints[field.name]
+    return declared
+
+
+def _bad_field(cls: type, name: str, what: str) -> Exception:
+    return plugin_error(
+        "WV0809",
+        f"option `{name}` of `{cls.__qualname__}` {what}",
+        help="an option is a bool, int, float, str, None, Enum, Literal, a tuple or"
+        " a union of these, with a default",
+    )
+
+
+def has_text_form(wanted: Any) -> bool:
+    """Whether values of the type ``wanted`` can be written as text."""
+    origin = get_origin(wanted)
+    if origin in _UNION_ORIGINS or origin is tuple:
+        return all(has_text_form(arg) for arg in get_args(wanted) if arg is not ...)
+    if wanted in {None, type(None), bool, int, float, str} or origin is Literal:
+        return True
+    return isinstance(wanted, type) and issubclass(wanted, Enum)
+
+
+def to_text_value(value: Any) -> OptionValue:
+    """The text form of a typed option; an enum becomes its word."""
+    if isinstance(value, Enum):
+        return _word(value)
+    if isinstance(value, tuple):
+        return tuple(map(to_text_value, cast("tuple[Any, ...]", value)))
+    return value
+
+
+def _word(member: Enum) -> str:
+    return member.value if isinstance(member.value, str) else member.name.lower()
+
+
+def convert_option(owner: str, name: str, value: object, wanted: Any) -> Any:
+    """The typed option that ``value`` stands for.
+
+    Args:
+        owner: The pass or object that has the option, for the message.
+        name: The option.
+        value: A value as text gives it, or already typed.
+        wanted: The declared type.
+
+    Raises:
+        UserError: WV0804 where the value does not fit.
+    """
+    try:
+        return _convert(value, wanted)
+    except _MismatchError:
+        raise user_error(
+            "WV0804",
+            f"option `{name}` of `{owner}` cannot be {_shown(value)}",
+            help=f"it takes {describe_type(wanted)}",
+        ) from None
+
+
+def _shown(value: object) -> str:
+    plain = value is None or isinstance(value, (bool, int, float, str, tuple, Enum))
+    shown = print_value(to_text_value(value)) if plain else repr(cast("object", value))
+    return f"`{shown}`"
+
+
+def _convert(value: object, wanted: Any) -> Any:
+    origin = get_origin(wanted)
+    if origin in _UNION_ORIGINS:
+        return _convert_union(value, get_args(wanted))
+    if origin is tuple:
+        return _convert_tuple(value, get_args(wanted))
+    if origin is Literal:
+        return _member(value, get_args(wanted))
+    if wanted is None or wanted is type(None):
+        return _member(value, (None,))
+    if issubclass(wanted, Enum):
+        return _convert_enum(value, wanted)
+    if wanted is float and type(value) is int:
+        return float(value)
+    if type(value) is not wanted:
+        raise _MismatchError
+    return value
+
+
+def _member(value: object, choices: Iterable[object]) -> object:
+    for choice in choices:
+        if type(choice) is type(value) and choice == value:
+            return choice
+    raise _MismatchError
+
+
+def _convert_union(value: object, alternatives: tuple[Any, ...]) -> Any:
+    for alternative in alternatives:
+        try:
+            return _convert(value, alternative)
+        except _MismatchError:
+            continue
+    raise _MismatchError
+
+
+def _convert_tuple(value: object, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not isinstance(value, (tuple, list)):
+        raise _MismatchError
+    values = cast("tuple[object, ...]", tuple(value))  # pyright: ignore[reportUnknownArgumentType] - any sequence
+    if len(items) == 2 and items[1] is ...:
+        items = items[:1] * len(values)
+    if len(items) != len(values):
+        raise _MismatchError
+    return tuple(map(_convert, values, items))
+
+
+def _convert_enum(value: object, wanted: type[Enum]) -> Enum:
+    if isinstance(value, wanted):
+        return value
+    word = print_value(value) if value is None or isinstance(value, bool) else value
+    for member in wanted:
+        if word in (_word(member), member.name):
+            return member
+    raise _MismatchError
+
+
+def describe_type(wanted: Any) -> str:
+    """A type in words, for messages and tables."""
+    arguments = get_args(wanted)
+    if get_origin(wanted) in _UNION_ORIGINS:
+        return " or ".join(map(describe_type, arguments))
+    if get_origin(wanted) is tuple:
+        inner = [describe_type(arg) for arg in arguments if arg is not ...]
+        return f"({', '.join(inner)}{', ...' if ... in arguments else ''})"
+    if get_origin(wanted) is Literal:
+        return " or ".join(f"`{print_value(arg)}`" for arg in arguments)
+    if wanted is None or wanted is type(None):
+        return "`none`"
+    if issubclass(wanted, Enum):
+        return " or ".join(f"`{print_value(_word(member))}`" for member in wanted)
+    return "`true` or `false`" if wanted is bool else wanted.__name__
+
+
+def find_option(owner: str, name: str, known: Iterable[str]) -> str:
+    """The field that an option's name stands for.
+
+    Raises:
+        UserError: WV0803 where there is none.
+    """
+    by_name = {option_name(field): field for field in known}
+    found = by_name.get(option_name(name))
+    if found is None:
+        raise user_error(
+            "WV0803",
+            f"`{owner}` has no option `{name}`",
+            help=(*did_you_mean(name, by_name), _listed(by_name)),
+        )
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    joined = ", ".join(f"`{name}`" for name in names)
+    return f"its options are: {joined}" if joined else "it has no options"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The help line that names what was probably meant, if anything was."""
+    close = get_close_matches(name, sorted(known), n=1)
+    return tuple(f"did you mean `{match}`?" for match in close)

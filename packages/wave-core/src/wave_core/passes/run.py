@@ -1,0 +1,233 @@
+"""Runs a resolved pipeline: loads, checks, times and reports each pass."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.diagnostics import InternalError
+from wave_core.diagnostics import WaveError
+from wave_core.diagnostics import internal_error
+from wave_core.passes.load import load_pass
+from wave_core.passes.observe import Verify
+from wave_core.passes.phase import PHASES
+from wave_core.passes.selection import unknown_name
+from wave_core.passes.text import Pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_core.ir.graph import Graph
+    from wave_core.passes.base import GraphLike
+    from wave_core.passes.base import Pass
+    from wave_core.passes.context import PassContext
+    from wave_core.passes.observe import PassObserver
+    from wave_core.passes.phase import Phase
+    from wave_core.passes.resolved import ResolvedPass
+    from wave_core.passes.resolved import ResolvedPipeline
+
+
+@dataclass(frozen=True)
+class PassRun:
+    """What one pass did.
+
+    Units: ``cpu_s`` and ``wall_s`` seconds, without loading, checks and observers.
+    """
+
+    name: str
+    provider: str
+    phase: Phase
+    text: str
+    changed: bool = False
+    skipped: bool = False
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    statistics: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What a pipeline did.
+
+    Attributes:
+        passes: One row for each pass, in the order they ran.
+        facts: What holds for the graph now.
+        complete: Whether the last pass of the pipeline ran.
+    """
+
+    passes: tuple[PassRun, ...]
+    facts: frozenset[str]
+    complete: bool
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU time of all passes, in seconds."""
+        return sum(run.cpu_s for run in self.passes)
+
+    @property
+    def statistics(self) -> Counter[str]:
+        """The counts of all passes, summed."""
+        total: Counter[str] = Counter()
+        for run in self.passes:
+            total.update(run.statistics)
+        return total
+
+
+@dataclass(frozen=True)
+class PipelineRunner:
+    """Runs the passes of a pipeline on one graph after another.
+
+    Attributes:
+        pipeline: The passes in order.
+        options: Values of options, by pass and by option.
+        observers: Told about every pass and phase.
+        verify: When the graph is checked.
+    """
+
+    pipeline: ResolvedPipeline
+    options: Mapping[str, Mapping[str, object]] = field(
+        default_factory=dict[str, "Mapping[str, object]"]
+    )
+    observers: Sequence[PassObserver] = ()
+    verify: Verify = Verify.PHASES
+
+    def load(self, entry: ResolvedPass) -> Pass:
+        """The pass of ``entry``, with its options.
+
+        Raises:
+            PluginError: WV0814 where the class cannot be loaded.
+            UserError: WV0803, WV0804 where the options are wrong.
+        """
+        return load_pass(entry, self.options.get(entry.name))
+
+    def text(self) -> Pipeline:
+        """All passes with the options that matter: a log line, and a cache key."""
+        return Pipeline(tuple(self.load(e).text() for e in self.pipeline.passes))
+
+    def run(
+        self, graph: GraphLike, context: PassContext, stop_after: str | None = None
+    ) -> RunReport:
+        """Run the passes on ``graph``, in place.
+
+        Args:
+            graph: The graph; its ``facts_present`` are kept up to date.
+            context: Target, kernel and diagnostics; the counts of all passes are
+                added to its statistics.
+            stop_after: A phase or a pass; all passes by default.
+
+        Raises:
+            UserError: WV0801 for an unknown ``stop_after``; what the passes report.
+            InternalError: WV9901 where a pass fails, WV9902 where it leaves a graph
+                that breaks the rules.
+        """
+        entries = self._entries(stop_after)
+        steps = [(entry, self.load(entry)) for entry in entries]
+        runs: list[PassRun] = []
+        if self.verify is not Verify.NEVER:
+            graph.verify()
+        for phase, group in groupby(steps, key=lambda step: step[0].phase):
+            with context.collector.phase(phase):
+                for entry, step in group:
+                    runs.append(self._step(entry, step, graph, context))
+                    if context.collector.errors:
+                        break
+            self._end_phase(phase, runs[-1], graph)
+        complete = len(entries) == len(self.pipeline.passes)
+        return RunReport(tuple(runs), frozenset(graph.facts_present), complete)
+
+    def _entries(self, stop_after: str | None) -> tuple[ResolvedPass, ...]:
+        passes = self.pipeline.passes
+        if stop_after is None:
+            return passes
+        if stop_after in PHASES:
+            last = PHASES.index(stop_after)
+            return tuple(each for each in passes if each.phase.ordinal <= last)
+        name = self.pipeline.replaced.get(stop_after, stop_after)
+        names = self.pipeline.names
+        if name not in names:
+            raise unknown_name("phase or pass", name, (*PHASES, *names))
+        return passes[: names.index(name) + 1]
+
+    def _step(
+        self, entry: ResolvedPass, step: Pass, graph: GraphLike, context: PassContext
+    ) -> PassRun:
+        own = replace(context, statistics=Counter())
+        run = PassRun(entry.name, entry.provider, entry.phase, str(step))
+        with _blame(entry):
+            skipped = not step.should_run(cast("Graph", graph))
+        if skipped:
+            graph.facts_present |= entry.spec.provides
+            return replace(run, skipped=True)
+        for observer in self.observers:
+            observer.before_pass(step, graph, own)
+        with _blame(entry):
+            run = _timed(run, step, graph, own)
+        self._settle(entry, run, graph, context)
+        for observer in self.observers:
+            observer.after_pass(step, graph, own, changed=run.changed)
+        return run
+
+    def _settle(
+        self, entry: ResolvedPass, run: PassRun, graph: GraphLike, context: PassContext
+    ) -> None:
+        """Bring facts, analyses and counts up to date, and check the graph."""
+        context.statistics.update(run.statistics)
+        if run.changed:
+            context.analyses.clear()
+        graph.facts_present -= entry.spec.clobbers
+        graph.facts_present |= entry.spec.provides
+        if self.verify is Verify.EACH and not context.collector.errors:
+            _check(entry.name, graph)
+
+    def _end_phase(self, phase: Phase, last: PassRun, graph: GraphLike) -> None:
+        if self.verify is Verify.PHASES:
+            _check(last.name, graph)
+        for observer in self.observers:
+            observer.after_phase(phase, graph)
+
+
+def _timed(run: PassRun, step: Pass, graph: GraphLike, context: PassContext) -> PassRun:
+    cpu, wall = time.process_time(), time.perf_counter()
+    changed = bool(step.apply(cast("Graph", graph), context))
+    return replace(
+        run,
+        changed=changed,
+        cpu_s=time.process_time() - cpu,
+        wall_s=time.perf_counter() - wall,
+        statistics=dict(context.statistics),
+    )
+
+
+def _check(after: str, graph: GraphLike) -> None:
+    try:
+        graph.verify()
+    except InternalError as error:
+        error.pass_name = error.pass_name or after
+        raise
+
+
+@contextmanager
+def _blame(entry: ResolvedPass) -> Generator[None, None, None]:
+    """Name the pass in an error that it does not report itself."""
+    try:
+        yield
+    except WaveError as error:
+        if isinstance(error, InternalError):
+            error.pass_name = error.pass_name or entry.name
+        raise
+    except Exception as error:  # a pass may fail in any way
+        raise internal_error(
+            "WV9901",
+            f"pass `{entry.name}` (plugin {entry.provider}) failed:"
+            f" {type(error).__name__}: {error}",
+            pass_name=entry.name,
+        ) from error

@@ -1,0 +1,160 @@
+"""Which passes run, with which options: presets, plugins and users have their say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+from typing import Self
+
+from wave_core.diagnostics import user_error
+from wave_core.passes.options import did_you_mean
+from wave_core.passes.options import option_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.diagnostics import UserError
+    from wave_core.passes.spec import InstalledPass
+    from wave_core.passes.text import Pipeline
+
+
+def _no_options() -> dict[str, Mapping[str, object]]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """A change to what runs; it cannot change the order.
+
+    Attributes:
+        enable: Passes to run.
+        disable: Passes not to run.
+        options: Values of options, by pass and by option.
+        reason: Why, for the log.
+    """
+
+    enable: tuple[str, ...] = ()
+    disable: tuple[str, ...] = ()
+    options: Mapping[str, Mapping[str, object]] = field(default_factory=_no_options)
+    reason: str = ""
+
+    @classmethod
+    def of_text(cls, pipeline: Pipeline, reason: str = "") -> Self:
+        """Enable each pass of ``pipeline`` and set the options that it gives."""
+        options = {text.name: dict(text.options) for text in pipeline.passes}
+        return cls(enable=tuple(options), options=options, reason=reason)
+
+    def __bool__(self) -> bool:
+        """Whether anything is changed."""
+        return bool(self.enable or self.disable or self.options)
+
+    def __str__(self) -> str:
+        """One line for the log."""
+        parts = [f"enables {name}" for name in self.enable]
+        parts += [f"disables {name}" for name in self.disable]
+        parts += [
+            f"sets {name}.{option_name(option)} = {value}"
+            for name, values in self.options.items()
+            for option, value in values.items()
+        ]
+        because = f" ({self.reason})" if self.reason else ""
+        return ", ".join(parts) + because
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named configuration of the pipeline: ``naive``, ``prefetch``, ``pingpong``.
+
+    Attributes:
+        name: How users ask for it.
+        summary: One line for ``wave pipeline``.
+        only: Where not empty, only passes of these plugins run.
+        enable: Passes to run.
+        disable: Passes not to run; ``"name?"`` means "if installed".
+        options: Values of options, by pass and by option.
+    """
+
+    name: str
+    summary: str = ""
+    only: tuple[str, ...] = ()
+    enable: tuple[str, ...] = ()
+    disable: tuple[str, ...] = ()
+    options: Mapping[str, Mapping[str, object]] = field(default_factory=_no_options)
+
+    def amendment(self, installed: Iterable[InstalledPass]) -> Amendment:
+        """What the preset changes, given what is installed."""
+        others = [
+            p.name for p in installed if self.only and p.provider not in self.only
+        ]
+        disable = tuple(dict.fromkeys((*others, *self.disable)))
+        return Amendment(self.enable, disable, self.options, self.summary)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The outcome of all amendments.
+
+    Attributes:
+        disabled: Passes that do not run.
+        options: Values of options, by pass and by option.
+        log: One line for each amendment that changes something.
+    """
+
+    disabled: frozenset[str] = frozenset()
+    options: Mapping[str, Mapping[str, object]] = field(default_factory=_no_options)
+    log: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        installed: Iterable[InstalledPass],
+        amendments: Iterable[tuple[str, Amendment]] = (),
+    ) -> Self:
+        """Apply amendments in order, each with the name of who makes it.
+
+        Raises:
+            UserError: WV0801 for a pass that is not installed.
+        """
+        specs = {p.name: p.spec for p in installed}
+        off = {name for name, spec in specs.items() if not spec.enabled}
+        options: dict[str, dict[str, object]] = {}
+        log: list[str] = []
+        for origin, amendment in amendments:
+            enabled = _installed(amendment.enable, specs, origin)
+            disabled = _installed(amendment.disable, specs, origin)
+            off = (off | disabled) - enabled
+            for name in sorted(_installed(amendment.options, specs, origin)):
+                values = _normal(amendment.options[name])
+                options.setdefault(name, {}).update(values)
+            if amendment:
+                log.append(f"{origin} {amendment}")
+        return cls(frozenset(off), options, tuple(log))
+
+
+def _normal(options: Mapping[str, object]) -> dict[str, object]:
+    return {option_name(key): value for key, value in options.items()}
+
+
+def _installed(
+    names: Iterable[str], known: Mapping[str, object], origin: str
+) -> set[str]:
+    optional = {name[:-1] for name in names if name.endswith("?")}
+    wanted = {name for name in names if not name.endswith("?")}
+    for name in sorted(wanted - known.keys()):
+        raise unknown_name("pass", name, known, f"{origin} names it")
+    return wanted | (optional & known.keys())
+
+
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], *notes: str, code: str = "WV0801"
+) -> UserError:
+    """Something was asked for by name and nothing of that name is installed."""
+    listed = ", ".join(f"`{each}`" for each in sorted(known)) or "none"
+    return user_error(
+        code,
+        f"there is no {kind} `{name}`",
+        notes=notes,
+        help=(*did_you_mean(name, known), f"installed: {listed}"),
+    )

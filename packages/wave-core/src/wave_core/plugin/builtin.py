@@ -1,0 +1,60 @@
+"""Core as plugin number one: its ops, passes, targets and presets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.pipeline import CORE_PASSES
+from wave_core.passes.selection import Preset
+from wave_core.plugin.api import API_VERSION
+from wave_core.plugin.api import CORE
+from wave_core.plugin.api import hookimpl
+from wave_core.plugin.results import OpSet
+from wave_core.plugin.results import TargetSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.passes.spec import PassSpec
+
+REQUIRES_API = API_VERSION
+
+OPS: tuple[OpSet, ...] = (
+    OpSet("wave_core.ops.builtin:builtin_ops", "the ops of the language"),
+)
+"""Where core's ops are listed."""
+
+TARGETS: tuple[TargetSpec, ...] = (
+    TargetSpec("generic", "wave_core.targets:generic_target", "any GPU, 64 lanes"),
+)
+"""The targets that need no backend."""
+
+PRESETS: tuple[Preset, ...] = (
+    Preset("default", "the passes of all plugins, unless they are off by default"),
+    Preset("naive", "core's passes alone: correct, not fast", only=(CORE,)),
+)
+"""Configurations that need no other package."""
+
+
+@hookimpl
+def wave_register_passes() -> Iterable[PassSpec]:
+    """Core's passes."""
+    return CORE_PASSES
+
+
+@hookimpl
+def wave_register_ops() -> Iterable[OpSet]:
+    """Core's ops."""
+    return OPS
+
+
+@hookimpl
+def wave_register_targets() -> Iterable[TargetSpec]:
+    """Core's targets."""
+    return TARGETS
+
+
+@hookimpl
+def wave_register_presets() -> Iterable[Preset]:
+    """Core's presets."""
+    return PRESETS

@@ -1,0 +1,260 @@
+"""The hooks of Wave.
+
+A hook comes with its first user. There is none yet for backends, views and the cache
+key, so ``wave_register_backends``, ``wave_register_views`` and ``wave_cache_key`` do
+not exist.
+
+Hooks that register are called at most once for each session, and their results are
+merged in the order of the plugins' names. Two results of one name are an error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.plugin.api import hookspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.executors import ExecutorSpec
+    from wave_core.passes import Amendment
+    from wave_core.passes import GraphLike
+    from wave_core.passes import Pass
+    from wave_core.passes import PassContext
+    from wave_core.passes import PassSpec
+    from wave_core.passes import Preset
+    from wave_core.plugin.results import CommandSpec
+    from wave_core.plugin.results import KernelSpec
+    from wave_core.plugin.results import LoweringSpec
+    from wave_core.plugin.results import OpSet
+    from wave_core.plugin.results import OptionSpec
+    from wave_core.plugin.results import PipelineRequest
+    from wave_core.plugin.results import TargetSpec
+
+
+class WaveSpecs:
+    """The declarations; a plugin implements any of them as module functions."""
+
+    @hookspec
+    def wave_register_ops(self) -> Iterable[OpSet]:
+        """Register ops, by where their classes are.
+
+        Fires when a session first needs an op by name: to trace, or to read text.
+
+        Example::
+
+            from wave_core.plugin import OpSet, hookimpl
+
+            @hookimpl
+            def wave_register_ops():
+                yield OpSet("wave_example_pass.ops:Relu6")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_passes(self) -> Iterable[PassSpec]:
+        """Register passes.
+
+        Fires when a session first puts a pipeline together.
+
+        Example::
+
+            from wave_core.plugin import Fact, PassSpec, Phase, hookimpl
+
+            @hookimpl
+            def wave_register_passes():
+                yield PassSpec(
+                    "fold-double-negation",
+                    Phase.CANONICALIZE,
+                    "wave_example_pass.fold:FoldDoubleNegation",
+                    requires={Fact.TYPED},
+                    after=("canonicalize?",),
+                )
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_targets(self) -> Iterable[TargetSpec]:
+        """Register machines to compile for.
+
+        Fires when a session first looks up a target.
+
+        Example::
+
+            from wave_core.plugin import TargetSpec, hookimpl
+
+            @hookimpl
+            def wave_register_targets():
+                yield TargetSpec("toy", "wave_toy.target:toy", "four lanes")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_lowerings(self) -> Iterable[LoweringSpec]:
+        """Register lowering rules, for a backend of any plugin.
+
+        Fires when a session first uses a backend.
+
+        Example::
+
+            from wave_core.plugin import LoweringSpec, hookimpl
+
+            @hookimpl
+            def wave_register_lowerings():
+                yield LoweringSpec("sim", "wave_example_pass.lanes")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_executors(self) -> Iterable[ExecutorSpec]:
+        """Register what runs lowered kernels.
+
+        Fires when a session first looks up a device.
+
+        Example::
+
+            from wave_core.plugin import ExecutorSpec, Fact, hookimpl
+
+            @hookimpl
+            def wave_register_executors():
+                yield ExecutorSpec(
+                    "toy", "wave_toy.run:ToyExecutor", requires={Fact.EXPANDED}
+                )
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_kernels(self) -> Iterable[KernelSpec]:
+        """Register kernels for ``wave run NAME``.
+
+        Fires when the command line first looks up or lists kernels.
+
+        Example::
+
+            from wave_core.plugin import KernelSpec, hookimpl
+
+            @hookimpl
+            def wave_register_kernels():
+                yield KernelSpec("saxpy", "wave_toy.saxpy:saxpy", "a * x + y")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_commands(self) -> Iterable[CommandSpec]:
+        """Register subcommands of ``wave``.
+
+        Fires when the command line starts.
+
+        Example::
+
+            from wave_core.plugin import CommandSpec, hookimpl
+
+            @hookimpl
+            def wave_register_commands():
+                yield CommandSpec("tune", "wave_toy.cli:app", "search options")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_presets(self) -> Iterable[Preset]:
+        """Register named configurations of the pipeline.
+
+        Fires when a session first looks up a preset.
+
+        Example::
+
+            from wave_core.plugin import Preset, hookimpl
+
+            @hookimpl
+            def wave_register_presets():
+                yield Preset(
+                    "prefetch",
+                    "loads one iteration ahead",
+                    enable=("schedule-loops",),
+                    options={"schedule-loops": {"stages": 2}},
+                )
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_options(self) -> Iterable[OptionSpec]:
+        """Register options of compilation.
+
+        Fires when a session first checks the options of a compilation.
+
+        Example::
+
+            from wave_core.plugin import OptionSpec, hookimpl
+
+            @hookimpl
+            def wave_register_options():
+                yield OptionSpec(
+                    "load_bits",
+                    int,
+                    default=128,
+                    package="wave-passes-memory",
+                    help="widest load of one lane, in bits",
+                    applies_to="minimize-global-loads.max-bits",
+                )
+        """
+        yield from ()
+
+    @hookspec
+    def wave_amend_pipeline(self, request: PipelineRequest) -> Iterable[Amendment]:
+        """Enable, disable or configure passes; the order is out of reach.
+
+        Fires for every compilation, after the preset and before the user's own
+        wishes, which win. Every amendment is printed by ``wave pipeline``.
+
+        Example::
+
+            from wave_core.plugin import Amendment, hookimpl
+
+            @hookimpl
+            def wave_amend_pipeline(request):
+                if request.target == "toy":
+                    yield Amendment(disable=("schedule-loops",), reason="no loops")
+        """
+        del request
+        yield from ()
+
+    @hookspec
+    def wave_before_pass(
+        self, step: Pass, graph: GraphLike, context: PassContext
+    ) -> None:
+        """Look at the graph before a pass; it must not be changed.
+
+        Fires before each pass that runs, after the checks that are on.
+
+        Example::
+
+            from wave_core.plugin import hookimpl
+
+            @hookimpl
+            def wave_before_pass(step, context):
+                context.count(f"runs_of_{step.pass_name()}")
+        """
+
+    @hookspec
+    def wave_after_pass(
+        self,
+        step: Pass,
+        graph: GraphLike,
+        context: PassContext,
+        changed: bool,  # noqa: FBT001 - pluggy passes arguments by name
+    ) -> None:
+        """Look at the graph after a pass; it must not be changed.
+
+        Fires after each pass that ran, when the graph has passed the checks that are
+        on.
+
+        Example::
+
+            from wave_core.plugin import hookimpl
+
+            @hookimpl
+            def wave_after_pass(step, changed, context):
+                if changed:
+                    context.count("passes_that_changed_something")
+        """

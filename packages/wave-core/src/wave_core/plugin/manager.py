@@ -1,0 +1,231 @@
+"""The plugins of one session, and all that they registered."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING
+from typing import TypeVar
+from typing import cast
+
+from wave_core import __version__
+from wave_core.executors.spec import ExecutorSpec
+from wave_core.passes.selection import Amendment
+from wave_core.passes.selection import Preset
+from wave_core.passes.spec import InstalledPass
+from wave_core.passes.spec import PassSpec
+from wave_core.plugin.api import CORE
+from wave_core.plugin.discover import LoadedPlugin
+from wave_core.plugin.discover import PluginInfo
+from wave_core.plugin.discover import check_plugin
+from wave_core.plugin.discover import discover
+from wave_core.plugin.discover import installed_entry_points
+from wave_core.plugin.observer import HookObserver
+from wave_core.plugin.options import OptionTable
+from wave_core.plugin.registry import Registered
+from wave_core.plugin.registry import by_name
+from wave_core.plugin.registry import call_hook
+from wave_core.plugin.results import CommandSpec
+from wave_core.plugin.results import KernelSpec
+from wave_core.plugin.results import LoweringSpec
+from wave_core.plugin.results import OpSet
+from wave_core.plugin.results import OptionSpec
+from wave_core.plugin.results import TargetSpec
+from wave_core.plugin.tables import load_lowerings
+from wave_core.plugin.tables import load_named
+from wave_core.plugin.tables import load_ops
+from wave_core.plugin.validate import register_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+    from wave_core.backends.lowering import LoweringTable
+    from wave_core.executors.spec import Executor
+    from wave_core.ops.base import Op
+    from wave_core.plugin.discover import EntryPointLike
+    from wave_core.plugin.registry import Named
+    from wave_core.plugin.results import PipelineRequest
+    from wave_core.targets import Target
+
+N = TypeVar("N", bound="Named")
+
+
+class PluginHost:
+    """The plugins of one session; every registration is asked for once, when needed.
+
+    The tables map names, in order, to `Registered` results: value and provider.
+    """
+
+    def __init__(
+        self,
+        entry_points: Iterable[EntryPointLike] | None = None,
+        environ: Mapping[str, str] = os.environ,
+        extra: Iterable[tuple[str, object]] = (),
+    ) -> None:
+        """Import the installed plugins.
+
+        Args:
+            entry_points: The plugins to load; those that are installed by default.
+            environ: Where ``WAVE_DISABLE_PLUGINS`` is looked up.
+            extra: Further plugins, by name: modules, or objects like modules.
+
+        Raises:
+            PluginError: WV0812, WV0816, WV0817, WV0818 where a plugin is broken,
+                does not fit, or has the name of another.
+            UserError: WV0827 where core itself is to be disabled.
+        """
+        points = installed_entry_points() if entry_points is None else entry_points
+        found = discover(points, environ, extra)
+        core = PluginInfo(CORE, "wave-core", __version__)
+        builtin = import_module("wave_core.plugin.builtin")
+        self.plugins: tuple[LoadedPlugin, ...] = (
+            check_plugin(core, builtin),
+            *found.loaded,
+        )
+        """The loaded plugins: core, then the others in order of name."""
+        self.disabled: tuple[PluginInfo, ...] = found.disabled
+        """Plugins that are installed and left out."""
+        self._providers = {plugin.info.name: plugin.info for plugin in self.plugins}
+        self._hooks = register_all(self.plugins).hook
+
+    @cached_property
+    def passes(self) -> tuple[InstalledPass, ...]:
+        """All passes, in order of name."""
+        found = self.pass_specs.values()
+        return tuple(InstalledPass(each.value, each.provider.name) for each in found)
+
+    @cached_property
+    def pass_specs(self) -> Mapping[str, Registered[PassSpec]]:
+        """The declarations of all passes."""
+        return self._table("wave_register_passes", "pass", PassSpec)
+
+    @cached_property
+    def targets(self) -> Mapping[str, Registered[TargetSpec]]:
+        """The machines to compile for."""
+        return self._table("wave_register_targets", "target", TargetSpec)
+
+    @cached_property
+    def executors(self) -> Mapping[str, Registered[ExecutorSpec]]:
+        """What runs lowered kernels."""
+        return self._table("wave_register_executors", "executor", ExecutorSpec)
+
+    @cached_property
+    def kernels(self) -> Mapping[str, Registered[KernelSpec]]:
+        """The kernels known by name."""
+        return self._table("wave_register_kernels", "kernel", KernelSpec)
+
+    @cached_property
+    def commands(self) -> Mapping[str, Registered[CommandSpec]]:
+        """The subcommands that plugins add."""
+        return self._table("wave_register_commands", "command", CommandSpec)
+
+    @cached_property
+    def presets(self) -> Mapping[str, Registered[Preset]]:
+        """The named configurations of the pipeline."""
+        return self._table("wave_register_presets", "preset", Preset)
+
+    @cached_property
+    def op_sets(self) -> Mapping[str, Registered[OpSet]]:
+        """Where ops are declared."""
+        return self._table("wave_register_ops", "group of ops", OpSet)
+
+    @cached_property
+    def lowering_specs(self) -> Mapping[str, Registered[LoweringSpec]]:
+        """Where lowering rules are, by backend and module."""
+        return self._table("wave_register_lowerings", "lowering module", LoweringSpec)
+
+    @cached_property
+    def option_specs(self) -> Mapping[str, Registered[OptionSpec]]:
+        """The options of compilation that plugins declare."""
+        return self._table("wave_register_options", "option", OptionSpec)
+
+    @cached_property
+    def options(self) -> OptionTable:
+        """The options of compilation, with the packages that are here."""
+        specs = {name: each.value for name, each in self.option_specs.items()}
+        disabled = frozenset(info.distribution for info in self.disabled)
+        return OptionTable(specs, self.packages, disabled - self.packages)
+
+    @cached_property
+    def packages(self) -> frozenset[str]:
+        """The distributions that have a loaded plugin."""
+        names = (plugin.info.distribution for plugin in self.plugins)
+        return frozenset(name for name in names if name)
+
+    @cached_property
+    def op_classes(self) -> Mapping[str, type[Op]]:
+        """All ops by name; loads their modules.
+
+        Raises:
+            PluginError: WV0812 for two ops of one name, WV0814, WV0818.
+        """
+        return load_ops(self.op_sets.values())
+
+    def load_target(self, name: str) -> Target:
+        """The target of that name.
+
+        Raises:
+            UserError: WV0701 where there is none.
+            PluginError: WV0814 where it cannot be loaded.
+        """
+        found = load_named("target", name, self.targets)
+        made = found() if callable(found) else found
+        return cast("Target", made)
+
+    def load_executor(self, name: str) -> Executor:
+        """A new executor of that name; raises as `load_target`, but WV0719."""
+        found = load_named("executor", name, self.executors)
+        return cast("Callable[[], Executor]", found)()
+
+    def load_kernel(self, name: str) -> object:
+        """The kernel of that name; raises as `load_target`, but WV0801."""
+        return load_named("kernel", name, self.kernels)
+
+    def load_command(self, name: str) -> object:
+        """The command of that name; raises as `load_target`, but WV0801."""
+        return load_named("command", name, self.commands)
+
+    def lowering_table(self, backend: str) -> LoweringTable:
+        """The lowering rules of all plugins for ``backend``; loads their modules.
+
+        Raises:
+            PluginError: WV0814 where a module cannot be loaded.
+        """
+        return load_lowerings(backend, self.lowering_specs.values())
+
+    def amend_pipeline(self, request: PipelineRequest) -> list[tuple[str, Amendment]]:
+        """What plugins change in a pipeline, each with its origin.
+
+        Raises:
+            PluginError: WV0818, WV0819 where a hook is at fault.
+        """
+        hook = self._hooks.wave_amend_pipeline
+        found = call_hook(hook, self._providers, Amendment, {"request": request})
+        return [(f"plugin {each.provider.name}", each.value) for each in found]
+
+    def observer(self) -> HookObserver:
+        """Tells the plugins about passes; to be handed to a `PipelineRunner`."""
+        return HookObserver(self._hooks, self._providers)
+
+    def tables(self) -> Mapping[str, Mapping[str, Registered[Named]]]:
+        """All that is registered, by kind."""
+        return {
+            "passes": self.pass_specs,
+            "ops": self.op_sets,
+            "targets": self.targets,
+            "lowerings": self.lowering_specs,
+            "executors": self.executors,
+            "kernels": self.kernels,
+            "commands": self.commands,
+            "presets": self.presets,
+            "options": self.option_specs,
+        }
+
+    def _table(
+        self, hook: str, kind: str, expected: type[N]
+    ) -> dict[str, Registered[N]]:
+        caller = getattr(self._hooks, hook)
+        return by_name(kind, call_hook(caller, self._providers, expected))

@@ -1,0 +1,97 @@
+"""Options of compilation: who owns each, and what it changes in the pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.diagnostics import user_error
+from wave_core.passes.options import convert_option
+from wave_core.passes.options import did_you_mean
+from wave_core.passes.selection import Amendment
+from wave_core.plugin.api import DISABLE_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Mapping
+
+    from wave_core.diagnostics import UserError
+    from wave_core.plugin.results import OptionSpec
+
+OWNER = "WaveCompileOptions"
+"""What has the options, in messages."""
+
+
+@dataclass(frozen=True)
+class OptionTable:
+    """The options that exist, and the packages that give them a meaning here.
+
+    Attributes:
+        specs: The options by name.
+        packages: Distributions with a loaded plugin.
+        disabled: Distributions whose plugins are disabled.
+    """
+
+    specs: Mapping[str, OptionSpec]
+    packages: frozenset[str]
+    disabled: frozenset[str] = frozenset()
+
+    def check(self, values: Mapping[str, object]) -> dict[str, object]:
+        """The values that differ from their defaults, typed.
+
+        Raises:
+            UserError: WV0803 unknown option, WV0804 unfit value, WV0824 an option
+                whose package is not installed.
+        """
+        typed: dict[str, object] = {}
+        for name, value in values.items():
+            spec = self.specs.get(name)
+            if spec is None:
+                raise self._unknown(name)
+            converted = convert_option(OWNER, name, value, spec.type)
+            if converted == spec.default:
+                continue
+            if spec.package not in self.packages:
+                raise self._not_installed(spec)
+            typed[name] = converted
+        return typed
+
+    def amendments(
+        self, values: Mapping[str, object]
+    ) -> Iterator[tuple[str, Amendment]]:
+        """What the options change in the pipeline, each with its origin.
+
+        Raises:
+            UserError: as of `check`.
+        """
+        for name, value in sorted(self.check(values).items()):
+            target, _, option = self.specs[name].applies_to.partition(".")
+            origin = f"option {name}"
+            if option:
+                yield origin, Amendment(options={target: {option: value}})
+            elif target and value:
+                yield origin, Amendment(enable=(target,))
+            elif target:
+                yield origin, Amendment(disable=(target,))
+
+    def _unknown(self, name: str) -> UserError:
+        known = ", ".join(f"`{each}`" for each in sorted(self.specs))
+        return user_error(
+            "WV0803",
+            f"`{OWNER}` has no option `{name}`",
+            help=(*did_you_mean(name, self.specs), f"its options are: {known}"),
+        )
+
+    def _not_installed(self, spec: OptionSpec) -> UserError:
+        if spec.package in self.disabled:
+            state = f"whose plugin is disabled by {DISABLE_VARIABLE}"
+            way_out = f"take it out of {DISABLE_VARIABLE}"
+        else:
+            state, way_out = "which is not installed", f"pip install {spec.package}"
+        return user_error(
+            "WV0824",
+            f"option `{spec.name}` belongs to package {spec.package}, {state}",
+            notes=f"{spec.name}: {spec.help}",
+            help=(way_out, "or leave the option at its default"),
+            package=spec.package,
+        )

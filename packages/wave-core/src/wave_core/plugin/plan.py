@@ -1,0 +1,106 @@
+"""Puts a pipeline together: what is installed, what is asked for, in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wave_core.passes.describe import describe_pipeline
+from wave_core.passes.observe import Verify
+from wave_core.passes.resolve import check_consumer
+from wave_core.passes.resolve import resolve
+from wave_core.passes.run import PipelineRunner
+from wave_core.passes.selection import Amendment
+from wave_core.passes.selection import Selection
+from wave_core.passes.selection import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_core.passes.describe import PipelineRow
+    from wave_core.passes.observe import PassObserver
+    from wave_core.passes.resolved import ResolvedPipeline
+    from wave_core.passes.spec import InstalledPass
+    from wave_core.plugin.manager import PluginHost
+    from wave_core.plugin.results import PipelineRequest
+
+
+@dataclass(frozen=True)
+class PipelinePlan:
+    """A pipeline that is ready to run.
+
+    Attributes:
+        installed: All passes that are installed.
+        selection: Which of them run, with which options, and who said so.
+        pipeline: Those that run, in order.
+    """
+
+    installed: tuple[InstalledPass, ...]
+    selection: Selection
+    pipeline: ResolvedPipeline
+
+    def rows(self) -> tuple[PipelineRow, ...]:
+        """The table for ``wave pipeline``; passes that do not run close it."""
+        return describe_pipeline(self.pipeline, self.installed)
+
+    def runner(
+        self,
+        observers: Sequence[PassObserver] = (),
+        verify: Verify = Verify.PHASES,
+    ) -> PipelineRunner:
+        """What runs the pipeline."""
+        options = self.selection.options
+        return PipelineRunner(self.pipeline, options, observers, verify)
+
+    def check_consumer(self, consumer: str, requires: frozenset[str]) -> None:
+        """See that what ``consumer`` needs holds at the end.
+
+        Raises:
+            UserError: WV0813 where a fact is missing.
+        """
+        check_consumer(consumer, requires, self.pipeline, self.installed)
+
+
+def plan_pipeline(
+    host: PluginHost,
+    request: PipelineRequest,
+    options: Mapping[str, object] | None = None,
+    user: Amendment | None = None,
+) -> PipelinePlan:
+    """The pipeline for a request.
+
+    The later of these wins: the preset, plugins, options of compilation, the user.
+
+    Args:
+        host: The plugins.
+        request: Target, kernel and preset; the passes are filled in.
+        options: Options of compilation that plugins declare, by name.
+        user: The user's own wishes for passes.
+
+    Raises:
+        UserError: WV0801 for an unknown preset or pass; wrong options.
+        PluginError: where the passes cannot be ordered.
+    """
+    amendments = list(_amendments(host, request, options or {}))
+    if user is not None:
+        amendments.append(("user", user))
+    selection = Selection.of(host.passes, amendments)
+    return PipelinePlan(
+        host.passes, selection, resolve(host.passes, selection.disabled)
+    )
+
+
+def _amendments(
+    host: PluginHost, request: PipelineRequest, options: Mapping[str, object]
+) -> Iterator[tuple[str, Amendment]]:
+    if request.preset:
+        if request.preset not in host.presets:
+            raise unknown_name("preset", request.preset, host.presets)
+        preset = host.presets[request.preset].value
+        yield f"preset {preset.name}", preset.amendment(host.passes)
+    names = tuple(each.name for each in host.passes)
+    yield from host.amend_pipeline(replace(request, passes=names))
+    yield from host.options.amendments(options)

@@ -1,0 +1,136 @@
+"""What registration hooks return, each a frozen dataclass.
+
+Whatever is expensive to import is named as ``"module:name"`` or as a module, and
+loaded when it is first used. `PassSpec`, `Preset`, `Amendment` and `ExecutorSpec`
+belong here too and are declared beside what they describe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class OpSet:
+    """A group of ops, loaded together.
+
+    Attributes:
+        target: ``"module:name"`` of a tuple of op classes, of a function that
+            returns one, or of a single op class.
+        summary: One line for ``wave plugins``.
+    """
+
+    target: str
+    summary: str = ""
+
+    @property
+    def name(self) -> str:
+        """The key: where the ops are."""
+        return self.target
+
+
+@dataclass(frozen=True)
+class TargetSpec:
+    """A machine to compile for.
+
+    Attributes:
+        name: The name that ``target=`` takes: ``gfx942``.
+        target: ``"module:name"`` of a `Target`, or of a function that makes it.
+        summary: One line for ``wave plugins``.
+    """
+
+    name: str
+    target: str
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class LoweringSpec:
+    """Lowering rules for a backend, which may be another plugin's.
+
+    Attributes:
+        backend: Whose rules they are: ``sim``, ``amdgpu``.
+        module: The module with functions marked by ``@lowers``.
+        unsupported: Ops that are not lowered, and why, by name of the op.
+    """
+
+    backend: str
+    module: str
+    unsupported: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+
+    @property
+    def name(self) -> str:
+        """The key: backend and module."""
+        return f"{self.backend}:{self.module}"
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """A kernel that ``wave run NAME`` knows.
+
+    Attributes:
+        name: The name.
+        target: ``"module:name"``; imported when the kernel is run.
+        summary: One line for listings.
+    """
+
+    name: str
+    target: str
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class CommandSpec:
+    """A subcommand of ``wave``.
+
+    Attributes:
+        name: The name.
+        target: ``"module:name"`` of a function or a typer application.
+        summary: One line for ``wave --help``.
+    """
+
+    name: str
+    target: str
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class OptionSpec:
+    """An option of compilation, a field of ``WaveCompileOptions``.
+
+    Attributes:
+        name: The keyword.
+        type: The type of its values; anything that options of passes may have.
+        default: The value that changes nothing.
+        package: The distribution that gives the option its meaning.
+        help: One line.
+        applies_to: ``"pass-name.option"`` sets an option of a pass; ``"pass-name"``
+            enables or disables it; empty where neither is meant.
+    """
+
+    name: str
+    type: Any
+    default: object
+    package: str
+    help: str
+    applies_to: str = ""
+
+
+@dataclass(frozen=True)
+class PipelineRequest:
+    """For what a pipeline is about to be put together.
+
+    Attributes:
+        target: The name of the target.
+        kernel: The name of the kernel; empty where there is none yet.
+        preset: The name of the preset; empty where there is none.
+        passes: The names of all installed passes.
+    """
+
+    target: str
+    kernel: str = ""
+    preset: str = ""
+    passes: tuple[str, ...] = ()

@@ -1,0 +1,95 @@
+"""Turns registered declarations into what they name: targets, ops, lowerings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import cast
+
+from wave_core.backends.lowering import LoweringTable
+from wave_core.backends.lowering import rules_of
+from wave_core.diagnostics import plugin_error
+from wave_core.passes.load import load_module
+from wave_core.passes.load import load_object
+from wave_core.passes.selection import unknown_name
+from wave_core.plugin.registry import registered_twice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+    from wave_core.backends.lowering import AnyLowering
+    from wave_core.ops.base import Op
+    from wave_core.plugin.discover import PluginInfo
+    from wave_core.plugin.registry import Registered
+    from wave_core.plugin.results import LoweringSpec
+    from wave_core.plugin.results import OpSet
+
+_UNKNOWN = {"target": "WV0701", "executor": "WV0719"}
+"""Codes of the kinds of things that have their own for an unknown name."""
+
+
+def load_named(kind: str, name: str, table: Mapping[str, Registered[Any]]) -> object:
+    """The object that the declaration of ``name`` means.
+
+    Raises:
+        UserError: WV0701 (target), WV0719 (executor) or WV0801 where nothing of
+            that name is registered.
+        PluginError: WV0814 where it cannot be loaded.
+    """
+    if name not in table:
+        raise unknown_name(kind, name, table, code=_UNKNOWN.get(kind, "WV0801"))
+    found = table[name]
+    return load_object(found.value.target, f"{kind} `{name}`", found.provider.name)
+
+
+def load_ops(sets: Iterable[Registered[OpSet]]) -> dict[str, type[Op]]:
+    """All registered op classes by name of the op, in order of name.
+
+    Raises:
+        PluginError: WV0812 for two ops of one name, WV0814 where classes cannot be
+            loaded, WV0818 where something else than op classes is found.
+    """
+    found: dict[str, tuple[type[Op], PluginInfo]] = {}
+    for each in sets:
+        for op in _op_classes(each):
+            if op.op_name in found:
+                other = found[op.op_name][1]
+                raise registered_twice("op", op.op_name, other, each.provider)
+            found[op.op_name] = (op, each.provider)
+    return {name: op for name, (op, _) in sorted(found.items())}
+
+
+def _op_classes(each: Registered[OpSet]) -> tuple[type[Op], ...]:
+    found = load_object(each.value.target, "ops", each.provider.name)
+    if not isinstance(found, (type, tuple)) and callable(found):
+        found = found()
+    ops = cast("tuple[object, ...]", found if isinstance(found, tuple) else (found,))
+    for op in ops:
+        if not (isinstance(op, type) and getattr(op, "op_name", "")):
+            raise plugin_error(
+                "WV0818",
+                f"`{each.value.target}` of plugin {each.provider} holds {op!r},"
+                " which is no op class",
+                help=each.provider.way_out,
+            )
+    return cast("tuple[type[Op], ...]", ops)
+
+
+def load_lowerings(
+    backend: str, specs: Iterable[Registered[LoweringSpec]]
+) -> LoweringTable:
+    """The rules that all plugins register for ``backend``.
+
+    Raises:
+        PluginError: WV0814 where a module cannot be loaded.
+    """
+    rules: list[AnyLowering] = []
+    unsupported: dict[str, str] = {}
+    for each in specs:
+        spec = each.value
+        if spec.backend == backend:
+            what = f"lowerings for {backend}"
+            rules += rules_of(load_module(spec.module, what, each.provider.name))
+            unsupported |= spec.unsupported
+    return LoweringTable.of(backend, rules, unsupported)

@@ -1,0 +1,138 @@
+"""Putting a pipeline together from plugins, presets and options."""
+
+from __future__ import annotations
+
+import pytest
+
+from wave_core.diagnostics import UserError
+from wave_core.passes import Amendment
+from wave_core.plugin import PipelineRequest
+from wave_core.plugin import plan_pipeline
+
+MEMORY = """
+@hookimpl
+def wave_register_passes():
+    yield PassSpec("merge-loads", Phase.OPTIMIZE, "m:MergeLoads")
+    yield PassSpec("pack-buffers", Phase.ALLOCATE, "m:PackBuffers", enabled=False)
+
+@hookimpl
+def wave_register_options():
+    row = "wave-memory", "widest load, in bits"
+    yield OptionSpec("load_bits", int, 128, *row, "merge-loads.max-bits")
+    yield OptionSpec("merge", bool, True, *row, "merge-loads")
+    yield OptionSpec("pack", bool | None, None, *row, "pack-buffers")
+    yield OptionSpec("schedule", str, "none", "wave-sched", "how to pipeline")
+
+@hookimpl
+def wave_register_presets():
+    yield Preset("packed", "packs", enable=("pack-buffers",))
+"""
+
+
+@pytest.fixture
+def plan(host):
+    def make(preset="", user=None, sources=None, **options):
+        plugins = host(memory=MEMORY, **(sources or {}))
+        return plan_pipeline(plugins, PipelineRequest("t", "", preset), options, user)
+
+    return make
+
+
+def test_plugins_join_the_pipeline_of_core(plan):
+    names = plan().pipeline.names
+    assert "merge-loads" in names
+    assert "pack-buffers" not in names
+    assert names.index("expand-tiles") < names.index("merge-loads")
+
+
+def test_the_default_preset_changes_nothing(plan):
+    assert plan("default").pipeline == plan("").pipeline
+
+
+def test_naive_means_core_alone(plan):
+    providers = {row.provider for row in plan("naive").rows() if row.runs}
+    assert providers == {"core"}
+
+
+def test_the_pipeline_of_core_ends_with_its_facts(plan):
+    facts = {"typed", "indexed", "expanded", "bounded", "synchronized"}
+    plan("naive").check_consumer("backend `x`", frozenset(facts))
+
+
+def test_a_preset_enables(plan):
+    assert "pack-buffers" in plan("packed").pipeline.names
+
+
+def test_an_unknown_preset(plan):
+    with pytest.raises(UserError, match="there is no preset `paked`") as caught:
+        plan("paked")
+    assert caught.value.diagnostics[0].help[0] == "did you mean `packed`?"
+
+
+def test_options_set_options_of_passes(plan):
+    made = plan(load_bits=64)
+    assert made.selection.options == {"merge-loads": {"max-bits": 64}}
+    assert made.selection.log == ("option load_bits sets merge-loads.max-bits = 64",)
+
+
+def test_options_enable_and_disable_passes(plan):
+    names = plan(merge=False, pack=True).pipeline.names
+    assert ("merge-loads" in names, "pack-buffers" in names) == (False, True)
+
+
+def test_defaults_change_nothing(plan):
+    assert plan(load_bits=128, merge=True, pack=None).selection.log == ()
+
+
+def test_the_user_has_the_last_word(plan):
+    user = Amendment(disable=("pack-buffers",))
+    amend = "@hookimpl\ndef wave_amend_pipeline(request):\n"
+    amend += "    yield Amendment(enable=('pack-buffers',), reason='why not')\n"
+    made = plan("packed", user, {"eager": amend}, pack=True)
+    assert "pack-buffers" not in made.pipeline.names
+    assert made.selection.log == (
+        "preset packed enables pack-buffers (packs)",
+        "plugin eager enables pack-buffers (why not)",
+        "option pack enables pack-buffers",
+        "user disables pack-buffers",
+    )
+
+
+def test_an_option_of_a_package_that_is_not_installed(plan):
+    assert plan(schedule="none").selection.log == ()
+    with pytest.raises(UserError) as caught:
+        plan(schedule="modulo")
+    assert caught.value.code == "WV0824"
+    assert "package wave-sched, which is not installed" in str(caught.value)
+    assert caught.value.diagnostics[0].help[0] == "pip install wave-sched"
+
+
+def test_an_option_of_a_disabled_package(host):
+    plugins = host("sched", memory=MEMORY, sched="")
+    with pytest.raises(UserError, match="is disabled by WAVE_DISABLE_PLUGINS"):
+        plugins.options.check({"schedule": "modulo"})
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "help_"),
+    [
+        ({"load_bit": 1}, "WV0803", "did you mean `load_bits`?"),
+        ({"load_bits": "wide"}, "WV0804", "it takes int"),
+    ],
+)
+def test_wrong_options(plan, options, code, help_):
+    with pytest.raises(UserError) as caught:
+        plan(**options)
+    assert caught.value.code == code
+    assert caught.value.diagnostics[0].help[0] == help_
+
+
+def test_rows_tell_why_passes_do_not_run(plan):
+    rows = {row.name: row for row in plan().rows()}
+    assert rows["pack-buffers"].reason == "disabled"
+    assert rows["sink-splats"].reason == "after number-loops"
+
+
+def test_the_runner_has_the_options(plan):
+    runner = plan(load_bits=64).runner()
+    assert runner.options == {"merge-loads": {"max-bits": 64}}

@@ -1,0 +1,207 @@
+"""What hooks register, hook by hook."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from wave_core.diagnostics import PluginError
+from wave_core.diagnostics import UserError
+from wave_core.passes import PassContext
+from wave_core.passes import PassSpec
+from wave_core.passes import Phase
+from wave_core.passes import PipelineRunner
+from wave_core.passes import resolve
+from wave_core.plugin import PipelineRequest
+from wave_core.plugin import describe_plugins
+
+
+def hook(name, *results, arguments=""):
+    body = "\n".join(f"    yield {result}" for result in results)
+    return f"@hookimpl\ndef {name}({arguments}):\n{body or '    yield from ()'}\n"
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """A module that declarations can name."""
+    made = SimpleNamespace(__name__="wave_test_made")
+    monkeypatch.setitem(sys.modules, "wave_test_made", made)
+    return made
+
+
+class FakeOp:
+    op_name = "toy"
+
+
+class OtherOp:
+    op_name = "other"
+
+
+def test_wave_register_ops(host, module):
+    module.ToyOp, module.both = FakeOp, lambda: (OtherOp,)
+    one = hook("wave_register_ops", 'OpSet("wave_test_made:ToyOp")')
+    two = hook("wave_register_ops", 'OpSet("wave_test_made:both")')
+    found = host(one=one, two=two).op_classes
+    assert (found["toy"], found["other"]) == (FakeOp, OtherOp)
+    assert {"read", "write", "mma"} <= found.keys()
+
+
+def test_two_ops_of_one_name(host, module):
+    module.A, module.B = FakeOp, type("Other", (), {"op_name": "toy"})
+    one = hook("wave_register_ops", 'OpSet("wave_test_made:A")')
+    two = hook("wave_register_ops", 'OpSet("wave_test_made:B")')
+    with pytest.raises(PluginError) as caught:
+        _ = host(one=one, two=two).op_classes
+    assert caught.value.code == "WV0812"
+    assert "op `toy` is registered by plugin `one` (wave-one 1.2)" in str(caught.value)
+
+
+def test_op_sets_hold_ops(host, module):
+    module.A = "no op"
+    with pytest.raises(PluginError, match="'no op', which is no op class"):
+        _ = host(a=hook("wave_register_ops", 'OpSet("wave_test_made:A")')).op_classes
+
+
+def test_wave_register_passes(host):
+    spec = 'PassSpec("z-pass", Phase.INFER, "m:ZPass", summary="does z")'
+    plugins = host(memory=hook("wave_register_passes", spec))
+    (found,) = [each for each in plugins.passes if each.provider == "memory"]
+    assert found.spec == PassSpec("z-pass", Phase.INFER, "m:ZPass", summary="does z")
+    assert any(each.provider == "core" for each in plugins.passes)
+
+
+def test_wave_register_targets(host, module):
+    module.toy, module.make = SimpleNamespace(name="toy"), lambda: "made"
+    specs = (
+        'TargetSpec("toy", "wave_test_made:toy")',
+        'TargetSpec("made", "wave_test_made:make")',
+    )
+    plugins = host(toy=hook("wave_register_targets", *specs))
+    assert plugins.load_target("toy") is module.toy
+    assert plugins.load_target("made") == "made"
+    assert list(plugins.targets) == ["generic", "made", "toy"]
+
+
+def test_an_unknown_target_lists_the_known(host):
+    with pytest.raises(UserError, match="there is no target `genric`") as caught:
+        host().load_target("genric")
+    assert caught.value.code == "WV0701"
+    helps = caught.value.diagnostics[0].help
+    assert helps == ("did you mean `generic`?", "installed: `generic`")
+
+
+def test_wave_register_lowerings(host, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wave_test_made", lowering_module())
+    spec = 'LoweringSpec("sim", "wave_test_made", {"topk": "no time"})'
+    plugins = host(toy=hook("wave_register_lowerings", spec))
+    table = plugins.lowering_table("sim")
+    assert table.unsupported == {"topk": "no time"}
+    assert [rule("x") for rule in table.rules[FakeOp]] == ["lowered x"]
+    assert plugins.lowering_table("amdgpu").rules == {}
+
+
+def lowering_module():
+    from types import ModuleType
+
+    made = ModuleType("wave_test_made")
+    source = "from wave_core.plugin import lowers\n@lowers(Op)\n"
+    source += "def rule(x):\n    return f'lowered {x}'\n"
+    vars(made)["Op"] = FakeOp
+    exec(source, vars(made))
+    return made
+
+
+def test_wave_register_executors(host, module):
+    module.Toy = type("Toy", (), {"run": lambda self, lowered, arguments: arguments})
+    spec = 'ExecutorSpec("toy", "wave_test_made:Toy", requires={Fact.EXPANDED})'
+    plugins = host(toy=hook("wave_register_executors", spec))
+    assert plugins.load_executor("toy").run(None, [1]) == [1]
+    assert plugins.executors["toy"].value.requires == frozenset({"expanded"})
+
+
+def test_wave_register_kernels(host, module):
+    module.saxpy = object()
+    spec = 'KernelSpec("saxpy", "wave_test_made:saxpy")'
+    plugins = host(toy=hook("wave_register_kernels", spec))
+    assert plugins.load_kernel("saxpy") is module.saxpy
+
+
+def test_wave_register_commands(host, module):
+    module.app = object()
+    spec = 'CommandSpec("tune", "wave_test_made:app", "search")'
+    plugins = host(toy=hook("wave_register_commands", spec))
+    assert plugins.load_command("tune") is module.app
+
+
+def test_wave_register_presets(host):
+    spec = 'Preset("fast", "runs fast")'
+    plugins = host(toy=hook("wave_register_presets", spec))
+    assert plugins.presets["fast"].value.summary == "runs fast"
+    assert plugins.presets["naive"].provider.name == "core"
+
+
+def test_wave_register_options(host):
+    spec = 'OptionSpec("bits", int, 128, "wave-toy", "widest load")'
+    plugins = host(toy=hook("wave_register_options", spec))
+    assert plugins.options.check({"bits": 64}) == {"bits": 64}
+
+
+def test_wave_amend_pipeline(host):
+    source = hook(
+        "wave_amend_pipeline",
+        "Amendment(disable=request.passes[:1], reason=request.kernel)",
+        arguments="request",
+    )
+    request = PipelineRequest("generic", "gemm", passes=("a", "b"))
+    ((origin, amendment),) = host(toy=source).amend_pipeline(request)
+    assert (origin, str(amendment)) == ("plugin toy", "disables a (gemm)")
+
+
+def recording(name, arguments):
+    return f"@hookimpl\ndef {name}({arguments}):\n    context.count({name!r})\n"
+
+
+@pytest.fixture
+def watched(host):
+    """The counts of a pipeline of one pass that runs, watched by a plugin."""
+
+    def run(source, cls="wave_core.passes:Pass"):
+        pipeline = resolve([])
+        runner = PipelineRunner(pipeline, observers=[host(toy=source).observer()])
+        observer, context = runner.observers[0], PassContext(target=None)
+        observer.before_pass(None, None, context)
+        observer.after_pass(None, None, context, changed=True)
+        return context.statistics
+
+    return run
+
+
+def test_wave_before_pass(watched):
+    source = recording("wave_before_pass", "step, graph, context")
+    assert watched(source) == {"wave_before_pass": 1}
+
+
+def test_wave_after_pass(watched):
+    source = recording("wave_after_pass", "context, changed")
+    assert watched(source) == {"wave_after_pass": 1}
+
+
+def test_hooks_are_called_once_a_session(host):
+    source = "calls = []\n@hookimpl\ndef wave_register_kernels():\n"
+    source += "    calls.append(1)\n    return [KernelSpec('k', 'm:k')]\n"
+    plugins = host(toy=source)
+    assert plugins.kernels is plugins.kernels
+    (toy,) = [p.module for p in plugins.plugins if p.info.name == "toy"]
+    assert toy.calls == [1]
+
+
+def test_the_table_of_plugins(host):
+    plugins = host("b", a=hook("wave_register_kernels", 'KernelSpec("k", "m:k")'), b="")
+    core, a, b = describe_plugins(plugins)
+    assert (core.name, core.distribution) == ("core", "wave-core")
+    assert core.provides["targets"] == ("generic",)
+    assert (a.name, a.distribution, a.version) == ("a", "wave-a", "1.2")
+    assert (a.requires_api, a.provides) == ("1.0", {"kernels": ("k",)})
+    assert (b.name, b.disabled, b.provides) == ("b", True, {})
