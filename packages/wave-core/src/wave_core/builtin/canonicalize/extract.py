@@ -1,0 +1,75 @@
+"""Extracting an element becomes a reduction that all lanes take part in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.builtin.scope import loops_around
+from wave_core.constraints.geometry import Geometry
+from wave_core.ir import insert_before
+from wave_core.ir import replace
+from wave_core.ops.compare import Cast
+from wave_core.ops.compare import Select
+from wave_core.ops.constant import SelfIndex
+from wave_core.ops.constant import Splat
+from wave_core.ops.expression import ApplyExpr
+from wave_core.ops.expression import argument_symbol
+from wave_core.ops.reduce import Reduce
+from wave_core.ops.reduce import identity_value
+from wave_core.ops.shape import Extract
+from wave_core.passes import Pass
+from wave_core.symbols import as_expr
+from wave_core.symbols import eq
+from wave_core.types import DTYPES
+from wave_core.types import RegisterType
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.passes import PassContext
+
+
+@dataclass(frozen=True)
+class LowerExtracts(Pass):
+    """Replace ``extract`` by the maximum over all other elements set to -inf.
+
+    The element may sit in any lane; a reduction brings it to all of them. The
+    maximum of one number and -inf is that number, exactly, NaN and -0.0 included.
+    """
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Lower the extracts of ``graph``."""
+        found = [op for op in graph.walk() if isinstance(op, Extract)]
+        if found:
+            geometry = Geometry(
+                graph.constraints, graph.bindings, context.target, graph.location
+            )
+            for op in found:
+                _lower(op, geometry)
+        return bool(found)
+
+
+def _lower(op: Extract, geometry: Geometry) -> None:
+    kind = cast("RegisterType", op.value.type)
+    if kind.dtype.is_bool:
+        wide = insert_before(op, Cast(op.value, DTYPES["i32"]))
+        picked = _pick(op, wide, geometry)
+        replace(op, Cast(picked, kind.dtype))
+    else:
+        replace(op, _pick(op, op.value, geometry, insert=False))
+
+
+def _pick(op: Extract, value: Op, geometry: Geometry, *, insert: bool = True) -> Op:
+    kind = cast("RegisterType", value.type)
+    dim = kind.shape[-1]
+    base = geometry.base(kind.dims[-1], loops_around(op))
+    wanted = eq(argument_symbol(0) - base, as_expr(op.offset[0]))
+    index = insert_before(op, SelfIndex(dim, DTYPES["i64"]))
+    here = insert_before(op, ApplyExpr((index,), wanted, DTYPES["bool"]))
+    filler = identity_value("max", kind.dtype)
+    others = insert_before(op, Splat(kind.shape, kind.dtype, filler))
+    chosen = insert_before(op, Select(here, value, others))
+    reduced = Reduce((chosen,), None, "max", dim)
+    return insert_before(op, reduced) if insert else reduced

@@ -1,0 +1,84 @@
+"""Loops get a symbol for their iteration number, and a trip count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.constraints.geometry import Geometry
+from wave_core.constraints.machine import induction_symbol
+from wave_core.diagnostics import user_error
+from wave_core.ir import set_attributes
+from wave_core.ops.control import Iterate
+from wave_core.passes import Pass
+from wave_core.symbols import as_expr
+from wave_core.symbols import ceildiv
+from wave_core.symbols import constant
+from wave_core.symbols import maximum
+from wave_core.types import RegisterType
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ir import Region
+    from wave_core.passes import PassContext
+    from wave_core.symbols import Expr
+
+
+@dataclass(frozen=True)
+class NumberLoops(Pass):
+    """Give every loop an induction symbol and the trip count of its constraint.
+
+    The symbol counts iterations from 0. A loop nested in another one over the same
+    axis gets a symbol of its own. Values with the loop's own dimension may not
+    cross its border: inside, that dimension means another tile.
+    """
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Number the loops of ``graph``."""
+        geometry = Geometry(
+            graph.constraints, graph.bindings, context.target, graph.location
+        )
+        return _number(graph.body, {}, geometry)
+
+
+def _number(region: Region, depths: dict[str, int], geometry: Geometry) -> bool:
+    changed = False
+    for op in region.ops:
+        inner = depths
+        if isinstance(op, Iterate):
+            axis = str(op.axis)
+            _check_border(op, axis)
+            depth = depths.get(axis, 0)
+            set_attributes(
+                op,
+                induction=induction_symbol(axis, depth),
+                count=_count(op, axis, geometry),
+            )
+            inner = {**depths, axis: depth + 1}
+            changed = True
+        for nested in op.regions:
+            changed |= _number(nested, inner, geometry)
+    return changed
+
+
+def _count(op: Iterate, axis: str, geometry: Geometry) -> Expr:
+    total = geometry.trip_count(axis, op.location)
+    start = geometry.bind(as_expr(op.start))
+    if start is constant(0) and op.step == 1:
+        return total
+    return maximum(ceildiv(total - start, op.step), 0)
+
+
+def _check_border(op: Iterate, axis: str) -> None:
+    for value in op.operands:
+        if isinstance(value.type, RegisterType) and axis in value.type.dims:
+            if value.op_name == "register":
+                continue
+            raise user_error(
+                "WV0322",
+                f"a value with dimension `{axis}` enters a loop over `{axis}`",
+                at=value.location,
+                label=f"has dimension `{axis}` of the whole tile",
+                secondary=[(op.location, f"inside, `{axis}` is one tile of the loop")],
+                help=("compute it inside the loop",),
+            )

@@ -1,0 +1,58 @@
+"""Constants move to where they are used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.ir import Region
+from wave_core.ir import clone_op
+from wave_core.ir import replace_uses
+from wave_core.ir import resolve
+from wave_core.ir import walk
+from wave_core.ops.constant import Splat
+from wave_core.passes import Pass
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.passes import PassContext
+
+
+@dataclass(frozen=True)
+class SinkSplats(Pass):
+    """Copy each splat that a region captures into the region.
+
+    A splat costs nothing, and inside a loop its tile may be another one; so each
+    use gets the layout that suits it. The captures that are left without users go
+    with the dead code.
+    """
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:  # noqa: ARG002
+        """Sink the captured splats of ``graph``."""
+        changed = False
+        for op in list(walk(graph.body)):
+            for region in op.regions:
+                assert isinstance(region, Region), "regions of the graph"
+                changed |= _sink(region)
+        return changed
+
+
+def _sink(region: Region) -> bool:
+    changed = False
+    for argument in region.arguments:
+        source = resolve(argument)
+        if argument.role == "capture" and isinstance(source, Splat) and argument.users:
+            copy = clone_op(source, {}, region)
+            _prepend(region, copy)
+            replace_uses(argument, copy)
+            changed = True
+    return changed
+
+
+def _prepend(region: Region, op: Op) -> None:
+    first = next(region.ops, None)
+    if first is None:
+        region.append(op)
+    else:
+        region.insert_before(first, op)

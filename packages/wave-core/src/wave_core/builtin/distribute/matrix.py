@@ -1,0 +1,113 @@
+"""Matrix ops anchor layouts: the instruction says where every element sits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.distribute.placements import placed
+from wave_core.builtin.scope import static_tile
+from wave_core.diagnostics import user_error
+from wave_core.types import RegisterType
+from wave_core.types import dim_name
+
+if TYPE_CHECKING:
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ir import Placement
+    from wave_core.ops.base import Op
+    from wave_core.ops.matrix import Mma
+    from wave_core.symbols import Layout
+    from wave_core.targets import MatrixInstruction
+    from wave_core.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRoles:
+    """What the dimensions of a matrix op are: rows, columns, contracted, batch.
+
+    ``k`` is the contracted dimension that the instruction walks; ``outer_k`` are
+    further contracted dimensions, walked one element at a time.
+    """
+
+    m: str
+    n: str
+    k: str
+    outer_k: tuple[str, ...]
+
+
+def dims_of(op: Op) -> tuple[str, ...]:
+    """The dimensions of a register value."""
+    assert isinstance(op.type, RegisterType), "only tiles have dimensions"
+    return op.type.dims
+
+
+def matrix_roles(op: Mma) -> MatrixRoles:
+    """The roles of the dimensions of ``op``; its type rule has checked them."""
+    found = op.contraction()
+    *outer, inner = (dim_name(dim) for dim in found.k)
+    return MatrixRoles(dim_name(found.m), dim_name(found.n), inner, tuple(outer))
+
+
+def instruction_of(op: Mma, geometry: Geometry, target: Target) -> MatrixInstruction:
+    """The instruction that ``op`` uses, checked against its operands' types.
+
+    Raises:
+        UserError: WV0702 if the target lacks it, WV0205 if the types do not fit.
+    """
+    name = op.mma_type or geometry.hardware.mma_type
+    row = target.matrix_instruction(str(name), op.location)
+    assert isinstance(op.lhs.type, RegisterType), "checked by the type rule"
+    dtype = op.lhs.type.dtype
+    if dtype not in row.operand_dtypes:
+        takes = ", ".join(str(d) for d in row.operand_dtypes)
+        raise user_error(
+            "WV0205",
+            f"matrix instruction `{row.name}` takes {takes}, not {dtype}",
+            at=op.location,
+            label=f"multiplies {dtype}",
+            help=(f"cast the operands to {row.operand_dtypes[0]}",),
+        )
+    return row
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPlacements:
+    """The placements that a matrix op demands of its operands."""
+
+    roles: MatrixRoles
+    row: MatrixInstruction
+    lhs: Placement
+    rhs: Placement
+    acc: Placement
+
+
+def matrix_placements(op: Mma, geometry: Geometry, target: Target) -> MatrixPlacements:
+    """Where the operands of ``op`` must sit: the target's row over the wave's tile."""
+    roles = matrix_roles(op)
+    row = instruction_of(op, geometry, target)
+    for dim in (roles.k, *roles.outer_k):
+        _check_whole(op, dim, geometry)
+    names = {"M": roles.m, "N": roles.n, "K": roles.k}
+
+    def tiled(layout: Layout, value: Op) -> Placement:
+        renamed = layout.rename({d: names[d] for d in layout.dims})
+        return placed(renamed, static_tile(op, dims_of(value), geometry))
+
+    return MatrixPlacements(
+        roles,
+        row,
+        tiled(row.lhs, op.lhs),
+        tiled(row.rhs, op.rhs),
+        tiled(row.acc, op.acc),
+    )
+
+
+def _check_whole(op: Mma, dim: str, geometry: Geometry) -> None:
+    if geometry.split_among_waves(dim) is not None:
+        raise user_error(
+            "WV0320",
+            f"the contracted dimension `{dim}` is split among the waves of a workgroup",
+            at=op.location,
+            label="each wave would hold a partial product",
+            help=(f"remove the WaveConstraint of `{dim}`, or reduce with `sum`",),
+        )

@@ -1,0 +1,223 @@
+"""Solving for layouts: anchors first, then sweeps until nothing changes.
+
+A layout, once found, stays: anchors are processed by priority (matrix ops, then the
+leading accesses of what they do not reach), each followed by forward and backward
+sweeps in program order, so the outcome does not depend on the order of anything
+else. What still differs on an edge afterwards is converted there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.distribute.defaults import Lead
+from wave_core.builtin.distribute.defaults import Shape
+from wave_core.builtin.distribute.defaults import default_placement
+from wave_core.builtin.distribute.matrix import dims_of
+from wave_core.builtin.distribute.matrix import matrix_placements
+from wave_core.builtin.distribute.rules import demands
+from wave_core.builtin.distribute.rules import is_tile
+from wave_core.builtin.distribute.rules import supply
+from wave_core.builtin.distribute.rules import trivial
+from wave_core.builtin.distribute.rules import variable
+from wave_core.builtin.scope import static_tile
+from wave_core.diagnostics import user_error
+from wave_core.ops.matrix import Mma
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.ops.reduce import Reduce
+from wave_core.ops.traits import Trait
+from wave_core.types import MemoryType
+from wave_core.types import RegisterType
+from wave_core.types import iterator_symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ir import Graph
+    from wave_core.ir import Placement
+    from wave_core.ir import Region
+    from wave_core.ops.base import Op
+    from wave_core.ops.structure import Argument
+    from wave_core.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A solved layout, and the op that asked for it."""
+
+    placement: Placement
+    source: Op
+
+
+class Solver:
+    """Finds a placement for every register value of a graph."""
+
+    def __init__(self, graph: Graph, geometry: Geometry, target: Target) -> None:
+        self.geometry = geometry
+        self.ops = list(_in_order(graph.body))
+        self.matrix = {
+            op: matrix_placements(op, geometry, target)
+            for op in self.ops
+            if isinstance(op, Mma)
+        }
+        self.assigned: dict[Op, Assigned] = {}
+
+    def solve(self) -> None:
+        """Assign every register value."""
+        for op in self.ops:
+            placement = trivial(op, self.geometry.lanes)
+            if placement is not None:
+                self._assign(op, placement, op)
+        for op, rows in self.matrix.items():
+            self._assign(op, rows.acc, op)
+        self._propagate()
+        while (lead := self._next_lead()) is not None:
+            value, anchor = lead
+            self._assign(value, self._default(value, anchor), anchor)
+            self._propagate()
+
+    def known(self, op: Op) -> Placement | None:
+        """The placement of ``op``, if it is solved."""
+        found = self.assigned.get(variable(op))
+        return None if found is None else found.placement
+
+    def source(self, op: Op) -> Op:
+        """The op that asked for the layout of ``op``."""
+        return self.assigned[variable(op)].source
+
+    def _assign(self, op: Op, placement: Placement, source: Op) -> bool:
+        key = variable(op)
+        if key in self.assigned or not is_tile(key):
+            return False
+        self.assigned[key] = Assigned(placement, source)
+        return True
+
+    def _propagate(self) -> None:
+        while self._forward() | self._backward():
+            pass
+
+    def _forward(self) -> bool:
+        changed = False
+        for op in self.ops:
+            if is_tile(op) and variable(op) not in self.assigned:
+                placement = supply(op, self.known, self.matrix)
+                if placement is not None:
+                    changed |= self._assign(op, placement, self._asked_by(op))
+        return changed
+
+    def _backward(self) -> bool:
+        changed = False
+        for op in reversed(self.ops):
+            for position, placement in demands(op, self.known, self.matrix):
+                value = op.operands[position]
+                if self._takes_demands(value):
+                    changed |= self._assign(value, placement, self._asking(op))
+        return changed
+
+    def _takes_demands(self, value: Op) -> bool:
+        """A reduction's layout follows its source and nothing else."""
+        return not isinstance(variable(value), Reduce)
+
+    def _asked_by(self, op: Op) -> Op:
+        for value in op.operands:
+            found = self.assigned.get(variable(value))
+            if found is not None:
+                return found.source
+        return op
+
+    def _asking(self, op: Op) -> Op:
+        found = self.assigned.get(variable(op)) if is_tile(op) else None
+        return op if found is None else found.source
+
+    def _next_lead(self) -> tuple[Op, Op] | None:
+        """The value to give a default layout next, and the op that leads it."""
+        unknown = [
+            (value, op)
+            for value, op in self._candidates()
+            if variable(value) not in self.assigned
+        ]
+        return min(unknown, key=self._rank, default=None)
+
+    def _candidates(self) -> Iterator[tuple[Op, Op]]:
+        for op in self.ops:
+            if isinstance(op, Write):
+                yield op.value, op
+            if is_tile(op):
+                yield op, op
+
+    def _rank(self, candidate: tuple[Op, Op]) -> tuple[int, int, int]:
+        """Writes first, then reads, then the rest; more dimensions first."""
+        value, op = candidate
+        kind = 0 if isinstance(op, Write) else 1 if isinstance(op, Read) else 2
+        late = 1 if isinstance(op, Reduce) else 0
+        return (kind + late, -len(dims_of(value)), op.ident)
+
+    def _default(self, value: Op, anchor: Op) -> Placement:
+        dims = dims_of(value)
+        tile = static_tile(value, dims, self.geometry)
+        shapes = self._vector_shapes(anchor)
+        shape = Shape(
+            tile, shapes, self.geometry.lanes, self.geometry.hardware.max_bits_per_load
+        )
+        return default_placement(_lead(value, anchor), shape)
+
+    def _vector_shapes(self, anchor: Op) -> dict[str, int]:
+        shapes: dict[str, int] = {}
+        for dim, size in self.geometry.hardware.vector_shape.items():
+            bound = self.geometry.bind(size)
+            if not bound.is_constant:
+                raise user_error(
+                    "WV0310",
+                    f"the vector shape of `{dim}` is `{bound}`, which is not known at "
+                    "compile time",
+                    at=self.geometry.hardware.location,
+                    secondary=[(anchor.location, "needs it")],
+                    help=("bind its symbols in WaveCompileOptions(subs={...})",),
+                )
+            shapes[dim] = bound.constant_value
+        return shapes
+
+
+def _lead(value: Op, anchor: Op) -> Lead:
+    assert isinstance(value.type, RegisterType), "only tiles are laid out"
+    dims = value.type.dims
+    fastest = dims[-1] if dims else None
+    elements = None
+    if isinstance(anchor, Read | Write):
+        fastest = _fastest(anchor, dims) or fastest
+        elements = anchor.elements_per_thread
+    return Lead(dims, fastest, value.type.dtype.bits, elements)
+
+
+def _fastest(access: Read | Write, dims: tuple[str, ...]) -> str | None:
+    """The register dimension that walks the memory's innermost dimension."""
+    assert isinstance(access.memory.type, MemoryType), "checked by the type rule"
+    if access.mapping is None:
+        innermost = access.memory.type.dims[-1]
+        return innermost if innermost in dims else None
+    last = access.mapping.coordinates[-1]
+    for position, dim in reversed(list(enumerate(access.mapping.register_dims))):
+        if iterator_symbol(position) in last.free_symbols:
+            return dim
+    return None
+
+
+def _in_order(region: Region) -> Iterator[Op]:
+    """Arguments and ops of a region and those within, in program order."""
+    yield from (a for a in region.arguments if _own(a))
+    for op in region.ops:
+        yield op
+        for nested in op.regions:
+            yield from _in_order(nested)
+
+
+def _own(argument: Argument) -> bool:
+    return argument.role != "capture"
+
+
+def flexible(op: Op) -> bool:
+    """Whether the value can be had in any layout at no cost."""
+    return op.has(Trait.FLEXIBLE)

@@ -1,0 +1,137 @@
+"""Reads and writes: from placements to coordinates and masks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.builtin.distribute.matrix import dims_of
+from wave_core.builtin.distribute.placements import free_lane_digits
+from wave_core.builtin.distribute.placements import ids_of
+from wave_core.constraints import wave_symbol
+from wave_core.constraints.machine import LANE
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import Access
+from wave_core.ir import resolve
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.symbols import Expr
+from wave_core.symbols import as_expr
+from wave_core.symbols import constant
+from wave_core.symbols import eq
+from wave_core.symbols import logical_and
+from wave_core.types import MemoryType
+from wave_core.types import dynamic_symbol
+
+if TYPE_CHECKING:
+    from wave_core.builtin.expand.expander import Expander
+    from wave_core.builtin.expand.scope import Scope
+    from wave_core.ir import Placement
+    from wave_core.ops.base import Op
+    from wave_core.types import RegisterType
+
+
+def expand_read(expander: Expander, op: Op, scope: Scope) -> None:
+    """One read for each piece of the result."""
+    assert isinstance(op, Read), "registered for reads"
+    memory = expander.memory(op.memory, scope)
+    shape = cast("RegisterType", op.type).shape
+    for ids in ids_of(expander.placement(op)):
+        indices = tuple(expander.operand(op, ids, v, scope) for v in op.indices)
+        read = Read(memory, indices, mapping=op.mapping, shape=shape, flags=op.flags)
+        expander.emit(op, read, scope)
+        expander.define(op, ids, read, scope)
+        placement = expander.piece_placement(op, ids, scope)
+        mask = expander.existence.mask(placement, dims_of(op), scope)
+        _put_access(expander, op, read, placement, mask, scope)
+
+
+def expand_write(expander: Expander, op: Op, scope: Scope) -> None:
+    """One write for each piece of the value; replicated elements are written once."""
+    assert isinstance(op, Write), "registered for writes"
+    memory = expander.memory(op.memory, scope)
+    for ids in ids_of(expander.placement(op.value)):
+        value = expander.piece(op.value, ids, scope)
+        indices = tuple(expander.operand(op.value, ids, v, scope) for v in op.indices)
+        write = Write(value, memory, indices, mapping=op.mapping, flags=op.flags)
+        expander.emit(op, write, scope)
+        placement = expander.piece_placement(op.value, ids, scope)
+        conditions = [
+            expander.existence.mask(placement, dims_of(op.value), scope),
+            *_once(expander, op.value, placement),
+        ]
+        present = [c for c in conditions if c is not None]
+        mask = logical_and(*present) if present else None
+        _put_access(expander, op, write, placement, mask, scope)
+
+
+def _once(expander: Expander, value: Op, placement: Placement) -> list[Expr]:
+    """Conditions that let one lane of one wave write each replicated element."""
+    geometry = expander.geometry
+    conditions = [
+        eq((LANE // div) % mod, constant(0))
+        for div, mod in free_lane_digits(placement.layout)
+    ]
+    used = {geometry.split_among_waves(dim) for dim in dims_of(value)}
+    conditions.extend(
+        eq(wave_symbol(axis), constant(0))
+        for axis, count in enumerate(geometry.waves)
+        if count > 1 and axis not in used
+    )
+    return conditions
+
+
+def _put_access(
+    expander: Expander,
+    op: Read | Write,
+    new: Op,
+    placement: Placement,
+    mask: Expr | None,
+    scope: Scope,
+) -> None:
+    coordinates = tuple(
+        expander.existence.simplify(c, placement.layout, scope)
+        for c in _coordinates(expander, op, placement, scope)
+    )
+    access = Access(coordinates, placement.layout.registers, mask)
+    expander.graph.facts.put(ACCESS, new, access)
+
+
+def _coordinates(
+    expander: Expander, op: Read | Write, placement: Placement, scope: Scope
+) -> tuple[Expr, ...]:
+    memory = op.memory.type
+    assert isinstance(memory, MemoryType), "checked by the type rule"
+    held: dict[str, Expr] = {}
+    if isinstance(resolve(op.memory), Allocate):
+        held = dict(zip(memory.dims, memory.storage_shape, strict=True))
+    index = {
+        dim: _index(expander, placement, dim, held.get(dim), scope)
+        for dim, _ in placement.origin
+    }
+    if op.mapping is None:
+        return tuple(index[dim] for dim in memory.dims)
+    dynamic = tuple(dynamic_symbol(i) for i in range(len(op.indices)))
+    return tuple(expander.geometry.bind(c) for c in op.mapping.apply(index, dynamic))
+
+
+def _index(
+    expander: Expander,
+    placement: Placement,
+    dim: str,
+    held: Expr | None,
+    scope: Scope,
+) -> Expr:
+    """The index of each element along ``dim``; ``held`` by LDS, the local one."""
+    start = placement.origin_of(dim)
+    assert start is not None, "a piece has an origin in each of its dimensions"
+    if held is not None:
+        geometry = expander.geometry
+        extent = geometry.bind(as_expr(held))
+        local = geometry.local_base(dim, scope.loops, extent)
+        start = start - scope.base(dim, geometry) + local
+    if dim not in placement.layout.dims:
+        return start
+    return start + placement.layout.expr(dim, LANE, REGISTER)

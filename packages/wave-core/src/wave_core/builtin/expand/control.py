@@ -1,0 +1,122 @@
+"""Expansion of loops and conditionals: values travel piece by piece."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.distribute.placements import ids_of
+from wave_core.builtin.expand.scope import Scope
+from wave_core.diagnostics import user_error
+from wave_core.ir import Region
+from wave_core.ops.control import Conditional
+from wave_core.ops.control import Iterate
+from wave_core.ops.structure import GetResult
+from wave_core.ops.structure import Yield
+from wave_core.symbols import as_expr
+
+if TYPE_CHECKING:
+    from wave_core.builtin.expand.expander import Expander
+    from wave_core.ops.base import Op
+
+
+def expand_iterate(expander: Expander, op: Op, scope: Scope) -> None:
+    """The same loop, carrying pieces."""
+    assert isinstance(op, Iterate), "registered for loops"
+    assert op.induction is not None, "loops are numbered before"
+    assert op.count is not None, "loops are numbered before"
+    body = expander.graph.region()
+    inits = [p for value in op.inits for p in expander.pieces(value, scope)]
+    new = Iterate(
+        tuple(inits),
+        (),
+        op.axis,
+        op.induction,
+        op.count,
+        op.start,
+        op.step,
+        body,
+    )
+    expander.emit(op, new, scope)
+    facts = scope.facts.with_range(op.induction, 0, op.count - 1)
+    iteration = as_expr(op.start) + op.induction * op.step
+    inner = Scope(body, facts, {**scope.loops, str(op.axis): iteration})
+    old_body = _body(op)
+    for argument in old_body.arguments:
+        if argument.role == "carried":
+            _carry(expander, argument, inner)
+    expander.region(old_body, inner)
+    _record_results(expander, op, new)
+
+
+def _carry(expander: Expander, argument: Op, inner: Scope) -> None:
+    assert argument.type is not None, "carried values have types"
+    for number, ids in enumerate(ids_of(expander.placement(argument))):
+        label = f"{argument.attributes['label']}_{number}"
+        new = inner.region.add_argument(
+            "carried", label, argument.type, argument.location
+        )
+        expander.define(argument, ids, new, inner)
+
+
+def expand_conditional(expander: Expander, op: Op, scope: Scope) -> None:
+    """The same conditional, with pieces as results."""
+    assert isinstance(op, Conditional), "registered for conditionals"
+    condition = op.condition
+    if condition is not None:
+        condition = _condition(expander, op, condition, scope)
+    body = expander.graph.region()
+    others = [p for value in op.else_values for p in expander.pieces(value, scope)]
+    expr = None if op.expr is None else expander.geometry.bind(op.expr)
+    new = Conditional(condition, (), tuple(others), expr, body)
+    expander.emit(op, new, scope)
+    inner = Scope(body, scope.facts, scope.loops)
+    expander.region(_body(op), inner)
+    _record_results(expander, op, new)
+
+
+def _condition(expander: Expander, op: Op, condition: Op, scope: Scope) -> Op:
+    placement = expander.placement(condition)
+    if placement.steps or placement.layout.registers != 1:
+        raise user_error(
+            "WV0321",
+            "the condition has several elements in a lane",
+            at=op.location,
+            label="a lane cannot both run and not run",
+            secondary=[(condition.location, "this is a whole tile")],
+            help=("reduce the condition, or use `select`",),
+        )
+    return expander.piece(condition, (), scope)
+
+
+def expand_yield(expander: Expander, op: Op, scope: Scope) -> None:
+    """All pieces of all yielded values, in order."""
+    pieces = [p for value in op.operands for p in expander.pieces(value, scope)]
+    expander.emit(op, Yield(tuple(pieces)), scope)
+
+
+def _record_results(expander: Expander, old: Op, new: Op) -> None:
+    """Note at which result of ``new`` the pieces of each result of ``old`` start."""
+    terminator = _body(old).terminator
+    assert terminator is not None, "regions end with a yield"
+    first: list[int] = []
+    position = 0
+    for value in terminator.operands:
+        first.append(position)
+        position += sum(1 for _ in ids_of(expander.placement(value)))
+    expander.results[old] = (new, tuple(first))
+
+
+def expand_result(expander: Expander, op: Op, scope: Scope) -> None:
+    """One result of the new op for each piece."""
+    assert isinstance(op, GetResult), "registered for results"
+    new, first = expander.results[op.source]
+    for number, ids in enumerate(ids_of(expander.placement(op))):
+        position = first[op.position] + number
+        result = expander.emit(op, GetResult(new, position), scope)
+        expander.define(op, ids, result, scope)
+
+
+def _body(op: Op) -> Region:
+    body = op.regions[0]
+    assert isinstance(body, Region), "bodies are regions of the graph"
+    return body

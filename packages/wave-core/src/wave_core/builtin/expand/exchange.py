@@ -1,0 +1,139 @@
+"""Moving a value between lanes through LDS, where registers cannot be renamed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.builtin.distribute.matrix import dims_of
+from wave_core.builtin.distribute.placements import free_lane_digits
+from wave_core.builtin.distribute.placements import ids_of
+from wave_core.builtin.expand.waves import wave_number
+from wave_core.constraints.machine import LANE
+from wave_core.constraints.machine import REGISTER
+from wave_core.diagnostics import user_error
+from wave_core.ir import ACCESS
+from wave_core.ir import Access
+from wave_core.ir import region_of
+from wave_core.ops.control import Conditional
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.symbols import constant
+from wave_core.symbols import eq
+from wave_core.symbols import logical_and
+from wave_core.symbols import symbol
+from wave_core.types import AccessMapping
+from wave_core.types import RegisterType
+from wave_core.types import iterator_symbol
+
+if TYPE_CHECKING:
+    from wave_core.builtin.distribute.placements import Ids
+    from wave_core.builtin.expand.expander import Expander
+    from wave_core.builtin.expand.scope import Scope
+    from wave_core.ir import Placement
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+
+
+def exchange(expander: Expander, op: Op, scope: Scope) -> None:
+    """Write the value in its layout to LDS and read it back in the layout of ``op``.
+
+    Every wave has a part of the buffer of its own. Shapes: the buffer is
+    ``[waves, *tile]`` with each extent rounded up to whole steps.
+
+    Raises:
+        UserError: WV0309 inside a conditional, where not all waves may come along.
+    """
+    value = op.operands[0]
+    _check_uniform(op, value)
+    have, want = expander.placement(value), expander.placement(op)
+    dims = dims_of(value)
+    extents = [max(_reach(have, d), _reach(want, d)) for d in dims]
+    buffer = _buffer(expander, op, dims, extents)
+    memory = capture_buffer(expander, buffer, scope)
+    for ids in ids_of(have):
+        piece = expander.piece(value, ids, scope)
+        write = Write(piece, memory, (), _mapping(dims))
+        expander.emit(op, write, scope)
+        mask = _first_copy(have)
+        _put(expander, write, have, ids, dims, mask)
+    shape = cast("RegisterType", op.type).shape
+    for ids in ids_of(want):
+        read = Read(memory, (), _mapping(dims), shape)
+        expander.emit(op, read, scope)
+        _put(expander, read, want, ids, dims, None)
+        expander.define(op, ids, read, scope)
+
+
+def capture_buffer(expander: Expander, buffer: Op, scope: Scope) -> Op:
+    """The buffer as seen in the region of ``scope``."""
+    expander.define_memory(buffer, buffer)
+    return expander.memory(buffer, scope)
+
+
+def _check_uniform(op: Op, value: Op) -> None:
+    parent = region_of(op).parent
+    while parent is not None:
+        if isinstance(parent, Conditional):
+            raise user_error(
+                "WV0309",
+                "two uses want a value in different layouts where no barrier may stand",
+                at=op.location,
+                label="wants it in another layout, inside a conditional",
+                secondary=[(value.location, "this fixes the layout of the value")],
+                help=("move the use or the value out of the conditional",),
+            )
+        parent = region_of(parent).parent
+
+
+def _reach(placement: Placement, dim: str) -> int:
+    extent = placement.layout.extent(dim) if dim in placement.layout.dims else 1
+    count = next((c for name, c, _ in placement.steps if name == dim), 1)
+    return count * extent
+
+
+def _buffer(
+    expander: Expander, op: Op, dims: tuple[str, ...], extents: list[int]
+) -> Op:
+    """An allocation at the top of the kernel with a part for each wave."""
+    waves = expander.geometry.waves_per_workgroup
+    kind = cast("RegisterType", op.type)
+    names = (symbol("$WAVE"), *(symbol(f"$LOCAL:{dim}") for dim in dims))
+    sizes = (constant(waves), *(constant(extent) for extent in extents))
+    allocate = Allocate(names, sizes, kind.dtype)
+    return expander.hoist(op, allocate)
+
+
+def _mapping(dims: tuple[str, ...]) -> AccessMapping:
+    iterators = tuple(iterator_symbol(i) for i in range(len(dims)))
+    return AccessMapping(dims, (symbol("$WAVE"), *iterators))
+
+
+def _put(
+    expander: Expander,
+    access: Op,
+    placement: Placement,
+    ids: Ids,
+    dims: tuple[str, ...],
+    mask: Expr | None,
+) -> None:
+    numbers = {s[0]: n * s[2] for s, n in zip(placement.steps, ids, strict=True)}
+    layout = placement.layout
+    local = tuple(
+        numbers.get(dim, 0)
+        + (layout.expr(dim, LANE, REGISTER) if dim in layout.dims else constant(0))
+        for dim in dims
+    )
+    coordinates = (wave_number(expander.geometry), *local)
+    row = Access(coordinates, layout.registers, mask)
+    expander.graph.facts.put(ACCESS, access, row)
+
+
+def _first_copy(placement: Placement) -> Expr | None:
+    """One lane writes each element that several lanes hold."""
+    conditions = [
+        eq((LANE // div) % mod, constant(0))
+        for div, mod in free_lane_digits(placement.layout)
+    ]
+    return logical_and(*conditions) if conditions else None

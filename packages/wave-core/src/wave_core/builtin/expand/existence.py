@@ -1,0 +1,104 @@
+"""Which elements of a tile exist: masks for shapes that no tile divides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.constraints.machine import LANE
+from wave_core.constraints.machine import REGISTER
+from wave_core.symbols import Expr
+from wave_core.symbols import constant
+from wave_core.symbols import le
+from wave_core.symbols import logical_and
+from wave_core.symbols import lt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.builtin.expand.scope import Scope
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ir import Placement
+    from wave_core.symbols import Layout
+
+
+class Existence:
+    """Conditions under which the elements of a piece exist.
+
+    An element exists where its index lies below the dimension's limit and within
+    the wave's tile. A condition that can be proved is left out; one that cannot be
+    proved stays.
+    """
+
+    def __init__(self, geometry: Geometry) -> None:
+        self._geometry = geometry
+
+    def mask(
+        self, placement: Placement, dims: Iterable[str], scope: Scope
+    ) -> Expr | None:
+        """The condition on ``$LANE`` and ``$REG``, or ``None`` if all exist."""
+        conditions: list[Expr] = []
+        for dim in dims:
+            conditions.extend(self._conditions(placement, dim, scope))
+        if not conditions:
+            return None
+        return self.simplify(logical_and(*conditions), placement.layout, scope)
+
+    def tile_is_whole(self, dim: str, scope: Scope) -> bool:
+        """Whether every element of every wave's tile is proved to exist."""
+        if dim not in scope.whole:
+            end = scope.base(dim, self._geometry) + self._tile(dim, scope)
+            limit = self._geometry.limit(dim, scope.loops)
+            scope.whole[dim] = scope.facts.prove(le(end, limit))
+        return scope.whole[dim]
+
+    def covers_exactly(self, placement: Placement, dim: str, scope: Scope) -> bool:
+        """Whether all elements of all pieces along ``dim`` exist, by proof."""
+        reach = _reach(placement, dim)
+        tile = self._tile(dim, scope)
+        inside = tile.is_constant and reach <= tile.constant_value
+        return inside and self.tile_is_whole(dim, scope)
+
+    def simplify(self, expr: Expr, layout: Layout, scope: Scope) -> Expr:
+        """``expr`` at the registers of ``layout``, as simple as the facts allow."""
+        key = (expr, layout.registers)
+        if key not in scope.simplified:
+            facts = scope.register_facts(layout.registers)
+            scope.simplified[key] = facts.simplify(expr)
+        return scope.simplified[key]
+
+    def _tile(self, dim: str, scope: Scope) -> Expr:
+        return self._geometry.tile(dim, scope.loops)
+
+    def _conditions(self, placement: Placement, dim: str, scope: Scope) -> list[Expr]:
+        origin = placement.origin_of(dim)
+        assert origin is not None, "a piece has an origin in each of its dimensions"
+        within = _offset(placement.layout, dim)
+        base = scope.base(dim, self._geometry)
+        conditions: list[Expr] = []
+        extent = _extent(placement.layout, dim)
+        if not self.tile_is_whole(dim, scope):
+            limit = self._geometry.limit(dim, scope.loops)
+            if not scope.facts.prove(le(origin + extent, limit)):
+                conditions.append(lt(origin + within, limit))
+        tile = self._tile(dim, scope)
+        local = origin - base
+        if not scope.facts.prove(le(local + extent, tile)):
+            conditions.append(lt(local + within, tile))
+        return conditions
+
+
+def _offset(layout: Layout, dim: str) -> Expr:
+    if dim not in layout.dims:
+        return constant(0)
+    return layout.expr(dim, LANE, REGISTER)
+
+
+def _extent(layout: Layout, dim: str) -> int:
+    return layout.extent(dim) if dim in layout.dims else 1
+
+
+def _reach(placement: Placement, dim: str) -> int:
+    for name, count, extent in placement.steps:
+        if name == dim:
+            return count * extent
+    return _extent(placement.layout, dim)

@@ -1,0 +1,214 @@
+"""Unrolling a wave's tile into pieces of instruction size.
+
+Every value becomes one piece for each step of its placement; a piece is known by
+its step numbers, and its placement says where its elements sit. The new body is
+built beside the old one, so an old op is never changed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.builtin.distribute.matrix import dims_of
+from wave_core.builtin.distribute.placements import Ids
+from wave_core.builtin.distribute.placements import ids_of
+from wave_core.builtin.distribute.placements import project
+from wave_core.builtin.distribute.placements import register_picks
+from wave_core.builtin.distribute.placements import restrict
+from wave_core.builtin.distribute.rules import is_tile
+from wave_core.builtin.expand.existence import Existence
+from wave_core.builtin.expand.scope import Scope
+from wave_core.diagnostics import internal_error
+from wave_core.ir import PLACEMENT
+from wave_core.ir import Placement
+from wave_core.ir import capture
+from wave_core.ir import resolve
+from wave_core.ops.shape import Assemble
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ir import Graph
+    from wave_core.ir import Region
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Layout
+    from wave_core.targets import Target
+    from wave_core.types import RegisterType
+
+    Rule = Callable[["Expander", Op, Scope], None]
+
+
+class Expander:
+    """Builds the expanded body of a graph.
+
+    Attributes:
+        graph: The graph; its old body is read, its tables get the new rows.
+        geometry: The bound constraints.
+        target: The machine.
+        existence: Which elements of a tile exist.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        geometry: Geometry,
+        target: Target,
+        rules: Mapping[type[Op], Rule],
+    ) -> None:
+        self.graph = graph
+        self.geometry = geometry
+        self.target = target
+        self.existence = Existence(geometry)
+        self._rules = rules
+        self._pieces: dict[Op, dict[Ids, Op]] = {}
+        self._memories: dict[Op, Op] = {}
+        self.results: dict[Op, tuple[Op, tuple[int, ...]]] = {}
+        """For each old op with results the new one, and where each result starts."""
+        self._root = graph.region()
+        self._picks: dict[tuple[Layout, Layout], tuple[int, ...] | None] = {}
+
+    def run(self) -> Region:
+        """The new body."""
+        old = self.graph.body
+        new = self._root
+        for parameter in old.arguments:
+            assert parameter.type is not None, "parameters are values"
+            argument = new.add_argument(
+                "parameter", parameter.label, parameter.type, parameter.location
+            )
+            self._define_parameter(parameter, argument)
+        self.region(old, Scope(new, self.geometry.facts))
+        return new
+
+    def _define_parameter(self, old: Op, new: Op) -> None:
+        if is_tile(new):
+            placement = self.placement(old)
+            self.graph.facts.put(PLACEMENT, new, placement)
+            self._pieces[old] = {(): new}
+        else:
+            self.define_memory(old, new)
+
+    def region(self, old: Region, scope: Scope) -> None:
+        """Expand the ops of ``old`` into the region of ``scope``."""
+        for op in old.ops:
+            rule = self._rules.get(type(op)) or self._rule_by_base(op)
+            rule(self, op, scope)
+
+    def _rule_by_base(self, op: Op) -> Rule:
+        for base in type(op).__mro__:
+            if base in self._rules:
+                return self._rules[base]
+        raise internal_error("WV9905", f"no rule expands `{op.op_name}`")
+
+    def placement(self, op: Op) -> Placement:
+        """The placement that the old graph gives ``op``."""
+        found = self.graph.facts.get(PLACEMENT, op)
+        if found is None:
+            raise internal_error("WV9903", f"`{op.op_name}` has no placement")
+        return found
+
+    def emit(self, old: Op, new: Op, scope: Scope) -> Op:
+        """Append ``new`` with the location and tags of ``old``."""
+        if new.location is None:
+            new.location = old.location
+        new.tags |= old.tags
+        return scope.region.append(new)
+
+    def hoist(self, old: Op, new: Op) -> Op:
+        """Insert ``new`` at the top of the kernel's body."""
+        new.location = old.location
+        first = next(self._root.ops, None)
+        if first is None:
+            return self._root.append(new)
+        return self._root.insert_before(first, new)
+
+    def piece_placement(self, op: Op, ids: Ids, scope: Scope) -> Placement:
+        """Where the elements of piece ``ids`` of ``op`` sit."""
+        whole = self.placement(op)
+        numbers = {s[0]: n * s[2] for s, n in zip(whole.steps, ids, strict=True)}
+        origin = tuple(
+            (dim, scope.base(dim, self.geometry) + numbers.get(dim, 0))
+            for dim in sorted(dims_of(op))
+        )
+        return Placement(whole.layout, (), origin)
+
+    def define(self, old: Op, ids: Ids, new: Op, scope: Scope) -> Op:
+        """Make ``new`` piece ``ids`` of ``old`` and give it its placement."""
+        self.place(old, ids, new, scope)
+        self._pieces.setdefault(old, {})[ids] = new
+        return new
+
+    def place(self, old: Op, ids: Ids, new: Op, scope: Scope) -> None:
+        """Give ``new`` the placement of piece ``ids`` of ``old``, if it has none."""
+        facts = self.graph.facts
+        if is_tile(new) and facts.get(PLACEMENT, new) is None:
+            facts.put(PLACEMENT, new, self.piece_placement(old, ids, scope))
+
+    def define_memory(self, old: Op, new: Op) -> None:
+        """Make ``new`` stand for the memory ``old``."""
+        self._memories[old] = new
+
+    def memory(self, old: Op, scope: Scope) -> Op:
+        """What stands for a memory, as seen in the region of ``scope``."""
+        return capture(scope.region, self._memories[resolve(old)])
+
+    def piece(self, old: Op, ids: Ids, scope: Scope) -> Op:
+        """Piece ``ids`` of ``old`` in the region of ``scope``."""
+        return capture(scope.region, self._pieces[resolve(old)][ids])
+
+    def pieces(self, old: Op, scope: Scope) -> list[Op]:
+        """All pieces of ``old``, in order of their step numbers."""
+        return [self.piece(old, ids, scope) for ids in ids_of(self.placement(old))]
+
+    def operand(
+        self, user: Op, ids: Ids, value: Op, scope: Scope, *, exact: bool = False
+    ) -> Op:
+        """The piece of ``value`` that goes with piece ``ids`` of ``user``.
+
+        One register may stand for all of the user's unless ``exact``; other
+        differences in registers are assembled.
+        """
+        whole = self.placement(user)
+        part = project(whole, dims_of(value))
+        piece = self.piece(value, restrict(ids, whole, part), scope)
+        return self.widen(piece, part.layout, whole.layout, user, scope, exact=exact)
+
+    def widen(
+        self,
+        piece: Op,
+        have: Layout,
+        want: Layout,
+        user: Op,
+        scope: Scope,
+        *,
+        exact: bool,
+    ) -> Op:
+        """``piece`` with the registers of ``want``."""
+        if have.registers == want.registers or (have.registers == 1 and not exact):
+            return piece
+        picks = self.picks(have, want)
+        assert picks is not None, "a projection has the elements in the same lanes"
+        shape = cast("RegisterType", piece.type).shape
+        return self.assemble(user, (piece,), tuple((0, p) for p in picks), shape, scope)
+
+    def picks(self, have: Layout, want: Layout) -> tuple[int, ...] | None:
+        """``register_picks``, remembered."""
+        key = (have, want)
+        if key not in self._picks:
+            self._picks[key] = register_picks(have, want)
+        return self._picks[key]
+
+    def assemble(
+        self,
+        user: Op,
+        sources: tuple[Op, ...],
+        picks: tuple[tuple[int, int], ...],
+        shape: tuple[Expr, ...],
+        scope: Scope,
+    ) -> Op:
+        """A vector whose registers are picked from those of ``sources``."""
+        return self.emit(user, Assemble(sources, picks, shape), scope)

@@ -1,0 +1,37 @@
+"""Expansion of reductions: gather the pieces along the reduced dimension."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.builtin.distribute.placements import ids_of
+from wave_core.builtin.distribute.placements import project
+from wave_core.builtin.distribute.placements import restrict
+from wave_core.builtin.expand.masking import masked
+from wave_core.ops.reduce import Reduce
+from wave_core.ops.reduce import identity_value
+
+if TYPE_CHECKING:
+    from wave_core.builtin.expand.expander import Expander
+    from wave_core.builtin.expand.scope import Scope
+    from wave_core.ops.base import Op
+    from wave_core.types import RegisterType
+
+
+def expand_reduce(expander: Expander, op: Op, scope: Scope) -> None:
+    """One reduction for each piece of the result, over all pieces along the dim."""
+    assert isinstance(op, Reduce), "registered for reductions"
+    kind = cast("RegisterType", op.type)
+    filler = identity_value(op.kind, kind.dtype)
+    gathered: dict[tuple[int, ...], list[Op]] = {}
+    for value in op.sources:
+        whole = expander.placement(value)
+        part = project(whole, kind.dims)
+        for ids in ids_of(whole):
+            piece = masked(expander, op, value, ids, (str(op.dim),), filler, scope)
+            gathered.setdefault(restrict(ids, whole, part), []).append(piece)
+    for ids in ids_of(expander.placement(op)):
+        init = None if op.init is None else expander.operand(op, ids, op.init, scope)
+        new = Reduce(tuple(gathered[ids]), init, op.kind, op.dim, op.block)
+        expander.define(op, ids, expander.emit(op, new, scope), scope)

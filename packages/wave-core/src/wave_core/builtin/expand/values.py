@@ -1,0 +1,124 @@
+"""Expansion of ops that compute values element by element, and of constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.builtin.distribute.matrix import dims_of
+from wave_core.builtin.distribute.placements import flatten
+from wave_core.builtin.distribute.placements import ids_of
+from wave_core.builtin.distribute.placements import project
+from wave_core.builtin.distribute.placements import restrict
+from wave_core.constraints.machine import LANE
+from wave_core.constraints.machine import REGISTER
+from wave_core.ops.base import bind_fields
+from wave_core.ops.constant import LaneExpr
+from wave_core.ops.constant import SelfIndex
+
+if TYPE_CHECKING:
+    from wave_core.builtin.distribute.placements import Ids
+    from wave_core.builtin.expand.expander import Expander
+    from wave_core.builtin.expand.scope import Scope
+    from wave_core.ir import Placement
+    from wave_core.ops.base import Op
+    from wave_core.types import RegisterType
+
+
+def rebuilt(op: Op, slots: tuple[Op | tuple[Op, ...] | None, ...]) -> Op:
+    """An op of the same class and attributes with other operands."""
+    values = dict(op.attributes)
+    values |= {f.name: v for f, v in zip(op.operand_fields, slots, strict=True)}
+    return type(op)(**bind_fields(type(op), (), values))
+
+
+def expand_elementwise(expander: Expander, op: Op, scope: Scope) -> None:
+    """One op for each piece of the result."""
+    for ids in ids_of(expander.placement(op)):
+        slots = tuple(_slot(expander, op, ids, slot, scope) for slot in op.slots)
+        new = expander.emit(op, rebuilt(op, slots), scope)
+        expander.define(op, ids, new, scope)
+
+
+def _slot(
+    expander: Expander,
+    op: Op,
+    ids: Ids,
+    slot: Op | tuple[Op, ...] | None,
+    scope: Scope,
+) -> Op | tuple[Op, ...] | None:
+    if isinstance(slot, tuple):
+        return tuple(expander.operand(op, ids, v, scope) for v in slot)
+    return None if slot is None else expander.operand(op, ids, slot, scope)
+
+
+def expand_splat(expander: Expander, op: Op, scope: Scope) -> None:
+    """All pieces of a splat are the same vector."""
+    new = expander.emit(op, rebuilt(op, ()), scope)
+    for ids in ids_of(expander.placement(op)):
+        expander.define(op, ids, new, scope)
+
+
+def expand_self_index(expander: Expander, op: Op, scope: Scope) -> None:
+    """The index of each element follows from the placement."""
+    assert isinstance(op, SelfIndex), "registered for self_index"
+    kind = cast("RegisterType", op.type)
+    dim = kind.dims[0]
+    for ids in ids_of(expander.placement(op)):
+        placement = expander.piece_placement(op, ids, scope)
+        expr = placement.origin_of(dim)
+        assert expr is not None, "a piece has an origin in each of its dimensions"
+        if dim in placement.layout.dims:
+            expr = expr + placement.layout.expr(dim, LANE, REGISTER)
+        expr = expander.existence.simplify(expr, placement.layout, scope)
+        new = LaneExpr(expr, kind.shape, kind.dtype)
+        expander.define(op, ids, expander.emit(op, new, scope), scope)
+
+
+def expand_alias(expander: Expander, op: Op, scope: Scope) -> None:
+    """A change of dimension order, or new dimensions: the operand's registers."""
+    value = op.operands[0]
+    kind = cast("RegisterType", op.type)
+    whole = expander.placement(op)
+    part = project(whole, dims_of(value))
+    picks = expander.picks(part.layout, whole.layout)
+    assert picks is not None, "a projection has the elements in the same lanes"
+    pairs = tuple((0, p) for p in picks)
+    for ids in ids_of(whole):
+        piece = expander.piece(value, restrict(ids, whole, part), scope)
+        new = expander.assemble(op, (piece,), pairs, kind.shape, scope)
+        expander.define(op, ids, new, scope)
+
+
+def expand_relayout(expander: Expander, op: Op, scope: Scope) -> None:
+    """Rename registers; the caller goes through LDS where lanes must exchange."""
+    value = op.operands[0]
+    have, want = expander.placement(value), expander.placement(op)
+    picks = expander.picks(flatten(have), flatten(want))
+    if picks is None:
+        from wave_core.builtin.expand.exchange import exchange  # noqa: PLC0415
+
+        exchange(expander, op, scope)
+        return
+    sources = expander.pieces(value, scope)
+    for number, ids in enumerate(ids_of(want)):
+        chosen = picks[number * want.layout.registers :][: want.layout.registers]
+        new = pick_registers(expander, op, sources, have, chosen, scope)
+        expander.define(op, ids, new, scope)
+
+
+def pick_registers(
+    expander: Expander,
+    op: Op,
+    sources: list[Op],
+    have: Placement,
+    chosen: tuple[int, ...],
+    scope: Scope,
+) -> Op:
+    """A vector of registers that are numbered through all pieces of a value."""
+    width = have.layout.registers
+    used = sorted({register // width for register in chosen})
+    position = {piece: i for i, piece in enumerate(used)}
+    picks = tuple((position[r // width], r % width) for r in chosen)
+    shape = cast("RegisterType", op.type).shape
+    return expander.assemble(op, tuple(sources[p] for p in used), picks, shape, scope)

@@ -1,0 +1,197 @@
+"""Accesses become instructions: one for each run of consecutive elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import PLACEMENT
+from wave_core.ir import Access
+from wave_core.ir import Placement
+from wave_core.ir import erase
+from wave_core.ir import insert_before
+from wave_core.ir import region_of
+from wave_core.ir import replace_uses
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.ops.shape import Assemble
+from wave_core.passes import Pass
+from wave_core.symbols import Layout
+from wave_core.symbols import constant
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.passes import PassContext
+    from wave_core.symbols import Expr
+    from wave_core.targets import Target
+    from wave_core.types import RegisterType
+
+
+@dataclass(frozen=True)
+class SplitAccesses(Pass):
+    """Cut accesses whose elements do not lie side by side, or that are too wide.
+
+    Needs expanded tiles. An access stays whole if consecutive registers are proved
+    to touch consecutive elements of the innermost dimension and all of them fit
+    the target's widest access; else it is cut into the longest equal runs.
+    """
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Cut the accesses of ``graph``."""
+        changed = False
+        for op in list(graph.walk()):
+            if isinstance(op, Read | Write):
+                changed |= _split(graph, op, context.target)
+        return changed
+
+
+def _split(graph: Graph, op: Read | Write, target: Target) -> bool:
+    access = graph.facts.get(ACCESS, op)
+    assert access is not None, "expansion gives every access coordinates"
+    value = op if isinstance(op, Read) else op.value
+    bits = cast("RegisterType", value.type).dtype.bits
+    widest = max(1, target.memory.max_access_bits // bits)
+    run = contiguous_run(access)
+    while run > widest:
+        run //= 2
+    if run == access.registers:
+        return False
+    starts = range(0, access.registers, run)
+    if isinstance(op, Read):
+        _split_read(graph, op, access, starts, run)
+    else:
+        _split_write(graph, op, access, starts, run)
+    erase(op)
+    return True
+
+
+def contiguous_run(access: Access) -> int:
+    """The longest power of two of registers that always lie side by side."""
+    *outer, inner = access.coordinates
+    if REGISTER not in inner.free_symbols:
+        return 1
+    moving = [c for c in outer if REGISTER in c.free_symbols]
+    if not moving and REGISTER not in (inner - REGISTER).free_symbols:
+        return _largest_power(access.registers)
+    registers = range(access.registers)
+    columns = [
+        [c.subs({REGISTER: constant(r)}) for c in (*moving, inner)] for r in registers
+    ]
+    run = 1
+    while access.registers % (run * 2) == 0 and _adjacent(columns, run * 2):
+        run *= 2
+    return run
+
+
+def _largest_power(count: int) -> int:
+    """The largest power of two that divides ``count``."""
+    return count & -count
+
+
+def _adjacent(columns: list[list[Expr]], run: int) -> bool:
+    """Whether every run of this length is consecutive in the innermost dimension."""
+    for register in range(len(columns)):
+        if register % run == 0:
+            continue
+        before, after = columns[register - 1], columns[register]
+        *outer, inner = (b - a for a, b in zip(before, after, strict=True))
+        if inner is not constant(1) or any(step is not constant(0) for step in outer):
+            return False
+    return True
+
+
+def _at(access: Access, register: int) -> Access:
+    where = {REGISTER: constant(register)}
+    return Access(
+        tuple(c.subs(where) for c in access.coordinates),
+        1,
+        None if access.mask is None else access.mask.subs(where),
+    )
+
+
+def _slice(access: Access, start: int, run: int) -> Access:
+    """Registers ``start`` to ``start + run`` of an access."""
+    shifted = {REGISTER: REGISTER + start}
+    if run == 1:
+        return _at(access, start)
+    return Access(
+        tuple(c.subs(shifted) for c in access.coordinates),
+        run,
+        None if access.mask is None else access.mask.subs(shifted),
+    )
+
+
+def _part_row(row: Placement, start: int, run: int) -> Placement:
+    """The placement of registers ``start`` to ``start + run`` of a value.
+
+    The elements of the part are described by lanes only where they cannot be
+    described by digits: a part is glued together again at once.
+    """
+    layout = row.layout
+    kept = {dim: list(layout.lane_digits(dim)) for dim in layout.dims}
+    origin = tuple(
+        (dim, value + (layout.offset(dim, 0, start) if dim in layout.dims else 0))
+        for dim, value in row.origin
+    )
+    return Placement(Layout.make(layout.lanes, run, kept), (), origin)
+
+
+def _split_read(
+    graph: Graph, op: Read, access: Access, starts: range, run: int
+) -> None:
+    row = graph.facts.get(PLACEMENT, op)
+    assert row is not None, "expansion places every value"
+    kind = cast("RegisterType", op.type)
+    parts: list[Op] = []
+    for start in starts:
+        part = Read(
+            op.memory, _indices(op, start, run), op.mapping, kind.shape, flags=op.flags
+        )
+        insert_before(op, part)
+        graph.facts.put(ACCESS, part, _slice(access, start, run))
+        graph.facts.put(PLACEMENT, part, _part_row(row, start, run))
+        parts.append(part)
+    picks = tuple((r // run, r % run) for r in range(access.registers))
+    whole = insert_before(op, Assemble(tuple(parts), picks, kind.shape))
+    whole.tags = op.tags
+    graph.facts.put(PLACEMENT, whole, row)
+    replace_uses(op, whole)
+
+
+def _split_write(
+    graph: Graph, op: Write, access: Access, starts: range, run: int
+) -> None:
+    row = graph.facts.get(PLACEMENT, op.value)
+    assert row is not None, "expansion places every value"
+    kind = cast("RegisterType", op.value.type)
+    for start in starts:
+        picks = tuple((0, start + r) for r in range(run))
+        part = insert_before(op, Assemble((op.value,), picks, kind.shape))
+        graph.facts.put(PLACEMENT, part, _part_row(row, start, run))
+        indices = _indices(op, start, run)
+        write = Write(part, op.memory, indices, op.mapping, flags=op.flags)
+        write.tags = op.tags
+        insert_before(op, write)
+        graph.facts.put(ACCESS, write, _slice(access, start, run))
+
+
+def _indices(op: Read | Write, start: int, run: int) -> tuple[Op, ...]:
+    """The index registers that go with a part of the access."""
+    facts = region_of(op).graph.facts
+    parts: list[Op] = []
+    for value in op.indices:
+        kind = cast("RegisterType", value.type)
+        row = facts.get(PLACEMENT, value)
+        if row is None or row.layout.registers == 1:
+            parts.append(value)
+            continue
+        picks = tuple((0, start + r) for r in range(run))
+        part = insert_before(op, Assemble((value,), picks, kind.shape))
+        part_row = _part_row(row, start, run)
+        facts.put(PLACEMENT, part, part_row)
+        parts.append(part)
+    return tuple(parts)

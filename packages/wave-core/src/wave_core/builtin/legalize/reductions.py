@@ -1,0 +1,226 @@
+"""Reductions become vector ops, shuffles, and an exchange between waves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.builtin.expand.waves import wave_number
+from wave_core.constraints.geometry import Geometry
+from wave_core.constraints.machine import LANE
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import PLACEMENT
+from wave_core.ir import Access
+from wave_core.ir import Placement
+from wave_core.ir import capture
+from wave_core.ir import erase
+from wave_core.ir import insert_before
+from wave_core.ir import region_of
+from wave_core.ir import replace_uses
+from wave_core.ops.arithmetic import Add
+from wave_core.ops.arithmetic import Maximum
+from wave_core.ops.arithmetic import Minimum
+from wave_core.ops.compare import Cast
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.ops.reduce import Reduce
+from wave_core.ops.reduce import Shuffle
+from wave_core.ops.shape import Assemble
+from wave_core.passes import Pass
+from wave_core.symbols import constant
+from wave_core.symbols import symbol
+from wave_core.types import DTYPES
+from wave_core.types import AccessMapping
+from wave_core.types import RegisterType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.passes import PassContext
+    from wave_core.symbols import Digit
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Layout
+
+_COMBINE: dict[str, type[Op]] = {"sum": Add, "max": Maximum, "min": Minimum}
+
+
+@dataclass(frozen=True)
+class DecomposeReductions(Pass):
+    """Lower every reduction to registers, then lanes, then waves.
+
+    Needs expanded tiles whose nonexistent elements already hold the identity.
+    First the vectors of all pieces are combined, then the registers of each
+    vector, then lanes by a butterfly of shuffles over the lane digits of the
+    reduced dimension, then the waves that share it through LDS. The initial value
+    comes last and counts once. Sums of narrow floats add up in f32.
+    """
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Replace the reductions of ``graph``."""
+        geometry = Geometry(
+            graph.constraints, graph.bindings, context.target, graph.location
+        )
+        found = [op for op in graph.walk() if isinstance(op, Reduce)]
+        for op in found:
+            _Decomposition(graph, op, geometry).run()
+            context.count("reductions")
+        return bool(found)
+
+
+class _Decomposition:
+    """The lowering of one reduction."""
+
+    def __init__(self, graph: Graph, op: Reduce, geometry: Geometry) -> None:
+        self._facts = graph.facts
+        self._graph = graph
+        self._op = op
+        self._geometry = geometry
+        self._combine = _COMBINE[op.kind]
+        self._dim = str(op.dim)
+        self._source = self._row(op.sources[0])
+        self._result = self._row(op)
+        self._kind = cast("RegisterType", op.type)
+
+    def run(self) -> None:
+        """Insert the lowered ops before the reduction and drop it."""
+        op = self._op
+        wide = self._accumulator()
+        values = [self._cast(v, wide, self._source) for v in op.sources]
+        value = self._tree(values, self._source)
+        value = self._registers(value)
+        value = self._lanes(value)
+        value = self._waves(value, wide)
+        if op.init is not None:
+            init = self._cast(op.init, wide, self._result)
+            value = self._emit(self._combine(value, init), self._result)
+        value = self._cast(value, self._kind.dtype.name, self._result)
+        replace_uses(op, value)
+        erase(op)
+
+    def _row(self, op: Op) -> Placement:
+        row = self._facts.get(PLACEMENT, op)
+        assert row is not None, "expansion places every value"
+        return row
+
+    def _emit(self, op: Op, row: Placement) -> Op:
+        insert_before(self._op, op)
+        self._facts.put(PLACEMENT, op, row)
+        return op
+
+    def _accumulator(self) -> str:
+        dtype = self._kind.dtype
+        narrow = dtype.is_float and dtype.bits < DTYPES["f32"].bits
+        return "f32" if narrow and self._op.kind == "sum" else dtype.name
+
+    def _cast(self, value: Op, dtype: str, row: Placement) -> Op:
+        if cast("RegisterType", value.type).dtype.name == dtype:
+            return value
+        return self._emit(Cast(value, DTYPES[dtype]), row)
+
+    def _tree(self, values: Sequence[Op], row: Placement) -> Op:
+        """Combine pairwise, so that rounding grows with the depth only."""
+        level = list(values)
+        while len(level) > 1:
+            pairs = zip(level[::2], level[1::2], strict=False)
+            combined = [self._emit(self._combine(a, b), row) for a, b in pairs]
+            level = [*combined, *level[len(combined) * 2 :]]
+        return level[0]
+
+    def _registers(self, value: Op) -> Op:
+        """Combine the registers of a vector that differ in the reduced index only."""
+        groups = register_groups(self._source, self._result)
+        shape = cast("RegisterType", value.type).shape
+        parts = [
+            self._emit(
+                Assemble((value,), tuple((0, g[k]) for g in groups), shape),
+                self._result,
+            )
+            for k in range(len(groups[0]))
+        ]
+        return self._tree(parts, self._result)
+
+    def _lanes(self, value: Op) -> Op:
+        """A butterfly over each lane digit of the reduced dimension."""
+        layout = self._source.layout
+        digits = layout.lane_digits(self._dim) if self._dim in layout.dims else ()
+        for digit in digits:
+            for offset in _butterfly(digit):
+                other = self._emit(
+                    Shuffle(value, offset, self._geometry.lanes, "xor"), self._result
+                )
+                value = self._emit(self._combine(value, other), self._result)
+        return self._emit_result_shape(value)
+
+    def _emit_result_shape(self, value: Op) -> Op:
+        """The value under the dimensions of the result."""
+        registers = self._result.layout.registers
+        picks = tuple((0, r) for r in range(registers))
+        return self._emit(Assemble((value,), picks, self._kind.shape), self._result)
+
+    def _waves(self, value: Op, dtype: str) -> Op:
+        """Combine the parts of the waves that share the dimension, through LDS."""
+        axis = self._geometry.split_among_waves(self._dim)
+        if axis is None:
+            return value
+        buffer = self._buffer(dtype)
+        memory = capture(region_of(self._op), buffer)
+        registers = self._result.layout.registers
+        mapping = AccessMapping(self._kind.dims, tuple(_slots()))
+        write = insert_before(self._op, Write(value, memory, (), mapping))
+        own = wave_number(self._geometry)
+        self._facts.put(ACCESS, write, Access((own, LANE, REGISTER), registers))
+        parts: list[Op] = []
+        for part in range(self._geometry.waves[axis]):
+            read = Read(memory, (), mapping, self._kind.shape)
+            self._emit(read, self._result)
+            number = wave_number(self._geometry, {axis: constant(part)})
+            access = Access((number, LANE, REGISTER), registers)
+            self._facts.put(ACCESS, read, access)
+            parts.append(read)
+        return self._tree(parts, self._result)
+
+    def _buffer(self, dtype: str) -> Op:
+        """A slot for each wave, lane and register, at the top of the kernel."""
+        sizes = (
+            constant(self._geometry.waves_per_workgroup),
+            constant(self._geometry.lanes),
+            constant(self._result.layout.registers),
+        )
+        allocate = Allocate(tuple(_slots()), sizes, DTYPES[dtype])
+        allocate.location = self._op.location
+        first = next(self._graph.body.ops)
+        return self._graph.body.insert_before(first, allocate)
+
+
+def _slots() -> list[Expr]:
+    return [symbol("$WAVE"), symbol("$LANE_SLOT"), symbol("$REG_SLOT")]
+
+
+def _butterfly(digit: Digit) -> list[int]:
+    """The lane distances that visit all values of a digit (a power of two)."""
+    distances: list[int] = []
+    distance = 1
+    while distance < digit.mod:
+        distances.append(distance * digit.div)
+        distance *= 2
+    return distances
+
+
+def register_groups(source: Placement, result: Placement) -> list[list[int]]:
+    """For each register of the result the registers of the source it combines."""
+    dims = result.layout.dims
+    have, want = source.layout, result.layout
+
+    def key(layout: Layout, register: int) -> tuple[int, ...]:
+        own = set(layout.dims)
+        return tuple(layout.offset(d, 0, register) if d in own else 0 for d in dims)
+
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for register in range(have.registers):
+        groups.setdefault(key(have, register), []).append(register)
+    return [groups[key(want, register)] for register in range(want.registers)]

@@ -1,0 +1,109 @@
+"""Core's passes: the naive, correct pipeline. The only place that lists them."""
+
+from __future__ import annotations
+
+from wave_core.passes.fact import Fact
+from wave_core.passes.phase import Phase
+from wave_core.passes.spec import PassSpec
+
+_HERE = "wave_core.builtin"
+
+CORE_PASSES: tuple[PassSpec, ...] = (
+    PassSpec(
+        "number-loops",
+        Phase.CANONICALIZE,
+        f"{_HERE}.canonicalize.loops:NumberLoops",
+        summary="induction symbols and trip counts",
+    ),
+    PassSpec(
+        "sink-splats",
+        Phase.CANONICALIZE,
+        f"{_HERE}.canonicalize.sink:SinkSplats",
+        after=("number-loops",),
+        summary="constants move to their uses",
+    ),
+    PassSpec(
+        "lower-extracts",
+        Phase.CANONICALIZE,
+        f"{_HERE}.canonicalize.extract:LowerExtracts",
+        after=("number-loops",),
+        summary="element extraction becomes a reduction",
+    ),
+    PassSpec(
+        "merge-common-subexpressions",
+        Phase.CANONICALIZE,
+        f"{_HERE}.canonicalize.cse:MergeCommonSubexpressions",
+        after=("sink-splats", "lower-extracts"),
+        summary="equal values are computed once",
+    ),
+    PassSpec(
+        "eliminate-dead-code",
+        Phase.CANONICALIZE,
+        f"{_HERE}.canonicalize.dce:EliminateDeadCode",
+        after=("merge-common-subexpressions",),
+        provides={Fact.CANONICAL},
+        summary="what nothing uses goes",
+    ),
+    PassSpec(
+        "infer-types",
+        Phase.INFER,
+        f"{_HERE}.infer.types:InferTypes",
+        requires={Fact.CANONICAL},
+        provides={Fact.TYPED},
+        summary="the type of every value",
+    ),
+    PassSpec(
+        "assign-layouts",
+        Phase.DISTRIBUTE,
+        f"{_HERE}.distribute.assign:AssignLayouts",
+        requires={Fact.TYPED},
+        provides={Fact.INDEXED},
+        summary="which lane and register holds which element",
+    ),
+    PassSpec(
+        "expand-tiles",
+        Phase.EXPAND,
+        f"{_HERE}.expand.expand:ExpandTiles",
+        requires={Fact.INDEXED},
+        provides={Fact.EXPANDED, Fact.BOUNDED},
+        summary="one op for each piece of a tile, masked where elements end",
+    ),
+    PassSpec(
+        "decompose-reductions",
+        Phase.LEGALIZE,
+        f"{_HERE}.legalize.reductions:DecomposeReductions",
+        requires={Fact.EXPANDED},
+        summary="registers, then lanes, then waves",
+    ),
+    PassSpec(
+        "split-accesses",
+        Phase.LEGALIZE,
+        f"{_HERE}.legalize.accesses:SplitAccesses",
+        after=("decompose-reductions",),
+        requires={Fact.EXPANDED},
+        summary="one instruction for each contiguous run",
+    ),
+    PassSpec(
+        "reorder-workgroups",
+        Phase.LEGALIZE,
+        f"{_HERE}.legalize.reorder:ReorderWorkgroups",
+        after=("split-accesses",),
+        requires={Fact.EXPANDED},
+        summary="workgroup coordinates as the constraints say",
+    ),
+    PassSpec(
+        "insert-safe-barriers",
+        Phase.SYNCHRONIZE,
+        f"{_HERE}.synchronize.barriers:InsertSafeBarriers",
+        requires={Fact.EXPANDED},
+        provides={Fact.SYNCHRONIZED},
+        summary="a barrier wherever LDS accesses might meet",
+    ),
+    PassSpec(
+        "check-lds-budget",
+        Phase.SYNCHRONIZE,
+        f"{_HERE}.synchronize.budget:CheckLdsBudget",
+        requires={Fact.EXPANDED},
+        summary="buffers fit the machine",
+    ),
+)

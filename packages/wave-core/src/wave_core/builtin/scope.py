@@ -1,0 +1,69 @@
+"""Where an op stands: the loops around it, and what its tile is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.diagnostics import user_error
+from wave_core.ir import Region
+from wave_core.ops.control import Iterate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+
+
+def loops_around(op: Op) -> dict[str, Expr]:
+    """The induction symbols of the loops around ``op``, by axis name."""
+    region = op.owner
+    assert isinstance(region, Region), "the op is in no graph"
+    return loops_of(region)
+
+
+def loops_of(region: Region) -> dict[str, Expr]:
+    """The induction symbols of the loops around the ops of ``region``."""
+    loops: dict[str, Expr] = {}
+    parent = region.parent
+    while parent is not None:
+        if isinstance(parent, Iterate) and parent.induction is not None:
+            loops.setdefault(str(parent.axis), parent.induction)
+        outer = parent.owner
+        assert isinstance(outer, Region), "the op is in no graph"
+        parent = outer.parent
+    return loops
+
+
+def static_tile(op: Op, dims: Iterable[str], geometry: Geometry) -> dict[str, int]:
+    """Elements of one wave's tile along ``dims`` where ``op`` stands.
+
+    Raises:
+        UserError: WV0302 for a tile whose size is not known at compile time.
+    """
+    loops = loops_around(op)
+    tile: dict[str, int] = {}
+    for dim in dims:
+        size = geometry.tile(dim, loops)
+        if not size.is_constant:
+            raise _unbound_tile(op, dim, size)
+        tile[dim] = size.constant_value
+    return tile
+
+
+def _unbound_tile(op: Op, dim: str, size: Expr) -> Exception:
+    names = ", ".join(f"`{s}`" for s in sorted(size.free_symbols, key=str))
+    return user_error(
+        "WV0302",
+        f"the tile of `{dim}` has no size at compile time: it depends on {names}",
+        at=op.location,
+        label=f"needs a tile of `{dim}`",
+        help=(
+            (
+                f"distribute `{dim}` with a WorkgroupConstraint or loop over it with "
+                "a TilingConstraint of a static tile"
+            ),
+            f"or bind {names} in WaveCompileOptions(subs={{...}})",
+        ),
+    )
