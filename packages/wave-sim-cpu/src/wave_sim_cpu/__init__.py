@@ -1,0 +1,22 @@
+"""Executes Wave kernels on the CPU: whole tiles, or lanes of the lowered graph.
+
+``wave_sim_cpu.logical.run`` executes a graph on whole tiles and
+``wave_sim_cpu.lanes.run`` executes the lowered graph lane by lane with checks. Both
+modules load numpy; this one does not.
+"""
+
+from __future__ import annotations
+
+from wave_sim_cpu.options import Check
+from wave_sim_cpu.options import SimulationOptions
+from wave_sim_cpu.result import Counters
+from wave_sim_cpu.result import SimulationResult
+from wave_sim_cpu.result import Snapshot
+
+__all__ = [
+    "Check",
+    "Counters",
+    "SimulationOptions",
+    "SimulationResult",
+    "Snapshot",
+]

@@ -1,0 +1,25 @@
+"""The diagnostic codes of the simulator, by what they say."""
+
+from __future__ import annotations
+
+RACE = "WV0901"
+DIVERGENT_BARRIER = "WV0902"
+OUT_OF_BOUNDS = "WV0903"
+MISALIGNED = "WV0904"
+POISON = "WV0905"
+DIVISION_BY_ZERO = "WV0906"
+NOT_UNIFORM = "WV0907"
+STEP_LIMIT = "WV0908"
+COST_LIMIT = "WV0909"
+LANES_COLLIDE = "WV0910"
+UNMATCHED_WAIT = "WV0911"
+UNSUPPORTED_OP = "WV0912"
+BREAKPOINT = "WV0913"
+
+# The launch codes of wave_core, where this package finds the same mistake.
+ARGUMENT_COUNT = "WV0703"
+DTYPE = "WV0705"
+SHAPE = "WV0707"
+LAYOUT = "WV0709"
+UNDETERMINED = "WV0717"
+UNKNOWN_OPTION = "WV0821"

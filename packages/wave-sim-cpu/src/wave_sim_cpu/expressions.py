@@ -1,0 +1,194 @@
+"""Index expressions on arrays, split so that little is computed anew.
+
+An expression is cut into parts by what they depend on: the wave, the lane, the
+register, loops, values. A part is evaluated on the smallest shape that holds it, and
+again only when one of the symbols that change during the run has changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Flag
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_core.symbols import Expr
+from wave_core.symbols import constant
+from wave_sim_cpu.evaluate import Number
+from wave_sim_cpu.evaluate import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+
+class Axis(Flag):
+    """What a value varies with."""
+
+    NONE = 0
+    UNIT = 1
+    LANE = 2
+    REGISTER = 4
+    VALUE = 8
+    """Data of the running kernel; never remembered."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A summand: what it varies with, and the symbols that may change in the run."""
+
+    expr: Expr
+    axes: Axis
+    mutable: tuple[Expr, ...]
+
+
+class Environment:
+    """Values of symbols, with a version for each symbol that changes.
+
+    Parts remember their arrays here, so that they end with the environment.
+    """
+
+    def __init__(self, values: Mapping[Expr, Number]) -> None:
+        self._values: dict[Expr, Number] = dict(values)
+        self._versions: dict[Expr, int] = {}
+        self._memo: dict[object, tuple[tuple[int, ...], Number]] = {}
+        self._ranges: dict[object, tuple[tuple[int, ...], tuple[int, int]]] = {}
+
+    def __contains__(self, symbol: Expr) -> bool:
+        return symbol in self._values
+
+    def value(self, symbol: Expr) -> Number:
+        """The present value of a symbol."""
+        return self._values[symbol]
+
+    def set(self, symbol: Expr, value: Number) -> None:
+        """Give a symbol a new value."""
+        self._values[symbol] = value
+        self._versions[symbol] = self._versions.get(symbol, 0) + 1
+
+    def stamp(self, symbols: tuple[Expr, ...]) -> tuple[int, ...]:
+        """The versions of symbols: equal stamps mean equal values."""
+        return tuple([self._versions.get(s, 0) for s in symbols])
+
+    def remember(
+        self, key: object, mutable: tuple[Expr, ...], make: Callable[[], Number]
+    ) -> Number:
+        """What ``make`` gives, computed once for each version of ``mutable``."""
+        stamp = self.stamp(mutable)
+        found = self._memo.get(key)
+        if found is not None and found[0] == stamp:
+            return found[1]
+        value = make()
+        self._memo[key] = (stamp, value)
+        return value
+
+    def part(self, part: Part, extra: Mapping[Expr, Number]) -> Number:
+        """The value of a part; ``extra`` holds symbols of the op alone."""
+        if part.axes & Axis.VALUE:
+            return evaluate(part.expr, {**self._values, **extra})
+        return self.remember(
+            part, part.mutable, lambda: evaluate(part.expr, _Chain(extra, self._values))
+        )
+
+    def range(self, part: Part, extra: Mapping[Expr, Number]) -> tuple[int, int]:
+        """The least and the greatest value of a part."""
+        stamp = self.stamp(part.mutable)
+        found = self._ranges.get(part)
+        if found is not None and found[0] == stamp and not part.axes & Axis.VALUE:
+            return found[1]
+        value = self.part(part, extra)
+        bounds = (
+            (int(value.min()), int(value.max()))
+            if isinstance(value, np.ndarray)
+            else (value, value)
+        )
+        self._ranges[part] = (stamp, bounds)
+        return bounds
+
+
+class _Chain(dict[Expr, Number]):
+    """Looks a symbol up in the op's own values, then in the environment's."""
+
+    def __init__(
+        self, own: Mapping[Expr, Number], outer: Mapping[Expr, Number]
+    ) -> None:
+        super().__init__(own)
+        self._outer = outer
+
+    def __missing__(self, symbol: Expr) -> Number:
+        return self._outer[symbol]
+
+
+class Linear:
+    """A sum split into parts; a constant is a part of its own."""
+
+    def __init__(self, expr: Expr, kinds: Callable[[Expr], tuple[Axis, bool]]) -> None:
+        self.expr = expr
+        self.parts = split(expr, kinds)
+        self.mutable = tuple(
+            sorted({s for p in self.parts for s in p.mutable}, key=lambda s: s.name)
+        )
+        self.axes = reduce(lambda a, p: a | p.axes, self.parts, Axis.NONE)
+
+    def array(self, env: Environment, extra: Mapping[Expr, Number]) -> Number:
+        """The value, on the smallest shape that holds it."""
+        if self.axes & Axis.VALUE:
+            return add_all(env.part(p, extra) for p in self.parts)
+        fixed = [p for p in self.parts if not p.mutable]
+        moving = [p for p in self.parts if p.mutable]
+        base = env.remember(
+            self, (), lambda: add_all(env.part(p, extra) for p in fixed)
+        )
+        if not moving:
+            return base
+        shift = add_all(env.part(p, extra) for p in moving)
+        return base if isinstance(shift, int) and shift == 0 else base + shift
+
+    def range(self, env: Environment, extra: Mapping[Expr, Number]) -> tuple[int, int]:
+        """Bounds that hold for all elements; exact where parts share no axis."""
+        low = high = 0
+        for part in self.parts:
+            least, greatest = env.range(part, extra)
+            low += least
+            high += greatest
+        return low, high
+
+
+def add_all(values: Iterable[Number]) -> Number:
+    """The sum, small shapes first; zeros cost nothing."""
+    ordered = sorted(values, key=lambda v: v.size if isinstance(v, np.ndarray) else 0)
+    total: Number = 0
+    for value in ordered:
+        first = isinstance(total, int) and total == 0
+        total = value if first else total + value
+    return total
+
+
+def split(expr: Expr, kinds: Callable[[Expr], tuple[Axis, bool]]) -> tuple[Part, ...]:
+    """The summands of ``expr``, gathered by what they depend on."""
+    rest, terms = expr.linear()
+    groups: dict[tuple[Axis, tuple[Expr, ...]], Expr] = {}
+    for term, coeff in terms:
+        key = dependence(term, kinds)
+        groups[key] = groups.get(key, constant(0)) + term * coeff
+    if rest or not groups:
+        plain = (Axis.NONE, ())
+        groups[plain] = groups.get(plain, constant(0)) + rest
+    return tuple(Part(e, axes, mutable) for (axes, mutable), e in groups.items())
+
+
+def dependence(
+    expr: Expr, kinds: Callable[[Expr], tuple[Axis, bool]]
+) -> tuple[Axis, tuple[Expr, ...]]:
+    """What an expression varies with, and its symbols that change in the run."""
+    axes = Axis.NONE
+    mutable: list[Expr] = []
+    for found in expr.free_symbols:
+        axis, changes = kinds(found)
+        axes |= axis
+        if changes:
+            mutable.append(found)
+    return axes, tuple(sorted(mutable, key=lambda s: s.name))

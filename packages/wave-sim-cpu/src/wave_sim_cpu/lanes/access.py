@@ -1,0 +1,256 @@
+"""Reads and writes of all lanes, with the checks of the memory model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_core.diagnostics import Severity
+from wave_core.ir.facts import ACCESS
+from wave_core.types import dynamic_symbol
+from wave_sim_cpu import codes
+from wave_sim_cpu.lanes.addressing import AccessPlan
+from wave_sim_cpu.lanes.addressing import Cells
+from wave_sim_cpu.lanes.collisions import check_collisions
+from wave_sim_cpu.lanes.collisions import element
+from wave_sim_cpu.lanes.counting import AccessCounter
+from wave_sim_cpu.lanes.program import memory_ident
+from wave_sim_cpu.lanes.program import not_lowered
+from wave_sim_cpu.lanes.value import Poison
+from wave_sim_cpu.lanes.value import Value
+from wave_sim_cpu.lanes.value import join
+from wave_sim_cpu.options import Check
+from wave_sim_cpu.races import Touch
+from wave_sim_cpu.units import coordinates
+
+if TYPE_CHECKING:
+    from wave_core.ops.base import Op
+    from wave_core.ops.memory import Allocate
+    from wave_core.ops.memory import Read
+    from wave_core.ops.memory import Write
+    from wave_sim_cpu.arrays import Array
+    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.lanes.machine import Machine
+    from wave_sim_cpu.lanes.program import Program
+    from wave_sim_cpu.lanes.program import Step
+    from wave_sim_cpu.memory import Buffer
+    from wave_sim_cpu.races import Conflict
+
+
+def allocate(_op: Allocate, _program: Program) -> Step:
+    """LDS exists from the start; nothing happens here."""
+    return lambda _machine: None
+
+
+def read(op: Read, program: Program) -> Step:
+    """Gather the cells of every lane."""
+    accessor = _Accessor(op, program, "read")
+    zero = np.zeros((), op.type.dtype.numpy())  # pyright: ignore[reportOptionalMemberAccess] - a read has a type
+
+    def step(machine: Machine) -> None:
+        touched = accessor.touch(machine)
+        buffer = accessor.buffer(machine)
+        if touched is None:
+            machine.values[op.ident] = Value(zero.reshape(1, 1, 1))
+            return
+        machine.values[op.ident] = _gather(op, machine, buffer, touched, zero)
+
+    return step
+
+
+def _gather(
+    op: Op, machine: Machine, buffer: Buffer, touched: Cells, zero: Array
+) -> Value:
+    cells, mask = touched.cells, touched.mask
+    if mask is not None:
+        cells = np.where(mask, cells, 0)
+    data = buffer.cells.take(cells)
+    if mask is not None:
+        data = np.where(mask, data, zero)
+    if buffer.valid is None or not machine.journal.options.looks_for(Check.POISON):
+        return Value(data)
+    bits = ~buffer.valid.take(cells)
+    if mask is not None:
+        bits &= mask
+    if not bits.any():
+        return Value(data)
+    reason = f"nothing was written to this part of {buffer.describe()}"
+    return Value(data, Poison(bits, op, codes.POISON, reason))
+
+
+def write(op: Write, program: Program) -> Step:
+    """Scatter the value of every lane."""
+    accessor = _Accessor(op, program, "write")
+
+    def step(machine: Machine) -> None:
+        value = machine.value(op.value)
+        touched = accessor.touch(machine)
+        if touched is None:
+            return
+        buffer = accessor.buffer(machine)
+        full = (*machine.shape, accessor.plan.registers)
+        cells = np.broadcast_to(touched.cells, full)
+        data = np.broadcast_to(value.data, full)
+        bits = _poison_bits(op, machine, buffer, value, touched.mask)
+        if touched.mask is not None:
+            chosen = np.broadcast_to(touched.mask, full)
+            cells, data = cells[chosen], data[chosen]
+            bits = None if bits is None else np.broadcast_to(bits, full)[chosen]
+        if machine.journal.options.looks_for(Check.RACES):
+            check_collisions(op, machine, buffer, data, touched)
+        buffer.cells[cells] = data
+        if buffer.valid is not None:
+            buffer.valid[cells] = True if bits is None else ~bits
+
+    return step
+
+
+def _poison_bits(
+    op: Op, machine: Machine, buffer: Buffer, value: Value, mask: Bits | None
+) -> Bits | None:
+    """Which elements written are poison; for an output they are reported."""
+    poison = value.poison
+    if poison is None:
+        return None
+    bits = poison.bits if mask is None else poison.bits & mask
+    if not bits.any():
+        return None
+    if buffer.is_lds:
+        return poison.bits
+    report_poison(op, machine, poison, f"reaches {buffer.describe()}")
+    return None
+
+
+def report_poison(op: Op, machine: Machine, poison: Poison, what: str) -> None:
+    """Report that elements without a meaning matter at ``op``."""
+    if not machine.journal.options.looks_for(Check.POISON):
+        return
+    full = np.broadcast_shapes(poison.bits.shape, (*machine.shape, 1))
+    at = int(np.flatnonzero(np.broadcast_to(poison.bits, full))[0])
+    _, lane, unit = coordinates(at, full[::-1])
+    machine.reporter.add(
+        poison.code,
+        f"a value without a meaning {what}",
+        op,
+        label="used here",
+        other=poison.origin,
+        other_label=poison.reason,
+        notes=(f"lane {lane} of {machine.units.describe(unit)}, among others",),
+        lane=lane,
+        unit=unit,
+    )
+
+
+class _Accessor:
+    """What reads and writes share: addresses, masks, races, counts."""
+
+    def __init__(self, op: Read | Write, program: Program, kind: str) -> None:
+        access = program.graph.facts.get(ACCESS, op)
+        if access is None:
+            raise not_lowered(op)
+        self._op = op
+        self._writes = kind == "write"
+        self._memory = memory_ident(op.memory)
+        self._indices = [(dynamic_symbol(i), v) for i, v in enumerate(op.indices)]
+        self.plan = AccessPlan(op, access, program.storage[self._memory], program)
+        self._counter = AccessCounter(self.plan, kind, program.target)
+
+    def buffer(self, machine: Machine) -> Buffer:
+        """The memory that is accessed."""
+        return machine.buffers[self._memory]
+
+    def touch(self, machine: Machine) -> Cells | None:
+        """The cells, once checked, counted and noted for races."""
+        buffer = self.buffer(machine)
+        values = {s: machine.value(v) for s, v in self._indices}
+        extra = self.plan.own_symbols({s: v.data for s, v in values.items()})
+        touched = self.plan.touched(machine, buffer, extra)
+        if touched is None:
+            return None
+        self._check_indices(machine, list(values.values()), touched.mask)
+        cost = self._counter.count(machine, buffer, extra, touched.mask)
+        if cost.misaligned and buffer.is_lds:
+            self._report_misaligned(machine, buffer)
+        if buffer.tracker is not None:
+            self._note(machine, buffer, touched)
+        return touched
+
+    def _check_indices(
+        self, machine: Machine, values: list[Value], mask: Bits | None
+    ) -> None:
+        poison: Poison | None = None
+        for value in values:
+            poison = join(poison, value.poison)
+        if poison is None:
+            return
+        bits = poison.bits if mask is None else poison.bits & mask
+        if bits.any():
+            report_poison(self._op, machine, poison, "is used as an index")
+
+    def _report_misaligned(self, machine: Machine, buffer: Buffer) -> None:
+        if not machine.journal.options.looks_for(Check.ALIGNMENT):
+            return
+        machine.reporter.add(
+            codes.MISALIGNED,
+            f"a wide access to {buffer.describe()} does not start at a multiple of "
+            "its width",
+            self._op,
+            label="is split by the hardware",
+            help=("pad the rows to a multiple of the access's width",),
+            severity=Severity.WARNING,
+        )
+
+    def _note(self, machine: Machine, buffer: Buffer, touched: Cells) -> None:
+        tracker = buffer.tracker
+        assert tracker is not None, "checked by the caller"
+        epochs = machine.epochs
+        full = (*machine.shape, touched.cells.shape[2])
+        cells = np.broadcast_to(touched.cells, full)
+        wave, group, mark = machine.wave, machine.group, epochs.mark
+        if touched.mask is not None:
+            full = np.broadcast_shapes(full, touched.mask.shape)
+            chosen = np.broadcast_to(touched.mask, full)
+            cells = np.broadcast_to(cells, full)[chosen]
+            wave, group, mark = (
+                np.broadcast_to(a, full)[chosen] for a in (wave, group, mark)
+            )
+        touch = Touch(
+            machine.next_access(),
+            self._op,
+            self._writes,
+            cells,
+            wave,
+            group,
+            mark,
+        )
+        conflict = tracker.access(touch, epochs.lowest)
+        if conflict is not None:
+            _report_race(machine, buffer, conflict)
+
+
+def _report_race(machine: Machine, buffer: Buffer, conflict: Conflict) -> None:
+    first = "writes" if conflict.first_writes else "reads"
+    second = "writes" if conflict.second_writes else "reads"
+    same = conflict.first_group == conflict.second_group
+    grid = machine.units.grid
+    groups = [
+        f"workgroup {coordinates(g, grid)}"
+        for g in (conflict.first_group, conflict.second_group)
+    ]
+    machine.reporter.add(
+        codes.RACE,
+        f"race on {buffer.describe()}: a wave {second} what another {first}, and "
+        "nothing orders them",
+        conflict.second,
+        label=f"wave {conflict.second_wave} of {groups[1]} {second} it here",
+        other=conflict.first,
+        other_label=f"wave {conflict.first_wave} of {groups[0]} {first} it here",
+        notes=(f"element {element(buffer, conflict.cell)}, among others",),
+        help=(
+            "put a barrier between the two"
+            if same
+            else "workgroups run in any order: let each write its own elements",
+        ),
+        cell=conflict.cell,
+    )

@@ -1,0 +1,196 @@
+"""Loops, conditions, results of both, and symbols that change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_core.ops.structure import Argument
+from wave_core.symbols import as_expr
+from wave_sim_cpu import codes
+from wave_sim_cpu.lanes.access import report_poison
+from wave_sim_cpu.lanes.program import not_lowered
+from wave_sim_cpu.lanes.program import run_steps
+from wave_sim_cpu.lanes.value import Value
+from wave_sim_cpu.lanes.value import where
+from wave_sim_cpu.units import coordinates
+
+if TYPE_CHECKING:
+    from wave_core.ops.base import Op
+    from wave_core.ops.control import Conditional
+    from wave_core.ops.control import Iterate
+    from wave_core.ops.control import SetSymbol
+    from wave_core.ops.structure import GetResult
+    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.lanes.machine import Machine
+    from wave_sim_cpu.lanes.program import Program
+    from wave_sim_cpu.lanes.program import Step
+
+
+class _Body:
+    """The region of a loop or a condition."""
+
+    def __init__(self, op: Iterate | Conditional, program: Program) -> None:
+        region = op.body
+        arguments = [a for a in region.arguments if isinstance(a, Argument)]
+        self._steps = program.steps(region)  # pyright: ignore[reportArgumentType] - a Region
+        self._carried = [a.ident for a in arguments if a.role == "carried"]
+        captured = [a.ident for a in arguments if a.role == "capture"]
+        self._captures = list(zip(captured, op.captures, strict=True))
+        terminator = region.terminator
+        assert terminator is not None, "a region ends with a yield"
+        self._yields = terminator.operands
+
+    def capture(self, machine: Machine) -> None:
+        """Show the body the values that it captures."""
+        for ident, outer in self._captures:
+            if outer.ident in machine.values:
+                machine.values[ident] = machine.values[outer.ident]
+
+    def run(self, machine: Machine, carried: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Execute once; the values yielded."""
+        for ident, value in zip(self._carried, carried, strict=True):
+            machine.values[ident] = value
+        run_steps(self._steps, machine)
+        return tuple([machine.value(v) for v in self._yields])
+
+
+def iterate(op: Iterate, program: Program) -> Step:
+    """A loop; waves whose trip count is reached keep their values."""
+    if op.count is None or op.induction is None:
+        raise not_lowered(op)
+    body = _Body(op, program)
+    count, start = program.linear(op.count), program.linear(as_expr(op.start))
+    inits, induction, advance = op.inits, op.induction, op.step
+
+    def step(machine: Machine) -> None:
+        trips = count.array(machine.env, {})
+        first = start.array(machine.env, {})
+        values = tuple([machine.value(v) for v in inits])
+        body.capture(machine)
+        for turn in range(_most(trips, machine)):
+            going = _still_going(trips, turn)
+            machine.env.set(induction, first + turn * advance)
+            machine.loops[induction] = turn
+            with machine.restricted(going):
+                new = body.run(machine, values)
+            values = new if going is None else _kept(going, new, values)
+        machine.loops.pop(induction, None)
+        machine.results[op.ident] = values
+
+    return step
+
+
+def _most(trips: Number, machine: Machine) -> int:
+    """Turns until every active wave is through."""
+    if not isinstance(trips, np.ndarray):
+        return max(0, int(trips))
+    active = machine.active_units()
+    counts = np.broadcast_to(trips.reshape(-1), active.shape)[active]
+    return max(0, int(counts.max())) if counts.size else 0
+
+
+def _still_going(trips: Number, turn: int) -> Bits | None:
+    if not isinstance(trips, np.ndarray):
+        return None
+    going = trips > turn
+    return None if going.all() else going
+
+
+def _kept(
+    going: Bits, new: tuple[Value, ...], old: tuple[Value, ...]
+) -> tuple[Value, ...]:
+    return tuple([where(going, n, o) for n, o in zip(new, old, strict=True)])
+
+
+def conditional(op: Conditional, program: Program) -> Step:
+    """A body for the lanes where the condition holds."""
+    body = _Body(op, program)
+    relation = None if op.expr is None else program.linear(op.expr)
+    condition, otherwise = op.condition, op.else_values
+
+    def step(machine: Machine) -> None:
+        if relation is not None:
+            bits = np.asarray(relation.array(machine.env, {})) != 0
+        else:
+            assert condition is not None, "a condition or a relation"
+            value = machine.value(condition)
+            bits = value.data[..., :1]
+            _check_known(op, machine, value)
+        bits = bits.reshape(bits.shape if bits.ndim else (1, 1, 1))
+        values = tuple([machine.value(v) for v in otherwise])
+        body.capture(machine)
+        with machine.restricted(None if bits.all() else bits):
+            runs = machine.active is None or bool(machine.active.any())
+            new = body.run(machine, ()) if runs else ()
+        machine.results[op.ident] = _kept(bits, new, values) if runs else values
+
+    return step
+
+
+def _check_known(op: Op, machine: Machine, value: Value) -> None:
+    poison = value.poison
+    if poison is None:
+        return
+    bits = poison.bits if machine.active is None else poison.bits & machine.active
+    if bits.any():
+        report_poison(op, machine, poison, "decides a condition")
+
+
+def get_result(op: GetResult, _program: Program) -> Step:
+    """A result of a loop or a condition."""
+    source, position = op.source.ident, op.position
+
+    def step(machine: Machine) -> None:
+        machine.values[op.ident] = machine.results[source][position]
+
+    return step
+
+
+def set_symbol(op: SetSymbol, _program: Program) -> Step:
+    """A symbol takes the value of a scalar, wave by wave."""
+    symbol = op.symbol
+
+    def step(machine: Machine) -> None:
+        value = machine.value(op.value)
+        _check_known(op, machine, value)
+        data = np.broadcast_to(value.data[..., :1], (*machine.shape, 1))
+        active = None
+        if machine.active is not None:
+            active = np.broadcast_to(machine.active, data.shape)
+        chosen = _first_active(data, active)
+        _check_uniform(op, machine, data, chosen, active)
+        if active is not None and symbol in machine.env:
+            runs = active.any(axis=1, keepdims=True)
+            chosen = np.where(runs, chosen, machine.env.value(symbol))
+        machine.env.set(symbol, chosen.astype(np.int64))
+
+    return step
+
+
+def _first_active(data: Bits, active: Bits | None) -> Bits:
+    if active is None:
+        return data[:, :1]
+    return np.take_along_axis(data, active.argmax(axis=1, keepdims=True), axis=1)
+
+
+def _check_uniform(
+    op: Op, machine: Machine, data: Bits, chosen: Bits, active: Bits | None
+) -> None:
+    differ = data != chosen
+    if active is not None:
+        differ &= active
+    if not differ.any():
+        return
+    at = int(np.flatnonzero(differ)[0])
+    _, lane, unit = coordinates(at, data.shape[::-1])
+    machine.reporter.add(
+        codes.NOT_UNIFORM,
+        "`set_symbol` needs one value for the whole wave",
+        op,
+        label="differs between lanes",
+        notes=(f"lane {lane} of {machine.units.describe(unit)} has another value",),
+        help=("reduce the value over the wave first",),
+    )

@@ -1,0 +1,289 @@
+"""Counts what memory accesses cost: instructions, bytes, cache lines, bank conflicts.
+
+Counts are exact. The address of a lane usually is a wave's own base plus a pattern
+that all waves share; what the pattern costs depends on the base only modulo a cache
+line (or a row of banks), so it is worked out once for each remainder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_sim_cpu.expressions import Axis
+from wave_sim_cpu.expressions import add_all
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.symbols import Expr
+    from wave_core.targets import BankPhases
+    from wave_core.targets import Target
+    from wave_sim_cpu.arrays import Array
+    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.arrays import Index
+    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.lanes.addressing import AccessPlan
+    from wave_sim_cpu.lanes.machine import Machine
+    from wave_sim_cpu.memory import Buffer
+
+_LANE_AXES = Axis.LANE | Axis.REGISTER
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What accesses cost, in the units of ``Counters``."""
+
+    lines: int = 0
+    lines_minimum: int = 0
+    conflict_cycles: int = 0
+    misaligned: int = 0
+
+    def times(self, count: int) -> Cost:
+        """The cost of ``count`` such accesses."""
+        return Cost(
+            self.lines * count,
+            self.lines_minimum * count,
+            self.conflict_cycles * count,
+            self.misaligned * count,
+        )
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.lines + other.lines,
+            self.lines_minimum + other.lines_minimum,
+            self.conflict_cycles + other.conflict_cycles,
+            self.misaligned + other.misaligned,
+        )
+
+
+class AccessCounter:
+    """Counts the accesses of one op."""
+
+    def __init__(self, plan: AccessPlan, kind: str, target: Target) -> None:
+        self._plan = plan
+        self._memory = target.memory
+        self._kind = kind
+        parts = plan.offset.parts
+        self._unit_parts = [p for p in parts if not p.axes & (_LANE_AXES | Axis.VALUE)]
+        self._lane_parts = [p for p in parts if p.axes & (_LANE_AXES | Axis.VALUE)]
+        self._separable = all(
+            not p.axes & (Axis.UNIT | Axis.VALUE) and not p.mutable
+            for p in self._lane_parts
+        )
+
+    def count(
+        self,
+        machine: Machine,
+        buffer: Buffer,
+        extra: Mapping[Expr, Number],
+        mask: Bits | None,
+    ) -> Cost:
+        """Add one execution to the machine's totals; the cost is returned too."""
+        space = "lds" if buffer.is_lds else "global"
+        name = f"{space}_{self._kind}"
+        run, cost = self._cost(machine, buffer, extra, mask)
+        counters = machine.counters
+        per_wave = -(-self._plan.registers // run)
+        width = run * buffer.element_bytes * 8
+        counters.instructions[f"{name}.b{width}"] += machine.active_waves * per_wave
+        counters.bytes_moved[name] += (
+            self._touched(machine, mask) * buffer.element_bytes
+        )
+        if buffer.is_lds:
+            counters.lds_conflict_cycles[self._kind] += cost.conflict_cycles
+        else:
+            counters.cache_lines[name] += cost.lines
+            counters.cache_lines_minimum[name] += cost.lines_minimum
+        if cost.misaligned:
+            counters.instructions[f"{name}.misaligned"] += cost.misaligned
+        return cost
+
+    def _touched(self, machine: Machine, mask: Bits | None) -> int:
+        full = (*machine.shape, self._plan.registers)
+        if mask is None:
+            return full[0] * full[1] * full[2]
+        repeats = int(np.prod(full, dtype=np.int64)) // mask.size
+        return int(np.count_nonzero(mask)) * repeats
+
+    def _cost(
+        self,
+        machine: Machine,
+        buffer: Buffer,
+        extra: Mapping[Expr, Number],
+        mask: Bits | None,
+    ) -> tuple[int, Cost]:
+        env = machine.env
+        if mask is None and self._separable:
+            return self._by_remainder(machine, buffer, extra)
+        offset = np.asarray(self._plan.offset.array(env, extra))
+        run = self._run(buffer, offset)
+        full = (*machine.shape, self._plan.registers)
+        starts = np.broadcast_to(offset, full)[..., ::run]
+        active = None if mask is None else _any_of_run(mask, full, run)
+        return run, self._of_starts(buffer, starts, run, active)
+
+    def _by_remainder(
+        self, machine: Machine, buffer: Buffer, extra: Mapping[Expr, Number]
+    ) -> tuple[int, Cost]:
+        """The cost where each wave adds its base to one pattern."""
+        env, memo = machine.env, machine.journal.counts
+        base = add_all(env.part(p, extra) for p in self._unit_parts)
+        period = self._period(buffer)
+        units = machine.units.count
+        if isinstance(base, np.ndarray):
+            found, counts = np.unique(base.reshape(-1) % period, return_counts=True)
+            repeats = (counts * (units // base.size)).tolist()
+            rows = list(zip(found.tolist(), repeats, strict=True))
+        else:
+            rows = [(base % period, units)]
+        total, run = Cost(), 1
+        for remainder, count in rows:
+            key = (self, remainder)
+            if key not in memo:
+                memo[key] = self._of_pattern(machine, buffer, extra, remainder)
+            run, cost = memo[key]
+            total = total + cost.times(count)
+        return run, total
+
+    def _of_pattern(
+        self,
+        machine: Machine,
+        buffer: Buffer,
+        extra: Mapping[Expr, Number],
+        remainder: int,
+    ) -> tuple[int, Cost]:
+        pattern = add_all(machine.env.part(p, extra) for p in self._lane_parts)
+        offset = np.asarray(pattern) + remainder
+        full = (1, machine.lanes, self._plan.registers)
+        offset = np.broadcast_to(offset, full)
+        run = self._run(buffer, offset)
+        return run, self._of_starts(buffer, offset[..., ::run], run, None)
+
+    def _period(self, buffer: Buffer) -> int:
+        """Elements after which costs repeat."""
+        memory = self._memory
+        widest = max((p.banks for _, p in memory.read_phases), default=1)
+        span = widest * memory.bank_bytes if buffer.is_lds else memory.cache_line_bytes
+        return max(1, span // buffer.element_bytes)
+
+    def _run(self, buffer: Buffer, offset: Array) -> int:
+        """Registers that one access of a lane covers: those that lie side by side."""
+        registers = self._plan.registers
+        limit = self._memory.max_access_bits // (8 * buffer.element_bytes)
+        if registers == 1 or offset.ndim == 0 or offset.shape[-1] != registers:
+            return 1
+        together = (np.diff(offset, axis=-1) == 1).all(axis=(0, 1))
+        run = 1
+        while run * 2 <= limit and registers % (run * 2) == 0:
+            inner = np.arange(1, registers) % (run * 2) != 0
+            if not together[inner].all():
+                break
+            run *= 2
+        return run
+
+    def _of_starts(
+        self, buffer: Buffer, starts: Index, run: int, active: Bits | None
+    ) -> Cost:
+        """The cost of accesses of ``run`` elements from ``starts``.
+
+        Shapes: ``starts`` and ``active`` are ``[units, lanes, accesses]``.
+        """
+        rows = np.moveaxis(starts, 2, 1).reshape(-1, starts.shape[1])
+        rows = rows * buffer.element_bytes
+        alive = None
+        if active is not None:
+            alive = np.moveaxis(active, 2, 1).reshape(rows.shape)
+        width = run * buffer.element_bytes
+        misaligned = _misaligned(rows, alive, width)
+        if buffer.is_lds:
+            read = self._kind == "read"
+            table = self._memory.read_phases if read else self._memory.write_phases
+            phases = _phases(table, width)
+            cycles = _conflicts(rows, alive, width, phases, self._memory.bank_bytes)
+            return Cost(conflict_cycles=cycles, misaligned=misaligned)
+        lines, least = _lines(rows, alive, width, self._memory.cache_line_bytes)
+        return Cost(lines, least, misaligned=misaligned)
+
+
+def _any_of_run(mask: Bits, full: tuple[int, int, int], run: int) -> Bits:
+    wide = np.broadcast_to(mask, full)
+    runs = wide.reshape(full[0], full[1], full[2] // run, run)
+    return np.asarray(runs.any(axis=3))
+
+
+def _misaligned(rows: Index, alive: Bits | None, width: int) -> int:
+    """Rows in which a lane's access does not start at a multiple of its width."""
+    unit = width & -width
+    bad = rows % unit != 0
+    if alive is not None:
+        bad &= alive
+    return int(np.count_nonzero(bad.any(axis=1)))
+
+
+def _phases(table: tuple[tuple[int, BankPhases], ...], width: int) -> BankPhases | None:
+    fitting = [row for row in table if row[0] >= width] or list(table[-1:])
+    return min(fitting, key=lambda row: row[0])[1] if fitting else None
+
+
+def _lines(
+    rows: Index, alive: Bits | None, width: int, line_bytes: int
+) -> tuple[int, int]:
+    """Cache lines that each row touches, and the fewest that hold its bytes."""
+    nowhere = np.iinfo(np.int64).max
+    starts = rows if alive is None else np.where(alive, rows, nowhere)
+    starts = np.sort(starts, axis=1)
+    first = starts // line_bytes
+    last = np.where(starts == nowhere, first, (starts + (width - 1)) // line_bytes)
+    if (first != last).any():
+        first = np.sort(np.concatenate((first, last), axis=1), axis=1)
+    distinct = _distinct(starts, nowhere)
+    lines = _distinct(first, nowhere // line_bytes)
+    least = -(-distinct * width // line_bytes)
+    return int(lines.sum()), int(least.sum())
+
+
+def _distinct(ordered: Index, nowhere: int) -> Index:
+    """For each sorted row the number of different entries below ``nowhere``."""
+    new = np.ones(ordered.shape, np.bool_)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return (new & (ordered != nowhere)).sum(axis=1)
+
+
+def _conflicts(
+    rows: Index,
+    alive: Bits | None,
+    width: int,
+    phases: BankPhases | None,
+    bank_bytes: int,
+) -> int:
+    """Cycles beyond the first of each phase: most words that fall in one bank."""
+    if phases is None:
+        return 0
+    words = rows // bank_bytes
+    count = max(1, width // bank_bytes)
+    total = 0
+    for lanes in phases.phases:
+        members = [lane for lane in lanes if lane < rows.shape[1]]
+        chosen = words[:, members, None] + np.arange(count)
+        here = None if alive is None else np.repeat(alive[:, members], count, axis=1)
+        flat = chosen.reshape(rows.shape[0], -1)
+        total += _extra_cycles(flat, here, phases.banks)
+    return total
+
+
+def _extra_cycles(words: Index, alive: Bits | None, banks: int) -> int:
+    nowhere = np.iinfo(np.int64).max
+    if alive is not None:
+        words = np.where(alive, words, nowhere)
+    words = np.sort(words, axis=1)
+    new = np.ones(words.shape, np.bool_)
+    new[:, 1:] = words[:, 1:] != words[:, :-1]
+    new &= words != nowhere
+    row = np.arange(words.shape[0], dtype=np.int64)[:, None] * banks
+    slots: Index = (row + words % banks)[new]
+    counts = np.bincount(slots, minlength=words.shape[0] * banks)
+    worst = counts.reshape(-1, banks).max(axis=1)
+    return int(np.maximum(worst - 1, 0).sum())

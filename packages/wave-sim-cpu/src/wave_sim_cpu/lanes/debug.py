@@ -1,0 +1,113 @@
+"""Breakpoints: registers put back together as the tensors that they are parts of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_core.diagnostics import Severity
+from wave_core.ir.facts import PLACEMENT
+from wave_sim_cpu import codes
+from wave_sim_cpu.result import Snapshot
+
+if TYPE_CHECKING:
+    from wave_core.ops.base import Op
+    from wave_core.ops.debug import Breakpoint
+    from wave_sim_cpu.arrays import Array
+    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.expressions import Linear
+    from wave_sim_cpu.lanes.machine import Machine
+    from wave_sim_cpu.lanes.program import Program
+    from wave_sim_cpu.lanes.program import Step
+    from wave_sim_cpu.reports import Reporter
+
+
+class _Piece:
+    """A register value and the logical index of each of its elements."""
+
+    def __init__(self, op: Op, program: Program) -> None:
+        self.op = op
+        self.dims: tuple[str, ...] = op.type.dims  # pyright: ignore[reportOptionalMemberAccess] - a register
+        placement = program.graph.facts.get(PLACEMENT, op)
+        self._origins: list[Linear | None] = []
+        self._offsets: list[Array] = []
+        for dim in self.dims:
+            origin = None if placement is None else placement.origin_of(dim)
+            self._origins.append(None if origin is None else program.linear(origin))
+            offset = np.zeros((1, 1), np.int64)
+            if placement is not None and dim in placement.layout.dims:
+                offset = placement.layout.offsets(dim)
+            self._offsets.append(offset[None])
+
+    def index(self, machine: Machine) -> list[Array]:
+        """For each dimension the index of every element."""
+        found: list[Array] = []
+        for origin, offset in zip(self._origins, self._offsets, strict=True):
+            base = 0 if origin is None else origin.array(machine.env, {})
+            found.append(np.asarray(base + offset))
+        return found
+
+
+def breakpoint_op(op: Breakpoint, program: Program) -> Step:
+    """Keep a snapshot, and show it to the handler of the options."""
+    labels = op.labels or tuple(f"value{i}" for i in range(len(op.values)))
+    pieces: dict[str, list[_Piece]] = {}
+    for label, value in zip(labels, op.values, strict=True):
+        pieces.setdefault(label, []).append(_Piece(value, program))
+    handler = program.options.breakpoint
+
+    def step(machine: Machine) -> None:
+        tensors = {label: _tensor(found, machine) for label, found in pieces.items()}
+        units = machine.units
+        snapshot = Snapshot(
+            tensors={label: t[0] for label, t in tensors.items()},
+            present={label: t[1] for label, t in tensors.items()},
+            dims={label: found[0].dims for label, found in pieces.items()},
+            loops={str(s): turn for s, turn in machine.loops.items()},
+            workgroups=(units.first, units.first + units.workgroups - 1),
+            location=op.location,
+        )
+        machine.journal.snapshots.append(snapshot)
+        report_stop(op, machine.reporter)
+        if handler is not None:
+            handler(snapshot)
+
+    return step
+
+
+def report_stop(op: Breakpoint, reporter: Reporter) -> None:
+    """Note that the breakpoint was reached; each one once."""
+    reporter.add(
+        codes.BREAKPOINT,
+        "a breakpoint was reached",
+        op,
+        label="here",
+        severity=Severity.NOTE,
+    )
+
+
+def _tensor(pieces: list[_Piece], machine: Machine) -> tuple[Array, Bits]:
+    """All pieces of one label in one tensor, and which elements it has."""
+    indices = [piece.index(machine) for piece in pieces]
+    rank = len(pieces[0].dims)
+    extents = tuple(
+        1 + max(int(index[axis].max()) for index in indices) for axis in range(rank)
+    )
+    first = machine.value(pieces[0].op)
+    tensor = np.zeros(extents, first.data.dtype)
+    present = np.zeros(extents, np.bool_)
+    for piece, index in zip(pieces, indices, strict=True):
+        data = machine.value(piece.op).data
+        shape = np.broadcast_shapes(data.shape, *[i.shape for i in index])
+        full = (machine.units.count, *shape[1:])
+        places = tuple(np.broadcast_to(i, full) for i in index)
+        tensor[places] = np.broadcast_to(data, full)
+        present[places] = _active(machine, full)
+    return tensor, present
+
+
+def _active(machine: Machine, full: tuple[int, ...]) -> Bits:
+    if machine.active is None:
+        return np.ones(full, np.bool_)
+    return np.broadcast_to(machine.active, full)

@@ -1,0 +1,154 @@
+"""Runs a lowered graph: chunks of workgroups, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+
+from wave_core.constraints.machine import LANE
+from wave_core.types import MemoryType
+from wave_sim_cpu.expressions import Environment
+from wave_sim_cpu.lanes.machine import Journal
+from wave_sim_cpu.lanes.machine import Machine
+from wave_sim_cpu.lanes.program import GROUP
+from wave_sim_cpu.lanes.program import Program
+from wave_sim_cpu.lanes.program import Storage
+from wave_sim_cpu.lanes.program import run_steps
+from wave_sim_cpu.lanes.rules import lane_rules
+from wave_sim_cpu.lanes.value import Value
+from wave_sim_cpu.launch import Launch
+from wave_sim_cpu.launch import prepare
+from wave_sim_cpu.memory import lds_buffer
+from wave_sim_cpu.memory import row_major
+from wave_sim_cpu.options import Check
+from wave_sim_cpu.options import SimulationOptions
+from wave_sim_cpu.races import RaceTracker
+from wave_sim_cpu.reports import Reporter
+from wave_sim_cpu.result import Counters
+from wave_sim_cpu.result import SimulationResult
+from wave_sim_cpu.units import Units
+from wave_sim_cpu.units import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.ir.graph import Graph
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_core.targets import Target
+    from wave_sim_cpu.lanes.rules import AnyRule
+    from wave_sim_cpu.memory import Buffer
+
+
+def run(
+    graph: Graph,
+    arguments: Mapping[str, Any],
+    symbols: Mapping[Expr, int],
+    target: Target,
+    options: SimulationOptions | None = None,
+    rules: Mapping[type[Op], AnyRule] | None = None,
+) -> SimulationResult:
+    """Execute a lowered graph on all lanes; outputs are written in place.
+
+    Args:
+        graph: A graph with the facts typed, indexed, expanded and bounded.
+        arguments: Arrays and scalars by parameter label. Arrays may have any
+            strides that are multiples of the element size.
+        symbols: Values of dynamic sizes and scalar symbols.
+        target: The machine.
+        options: What to check, and limits.
+        rules: Rules for further op classes, over those of `lane_rules`.
+
+    Returns:
+        Totals and findings. Findings do not stop the run: an access out of bounds
+        reads 0 or is left out, a race takes some order.
+
+    Raises:
+        LaunchError: WV07xx for an argument that does not fit.
+        SimulationError: WV0908, WV0909 beyond a limit.
+    """
+    options = options or SimulationOptions()
+    launch = prepare(graph, arguments, symbols, target)
+    journal = Journal(target, options, Counters(), Reporter(options.report_limit))
+    if not launch.is_empty:
+        merged = {**lane_rules(), **(rules or {})}
+        program = Program(
+            graph, target, options, _storage(launch), merged, launch.geometry
+        )
+        _prepare_checks(launch, options)
+        # Elements that do not exist may hold anything; so may their arithmetic.
+        with np.errstate(all="ignore"):
+            for units in chunks(
+                launch.grid, launch.waves, target.wave_size, options.chunk_lanes
+            ):
+                run_steps(program.body, _machine(launch, units, journal))
+                journal.counters.units += units.count
+    reporter = journal.reporter
+    return SimulationResult(
+        journal.counters,
+        reporter.reports,
+        reporter.suppressed,
+        tuple(journal.snapshots),
+    )
+
+
+def _storage(launch: Launch) -> dict[int, Storage]:
+    storage = {
+        ident: Storage(buffer.shape, buffer.strides, buffer.origin, 0)
+        for ident, buffer in launch.buffers.items()
+    }
+    for op in launch.allocations:
+        shape = _lds_shape(launch, op)
+        size = max(1, int(np.prod(shape, dtype=np.int64)))
+        storage[op.ident] = Storage(shape, row_major(shape), 0, size)
+    return storage
+
+
+def _lds_shape(launch: Launch, op: Op) -> tuple[int, ...]:
+    assert isinstance(op.type, MemoryType), "an allocation is a memory"
+    return tuple(launch.number(e) for e in op.type.storage_shape)
+
+
+def _prepare_checks(launch: Launch, options: SimulationOptions) -> None:
+    """Give written parameters what the checks need; others cost nothing."""
+    if options.looks_for(Check.POISON):
+        for ident in launch.written & launch.buffers.keys():
+            buffer = launch.buffers[ident]
+            if options.poisons(buffer.label):
+                buffer.valid = np.zeros(buffer.cells.size, np.bool_)
+    if options.looks_for(Check.RACES):
+        waves = int(np.prod(launch.waves, dtype=np.int64))
+        for ident in launch.written & launch.buffers.keys():
+            buffer = launch.buffers[ident]
+            buffer.tracker = RaceTracker(buffer.cells.size, waves, shared=True)
+
+
+def _machine(launch: Launch, units: Units, journal: Journal) -> Machine:
+    env = Environment(
+        {
+            **launch.symbols,
+            **units.symbols(3),
+            LANE: np.arange(launch.target.wave_size).reshape(1, -1, 1),
+            GROUP: units.local_workgroup.reshape(-1, 1, 1),
+        }
+    )
+    buffers = dict(launch.buffers)
+    for op in launch.allocations:
+        buffers[op.ident] = _lds(launch, units, op, journal.options)
+    machine = Machine(units, env, buffers, journal)
+    for ident, scalar in launch.scalars.items():
+        machine.values[ident] = Value(scalar.reshape(1, 1, 1))
+    return machine
+
+
+def _lds(launch: Launch, units: Units, op: Op, options: SimulationOptions) -> Buffer:
+    assert isinstance(op.type, MemoryType), "an allocation is a memory"
+    label = ", ".join(sorted(op.tags)) or f"allocate#{op.ident}"
+    shape = _lds_shape(launch, op)
+    buffer = lds_buffer(label, op.type.dtype, shape, units.workgroups)
+    if options.looks_for(Check.RACES) and units.waves_per_workgroup > 1:
+        cells = buffer.cells.size
+        buffer.tracker = RaceTracker(cells, units.waves_per_workgroup, shared=False)
+    return buffer

@@ -1,0 +1,181 @@
+"""The state of the waves that are simulated together."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_core.diagnostics import simulation_error
+from wave_sim_cpu import codes
+from wave_sim_cpu.lanes.epochs import Epochs
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_core.targets import Target
+    from wave_sim_cpu.arrays import Array
+    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.expressions import Environment
+    from wave_sim_cpu.lanes.addressing import Cells
+    from wave_sim_cpu.lanes.counting import Cost
+    from wave_sim_cpu.lanes.value import Value
+    from wave_sim_cpu.memory import Buffer
+    from wave_sim_cpu.options import SimulationOptions
+    from wave_sim_cpu.reports import Reporter
+    from wave_sim_cpu.result import Counters
+    from wave_sim_cpu.result import Snapshot
+    from wave_sim_cpu.units import Units
+
+
+@dataclass
+class Journal:
+    """What outlives the waves of one chunk: totals, findings, access numbers."""
+
+    target: Target
+    options: SimulationOptions
+    counters: Counters
+    reporter: Reporter
+    snapshots: list[Snapshot] = field(default_factory=list["Snapshot"])
+    access_number: int = 0
+    cost: int = 0
+    counts: dict[object, tuple[int, Cost]] = field(
+        default_factory=dict[object, "tuple[int, Cost]"]
+    )
+    """Remembered counts of bank conflicts and cache lines."""
+
+
+class Machine:
+    """Registers, symbols and memories of one chunk of workgroups.
+
+    Attributes:
+        active: The lanes that run, broadcasting to ``[units, lanes, 1]``; ``None``
+            for all.
+        values: Register values by the ``ident`` of the op that defines them.
+        results: Results of loops and conditions by the op's ``ident``.
+        buffers: Memories by ``ident``.
+        loops: The present induction values, by symbol.
+    """
+
+    def __init__(
+        self,
+        units: Units,
+        env: Environment,
+        buffers: dict[int, Buffer],
+        journal: Journal,
+    ) -> None:
+        self.units = units
+        self.env = env
+        self.buffers = buffers
+        self.journal = journal
+        self.lanes = journal.target.wave_size
+        self.epochs = Epochs(units)
+        self.active: Bits | None = None
+        self.values: dict[int, Value] = {}
+        self.results: dict[int, tuple[Value, ...]] = {}
+        self.loops: dict[Expr, int] = {}
+        shape = (units.count, 1, 1)
+        self.wave = units.wave.reshape(shape)
+        self.group = (units.first + units.local_workgroup).reshape(shape)
+        self._scratch: dict[int, Array] = {}
+        self._distinct: dict[int, Array] = {}
+
+    @property
+    def counters(self) -> Counters:
+        """The totals."""
+        return self.journal.counters
+
+    @property
+    def reporter(self) -> Reporter:
+        """Where findings go."""
+        return self.journal.reporter
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Units and lanes."""
+        return self.units.count, self.lanes
+
+    def value(self, op: Op) -> Value:
+        """The present value of ``op``."""
+        return self.values[op.ident]
+
+    def next_access(self) -> int:
+        """A number for a memory access, above all earlier ones."""
+        self.journal.access_number += 1
+        return self.journal.access_number
+
+    def last_writer(self, buffer: Buffer, cells: Array) -> Array:
+        """For each element of one write the position of the last one to its cell."""
+        scratch = self._scratch.get(id(buffer))
+        if scratch is None:
+            scratch = self._scratch[id(buffer)] = np.zeros(buffer.cells.size, np.int32)
+        scratch[cells] = np.arange(cells.size, dtype=np.int32)
+        return scratch[cells]
+
+    def is_known_distinct(self, op: Op, touched: Cells) -> bool:
+        """Whether ``op`` touched these very cells before, none of them twice."""
+        return touched.mask is None and self._distinct.get(op.ident) is touched.cells
+
+    def note_distinct(self, op: Op, touched: Cells) -> None:
+        """Remember that ``op`` touches none of these cells twice."""
+        self._distinct[op.ident] = touched.cells
+
+    @contextmanager
+    def restricted(self, condition: Bits | None) -> Generator[None]:
+        """Run with the lanes that are active and fulfil ``condition``."""
+        before = self.active
+        if condition is not None:
+            self.active = condition if before is None else before & condition
+        try:
+            yield
+        finally:
+            self.active = before
+
+    def active_units(self) -> Array:
+        """For each unit whether any of its lanes runs."""
+        if self.active is None:
+            return np.ones(self.units.count, np.bool_)
+        any_lane = self.active.any(axis=(1, 2))
+        return np.broadcast_to(any_lane, (self.units.count,))
+
+    @property
+    def active_waves(self) -> int:
+        """Number of waves that run."""
+        if self.active is None:
+            return self.units.count
+        return int(np.count_nonzero(self.active_units()))
+
+    def count_step(self, op: Op) -> None:
+        """Account for one op; every op passes here.
+
+        Raises:
+            SimulationError: WV0908 or WV0909 beyond a limit of the options.
+        """
+        journal = self.journal
+        journal.counters.steps += 1
+        journal.cost += self.units.count * self.lanes
+        options = journal.options
+        if options.step_limit is not None and (
+            journal.counters.steps > options.step_limit
+        ):
+            raise simulation_error(
+                codes.STEP_LIMIT,
+                f"the simulation stopped after {options.step_limit} steps",
+                at=op.location,
+                label="was next",
+                help=("raise SimulationOptions(step_limit=...) if it should go on",),
+            )
+        if options.cost_limit is not None and journal.cost > options.cost_limit:
+            raise simulation_error(
+                codes.COST_LIMIT,
+                f"the simulation exceeds the cost limit of {options.cost_limit} "
+                "lane-steps",
+                at=op.location,
+                label="was next",
+                help=("use smaller sizes, or raise SimulationOptions(cost_limit=...)",),
+            )

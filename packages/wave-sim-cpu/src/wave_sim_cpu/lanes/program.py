@@ -1,0 +1,163 @@
+"""A graph prepared for execution: one step for each op, rules looked up by class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.constraints.machine import LANE
+from wave_core.constraints.machine import REGISTER
+from wave_core.diagnostics import user_error
+from wave_core.ir.facts import PLACEMENT
+from wave_core.ir.graph import resolve
+from wave_core.ir.graph import walk
+from wave_core.ops.control import Iterate
+from wave_core.ops.control import SetSymbol
+from wave_core.ops.traits import Trait
+from wave_core.symbols import Expr
+from wave_core.symbols import symbol
+from wave_sim_cpu import codes
+from wave_sim_cpu.expressions import Axis
+from wave_sim_cpu.expressions import Linear
+from wave_sim_cpu.lanes.machine import Machine
+
+if TYPE_CHECKING:
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ir.graph import Graph
+    from wave_core.ir.graph import Region
+    from wave_core.ops.base import Op
+    from wave_core.targets import Target
+    from wave_sim_cpu.options import SimulationOptions
+
+Step = Callable[[Machine], None]
+"""Executes one op for all waves of a machine."""
+
+GROUP: Expr = symbol("$GROUP")
+"""The position of a workgroup among those simulated together."""
+
+_UNIT_PREFIXES = ("$WG", "$WV", "$DD")
+_VALUE_PREFIXES = ("$dynamic_val", "$ARG")
+
+
+@dataclass(frozen=True)
+class Storage:
+    """How a memory is laid out. Units: elements."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    origin: int
+    cells_per_workgroup: int
+
+
+class Program:
+    """The steps of a graph.
+
+    Attributes:
+        graph, target, options: What is executed, and how.
+        storage: The layout of each memory, by ``ident``.
+        geometry: How dimensions spread over the machine.
+        body: The steps of the kernel's body.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        options: SimulationOptions,
+        storage: Mapping[int, Storage],
+        rules: Mapping[type[Op], Rule],
+        geometry: Geometry,
+    ) -> None:
+        self.geometry = geometry
+        self.graph = graph
+        self.target = target
+        self.options = options
+        self.storage = storage
+        self._rules = rules
+        ops = list(walk(graph.body))
+        self._loop_symbols = {
+            op.induction
+            for op in ops
+            if isinstance(op, Iterate) and op.induction is not None
+        }
+        self._set_symbols = {op.symbol for op in ops if isinstance(op, SetSymbol)}
+        self.body = self.steps(graph.body)
+
+    def kinds(self, found: Expr) -> tuple[Axis, bool]:
+        """What a symbol varies with, and whether it changes during the run."""
+        if found is LANE:
+            return Axis.LANE, False
+        if found is REGISTER:
+            return Axis.REGISTER, False
+        if found in self._set_symbols:
+            return Axis.UNIT, True
+        if found in self._loop_symbols:
+            return Axis.NONE, True
+        if found is GROUP or found.name.startswith(_UNIT_PREFIXES):
+            return Axis.UNIT, False
+        if found.name.startswith(_VALUE_PREFIXES):
+            return Axis.VALUE, False
+        return Axis.NONE, False
+
+    def linear(self, expr: Expr) -> Linear:
+        """An expression prepared for evaluation."""
+        return Linear(expr, self.kinds)
+
+    def registers(self, op: Op) -> int:
+        """Elements of the value that each lane holds."""
+        placement = self.graph.facts.get(PLACEMENT, op)
+        return 1 if placement is None else placement.layout.registers
+
+    def steps(self, region: Region) -> tuple[Step, ...]:
+        """The steps of a region, its terminator left out."""
+        return tuple(
+            _counted(op, self.rule(op)(op, self))
+            for op in region.ops
+            if not op.has(Trait.TERMINATOR)
+        )
+
+    def rule(self, op: Op) -> Rule:
+        """The rule of an op's class, or of the nearest class above it.
+
+        Raises:
+            UserError: WV0912 for an op that lanes cannot execute.
+        """
+        for cls in type(op).__mro__:
+            if cls in self._rules:
+                return self._rules[cls]
+        raise not_lowered(op)
+
+
+Rule = Callable[["Op", Program], Step]
+"""Prepares the step of one op."""
+
+
+def not_lowered(op: Op) -> Exception:
+    """The error that an op is not in the form that lanes execute."""
+    return user_error(
+        codes.UNSUPPORTED_OP,
+        f"the lane simulator cannot execute `{op.op_name}` as it is here",
+        at=op.location,
+        help=("it executes expanded graphs; run more of the pipeline first",),
+    )
+
+
+def memory_ident(op: Op) -> int:
+    """The key of the memory that an operand names, seen through captures."""
+    return resolve(op).ident
+
+
+def _counted(op: Op, step: Step) -> Step:
+    def run(machine: Machine) -> None:
+        machine.count_step(op)
+        step(machine)
+
+    return run
+
+
+def run_steps(steps: tuple[Step, ...], machine: Machine) -> None:
+    """Execute steps in order."""
+    for step in steps:
+        step(machine)

@@ -1,0 +1,248 @@
+"""Ops on registers: constants, elementwise ops, renaming, moves between lanes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_core.constraints.machine import REGISTER
+from wave_core.ops.arithmetic import FloorDiv
+from wave_core.ops.arithmetic import Mod
+from wave_core.ops.elementwise import convert
+from wave_core.ops.expression import argument_symbol
+from wave_core.symbols import Expr
+from wave_core.symbols import Kind
+from wave_sim_cpu import codes
+from wave_sim_cpu.lanes.value import Poison
+from wave_sim_cpu.lanes.value import Value
+from wave_sim_cpu.lanes.value import join
+from wave_sim_cpu.lanes.value import spread
+from wave_sim_cpu.lanes.value import where
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_core.ops.base import Op
+    from wave_core.ops.compare import Select
+    from wave_core.ops.constant import LaneExpr
+    from wave_core.ops.constant import Scalar
+    from wave_core.ops.constant import Splat
+    from wave_core.ops.expression import ApplyExpr
+    from wave_core.ops.reduce import Shuffle
+    from wave_core.ops.shape import Assemble
+    from wave_core.types import DType
+    from wave_sim_cpu.arrays import Array
+    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.lanes.machine import Machine
+    from wave_sim_cpu.lanes.program import Program
+    from wave_sim_cpu.lanes.program import Step
+
+
+def dtype_of(op: Op) -> DType:
+    """The element type of a register value."""
+    assert op.type is not None, "a register value has a type"
+    return op.type.dtype
+
+
+def splat(op: Splat, _program: Program) -> Step:
+    """One number for all."""
+    value = Value(np.asarray(op.evaluate()).reshape(1, 1, 1))
+
+    def step(machine: Machine) -> None:
+        machine.values[op.ident] = value
+
+    return step
+
+
+def scalar(op: Scalar, program: Program) -> Step:
+    """A number, or an expression of uniform symbols."""
+    if not isinstance(op.value, Expr):
+        value = Value(np.asarray(op.evaluate()).reshape(1, 1, 1))
+        return lambda machine: machine.values.__setitem__(op.ident, value)
+    linear, dtype = program.linear(op.value), op.dtype
+
+    def step(machine: Machine) -> None:
+        machine.values[op.ident] = Value(_as(linear.array(machine.env, {}), dtype))
+
+    return step
+
+
+def _as(number: Number, dtype: DType) -> Array:
+    array = np.asarray(number)
+    return convert(array.reshape((1, 1, 1)) if array.ndim == 0 else array, dtype)
+
+
+def lane_expr(op: LaneExpr, program: Program) -> Step:
+    """An expression at every lane and register."""
+    registers = program.registers(op)
+    linear, dtype = program.linear(op.expr), op.dtype
+    extra: dict[Expr, Number] = {REGISTER: np.arange(registers).reshape(1, 1, -1)}
+
+    def step(machine: Machine) -> None:
+        number = linear.array(machine.env, extra)
+        machine.values[op.ident] = Value(_as(number, dtype))
+        machine.counters.instructions["valu"] += machine.active_waves * registers
+
+    return step
+
+
+def apply_expr(op: ApplyExpr, program: Program) -> Step:
+    """An expression of registers and uniform symbols."""
+    linear, dtype = program.linear(op.expr), dtype_of(op)
+    symbols = [argument_symbol(i) for i in range(len(op.values))]
+    divisors = [program.linear(d) for d in _divisors(op.expr, set(symbols))]
+    operands = op.values
+    registers = program.registers(op)
+
+    def step(machine: Machine) -> None:
+        values = [machine.value(v) for v in operands]
+        extra: dict[Expr, Number] = {
+            s: _wide(v.data) for s, v in zip(symbols, values, strict=True)
+        }
+        poison = spread(values)
+        for divisor in divisors:
+            zero = np.asarray(divisor.array(machine.env, extra)) == 0
+            poison = join(_division_poison(op, zero), poison)
+        number = linear.array(machine.env, extra)
+        machine.values[op.ident] = Value(_as(number, dtype), poison)
+        machine.counters.instructions["valu"] += machine.active_waves * registers
+
+    return step
+
+
+def _divisors(expr: Expr, symbols: set[Expr]) -> set[Expr]:
+    """What an expression divides by, as far as it depends on ``symbols``."""
+    found: set[Expr] = set()
+    for arg in expr.args:
+        found |= _divisors(arg, symbols)
+    if expr.kind is Kind.FLOORDIV and not symbols.isdisjoint(expr.args[1].free_symbols):
+        found.add(expr.args[1])
+    return found
+
+
+def _wide(data: Array) -> Array:
+    return data if data.dtype == np.int64 else data.astype(np.int64)
+
+
+def elementwise(op: Op, program: Program) -> Step:
+    """The op's own meaning, on the registers of all lanes."""
+    operands = op.operands
+    registers = program.registers(op)
+    divides = isinstance(op, (FloorDiv, Mod)) and dtype_of(op).is_integer
+
+    def step(machine: Machine) -> None:
+        values = [machine.value(v) for v in operands]
+        poison = spread(values)
+        if divides:
+            poison = join(_division_poison(op, values[1].data == 0), poison)
+        data = np.asarray(op.evaluate(*[v.data for v in values]))
+        machine.values[op.ident] = Value(data, poison)
+        machine.counters.instructions["valu"] += machine.active_waves * registers
+
+    return step
+
+
+def select(op: Select, program: Program) -> Step:
+    """The chosen registers; poison that is not chosen does not matter."""
+    registers = program.registers(op)
+
+    def step(machine: Machine) -> None:
+        condition = machine.value(op.condition)
+        yes, no = machine.value(op.on_true), machine.value(op.on_false)
+        chosen = where(condition.data, yes, no)
+        if condition.poison is not None:
+            chosen.poison = join(condition.poison, chosen.poison)
+        machine.values[op.ident] = chosen
+        machine.counters.instructions["valu"] += machine.active_waves * registers
+
+    return step
+
+
+def _division_poison(op: Op, zero: Bits) -> Poison | None:
+    """Quotients by zero have no meaning; it matters only if they are used."""
+    if not zero.any():
+        return None
+    return Poison(zero, op, codes.DIVISION_BY_ZERO, "this divides by zero")
+
+
+def assemble(op: Assemble, _program: Program) -> Step:
+    """Registers renamed: no instruction."""
+    sources = op.sources
+    targets = [
+        np.array([i for i, pick in enumerate(op.picks) if pick[0] == position])
+        for position in range(len(sources))
+    ]
+    origins = [
+        np.array([register for part, register in op.picks if part == position])
+        for position in range(len(sources))
+    ]
+    registers = len(op.picks)
+
+    def step(machine: Machine) -> None:
+        values = [machine.value(v) for v in sources]
+        data = _gathered([v.data for v in values], targets, origins, registers)
+        poison = _gathered_poison(values, targets, origins, registers)
+        machine.values[op.ident] = Value(data, poison)
+
+    return step
+
+
+def _gathered(
+    parts: Sequence[Array],
+    targets: Sequence[Array],
+    origins: Sequence[Array],
+    registers: int,
+) -> Array:
+    if len(parts) == 1:
+        return _registers(parts[0], origins[0])
+    shape = np.broadcast_shapes(*[(*p.shape[:2], 1) for p in parts])
+    found = np.empty((*shape[:2], registers), parts[0].dtype)
+    for part, target, origin in zip(parts, targets, origins, strict=True):
+        if target.size:
+            found[..., target] = _registers(part, origin)
+    return found
+
+
+def _registers(data: Array, picks: Array) -> Array:
+    """The picked registers; one register stands for all."""
+    if data.shape[2] == 1:
+        return np.broadcast_to(data, (*data.shape[:2], picks.size))
+    return data.take(picks, axis=2)
+
+
+def _gathered_poison(
+    values: Sequence[Value],
+    targets: Sequence[Array],
+    origins: Sequence[Array],
+    registers: int,
+) -> Poison | None:
+    first = next((v.poison for v in values if v.poison is not None), None)
+    if first is None:
+        return None
+    clean = np.zeros((1, 1, 1), np.bool_)
+    parts = [clean if v.poison is None else v.poison.bits for v in values]
+    bits = _gathered(parts, targets, origins, registers)
+    return Poison(bits, first.origin, first.code, first.reason)
+
+
+def shuffle(op: Shuffle, program: Program) -> Step:
+    """Every lane receives its partner's registers."""
+    lanes = program.target.wave_size
+    partner = np.array([op.partner(lane) for lane in range(lanes)])
+    registers = program.registers(op)
+
+    def moved(data: Array) -> Array:
+        return data if data.shape[1] == 1 else data.take(partner, axis=1)
+
+    def step(machine: Machine) -> None:
+        value = machine.value(op.value)
+        poison = value.poison
+        if poison is not None:
+            bits = moved(poison.bits)
+            poison = Poison(bits, poison.origin, poison.code, poison.reason)
+        machine.values[op.ident] = Value(moved(value.data), poison)
+        machine.counters.instructions["shuffle"] += machine.active_waves * registers
+
+    return step

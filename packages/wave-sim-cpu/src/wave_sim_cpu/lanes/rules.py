@@ -1,0 +1,92 @@
+"""How lanes execute each class of op; classes below one named here follow its rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.ops.compare import Select
+from wave_core.ops.constant import LaneExpr
+from wave_core.ops.constant import Scalar
+from wave_core.ops.constant import Splat
+from wave_core.ops.control import Conditional
+from wave_core.ops.control import Iterate
+from wave_core.ops.control import SetSymbol
+from wave_core.ops.debug import Breakpoint
+from wave_core.ops.elementwise import Elementwise
+from wave_core.ops.expression import ApplyExpr
+from wave_core.ops.matrix import Mma
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.ops.reduce import Reduce
+from wave_core.ops.reduce import Shuffle
+from wave_core.ops.shape import Assemble
+from wave_core.ops.structure import GetResult
+from wave_core.ops.sync import MemoryCounterWait
+from wave_core.ops.sync import SchedulingBarrier
+from wave_core.ops.sync import SchedulingGroupBarrier
+from wave_core.ops.sync import SetWavePrio
+from wave_core.ops.sync import SharedMemoryBarrier
+from wave_core.ops.sync import SharedMemoryBarrierSignal
+from wave_core.ops.sync import SharedMemoryBarrierWait
+from wave_core.ops.sync import WorkgroupBarrier
+from wave_sim_cpu.lanes import access
+from wave_sim_cpu.lanes import control
+from wave_sim_cpu.lanes import debug
+from wave_sim_cpu.lanes import matrix
+from wave_sim_cpu.lanes import reductions
+from wave_sim_cpu.lanes import registers
+from wave_sim_cpu.lanes import sync
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+
+    from wave_core.ops.base import Op
+    from wave_sim_cpu.lanes.program import Program
+    from wave_sim_cpu.lanes.program import Step
+
+    AnyRule = Callable[[Any, Program], Step]
+
+UNSUPPORTED: Mapping[str, str] = {
+    "broadcast": "lowered to assemble",
+    "permute": "lowered to assemble",
+    "reshape": "lowered to assemble",
+    "extract": "lowered to assemble",
+    "relayout": "lowered to assemble, shuffle or a round trip through LDS",
+    "self_index": "lowered to lane_expr",
+}
+"""Ops of core that no lowered graph has, by name, with the reason."""
+
+
+def lane_rules() -> Mapping[type[Op], AnyRule]:
+    """The rules for core's ops."""
+    return {
+        Splat: registers.splat,
+        Scalar: registers.scalar,
+        LaneExpr: registers.lane_expr,
+        ApplyExpr: registers.apply_expr,
+        Elementwise: registers.elementwise,
+        Select: registers.select,
+        Assemble: registers.assemble,
+        Shuffle: registers.shuffle,
+        Reduce: reductions.reduce,
+        Mma: matrix.mma,
+        Allocate: access.allocate,
+        Read: access.read,
+        Write: access.write,
+        Iterate: control.iterate,
+        Conditional: control.conditional,
+        GetResult: control.get_result,
+        SetSymbol: control.set_symbol,
+        SharedMemoryBarrier: sync.shared_memory_barrier,
+        WorkgroupBarrier: sync.workgroup_barrier,
+        SharedMemoryBarrierSignal: sync.signal,
+        SharedMemoryBarrierWait: sync.wait,
+        MemoryCounterWait: sync.memory_counter_wait,
+        SetWavePrio: sync.hint,
+        SchedulingBarrier: sync.hint,
+        SchedulingGroupBarrier: sync.hint,
+        Breakpoint: debug.breakpoint_op,
+    }

@@ -1,0 +1,9 @@
+"""Executes graphs on whole tiles, all waves at once."""
+
+from __future__ import annotations
+
+from wave_sim_cpu.logical.execute import UNSUPPORTED
+from wave_sim_cpu.logical.execute import logical_rules
+from wave_sim_cpu.logical.execute import run
+
+__all__ = ["UNSUPPORTED", "logical_rules", "run"]

@@ -1,0 +1,130 @@
+"""Loops, conditions and symbols on whole tiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_core.constraints.machine import induction_symbol
+from wave_core.ops.structure import Argument
+from wave_core.symbols import as_expr
+from wave_sim_cpu.logical.memory_rules import shape_of
+from wave_sim_cpu.logical.region import run_region
+from wave_sim_cpu.logical.state import condition_over
+from wave_sim_cpu.logical.state import spread
+
+if TYPE_CHECKING:
+    from wave_core.ops.base import Op
+    from wave_core.ops.control import Conditional
+    from wave_core.ops.control import Iterate
+    from wave_core.ops.control import SetSymbol
+    from wave_core.ops.structure import GetResult
+    from wave_sim_cpu.arrays import Array
+    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.logical.state import Dims
+    from wave_sim_cpu.logical.state import State
+
+
+def run_body(
+    op: Iterate | Conditional,
+    carried: tuple[Array, ...],
+    state: State,
+) -> tuple[Array, ...]:
+    """Execute the region of ``op`` once; what it yields."""
+    body = op.body
+    arguments = [a for a in body.arguments if isinstance(a, Argument)]
+    own = [a for a in arguments if a.role == "carried"]
+    captured = [a for a in arguments if a.role == "capture"]
+    for argument, value in zip(own, carried, strict=True):
+        state.values[argument.ident] = value
+    for argument, outer in zip(captured, op.captures, strict=True):
+        if outer.ident in state.values:
+            state.values[argument.ident] = state.values[outer.ident]
+    run_region(body, state)  # pyright: ignore[reportArgumentType] - a Region
+    assert body.terminator is not None, "a region ends with a yield"
+    return tuple(state.values[v.ident] for v in body.terminator.operands)
+
+
+def iterate(op: Iterate, state: State) -> None:
+    """A loop; units whose trip count is reached keep their values."""
+    axis = str(op.axis)
+    depth = sum(1 for name in state.loops if name == axis)
+    induction = op.induction
+    if induction is None:
+        induction = induction_symbol(axis, depth)
+    geometry = state.launch.geometry
+    count = op.count if op.count is not None else geometry.trip_count(axis, op.location)
+    trips = state.uniform(geometry.bind(count))
+    first = state.uniform(as_expr(op.start))
+    values = tuple(state.values[v.ident] for v in op.inits)
+    most = int(np.max(trips)) if state.units.count else 0
+    for turn in range(max(0, most)):
+        state.set(induction, first + turn * op.step)
+        going = _going(trips, turn)
+        with state.inside(axis, induction), state.where(going, ()):
+            new = run_body(op, values, state)
+        values = _kept(going, (), new, values, [shape_of(v) for v in op.inits])
+    state.results[op.ident] = values
+
+
+def _going(trips: Number, turn: int) -> Bits | None:
+    if not isinstance(trips, np.ndarray):
+        return None
+    going = trips > turn
+    return None if going.all() else going
+
+
+def _kept(
+    bits: Bits | None,
+    dims: Dims,
+    new: tuple[Array, ...],
+    old: tuple[Array, ...],
+    shapes: list[Dims],
+) -> tuple[Array, ...]:
+    if bits is None:
+        return new
+    return tuple(
+        np.where(condition_over(bits, dims, shape), n, o)
+        for n, o, shape in zip(new, old, shapes, strict=True)
+    )
+
+
+def conditional(op: Conditional, state: State) -> None:
+    """A body for the elements where a condition holds."""
+    dims: Dims = ()
+    if op.condition is not None:
+        dims = shape_of(op.condition)
+        bits = state.values[op.condition.ident] != 0
+    else:
+        assert op.expr is not None, "a condition or a relation"
+        bits = np.atleast_1d(np.asarray(state.uniform(op.expr)) != 0)
+    otherwise = tuple(state.values[v.ident] for v in op.else_values)
+    if not bits.any():
+        state.results[op.ident] = otherwise
+        return
+    with state.where(None if bits.all() else bits, dims):
+        new = run_body(op, (), state)
+    shapes = [shape_of(v) for v in op.else_values]
+    state.results[op.ident] = _kept(bits, dims, new, otherwise, shapes)
+
+
+def get_result(op: GetResult, state: State) -> None:
+    """A result of a loop or a condition."""
+    state.values[op.ident] = state.results[op.source.ident][op.position]
+
+
+def set_symbol(op: SetSymbol, state: State) -> None:
+    """A symbol takes the value of a scalar, unit by unit."""
+    data = state.values[op.value.ident].astype(np.int64)
+    value = np.broadcast_to(data.reshape(data.shape[0], -1)[:, 0], state.units.count)
+    active = state.active(())
+    before = state.get(op.symbol)
+    if active is not None and before is not None:
+        value = np.where(active, value, spread(before, 1))
+    state.set(op.symbol, value)
+
+
+def ignore(op: Op, state: State) -> None:
+    """Barriers and hints: tiles of all waves advance together."""

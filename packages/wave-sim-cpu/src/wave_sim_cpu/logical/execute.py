@@ -1,0 +1,171 @@
+"""Runs a graph on whole tiles: chunks of workgroups, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+from wave_core.diagnostics import user_error
+
+from wave_core.ops.constant import Scalar
+from wave_core.ops.constant import SelfIndex
+from wave_core.ops.constant import Splat
+from wave_core.ops.control import Conditional
+from wave_core.ops.control import Iterate
+from wave_core.ops.control import SetSymbol
+from wave_core.ops.debug import Breakpoint
+from wave_core.ops.elementwise import Elementwise
+from wave_core.ops.expression import ApplyExpr
+from wave_core.ops.matrix import Mma
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.ops.reduce import Reduce
+from wave_core.ops.relayout import Relayout
+from wave_core.ops.shape import Broadcast
+from wave_core.ops.shape import Extract
+from wave_core.ops.shape import Permute
+from wave_core.ops.shape import Reshape
+from wave_core.ops.structure import GetResult
+from wave_core.ops.sync import MemoryCounterWait
+from wave_core.ops.sync import SchedulingBarrier
+from wave_core.ops.sync import SchedulingGroupBarrier
+from wave_core.ops.sync import SetWavePrio
+from wave_core.ops.sync import SharedMemoryBarrier
+from wave_core.ops.sync import SharedMemoryBarrierSignal
+from wave_core.ops.sync import SharedMemoryBarrierWait
+from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.passes import Fact
+from wave_core.types import MemoryType
+from wave_sim_cpu import codes
+from wave_sim_cpu.launch import Launch
+from wave_sim_cpu.launch import prepare
+from wave_sim_cpu.logical import control_rules
+from wave_sim_cpu.logical import memory_rules
+from wave_sim_cpu.logical import tile_rules
+from wave_sim_cpu.logical.breakpoints import breakpoint_op
+from wave_sim_cpu.logical.region import run_region
+from wave_sim_cpu.logical.state import Shared
+from wave_sim_cpu.logical.state import State
+from wave_sim_cpu.memory import lds_buffer
+from wave_sim_cpu.options import SimulationOptions
+from wave_sim_cpu.reports import Reporter
+from wave_sim_cpu.result import Counters
+from wave_sim_cpu.result import SimulationResult
+from wave_sim_cpu.units import Units
+from wave_sim_cpu.units import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.ir.graph import Graph
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_core.targets import Target
+    from wave_sim_cpu.logical.state import TileRule
+
+UNSUPPORTED: Mapping[str, str] = {
+    "assemble": "speaks of registers, which tiles do not have",
+    "lane_expr": "speaks of lanes, which tiles do not have",
+    "shuffle": "moves values between lanes, which tiles do not have",
+}
+"""Ops of core without a meaning on whole tiles, by name, with the reason."""
+
+_CHUNK_FACTOR = 4
+"""Tiles cost less memory than lanes with their addresses: larger chunks fit."""
+
+
+def logical_rules() -> Mapping[type[Op], TileRule]:
+    """How whole tiles execute each class of op; classes below one follow its rule."""
+    return {
+        Splat: tile_rules.splat,
+        Scalar: tile_rules.scalar,
+        SelfIndex: tile_rules.self_index,
+        ApplyExpr: tile_rules.apply_expr,
+        Elementwise: tile_rules.elementwise,
+        Broadcast: tile_rules.realign,
+        Permute: tile_rules.realign,
+        Relayout: tile_rules.realign,
+        Reshape: tile_rules.reshape,
+        Extract: tile_rules.extract,
+        Reduce: tile_rules.reduce,
+        Mma: tile_rules.mma,
+        Allocate: control_rules.ignore,
+        Read: memory_rules.read,
+        Write: memory_rules.write,
+        GetResult: control_rules.get_result,
+        SetSymbol: control_rules.set_symbol,
+        Iterate: control_rules.iterate,
+        Conditional: control_rules.conditional,
+        Breakpoint: breakpoint_op,
+        SharedMemoryBarrier: control_rules.ignore,
+        WorkgroupBarrier: control_rules.ignore,
+        SharedMemoryBarrierSignal: control_rules.ignore,
+        SharedMemoryBarrierWait: control_rules.ignore,
+        MemoryCounterWait: control_rules.ignore,
+        SetWavePrio: control_rules.ignore,
+        SchedulingBarrier: control_rules.ignore,
+        SchedulingGroupBarrier: control_rules.ignore,
+    }
+
+
+def run(
+    graph: Graph,
+    arguments: Mapping[str, Any],
+    symbols: Mapping[Expr, int],
+    target: Target,
+    options: SimulationOptions | None = None,
+    rules: Mapping[type[Op], TileRule] | None = None,
+) -> SimulationResult:
+    """Execute a graph on whole tiles; outputs are written in place.
+
+    Args:
+        graph: A graph with the fact typed, before expansion.
+        arguments: Arrays and scalars by parameter label. Arrays may have any
+            strides that are multiples of the element size.
+        symbols: Values of dynamic sizes and scalar symbols.
+        target: The machine.
+        options: Limits; of the checks, bounds are looked at.
+        rules: Rules for further op classes, over those of `logical_rules`.
+
+    Raises:
+        LaunchError: WV07xx for an argument that does not fit.
+        SimulationError: WV0908 beyond the step limit.
+        UserError: WV0912 for an expanded graph, or an op without a rule.
+    """
+    options = options or SimulationOptions()
+    if Fact.EXPANDED in graph.facts_present:
+        raise user_error(
+            codes.UNSUPPORTED_OP,
+            f"kernel `{graph.name}` is expanded: its ops are pieces of tiles",
+            at=graph.location,
+            help=("simulate expanded graphs on lanes",),
+        )
+    launch = prepare(graph, arguments, symbols, target)
+    table = {**logical_rules(), **(rules or {})}
+    reporter = Reporter(options.report_limit)
+    shared = Shared(table, options, Counters(), reporter)
+    limit = options.chunk_lanes * _CHUNK_FACTOR
+    if not launch.is_empty:
+        # Elements that do not exist may hold anything; so may their arithmetic.
+        with np.errstate(all="ignore"):
+            for units in chunks(launch.grid, launch.waves, target.wave_size, limit):
+                run_region(graph.body, _state(launch, units, shared))
+                shared.counters.units += units.count
+    return SimulationResult(
+        shared.counters, reporter.reports, reporter.suppressed, tuple(shared.snapshots)
+    )
+
+
+def _state(launch: Launch, units: Units, shared: Shared) -> State:
+    buffers = dict(launch.buffers)
+    for op in launch.allocations:
+        assert isinstance(op.type, MemoryType), "an allocation is a memory"
+        shape = tuple(launch.number(e) for e in op.type.storage_shape)
+        label = ", ".join(sorted(op.tags)) or f"allocate#{op.ident}"
+        buffers[op.ident] = lds_buffer(label, op.type.dtype, shape, units.workgroups)
+    state = State(launch, units, buffers, shared)
+    for ident, scalar in launch.scalars.items():
+        state.values[ident] = scalar.reshape(-1)
+    return state

@@ -1,0 +1,172 @@
+"""Reads and writes of whole tiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_core.ir.graph import resolve
+from wave_core.ops.memory import Allocate
+from wave_core.types import MemoryType
+from wave_core.types import dynamic_symbol
+from wave_core.types import iterator_symbol
+from wave_sim_cpu import codes
+from wave_sim_cpu.logical.state import aligned
+from wave_sim_cpu.logical.state import spread
+from wave_sim_cpu.options import Check
+from wave_sim_cpu.units import coordinates
+
+if TYPE_CHECKING:
+    from wave_core.ops.base import Op
+    from wave_core.ops.memory import Read
+    from wave_core.ops.memory import Write
+    from wave_core.symbols import Expr
+    from wave_sim_cpu.arrays import Array
+    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.logical.state import Dims
+    from wave_sim_cpu.logical.state import State
+    from wave_sim_cpu.memory import Buffer
+
+
+def shape_of(op: Op) -> Dims:
+    """The dims of a register value."""
+    assert op.type is not None, "a value has a type"
+    return tuple(op.type.shape)
+
+
+def read(op: Read, state: State) -> None:
+    """Gather a tile; elements that do not exist are 0."""
+    dims = shape_of(op)
+    access = _Access(op, dims, state)
+    cells, mask = access.cells, access.mask
+    data = access.buffer.cells.take(cells if mask is None else np.where(mask, cells, 0))
+    if mask is not None:
+        data = np.where(mask, data, np.zeros((), data.dtype))
+    state.values[op.ident] = data
+
+
+def write(op: Write, state: State) -> None:
+    """Scatter a tile; elements that do not exist are left out."""
+    dims = shape_of(op.value)
+    access = _Access(op, dims, state)
+    full = (state.units.count, *(state.tile(d) for d in dims))
+    cells = np.broadcast_to(access.cells, full)
+    data = np.broadcast_to(state.values[op.value.ident], full)
+    if access.mask is not None:
+        chosen = np.broadcast_to(access.mask, full)
+        cells, data = cells[chosen], data[chosen]
+    access.buffer.cells[cells] = data
+
+
+class _Access:
+    """The cells that an access touches, over the dims of the register.
+
+    Attributes:
+        cells: Their positions in the buffer.
+        mask: Which of them are touched; ``None`` if all are.
+    """
+
+    def __init__(self, op: Read | Write, dims: Dims, state: State) -> None:
+        memory = resolve(op.memory)
+        assert isinstance(memory.type, MemoryType), "checked by the type rule"
+        self._op = op
+        self._state = state
+        self._rank = 1 + len(dims)
+        self.buffer: Buffer = state.buffers[memory.ident]
+        held = _held(memory)
+        self.mask = self._existing(dims)
+        place = self._coordinates(op, dims, held, memory.type)
+        self._keep_within(place)
+        self.cells = self._positions(place)
+
+    def _existing(self, dims: Dims) -> Bits | None:
+        mask = self._state.active(dims)
+        for axis, dim in enumerate(dims):
+            bits = self._state.exists(dim, self._rank, 1 + axis)
+            if bits is not None:
+                mask = bits if mask is None else mask & bits
+        return mask
+
+    def _coordinates(
+        self, op: Read | Write, dims: Dims, held: dict[str, Expr], memory: MemoryType
+    ) -> list[Array]:
+        index = {
+            str(dim): self._index(dim, 1 + axis, held.get(str(dim)))
+            for axis, dim in enumerate(dims)
+        }
+        if op.mapping is None:
+            return [index[dim] for dim in memory.dims]
+        values: dict[Expr, Number] = {
+            iterator_symbol(i): index[dim]
+            for i, dim in enumerate(op.mapping.register_dims)
+        }
+        for position, value in enumerate(op.indices):
+            data = aligned(self._state.values[value.ident], shape_of(value), dims)
+            values[dynamic_symbol(position)] = data.astype(np.int64)
+        return [
+            np.asarray(self._state.over(c, self._rank, values))
+            for c in op.mapping.coordinates
+        ]
+
+    def _index(self, dim: Expr, axis: int, held: Expr | None) -> Array:
+        state = self._state
+        if held is None:
+            return state.index(dim, self._rank, axis)
+        geometry = state.launch.geometry
+        base = geometry.local_base(str(dim), state.loops, geometry.bind(held))
+        extent = state.tile(dim)
+        return state.along(state.uniform(base), extent, self._rank, axis)
+
+    def _keep_within(self, place: list[Array]) -> None:
+        """Report elements beyond the memory, and leave them out."""
+        outside: Bits | None = None
+        for index, extent in zip(place, self.buffer.shape, strict=True):
+            if index.size and (index.min() < 0 or index.max() >= extent):
+                bad = (index < 0) | (index >= extent)
+                outside = bad if outside is None else outside | bad
+        if outside is None:
+            return
+        stray = outside if self.mask is None else outside & self.mask
+        if stray.any():
+            self._report(place, stray)
+        self.mask = ~outside if self.mask is None else self.mask & ~outside
+
+    def _report(self, place: list[Array], stray: Bits) -> None:
+        shared = self._state.shared
+        if not shared.options.looks_for(Check.BOUNDS):
+            return
+        full = np.broadcast_shapes(stray.shape, *[p.shape for p in place])
+        at = int(np.flatnonzero(np.broadcast_to(stray, full))[0])
+        where = [int(np.broadcast_to(p, full).flat[at]) for p in place]
+        unit = coordinates(at, full[::-1])[-1]
+        shared.reporter.add(
+            codes.OUT_OF_BOUNDS,
+            f"`{self._op.op_name}` touches element {where} of {self.buffer.describe()}",
+            self._op,
+            label="out of bounds here",
+            notes=(f"in {self._state.units.describe(unit)}",),
+            coordinates=where,
+            unit=unit,
+        )
+
+    def _positions(self, place: list[Array]) -> Array:
+        buffer = self.buffer
+        total: Number = buffer.origin
+        if buffer.is_lds:
+            groups = self._state.units.local_workgroup * buffer.cells_per_workgroup
+            total = total + spread(groups, self._rank)
+        parts = [i * s for i, s in zip(place, buffer.strides, strict=True)]
+        for part in sorted(parts, key=lambda p: p.size):
+            total = total + part
+        found = np.asarray(total)
+        return found.reshape((1,) * (self._rank - found.ndim) + found.shape)
+
+
+def _held(memory: Op) -> dict[str, Expr]:
+    """What an LDS buffer holds along each dim; nothing for a kernel argument."""
+    if not isinstance(memory, Allocate):
+        return {}
+    assert isinstance(memory.type, MemoryType), "an allocation is a memory"
+    return dict(zip(memory.type.dims, memory.type.storage_shape, strict=True))

@@ -1,0 +1,187 @@
+"""Ops on whole tiles: elementwise, shapes, reductions, matrix products, constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_core.ops.elementwise import compute_dtype
+from wave_core.ops.elementwise import convert
+from wave_core.ops.expression import argument_symbol
+from wave_core.ops.reduce import identity_value
+from wave_core.symbols import Expr
+from wave_core.symbols import as_expr
+from wave_core.types import DTYPES
+from wave_sim_cpu.lanes.reductions import COMBINE
+from wave_sim_cpu.lanes.reductions import across_waves
+from wave_sim_cpu.logical.memory_rules import shape_of
+from wave_sim_cpu.logical.state import aligned
+from wave_sim_cpu.logical.state import spread
+
+if TYPE_CHECKING:
+    from wave_core.ops.base import Op
+    from wave_core.ops.constant import Scalar
+    from wave_core.ops.constant import SelfIndex
+    from wave_core.ops.constant import Splat
+    from wave_core.ops.expression import ApplyExpr
+    from wave_core.ops.matrix import Mma
+    from wave_core.ops.reduce import Reduce
+    from wave_core.ops.shape import Extract
+    from wave_core.ops.shape import Reshape
+    from wave_core.types import DType
+    from wave_sim_cpu.arrays import Array
+    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.logical.state import Dims
+    from wave_sim_cpu.logical.state import State
+
+def operand(state: State, value: Op, wanted: Dims) -> Array:
+    """A value with its axes in the order of ``wanted``."""
+    return aligned(state.values[value.ident], shape_of(value), wanted)
+
+
+def whole(state: State, value: Op) -> Array:
+    """A value with all elements of its tile in place."""
+    data = state.values[value.ident]
+    extents = tuple(state.tile(dim) for dim in shape_of(value))
+    return np.broadcast_to(data, (data.shape[0], *extents))
+
+
+def elementwise(op: Op, state: State) -> None:
+    """The op's own meaning, dims of the operands aligned by name."""
+    dims = shape_of(op)
+    arrays = [operand(state, value, dims) for value in op.operands]
+    state.values[op.ident] = np.asarray(op.evaluate(*arrays))
+
+
+def splat(op: Splat, state: State) -> None:
+    """One number for all."""
+    rank = 1 + len(op.shape)
+    state.values[op.ident] = np.asarray(op.evaluate()).reshape((1,) * rank)
+
+
+def scalar(op: Scalar, state: State) -> None:
+    """A number, or an expression of uniform symbols."""
+    if isinstance(op.value, Expr):
+        data = convert(np.asarray(state.uniform(op.value)), op.dtype)
+    else:
+        data = np.asarray(op.evaluate())
+    state.values[op.ident] = data.reshape(-1)
+
+
+def self_index(op: SelfIndex, state: State) -> None:
+    """Each element's index in the whole tensor."""
+    state.values[op.ident] = convert(state.index(op.dim, 2, 1), op.dtype)
+
+
+def apply_expr(op: ApplyExpr, state: State) -> None:
+    """An expression of registers and uniform symbols."""
+    dims = shape_of(op)
+    values: dict[Expr, Number] = {
+        argument_symbol(i): operand(state, value, dims).astype(np.int64)
+        for i, value in enumerate(op.values)
+    }
+    number = np.asarray(state.over(op.expr, 1 + len(dims), values))
+    number = number.reshape((1,) * (1 + len(dims) - number.ndim) + number.shape)
+    state.values[op.ident] = convert(number, _dtype(op))
+
+
+def _dtype(op: Op) -> DType:
+    assert op.type is not None, "a register value has a type"
+    return op.type.dtype
+
+
+def realign(op: Op, state: State) -> None:
+    """Broadcast, permute, relayout: dims are matched by name."""
+    state.values[op.ident] = operand(state, op.operands[0], shape_of(op))
+
+
+def reshape(op: Reshape, state: State) -> None:
+    """Pieces joined, or a piece cut, along the fastest dim."""
+    pieces = [whole(state, value) for value in op.values]
+    units = max(piece.shape[0] for piece in pieces)
+    pieces = [np.broadcast_to(p, (units, *p.shape[1:])) for p in pieces]
+    state.values[op.ident] = op.evaluate(*pieces)
+
+
+def extract(op: Extract, state: State) -> None:
+    """One position of the fastest dim."""
+    data = state.values[op.value.ident]
+    at = state.uniform(as_expr(op.offset[0]))
+    if data.shape[-1] == 1:
+        found = data[..., 0]
+    elif isinstance(at, np.ndarray):
+        data = np.broadcast_to(data, (at.size, *data.shape[1:]))
+        index = spread(at, data.ndim)
+        found = np.take_along_axis(data, np.asarray(index), axis=-1)[..., 0]
+    else:
+        found = data[..., at]
+    state.values[op.ident] = found
+
+
+def reduce(op: Reduce, state: State) -> None:
+    """All existing elements along a dim, in all waves that share it."""
+    dims, wide = shape_of(op), compute_dtype(_dtype(op))
+    combine = COMBINE[op.kind]
+    start = convert(identity_value(op.kind, wide), wide)
+    total: Array | None = None
+    for source in op.sources:
+        part = _reduced(op, source, combine, start, state)
+        total = part if total is None else combine(total, part)
+    assert total is not None, "a reduction has a source"
+    total = _across_waves(op, total, combine, state)
+    if op.init is not None:
+        total = combine(total, convert(operand(state, op.init, dims), wide))
+    state.values[op.ident] = convert(total, _dtype(op))
+
+
+def _reduced(
+    op: Reduce, source: Op, combine: np.ufunc, start: Array, state: State
+) -> Array:
+    own = shape_of(source)
+    axis = 1 + own.index(op.dim)
+    data = convert(state.values[source.ident], compute_dtype(_dtype(op)))
+    extents = list(data.shape)
+    extents[axis] = state.tile(op.dim)
+    data = np.broadcast_to(data, extents)
+    exists = state.exists(op.dim, data.ndim, axis)
+    if exists is not None:
+        data = np.where(exists, data, start)
+    rest = tuple(dim for dim in own if dim is not op.dim)
+    found = combine.reduce(data, axis=axis, dtype=data.dtype, initial=start)
+    return aligned(found, rest, shape_of(op))
+
+
+def _across_waves(op: Reduce, data: Array, combine: np.ufunc, state: State) -> Array:
+    """Waves that hold parts of the dim combine theirs; all get the whole."""
+    axis = state.launch.geometry.split_among_waves(str(op.dim))
+    if axis is None:
+        return data
+    return across_waves(data, combine, state.units, axis)
+
+
+def mma(op: Mma, state: State) -> None:
+    """A matrix product over the existing elements of the contracted dims."""
+    result = _dtype(op.acc)
+    # Integer products are exact in f64 up to 2**53.
+    wide = result if result.is_float else DTYPES["f64"]
+    roles = op.contraction()
+    lhs = _matrix(op.lhs, roles.lhs, roles.k, wide, state)
+    rhs = _matrix(op.rhs, roles.rhs, roles.k, wide, state)
+    product = np.matmul(lhs, np.swapaxes(rhs, -1, -2))
+    acc = operand(state, op.acc, roles.acc)
+    found = convert(product, result) + acc
+    state.values[op.ident] = aligned(found, roles.acc, shape_of(op))
+
+
+def _matrix(op: Op, dims: Dims, contracted: Dims, wide: DType, state: State) -> Array:
+    """An operand in the compute type, its contracted dims made one, at the end."""
+    data = convert(operand(state, op, dims), wide)
+    rows = data.ndim - len(contracted)
+    extents = [state.tile(dim) for dim in contracted]
+    data = np.broadcast_to(data, (*data.shape[:rows], *extents))
+    for position, dim in enumerate(contracted):
+        exists = state.exists(dim, data.ndim, rows + position)
+        if exists is not None:
+            data = np.where(exists, data, np.zeros((), data.dtype))
+    return data.reshape(*data.shape[:rows], -1)

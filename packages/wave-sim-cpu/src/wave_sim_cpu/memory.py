@@ -1,0 +1,109 @@
+"""Buffers: kernel arguments and LDS, addressed by cells.
+
+A cell is one element. A buffer of LDS holds the cells of all simulated workgroups,
+one workgroup after the other; a kernel argument is addressed through its strides, so
+nothing is copied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+if TYPE_CHECKING:
+    from wave_core.types import DType
+    from wave_sim_cpu.arrays import Array
+    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.races import RaceTracker
+
+
+@dataclass
+class Buffer:
+    """A memory that a kernel accesses.
+
+    Units: ``strides`` and ``cells_per_workgroup`` count elements; the latter is 0
+    for memory that all workgroups share.
+    """
+
+    label: str
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    cells: Array
+    """All cells, one axis; a view of the argument where it is one."""
+    cells_per_workgroup: int = 0
+    origin: int = 0
+    """The cell of the element at all-zero coordinates."""
+    valid: Bits | None = None
+    """Which cells hold a value; ``None`` once all do."""
+    tracker: RaceTracker | None = None
+
+    @property
+    def is_lds(self) -> bool:
+        """Whether each workgroup has its own."""
+        return self.cells_per_workgroup > 0
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of one cell."""
+        return self.cells.dtype.itemsize
+
+    def describe(self) -> str:
+        """Name, element type and shape, for messages."""
+        space = "LDS " if self.is_lds else ""
+        return f"{space}`{self.label}` of shape {list(self.shape)} ({self.dtype})"
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a dense array, in elements."""
+    strides: list[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def argument_buffer(label: str, dtype: DType, array: Array) -> Buffer:
+    """A buffer over an argument; strides are kept, nothing is copied.
+
+    Raises:
+        ValueError: a stride is no multiple of the element size.
+    """
+    itemsize = array.dtype.itemsize
+    if any(stride % itemsize for stride in array.strides):
+        message = f"the strides of `{label}` are no multiples of its element size"
+        raise ValueError(message)
+    strides = tuple(stride // itemsize for stride in array.strides)
+    reversed_axes = tuple(
+        slice(None, None, -1) if stride < 0 else slice(None) for stride in strides
+    )
+    origin = array[reversed_axes]
+    span = _span(origin.shape, tuple(map(abs, strides)))
+    cells = as_strided(origin, shape=(span,), strides=(itemsize,))
+    first = sum(
+        -stride * (extent - 1)
+        for stride, extent in zip(strides, array.shape, strict=True)
+        if stride < 0 and extent
+    )
+    return Buffer(label, dtype, array.shape, strides, cells, origin=first)
+
+
+def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    if 0 in shape:
+        return 0
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+
+
+def lds_buffer(
+    label: str, dtype: DType, shape: tuple[int, ...], workgroups: int
+) -> Buffer:
+    """LDS of ``workgroups`` workgroups; its contents start as poison."""
+    size = int(np.prod(shape, dtype=np.int64))
+    cells = np.zeros(size * workgroups, dtype.numpy())
+    buffer = Buffer(label, dtype, shape, row_major(shape), cells, max(size, 1))
+    buffer.valid = np.zeros(size * workgroups, np.bool_)
+    return buffer

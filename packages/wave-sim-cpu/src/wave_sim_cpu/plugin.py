@@ -1,0 +1,35 @@
+"""The plugin: both simulators as devices. Imports nothing expensive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.plugin import ExecutorSpec
+from wave_core.plugin import Fact
+from wave_core.plugin import Phase
+from wave_core.plugin import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REQUIRES_API = (1, 0)
+
+
+@hookimpl
+def wave_register_executors() -> Iterable[ExecutorSpec]:
+    """``sim`` executes lanes of the lowered graph, ``sim-logical`` whole tiles."""
+    return (
+        ExecutorSpec(
+            "sim",
+            "wave_sim_cpu.executor:LaneExecutor",
+            requires={Fact.TYPED, Fact.INDEXED, Fact.EXPANDED, Fact.BOUNDED},
+            summary="the CPU, lane by lane, with checks",
+        ),
+        ExecutorSpec(
+            "sim-logical",
+            "wave_sim_cpu.executor:TileExecutor",
+            requires={Fact.TYPED},
+            summary="the CPU, on whole tiles",
+            stop_after=Phase.INFER,
+        ),
+    )

@@ -1,0 +1,103 @@
+"""The race tracker against a model that remembers every access."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from wave_core.ops.sync import WorkgroupBarrier
+from wave_sim_cpu.races import RaceTracker
+from wave_sim_cpu.races import Touch
+
+WAVES, GROUPS, CELLS = 3, 2, 4
+OP = WorkgroupBarrier()
+
+
+@dataclass(frozen=True)
+class Access:
+    """One element that one wave touches in one instruction."""
+
+    group: int
+    wave: int
+    cell: int
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An access of several waves, or a barrier of the workgroups in ``barrier``."""
+
+    writes: bool
+    accesses: tuple[Access, ...]
+    barrier: frozenset[int]
+
+
+accesses = st.builds(
+    Access,
+    st.integers(0, GROUPS - 1),
+    st.integers(0, WAVES - 1),
+    st.integers(0, CELLS - 1),
+)
+
+
+@st.composite
+def instructions(draw: st.DrawFn) -> Instruction:
+    if draw(st.integers(0, 3)) == 0:
+        groups = draw(st.frozensets(st.integers(0, GROUPS - 1), min_size=1))
+        return Instruction(False, (), groups)
+    writes = draw(st.booleans())
+    # An instruction that writes one cell twice is another check's business.
+    unique = (lambda a: a.cell) if writes else None
+    found = draw(st.lists(accesses, min_size=1, max_size=6, unique_by=unique))
+    return Instruction(writes, tuple(found), frozenset())
+
+
+def conflicts(old: tuple, new: tuple, shared: bool) -> bool:
+    """Whether two accesses (writes, access, epoch of its group) race."""
+    (first_writes, a, a_epoch), (second_writes, b, b_epoch) = old, new
+    if a.cell != b.cell or not (first_writes or second_writes):
+        return False
+    if a.group != b.group:
+        return shared
+    return a.wave != b.wave and a_epoch == b_epoch
+
+
+def first_race(program: list[Instruction], shared: bool) -> int | None:
+    epochs = [0] * GROUPS
+    past: list[tuple[bool, Access, int]] = []
+    for position, instruction in enumerate(program):
+        for group in instruction.barrier:
+            epochs[group] += 1
+        new = [(instruction.writes, a, epochs[a.group]) for a in instruction.accesses]
+        if any(conflicts(old, n, shared) for old in past for n in new):
+            return position
+        past += new
+    return None
+
+
+def tracked_race(program: list[Instruction], shared: bool) -> int | None:
+    tracker = RaceTracker(CELLS * (1 if shared else GROUPS), WAVES, shared=shared)
+    marks, number = np.zeros(GROUPS, np.int64), 1
+    for position, instruction in enumerate(program):
+        for group in instruction.barrier:
+            marks[group] = number
+        if not instruction.accesses:
+            continue
+        group = np.array([a.group for a in instruction.accesses])
+        cells = np.array([a.cell for a in instruction.accesses])
+        cells = cells if shared else cells + CELLS * group
+        wave = np.array([a.wave for a in instruction.accesses])
+        touch = Touch(number, OP, instruction.writes, cells, wave, group, marks[group])
+        if tracker.access(touch, int(marks.min())) is not None:
+            return position
+        number += 1
+    return None
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(instructions(), max_size=12), st.booleans())
+def test_tracker_finds_the_first_race(program: list[Instruction], shared: bool) -> None:
+    assert tracked_race(program, shared) == first_race(program, shared)
