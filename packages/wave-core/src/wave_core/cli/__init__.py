@@ -1,0 +1,7 @@
+"""The command line ``wave``."""
+
+from __future__ import annotations
+
+from wave_core.cli.app import main
+
+__all__ = ["main"]

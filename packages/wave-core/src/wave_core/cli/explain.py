@@ -1,0 +1,34 @@
+"""``wave explain CODE``."""
+
+from __future__ import annotations
+
+import typer
+
+from wave_core.cli.output import print_json
+from wave_core.cli.output import print_table
+from wave_core.cli.output import print_text
+from wave_core.diagnostics import catalogue
+from wave_core.diagnostics import explain as explanation
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def explain(
+    code: str = typer.Argument("", help="The code, such as WV0203; all by default."),
+    json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
+) -> None:
+    """Explain a diagnostic code, or list them all."""
+    if not code:
+        rows = [(row.name, row.title) for row in catalogue().values()]
+        if json:
+            print_json({"codes": dict(rows)})
+        else:
+            print_table(("code", "meaning"), rows)
+        return
+    text = explanation(code)
+    if not json:
+        print_text(text)
+        return
+    row = catalogue()[code.strip().upper()]
+    print_json({"code": row.name, "title": row.title, "text": text})

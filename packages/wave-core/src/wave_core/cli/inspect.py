@@ -1,0 +1,137 @@
+"""``wave inspect KERNEL``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from wave_core.cli.load import find_case
+from wave_core.cli.load import open_session
+from wave_core.cli.load import with_options
+from wave_core.cli.output import notes
+from wave_core.cli.output import out
+from wave_core.cli.output import print_json
+from wave_core.cli.output import print_table
+from wave_core.cli.output import print_text
+from wave_core.cli.parse import assignments
+from wave_core.cli.parse import sizes
+
+if TYPE_CHECKING:
+    from wave_core.cli.ownership import Ownership
+    from wave_core.compile.kernel import WaveKernel
+    from wave_core.ir.graph import Graph
+
+app = typer.Typer(add_completion=False)
+
+
+class What(StrEnum):
+    """What to show."""
+
+    IR = "ir"
+    INDEX = "index"
+    LAYOUT = "layout"
+
+
+#: Where each is most telling, unless a phase is given.
+_PHASES = {What.IR: None, What.INDEX: None, What.LAYOUT: "distribute"}
+
+
+@app.command()
+def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
+    kernel: str = typer.Argument(help="A kernel's name, or FILE.py:NAME."),
+    what: What = typer.Option(What.IR, help="The IR, who owns what, or a picture."),  # noqa: B008 - typer's form
+    phase: str | None = typer.Option(None, help="After which phase or pass."),
+    value: int | None = typer.Option(None, help="Layout: the key of a value."),
+    svg: Path | None = typer.Option(None, help="Layout: a file for a picture."),  # noqa: B008 - typer's form
+    shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
+    settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
+    target: str = typer.Option("generic", help="The machine to compile for."),
+    preset: str | None = typer.Option(None, help="A named configuration."),
+    json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
+) -> None:
+    """Show the IR, the indices or the layouts of a kernel."""
+    # The compiler loads torch; other commands go without.
+    from wave_core.compile.compiler import wave_compile  # noqa: PLC0415
+
+    session = open_session()
+    case = find_case(
+        session, kernel, sizes("--shape", shape), assignments("--set", settings), target
+    )
+    case = with_options(case, {"target": target, "preset": preset})
+    compiled = wave_compile(case.options, case.kernel, session=session)
+    graph = _graph(compiled, what, phase)
+    if what is What.IR:
+        _show_ir(graph, as_json=json)
+    elif what is What.INDEX:
+        _show_index(graph, as_json=json)
+    else:
+        _show_layout(graph, compiled.name, value, svg, as_json=json)
+
+
+def _graph(kernel: WaveKernel, what: What, phase: str | None) -> Graph:
+    wanted = phase or _PHASES[what]
+    if wanted == "trace":
+        return kernel.trace_graph
+    return kernel.graph if wanted is None else kernel.snapshots(wanted)
+
+
+def _show_ir(graph: Graph, *, as_json: bool) -> None:
+    text = str(graph)
+    if as_json:
+        print_json({"kernel": graph.name, "ir": text})
+    else:
+        print_text(text)
+
+
+def _show_index(graph: Graph, *, as_json: bool) -> None:
+    from wave_core.cli.index import index_rows  # noqa: PLC0415 - as above
+
+    rows = index_rows(graph)
+    if as_json:
+        print_json({"kernel": graph.name, "values": [row.to_json() for row in rows]})
+        return
+    print_table(
+        ("key", "op", "type", "who holds which element", "origin or address", "line"),
+        [row.cells() for row in rows],
+    )
+
+
+def _show_layout(
+    graph: Graph, name: str, value: int | None, svg: Path | None, *, as_json: bool
+) -> None:
+    from wave_core.cli.ownership import chosen_values  # noqa: PLC0415 - as above
+    from wave_core.cli.ownership import ownership  # noqa: PLC0415 - as above
+
+    chosen = chosen_values(graph, value)
+    found = [ownership(graph, op, title) for title, op in chosen]
+    panels = [panel for panel in found if panel is not None]
+    if not panels:
+        raise typer.BadParameter("no value with a layout; see --what index")
+    if svg is not None:
+        _write_svg(panels, name, svg)
+    if as_json:
+        print_json({"kernel": name, "values": [panel.to_json() for panel in panels]})
+    elif svg is None:
+        for panel in panels:
+            _print_panel(panel)
+
+
+def _write_svg(panels: list[Ownership], name: str, path: Path) -> None:
+    from wave_core.cli.svg import draw  # noqa: PLC0415 - as above
+
+    path.write_text(draw(panels, f"who owns which element: {name}"), encoding="utf-8")
+    notes().print(f"wrote {path}", markup=False)
+
+
+def _print_panel(panel: Ownership) -> None:
+    rows, columns = panel.dims
+    out().print(
+        f"{panel.title}; lane of each element, {rows or '-'} down, {columns} across",
+        markup=False,
+    )
+    width = len(str(int(panel.lane.max())))
+    for row in panel.lane:
+        print_text(" ".join(str(int(lane)).rjust(width) for lane in row))

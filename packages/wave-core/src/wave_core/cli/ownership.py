@@ -1,0 +1,139 @@
+"""Who owns which element of a wave's tile, from the placement of a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+
+from wave_core.ir.facts import PLACEMENT
+from wave_core.ops.matrix import Mma
+from wave_core.ops.memory import Write
+from wave_core.types import RegisterType
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from wave_core.ir.facts import Placement
+    from wave_core.ir.graph import Graph
+    from wave_core.ops.base import Op
+
+#: No lane owns the element.
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """The owners of a two-dimensional cut through a tile.
+
+    Attributes:
+        title: Which value, and where it comes from.
+        dims: Names of the rows' and of the columns' dimension; the first is empty
+            for a value of one dimension.
+        lane: For each element the first lane that holds it.
+        register: For each element the place in that lane's vector.
+        copies: For each element, how many lanes hold it.
+    """
+
+    title: str
+    dims: tuple[str, str]
+    lane: npt.NDArray[np.int64]
+    register: npt.NDArray[np.int64]
+    copies: npt.NDArray[np.int64]
+
+    def to_json(self) -> dict[str, object]:
+        """The owners as JSON values."""
+        return {
+            "title": self.title,
+            "dims": list(self.dims),
+            "lane": self.lane.tolist(),
+            "register": self.register.tolist(),
+            "copies": self.copies.tolist(),
+        }
+
+
+def value_title(op: Op) -> str:
+    """A value in words: the op, its key, its line."""
+    line = f" (line {op.location.line})" if op.location is not None else ""
+    return f"{op.op_name} #{op.ident}: {op.type}{line}"
+
+
+def chosen_values(graph: Graph, ident: int | None) -> list[tuple[str, Op]]:
+    """The values to show: the one asked for, else those of the first matrix op.
+
+    A kernel without matrix ops shows what it writes first.
+    """
+    ops = [op for op in graph.walk() if graph.facts.get(PLACEMENT, op) is not None]
+    if ident is not None:
+        return [(value_title(op), op) for op in ops if op.ident == ident]
+    for op in graph.walk():
+        if isinstance(op, Mma):
+            named = (("lhs", op.lhs), ("rhs", op.rhs), ("acc", op))
+            found = [(f"{role}: {each.type}", each) for role, each in named]
+            return [(title, each) for title, each in found if each in ops]
+    for op in graph.walk():
+        if isinstance(op, Write) and op.value in ops:
+            return [(f"written: {op.value.type}", op.value)]
+    return [(value_title(op), op) for op in ops[:1]]
+
+
+def ownership(graph: Graph, op: Op, title: str) -> Ownership | None:
+    """The owners of the elements of a value; ``None`` where it has no placement."""
+    placement = graph.facts.get(PLACEMENT, op)
+    if placement is None or not isinstance(op.type, RegisterType):
+        return None
+    rows, columns = _shown_dims(op.type.dims, placement)
+    hold: dict[str, npt.NDArray[np.int64]] = {
+        dim: _indices(placement, dim) for dim in (rows, columns) if dim
+    }
+    across = hold[columns]
+    down = hold[rows] if rows else np.zeros_like(across)
+    elsewhere = _beyond_the_cut(placement, {rows, columns})
+    shape = (int(down.max()) + 1, int(across.max()) + 1)
+    lane = np.full(shape, NOBODY, dtype=np.int64)
+    register = np.zeros(shape, dtype=np.int64)
+    lanes: list[list[set[int]]] = [
+        [set() for _ in range(shape[1])] for _ in range(shape[0])
+    ]
+    for step, owner, slot in product(*(range(n) for n in across.shape)):
+        if elsewhere[step, owner, slot]:
+            continue
+        at = int(down[step, owner, slot]), int(across[step, owner, slot])
+        lanes[at[0]][at[1]].add(owner)
+        if lane[at] == NOBODY or owner < lane[at]:
+            lane[at] = owner
+            register[at] = step * across.shape[2] + slot
+    copies = np.array([[len(cell) for cell in row] for row in lanes], dtype=np.int64)
+    return Ownership(title, (rows, columns), lane, register, copies)
+
+
+def _shown_dims(dims: tuple[str, ...], placement: Placement) -> tuple[str, str]:
+    """The two innermost dimensions along which the tile has more than one element."""
+    long = [dim for dim in dims if int(_indices(placement, dim).max()) > 0]
+    shown = (long or list(dims))[-2:]
+    return ("", *shown)[-2], shown[-1]
+
+
+def _indices(placement: Placement, dim: str) -> npt.NDArray[np.int64]:
+    """Index along ``dim``: by step, lane and register."""
+    layout = placement.layout
+    steps = list(product(*(range(count) for _, count, _ in placement.steps)))
+    base: Any = np.zeros((layout.lanes, layout.registers), dtype=np.int64)
+    if dim in layout.dims:
+        base = base + np.asarray(layout.offsets(dim)).reshape(base.shape)
+    extents = [extent if name == dim else 0 for name, _, extent in placement.steps]
+    starts = [sum(k * e for k, e in zip(step, extents, strict=True)) for step in steps]
+    return np.stack([base + start for start in starts])
+
+
+def _beyond_the_cut(placement: Placement, shown: set[str]) -> npt.NDArray[np.bool_]:
+    """Elements that are not at index 0 of the dimensions that are not shown."""
+    names = {*placement.layout.dims, *(name for name, _, _ in placement.steps)}
+    other = [_indices(placement, dim) != 0 for dim in sorted(names - shown)]
+    if not other:
+        reference = _indices(placement, next(iter(shown - {""})))
+        return np.zeros(reference.shape, dtype=np.bool_)
+    return np.logical_or.reduce(other)

@@ -1,0 +1,69 @@
+"""``wave pipeline``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from wave_core.cli.load import open_session
+from wave_core.cli.output import notes
+from wave_core.cli.output import print_json
+from wave_core.cli.output import print_table
+from wave_core.compile.options import WaveCompileOptions
+from wave_core.compile.pipeline import plan_for
+
+if TYPE_CHECKING:
+    from wave_core.passes.describe import PipelineRow
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def pipeline(
+    target: str = typer.Option("generic", help="The machine to compile for."),
+    preset: str = typer.Option("default", help="A named configuration."),
+    disable: str = typer.Option("", help="Passes not to run, by commas."),
+    passes: str = typer.Option("", help="Options: `pass{option=1}, other`."),
+    json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
+) -> None:
+    """List every pass with its plugin and the reason for its place."""
+    session = open_session()
+    options = WaveCompileOptions(
+        target=target, preset=preset, passes=passes, disable_passes=disable
+    )
+    plan = plan_for(session, options, session.target(target))
+    rows = plan.rows()
+    if json:
+        listed = [_to_json(row) for row in rows]
+        changes = list(plan.selection.log)
+        print_json(
+            {"target": target, "preset": preset, "passes": listed, "log": changes}
+        )
+        return
+    for line in plan.selection.log:
+        notes().print(line, style="dim", markup=False)
+    print_table(("phase", "pass", "plugin", "why here", "what it does"), _cells(rows))
+
+
+def _to_json(row: PipelineRow) -> dict[str, object]:
+    return {
+        "phase": str(row.phase),
+        "name": row.name,
+        "provider": row.provider,
+        "reason": row.reason,
+        "summary": row.summary,
+        "runs": row.runs,
+    }
+
+
+def _cells(rows: tuple[PipelineRow, ...]) -> list[tuple[str, ...]]:
+    """The cells; a phase is named where it begins."""
+    cells: list[tuple[str, ...]] = []
+    last = ""
+    for row in rows:
+        phase = str(row.phase) if row.runs else "(not run)"
+        shown = "" if phase == last else phase
+        last = phase
+        cells.append((shown, row.name, row.provider, row.reason, row.summary))
+    return cells

@@ -1,0 +1,74 @@
+"""``wave plugins``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from wave_core.cli.load import open_session
+from wave_core.cli.output import print_json
+from wave_core.cli.output import print_table
+
+if TYPE_CHECKING:
+    from wave_core.plugin.manager import PluginHost
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def plugins(
+    json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
+) -> None:
+    """List the plugins, and everything that each brings."""
+    host = open_session().plugins
+    if json:
+        print_json({"plugins": plugin_rows(host), "provides": provided(host)})
+        return
+    rows = [
+        (row["name"], row["distribution"], row["version"], row["state"])
+        for row in plugin_rows(host)
+    ]
+    print_table(("plugin", "package", "version", "state"), rows)
+    print_table(
+        ("kind", "name", "plugin", "summary"),
+        [
+            (kind, row["name"], row["provider"], row["summary"])
+            for kind, listed in provided(host).items()
+            for row in listed
+        ],
+    )
+
+
+def plugin_rows(host: PluginHost) -> list[dict[str, str]]:
+    """The plugins that are loaded, then those that are disabled."""
+    loaded = [(plugin.info, "loaded") for plugin in host.plugins]
+    disabled = [(info, "disabled") for info in host.disabled]
+    return [
+        {
+            "name": info.name,
+            "distribution": info.distribution,
+            "version": info.version,
+            "state": state,
+        }
+        for info, state in (*loaded, *disabled)
+    ]
+
+
+def provided(host: PluginHost) -> dict[str, list[dict[str, str]]]:
+    """What plugins registered, by kind."""
+    return {
+        kind: [
+            {
+                "name": name,
+                "provider": each.provider.name,
+                "summary": _summary(each.value),
+            }
+            for name, each in table.items()
+        ]
+        for kind, table in host.tables().items()
+    }
+
+
+def _summary(value: object) -> str:
+    return str(getattr(value, "summary", "") or getattr(value, "help", ""))

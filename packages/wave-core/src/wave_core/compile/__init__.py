@@ -1,0 +1,74 @@
+"""Compiling kernels: options, sessions, `wave_compile`, checked launch.
+
+Names are loaded when they are first used: options and sessions need neither torch nor
+numpy, which compiling and launching do.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wave_core.compile.check_case import CaseReport
+    from wave_core.compile.check_case import run_case
+    from wave_core.compile.compiler import wave_compile
+    from wave_core.compile.config import Config
+    from wave_core.compile.kernel import Timings
+    from wave_core.compile.kernel import WaveKernel
+    from wave_core.compile.kernels import KernelCase
+    from wave_core.compile.kernels import KernelFactory
+    from wave_core.compile.launch.run import LaunchRecord
+    from wave_core.compile.launch.signature import Parameter
+    from wave_core.compile.launch.signature import Signature
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.compile.options import option_table
+    from wave_core.compile.scheduling import SchedulingType
+    from wave_core.compile.session import Session
+    from wave_core.compile.session import default_session
+
+__all__ = [
+    "CaseReport",
+    "Config",
+    "KernelCase",
+    "KernelFactory",
+    "LaunchRecord",
+    "Parameter",
+    "SchedulingType",
+    "Session",
+    "Signature",
+    "Timings",
+    "WaveCompileOptions",
+    "WaveKernel",
+    "default_session",
+    "option_table",
+    "run_case",
+    "wave_compile",
+]
+
+_MODULES = {
+    "CaseReport": "check_case",
+    "Config": "config",
+    "KernelCase": "kernels",
+    "KernelFactory": "kernels",
+    "LaunchRecord": "launch.run",
+    "Parameter": "launch.signature",
+    "SchedulingType": "scheduling",
+    "Session": "session",
+    "Signature": "launch.signature",
+    "Timings": "kernel",
+    "WaveCompileOptions": "options",
+    "WaveKernel": "kernel",
+    "default_session": "session",
+    "option_table": "options",
+    "run_case": "check_case",
+    "wave_compile": "compiler",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load the module that has ``name``."""
+    if name not in _MODULES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

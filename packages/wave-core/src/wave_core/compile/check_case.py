@@ -1,0 +1,197 @@
+"""Runs a kernel case on fresh random inputs and compares with its reference."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+
+from wave_core.compile.compiler import wave_compile
+from wave_core.compile.launch.buffer import Refusal
+from wave_core.compile.launch.look import look_at
+from wave_core.diagnostics import internal_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from wave_core.compile.kernel import WaveKernel
+    from wave_core.compile.kernels import KernelCase
+    from wave_core.compile.launch.run import LaunchRecord
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.compile.session import Session
+
+#: What bytes of integer outputs hold before a launch: unlikely as a result.
+_POISON_BYTE = 0xA5
+
+
+@dataclass(frozen=True)
+class CaseReport:
+    """How a kernel did.
+
+    Attributes:
+        kernel: The compiled kernel.
+        shape: Its sizes.
+        max_abs_error: Largest difference from the reference; infinite where an
+            element is no number and should be one.
+        max_rel_error: The same in units of the case's scale.
+        wrong: Elements beyond the tolerance.
+        tolerance: Largest relative error allowed.
+        compile_s: Seconds to compile.
+        record: What the launch did.
+    """
+
+    kernel: WaveKernel
+    shape: Mapping[str, int]
+    max_abs_error: float
+    max_rel_error: float
+    wrong: int
+    tolerance: float
+    compile_s: float
+    record: LaunchRecord
+
+    @property
+    def passed(self) -> bool:
+        """Whether every element is within the tolerance."""
+        return self.wrong == 0
+
+    def to_json(self) -> dict[str, object]:
+        """All of it as JSON values; an infinite error is null."""
+        return {
+            "kernel": self.kernel.name,
+            "shape": dict(self.shape),
+            "target": self.kernel.compiled.target.name,
+            "device": self.record.device,
+            "preset": self.kernel.options.preset,
+            "grid": list(self.record.grid),
+            "passed": self.passed,
+            "max_abs_error": _finite(self.max_abs_error),
+            "max_rel_error": _finite(self.max_rel_error),
+            "tolerance": self.tolerance,
+            "wrong_elements": self.wrong,
+            "compile_s": self.compile_s,
+            "run_s": self.record.run_s,
+            "timings": self.kernel.timings.to_json(),
+            "counters": dict(self.record.counters),
+        }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def run_case(
+    case: KernelCase,
+    *,
+    options: WaveCompileOptions | None = None,
+    session: Session | None = None,
+    seed: int | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> CaseReport:
+    """Compile a case, run it on fresh inputs, compare with the reference.
+
+    Args:
+        case: The kernel.
+        options: Instead of the case's own.
+        session: Whose plugins to use.
+        seed: Of the random inputs; fresh ones by default.
+        progress: Told what begins.
+
+    Raises:
+        WaveError: where the kernel does not compile or run.
+    """
+    progress("load the compiler")
+    import_module("wave_core.trace.kernel")
+    progress("compile")
+    started = time.perf_counter()
+    kernel = wave_compile(options or case.options, case.kernel, session=session)
+    compile_s = time.perf_counter() - started
+    progress("make inputs")
+    arguments = list(case.make_arguments(np.random.default_rng(seed)))
+    outputs = [_array(arguments[position]) for position in case.outputs]
+    for output in outputs:
+        poison(output)
+    progress("compute the reference")
+    expected = [np.asarray(each) for each in case.reference(arguments)]
+    scale = case.scale(arguments) if case.scale is not None else None
+    progress("run")
+    kernel(*arguments)
+    assert kernel.last_run is not None, "it has just run"
+    progress("compare")
+    worst, relative, wrong = _compare(outputs, expected, scale, case.tolerance)
+    return CaseReport(
+        kernel,
+        case.shape,
+        worst,
+        relative,
+        wrong,
+        case.tolerance,
+        compile_s,
+        kernel.last_run,
+    )
+
+
+def _array(argument: object) -> npt.NDArray[Any]:
+    """The memory of an output."""
+    found = look_at(argument)
+    if isinstance(found, Refusal):
+        raise internal_error(
+            "WV9905", f"a kernel case has an output that is {found.what}"
+        )
+    return found.array
+
+
+def poison(output: npt.NDArray[Any]) -> None:
+    """Fill an output with what no kernel computes: NaN, or an odd pattern."""
+    if output.dtype.kind == "b":
+        output[...] = True
+    elif output.dtype.kind in "iu":
+        pattern = np.full(output.itemsize, _POISON_BYTE, dtype=np.uint8)
+        output[...] = pattern.view(output.dtype)[0]
+    else:
+        output[...] = np.nan
+
+
+def _compare(
+    outputs: Sequence[npt.NDArray[Any]],
+    expected: Sequence[npt.NDArray[Any]],
+    scale: float | None,
+    tolerance: float,
+) -> tuple[float, float, int]:
+    """Largest absolute and relative error, and elements beyond the tolerance."""
+    worst, relative, wrong = 0.0, 0.0, 0
+    for got, want in zip(outputs, expected, strict=True):
+        if not got.size:
+            continue
+        error = errors(got, want)
+        finite = (
+            np.abs(want[np.isfinite(want)]) if want.dtype.kind == "f" else np.abs(want)
+        )
+        unit = scale if scale is not None else float(finite.max(initial=0.0))
+        unit = unit or 1.0
+        worst = max(worst, float(error.max()))
+        relative = max(relative, float(error.max()) / unit)
+        wrong += int(np.count_nonzero(error > tolerance * unit))
+    return worst, relative, wrong
+
+
+def errors(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Element by element, how far ``got`` is from ``want``.
+
+    Equal infinities and NaN in both count as no error; NaN in one as infinite.
+    """
+    one = got.astype(np.float64)
+    other = np.broadcast_to(want, got.shape).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(one - other)
+    same = (one == other) | (np.isnan(one) & np.isnan(other))
+    error[same] = 0.0
+    error[np.isnan(error)] = np.inf
+    return error

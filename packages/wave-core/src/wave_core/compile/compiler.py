@@ -1,0 +1,204 @@
+"""`wave_compile`: from a kernel and options to something that can be called."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Protocol
+from typing import cast
+
+from wave_core.compile import codes
+from wave_core.compile.bindings import resolve_bindings
+from wave_core.compile.devices import find_device
+from wave_core.compile.fingerprint import fingerprint
+from wave_core.compile.kernel import Compiled
+from wave_core.compile.kernel import Timings
+from wave_core.compile.kernel import WaveKernel
+from wave_core.compile.launch.prepare import LaunchShape
+from wave_core.compile.launch.signature import Signature
+from wave_core.compile.options import WaveCompileOptions
+from wave_core.compile.pipeline import check_pass_names
+from wave_core.compile.pipeline import plan_for
+from wave_core.compile.printing import printers
+from wave_core.compile.printing import timing_table
+from wave_core.compile.printing import to_stderr
+from wave_core.compile.session import Session
+from wave_core.compile.session import default_session
+from wave_core.compile.symbol_check import alias_bindings
+from wave_core.compile.symbol_check import check_symbols
+from wave_core.constraints.geometry import Geometry
+from wave_core.diagnostics import capture_location
+from wave_core.diagnostics import user_error
+from wave_core.passes.context import PassContext
+from wave_core.passes.observe import Verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+    from typing import Any
+
+    from wave_core.compile.devices import Device
+    from wave_core.constraints import Constraint
+    from wave_core.diagnostics import Location
+    from wave_core.ir.graph import Graph
+    from wave_core.passes.base import GraphLike
+    from wave_core.plugin.plan import PipelinePlan
+    from wave_core.targets import Target
+
+
+class KernelLike(Protocol):
+    """A kernel before compilation: what the ``wave`` decorator makes."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        ...
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The Python function."""
+        ...
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """How dimensions spread over the machine."""
+        ...
+
+    @property
+    def location(self) -> Location:
+        """Where it is defined."""
+        ...
+
+    def trace(
+        self, bindings: Mapping[Any, Any] | None = None, *, target: str = "generic"
+    ) -> Graph:
+        """The graph of the kernel."""
+        ...
+
+
+def wave_compile(
+    options: WaveCompileOptions, kernel: KernelLike, *, session: Session | None = None
+) -> WaveKernel:
+    """Compile a kernel; the result is called with tensors and numbers.
+
+    The same kernel with equal options is compiled once a session: the function, the
+    values it reads around it, the constraints and the options decide.
+
+    Raises:
+        UserError: for mistakes in the kernel, its constraints or the options.
+    """
+    _check_arguments(options, kernel)
+    session = default_session() if session is None else session
+    key = _memo_key(options, kernel)
+    found = None if key is None else session.remembered(key)
+    if found is None:
+        found = _compile(options, kernel, session)
+        if key is not None:
+            session.remember(key, found)
+    return WaveKernel(cast("Compiled", found))
+
+
+def _check_arguments(options: object, kernel: object) -> None:
+    if not isinstance(options, WaveCompileOptions):
+        if isinstance(kernel, WaveCompileOptions):
+            what, advice = "got its arguments the wrong way round", ""
+        else:
+            what, advice = f"got {type(options).__name__} for options", ""
+        raise user_error(
+            codes.NOT_A_KERNEL,
+            f"`wave_compile` {what}{advice}",
+            at=capture_location(),
+            help="write `wave_compile(WaveCompileOptions(subs={...}), kernel)`",
+        )
+    if not (hasattr(kernel, "trace") and hasattr(kernel, "constraints")):
+        raise user_error(
+            codes.NOT_A_KERNEL,
+            f"`wave_compile` got a {type(kernel).__name__}, which is no kernel",
+            at=capture_location(),
+            help="decorate the function with `@wave(constraints)`",
+        )
+
+
+def _memo_key(options: WaveCompileOptions, kernel: KernelLike) -> Hashable | None:
+    if options.print_ir_after or options.print_ir_before or options.timing:
+        return None
+    function = fingerprint(kernel.function)
+    if function is None:
+        return None
+    key = (function, kernel.name, kernel.constraints, options)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+@dataclass(frozen=True)
+class _Front:
+    """What is known before the pipeline runs."""
+
+    target: Target
+    device: Device
+    plan: PipelinePlan
+    graph: Graph
+    shape: LaunchShape
+    geometry: Geometry
+    trace_s: float
+
+
+def _compile(
+    options: WaveCompileOptions, kernel: KernelLike, session: Session
+) -> Compiled:
+    started = time.perf_counter()
+    front = _front(options, kernel, session)
+    traced = front.graph
+    lowered = cast("Graph", cast("GraphLike", traced).clone())
+    observers = [session.plugins.observer(), *printers(options, front.plan.pipeline)]
+    verify = Verify.EACH if options.verify_each else Verify.PHASES
+    runner = front.plan.runner(observers, verify)
+    context = PassContext(front.target, kernel)
+    report = runner.run(
+        cast("GraphLike", lowered), context, front.device.spec.stop_after
+    )
+    if options.timing:
+        to_stderr(f"timing of {kernel.name}", timing_table(front.trace_s, report))
+    return Compiled(
+        options=options,
+        session=session,
+        target=front.target,
+        device=front.device,
+        plan=front.plan,
+        traced=traced,
+        lowered=lowered,
+        shape=front.shape,
+        geometry=front.geometry,
+        report=report,
+        warnings=context.collector.warnings,
+        timings=Timings(front.trace_s, report.passes, time.perf_counter() - started),
+    )
+
+
+def _front(options: WaveCompileOptions, kernel: KernelLike, session: Session) -> _Front:
+    target = session.target(options.target)
+    device = find_device(session, options.device, options.location)
+    plan = plan_for(session, options, target, kernel.name)
+    plan.check_consumer(f"device `{device.name}`", frozenset(device.spec.requires))
+    check_pass_names(options, plan)
+    started = time.perf_counter()
+    bound = resolve_bindings(options.bindings, options.location)
+    graph = kernel.trace(alias_bindings(kernel.constraints, bound), target=target.name)
+    graph.dynamic_symbols = tuple(options.dynamic_symbols)
+    trace_s = time.perf_counter() - started
+    signature = Signature.of(graph)
+    check_symbols(graph, signature, options)
+    geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
+    shape = LaunchShape(
+        signature,
+        geometry.grid,
+        graph.bindings,
+        graph.constraints,
+        graph.dynamic_symbols,
+    )
+    return _Front(target, device, plan, graph, shape, geometry, trace_s)

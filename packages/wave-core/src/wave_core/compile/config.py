@@ -1,0 +1,86 @@
+"""Configuration of a session, read from the environment and checked."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Self
+
+from wave_core.compile import codes
+from wave_core.diagnostics import user_error
+from wave_core.plugin.api import DISABLE_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CACHE = "WAVE_CACHE"
+CACHE_DIR = "WAVE_CACHE_DIR"
+
+_SWITCH = {"": True, "on": True, "off": False}
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the environment says.
+
+    Attributes:
+        cache: Whether compiled kernels are kept: ``WAVE_CACHE=on`` or ``off``.
+        cache_dir: Where files are kept: ``WAVE_CACHE_DIR``; ``None`` is the folder
+            for caches of the platform.
+        disabled_plugins: Plugins not to load: ``WAVE_DISABLE_PLUGINS``, by commas.
+    """
+
+    cache: bool = True
+    cache_dir: Path | None = None
+    disabled_plugins: tuple[str, ...] = ()
+
+    @classmethod
+    def of_environment(cls, environ: Mapping[str, str] = os.environ) -> Self:
+        """Read the variables.
+
+        Raises:
+            UserError: WV0825 for a value that cannot be understood.
+        """
+        listed = environ.get(DISABLE_VARIABLE, "").split(",")
+        names = sorted({name.strip() for name in listed} - {""})
+        return cls(_switch(environ), _folder(environ), tuple(names))
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The variables that say the same."""
+        found = {
+            CACHE: "on" if self.cache else "off",
+            DISABLE_VARIABLE: ",".join(self.disabled_plugins),
+        }
+        if self.cache_dir is not None:
+            found[CACHE_DIR] = str(self.cache_dir)
+        return found
+
+
+def _switch(environ: Mapping[str, str]) -> bool:
+    given = environ.get(CACHE, "").strip().lower()
+    if given not in _SWITCH:
+        raise _unfit(CACHE, environ[CACHE], f"{CACHE}=off, or {CACHE}=on")
+    return _SWITCH[given]
+
+
+def _folder(environ: Mapping[str, str]) -> Path | None:
+    given = environ.get(CACHE_DIR, "")
+    if not given:
+        return None
+    folder = Path(given).expanduser()
+    if not folder.is_absolute():
+        raise _unfit(CACHE_DIR, given, "an absolute path")
+    if folder.exists() and not folder.is_dir():
+        raise _unfit(CACHE_DIR, given, "a folder; this is a file")
+    return folder
+
+
+def _unfit(variable: str, value: str, wanted: str) -> Exception:
+    return user_error(
+        codes.ENVIRONMENT,
+        f"environment variable {variable} is `{value}`",
+        help=f"set {wanted}",
+    )

@@ -1,0 +1,40 @@
+"""An immutable mapping that can be part of a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class FrozenMap(Mapping[K, V]):
+    """A mapping that never changes, with a hash; items in the order of their text."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Mapping[K, V] | None = None) -> None:
+        """Copy ``rows``."""
+        self._rows = dict(sorted((rows or {}).items(), key=lambda row: str(row[0])))
+
+    def __getitem__(self, key: K) -> V:
+        """The value of ``key``."""
+        return self._rows[key]
+
+    def __iter__(self) -> Iterator[K]:
+        """The keys in order."""
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        """How many items."""
+        return len(self._rows)
+
+    def __hash__(self) -> int:
+        """A hash of all items."""
+        return hash(tuple(self._rows.items()))
+
+    def __repr__(self) -> str:
+        """The items as a dictionary."""
+        return f"FrozenMap({self._rows!r})"

@@ -1,0 +1,230 @@
+"""From the arguments of a call to what an executor runs on, or one error with all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+from itertools import combinations
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.compile import codes
+from wave_core.compile.launch.overlap import overlap
+from wave_core.compile.launch.report import LaunchReport
+from wave_core.compile.launch.scalars import check_scalar
+from wave_core.compile.launch.sizes import find_sizes
+from wave_core.compile.launch.tensors import check_tensor
+from wave_core.constraints import Assumption
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_core.compile.launch.buffer import Buffer
+    from wave_core.compile.launch.scalars import Scalar
+    from wave_core.compile.launch.signature import Signature
+    from wave_core.constraints import Constraint
+    from wave_core.diagnostics import Location
+    from wave_core.symbols import Expr
+
+
+@dataclass(frozen=True)
+class LaunchShape:
+    """What a launch needs to know about a kernel, besides its signature.
+
+    Attributes:
+        signature: The kernel's parameters.
+        grid: Workgroups on each axis, over the symbols that a launch binds.
+        bindings: Symbols bound at compile time.
+        constraints: The kernel's constraints.
+        dynamic: Symbols that a launch must bind.
+    """
+
+    signature: Signature
+    grid: tuple[Expr, ...]
+    bindings: Mapping[Expr, int]
+    constraints: tuple[Constraint, ...] = ()
+    dynamic: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Checked arguments.
+
+    Attributes:
+        arguments: One for each parameter: an array that shares the user's memory, or
+            a number.
+        sizes: The symbols that the launch binds, by name.
+        grid: Workgroups on each axis.
+        buffers: What is known about each array, by parameter.
+    """
+
+    arguments: tuple[Any, ...]
+    sizes: Mapping[str, int]
+    grid: tuple[int, ...]
+    buffers: Mapping[str, Buffer] = field(repr=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the grid has no workgroup."""
+        return not all(self.grid)
+
+
+def prepare(
+    shape: LaunchShape, given: Sequence[Any], call: Location | None = None
+) -> Prepared:
+    """Check the arguments of a launch. Nothing is written.
+
+    Raises:
+        LaunchError: WV07xx, all mistakes of one stage together.
+    """
+    signature = shape.signature
+    report = LaunchReport(signature, call)
+    _check_count(report, given)
+    report.raise_if_errors()
+    buffers, scalars = _look(report, given)
+    symbols = {
+        row.symbol: int(scalars[row.name])
+        for row in signature.parameters
+        if row.name in scalars and row.dtype.is_integer
+    }
+    sizes = find_sizes(report, buffers, symbols)
+    report.raise_if_errors()
+    _check_aliasing(report, buffers)
+    _check_sizes(report, shape, sizes)
+    report.raise_if_errors()
+    grid = _grid(report, shape, sizes)
+    report.raise_if_errors()
+    arguments = tuple(
+        buffers[row.name].array if row.is_tensor else scalars[row.name]
+        for row in signature.parameters
+    )
+    named = {str(key): value for key, value in sizes.items()}
+    return Prepared(arguments, named, grid, buffers)
+
+
+def _check_count(report: LaunchReport, given: Sequence[Any]) -> None:
+    signature = report.signature
+    wanted = len(signature.parameters)
+    if len(given) == wanted:
+        return
+    missing = [row.name for row in signature.parameters[len(given) :]]
+    notes = [f"missing: {', '.join(missing)}"] if missing else []
+    report.kernel(
+        codes.ARGUMENT_COUNT,
+        f"`{signature.kernel}` takes {wanted} arguments, {len(given)} were given",
+        signature.location,
+        "this kernel",
+        f"call {signature}; outputs are allocated by the caller",
+        notes,
+    )
+
+
+def _look(
+    report: LaunchReport, given: Sequence[Any]
+) -> tuple[dict[str, Buffer], dict[str, Scalar]]:
+    buffers: dict[str, Buffer] = {}
+    scalars: dict[str, Scalar] = {}
+    for parameter, value in zip(report.signature.parameters, given, strict=True):
+        if parameter.is_tensor:
+            buffer = check_tensor(report, parameter, value)
+            if buffer is not None:
+                buffers[parameter.name] = buffer
+        else:
+            scalar = check_scalar(report, parameter, value)
+            if scalar is not None:
+                scalars[parameter.name] = scalar
+    return buffers, scalars
+
+
+def _check_aliasing(report: LaunchReport, buffers: Mapping[str, Buffer]) -> None:
+    """An output shares memory with no other argument."""
+    for one, other in combinations(report.signature.tensors, 2):
+        if not (one.is_output or other.is_output):
+            continue
+        if overlap(buffers[one.name].array, buffers[other.name].array):
+            output, rest = (one, other) if one.is_output else (other, one)
+            report.argument(
+                codes.OVERLAP,
+                output,
+                f"written by the kernel and shares memory with `{rest.name}`",
+                "allocate the output by itself",
+                ["workgroups run in any order, so one may read what another wrote"],
+                rest,
+            )
+
+
+def _check_sizes(
+    report: LaunchReport, shape: LaunchShape, sizes: Mapping[Expr, int]
+) -> None:
+    """Every symbol has a value, and what the compiler assumed holds."""
+    for symbol in shape.dynamic:
+        if symbol not in sizes:
+            report.kernel(
+                codes.UNDETERMINED,
+                f"nothing gives `{symbol}` a value",
+                report.signature.location,
+                "this kernel uses it",
+                f"bind `{symbol}` in WaveCompileOptions(subs={{...}})",
+            )
+    known = {**shape.bindings, **sizes}
+    for constraint in shape.constraints:
+        own = [constraint.expr] if isinstance(constraint, Assumption) else []
+        for condition in (*own, *constraint.obligations):
+            _check_condition(report, constraint, condition, known)
+
+
+def _check_condition(
+    report: LaunchReport,
+    constraint: Constraint,
+    condition: Expr,
+    known: Mapping[Expr, int],
+) -> None:
+    value = condition.subs(known)
+    if not value.is_constant or value.constant_value:
+        return
+    symbols = sorted(condition.free_symbols & known.keys(), key=str)
+    report.kernel(
+        codes.ASSUMPTION,
+        f"`{condition}` does not hold for this launch",
+        constraint.location,
+        "the kernel was compiled for sizes where it does",
+        "launch with sizes that satisfy it, or compile without it",
+        [f"{symbol} = {known[symbol]}" for symbol in symbols],
+    )
+
+
+def _grid(
+    report: LaunchReport, shape: LaunchShape, sizes: Mapping[Expr, int]
+) -> tuple[int, ...]:
+    found: list[int] = []
+    for axis, count in enumerate(shape.grid):
+        value = count.subs(shape.bindings).subs(sizes)
+        if value.is_constant:
+            found.append(max(0, value.constant_value))
+            continue
+        report.kernel(
+            codes.UNDETERMINED,
+            f"the number of workgroups on axis {axis}, `{value}`, is not known",
+            report.signature.location,
+            "this kernel",
+            f"bind {_listed(value.free_symbols)} in WaveCompileOptions(subs={{...}})",
+        )
+    return tuple(found)
+
+
+def launch_grid(shape: LaunchShape, sizes: Mapping[Expr, int]) -> tuple[int, ...]:
+    """Workgroups on each axis for given sizes.
+
+    Raises:
+        LaunchError: WV0717 where a symbol has no value.
+    """
+    report = LaunchReport(shape.signature)
+    grid = _grid(report, shape, sizes)
+    report.raise_if_errors()
+    return grid
+
+
+def _listed(symbols: Iterable[Expr]) -> str:
+    return ", ".join(sorted(f"`{symbol}`" for symbol in symbols))

@@ -1,0 +1,150 @@
+"""Runs a compiled kernel on checked arguments."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.compile import codes
+from wave_core.compile.cost import lane_steps
+from wave_core.compile.devices import load_device
+from wave_core.compile.frozen import FrozenMap
+from wave_core.compile.launch.prepare import launch_grid
+from wave_core.compile.launch.prepare import prepare
+from wave_core.diagnostics import Severity
+from wave_core.diagnostics import SimulationError
+from wave_core.diagnostics import launch_error
+from wave_core.symbols import symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_core.compile.kernel import Compiled
+    from wave_core.compile.launch.prepare import Prepared
+    from wave_core.diagnostics import Diagnostic
+    from wave_core.diagnostics import Location
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """What one launch did.
+
+    Attributes:
+        device: What ran it.
+        grid: Workgroups on each axis.
+        sizes: Values of the symbols that the launch bound.
+        run_s: Seconds from checked arguments to results.
+        counters: What the device counted, as JSON values.
+        reports: What the device found.
+        result: The device's own report; ``None`` for an empty grid.
+    """
+
+    device: str
+    grid: tuple[int, ...]
+    sizes: Mapping[str, int]
+    run_s: float = 0.0
+    counters: Mapping[str, Any] = FrozenMap[str, Any]()
+    reports: tuple[Diagnostic, ...] = ()
+    result: object = None
+
+
+def launch(
+    compiled: Compiled, arguments: Sequence[Any], call: Location | None
+) -> LaunchRecord:
+    """Check ``arguments`` and run the kernel on them.
+
+    Raises:
+        LaunchError: WV07xx.
+        SimulationError: WV09xx.
+    """
+    prepared = prepare(compiled.shape, arguments, call)
+    if prepared.is_empty:
+        return LaunchRecord(compiled.device.name, prepared.grid, prepared.sizes)
+    if not compiled.device.chosen:
+        _check_automatic(compiled, prepared, call)
+    executor = load_device(compiled.session, compiled.device)
+    started = time.perf_counter()
+    result = executor.run(
+        compiled.lowered, prepared.arguments, prepared.sizes, _options(compiled)
+    )
+    record = _record(compiled, prepared, result, time.perf_counter() - started)
+    errors = [row for row in record.reports if row.severity is Severity.ERROR]
+    if errors:
+        raise SimulationError(errors)
+    return record
+
+
+def _options(compiled: Compiled) -> dict[str, object]:
+    """What an executor is told besides the arguments."""
+    return {
+        "target": compiled.target,
+        "checks": compiled.options.checks,
+        "poison_outputs": compiled.options.poison_outputs,
+    }
+
+
+def _record(
+    compiled: Compiled, prepared: Prepared, result: Any, run_s: float
+) -> LaunchRecord:
+    counters = getattr(result, "counters", None)
+    to_json = getattr(counters, "to_json", None)
+    counted = to_json() if callable(to_json) else counters
+    return LaunchRecord(
+        compiled.device.name,
+        prepared.grid,
+        prepared.sizes,
+        run_s,
+        FrozenMap[str, Any](dict(counted or {})),  # pyright: ignore[reportArgumentType, reportCallIssue] - a mapping
+        tuple(getattr(result, "reports", ())),
+        result,
+    )
+
+
+def cost_of(compiled: Compiled, sizes: Mapping[str, int]) -> int:
+    """Lane-steps of a simulation with these values of dynamic symbols."""
+    known = {symbol(name): value for name, value in sizes.items()}
+    grid = launch_grid(compiled.shape, known)
+    geometry = compiled.geometry
+    threads = geometry.waves_per_workgroup * geometry.lanes
+    return lane_steps(
+        compiled.lowered, grid, threads, {**compiled.shape.bindings, **known}
+    )
+
+
+def _check_automatic(
+    compiled: Compiled, prepared: Prepared, call: Location | None
+) -> None:
+    """Say that a simulator runs the kernel, and refuse what would take too long.
+
+    Raises:
+        LaunchError: WV0720.
+    """
+    name = compiled.device.name
+    compiled.session.announce(
+        "auto-device",
+        f"no GPU backend is installed: kernels run on the simulator `{name}` "
+        f"(say device={name!r} to choose it)",
+    )
+    limit = compiled.options.cost_limit
+    cost = 0 if limit is None else cost_of(compiled, prepared.sizes)
+    if limit is None or cost <= limit:
+        return
+    signature = compiled.shape.signature
+    raise launch_error(
+        codes.COST,
+        f"simulating `{signature.kernel}` takes about {cost:.2g} lane-steps, more than "
+        f"the {limit:.2g} that device `auto` may spend",
+        at=signature.location,
+        label=f"grid {' x '.join(map(str, prepared.grid))}",
+        secondary=[(call, "launched here")],
+        help=(
+            f"choose the simulator: WaveCompileOptions(device={name!r})",
+            "or raise the limit: WaveCompileOptions(cost_limit=None)",
+            "or launch a smaller problem",
+        ),
+        cost=cost,
+        limit=limit,
+    )

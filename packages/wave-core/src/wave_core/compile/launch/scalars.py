@@ -1,0 +1,81 @@
+"""Checks the numbers that a kernel takes: right type, in range, never cast silently."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+
+from wave_core.compile import codes
+from wave_core.compile.launch.look import is_a
+
+if TYPE_CHECKING:
+    from wave_core.compile.launch.report import LaunchReport
+    from wave_core.compile.launch.signature import Parameter
+
+Scalar = bool | int | float
+"""A number as executors get it."""
+
+
+def check_scalar(
+    report: LaunchReport, parameter: Parameter, value: Any
+) -> Scalar | None:
+    """The number that ``value`` is; ``None`` where it is reported as unfit."""
+    if is_a(value, "numpy", "generic"):
+        value = value.item()
+    elif is_a(value, "torch", "Tensor") or is_a(value, "numpy", "ndarray"):
+        what = f"an array, not a number of type {parameter.dtype}"
+        report.argument(codes.SCALAR, parameter, what, "pass `argument.item()`")
+        return None
+    dtype = parameter.dtype
+    if dtype.is_bool:
+        return _exact(report, parameter, value, bool, "pass True or False")
+    if dtype.is_integer:
+        return _integer(report, parameter, value)
+    return _float(report, parameter, value)
+
+
+def _exact(
+    report: LaunchReport, parameter: Parameter, value: Any, wanted: type, help_text: str
+) -> Any:
+    if type(value) is wanted:
+        return value
+    shown = f"{value!r}, of type {type(value).__name__}"
+    report.argument(codes.SCALAR, parameter, shown, help_text)
+    return None
+
+
+def _integer(report: LaunchReport, parameter: Parameter, value: Any) -> int | None:
+    found = _exact(report, parameter, value, int, "pass an int; nothing is rounded")
+    if found is None:
+        return None
+    reach = 1 << (parameter.dtype.bits - 1)
+    if -reach <= found < reach:
+        return found
+    what = f"{found}, beyond the range of {parameter.dtype}"
+    help_text = f"{parameter.dtype} holds {-reach} to {reach - 1}"
+    report.argument(codes.SCALAR, parameter, what, help_text)
+    return None
+
+
+def _float(report: LaunchReport, parameter: Parameter, value: Any) -> float | None:
+    if type(value) not in (int, float):
+        return _exact(report, parameter, value, float, "pass a float or an int")
+    if _overflows(parameter, value):
+        what = f"{value}, beyond the range of {parameter.dtype}"
+        help_text = "pass a smaller number, or declare a wider type"
+        report.argument(codes.SCALAR, parameter, what, help_text)
+        return None
+    return float(value)
+
+
+def _overflows(parameter: Parameter, value: float) -> bool:
+    """Whether a finite number becomes infinite in the parameter's type."""
+    try:
+        with np.errstate(over="ignore"):
+            rounded = float(parameter.dtype.numpy().type(float(value)))
+    except OverflowError:
+        return True
+    return math.isinf(rounded) and not math.isinf(value)

@@ -1,0 +1,103 @@
+"""How one compile option is declared: default, owner, meaning; and its table."""
+
+from __future__ import annotations
+
+from dataclasses import Field
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import fields
+from typing import Any
+
+#: The distribution that owns an option, in the metadata of its field.
+_OWNER = "wave_owner"
+_SUMMARY = "wave_summary"
+_NEUTRAL = "wave_neutral"
+
+CORE = "wave-core"
+MEMORY = "wave-passes-memory"
+SCHEDULING = "wave-passes-scheduling"
+AMDGPU = "wave-backend-amdgpu"
+
+#: Options of the reference implementation that go by another name here.
+OTHER_NAMES = {
+    "backend": "device",
+    "wave_runtime": "device",
+    "optimization_level": "preset",
+    "canonicalize": "disable_passes",
+    "profile_pass": "timing",
+    "print_pass_times": "timing",
+    "print_trace_begin": "print_ir_before",
+    "edit_ir_before": "print_ir_before",
+    "edit_ir_after": "print_ir_after",
+    "hyperparams": "subs",
+    "use_bound_check": "checks",
+}
+
+
+def option(
+    default: Any,
+    summary: str,
+    owner: str = CORE,
+    neutral: tuple[object, ...] = (),
+) -> Any:
+    """Declare an option.
+
+    Args:
+        default: The value when it is not given.
+        summary: One line for the table of options.
+        owner: The distribution that makes the option mean something.
+        neutral: Values, besides the default, that ask nothing of the owner.
+    """
+    metadata = {_OWNER: owner, _SUMMARY: summary, _NEUTRAL: (default, *neutral)}
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class OptionRow:
+    """One option: what ``wave explain`` and the documentation list.
+
+    Attributes:
+        name: The keyword.
+        owner: The distribution that it belongs to.
+        type: Its type as written.
+        default: The value when it is not given.
+        summary: One line.
+    """
+
+    name: str
+    owner: str
+    type: str
+    default: object
+    summary: str
+
+
+def rows_of(cls: Any) -> tuple[OptionRow, ...]:
+    """The options that a dataclass declares with ``option``, in order."""
+    return tuple(
+        OptionRow(
+            row.name,
+            row.metadata[_OWNER],
+            str(row.type),
+            row.default,
+            row.metadata[_SUMMARY],
+        )
+        for row in fields(cls)
+        if _OWNER in row.metadata
+    )
+
+
+def foreign_options(options: Any) -> dict[str, tuple[str, object]]:
+    """Options of other packages that ask something of them: owner and value."""
+    return {
+        row.name: (row.metadata[_OWNER], getattr(options, row.name))
+        for row in fields(options)
+        if row.metadata.get(_OWNER, CORE) != CORE and _asks(row, options)
+    }
+
+
+def _asks(row: Field[Any], options: Any) -> bool:
+    value = getattr(options, row.name)
+    return not any(
+        value is neutral or (type(value) is type(neutral) and value == neutral)
+        for neutral in row.metadata[_NEUTRAL]
+    )

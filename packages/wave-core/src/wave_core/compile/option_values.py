@@ -1,0 +1,143 @@
+"""Brings the values of compile options into their immutable form, or refuses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import cast
+from typing import get_type_hints
+
+from wave_core.compile import codes
+from wave_core.diagnostics import user_error
+from wave_core.passes.text import PassText
+from wave_core.passes.text import Pipeline
+
+if TYPE_CHECKING:
+    from wave_core.diagnostics import Location
+    from wave_core.passes.literal import OptionValue
+
+#: Fields that other functions here bring into form.
+_CONVERTED = frozenset({"subs", "dynamic_symbols", "passes", "location", "checks"})
+
+
+def names(option: str, given: Any, at: Location) -> tuple[str, ...]:
+    """A list of names, each once; one name, or several with commas, count too.
+
+    Raises:
+        UserError: WV0823 where it is something else.
+    """
+    listed: object = given.split(",") if isinstance(given, str) else given
+    if not isinstance(listed, Iterable):
+        raise _unfit(option, given, "names", at)
+    found = list(cast("Iterable[object]", listed))
+    if not all(isinstance(item, str) for item in found):
+        raise _unfit(option, given, "names", at)
+    stripped = [cast("str", item).strip() for item in found]
+    return tuple(dict.fromkeys(name for name in stripped if name))
+
+
+def pass_texts(given: Any, at: Location) -> tuple[PassText, ...]:
+    """Options of passes in their one form, in order of the passes' names.
+
+    Raises:
+        UserError: WV0802 for text that does not fit, WV0823 for another type.
+    """
+    if isinstance(given, str):
+        return _ordered(Pipeline.parse(given).passes)
+    if isinstance(given, Mapping):
+        rows = cast("Mapping[str, object]", given)
+        return _ordered([_of_row(name, row, at) for name, row in rows.items()])
+    if not isinstance(given, Iterable):
+        raise _unfit("passes", given, "pass texts", at)
+    items = [_of_item(item, at) for item in cast("Iterable[object]", given)]
+    return _ordered(items)
+
+
+def _ordered(items: Iterable[PassText]) -> tuple[PassText, ...]:
+    return tuple(sorted(items, key=str))
+
+
+def _of_item(item: object, at: Location) -> PassText:
+    if isinstance(item, PassText):
+        return item
+    if isinstance(item, str):
+        return PassText.parse(item)
+    raise _unfit("passes", item, "pass texts", at)
+
+
+def _of_row(name: str, row: object, at: Location) -> PassText:
+    if isinstance(row, Mapping):
+        options = cast("Mapping[str, OptionValue]", row)
+        return PassText(name, tuple(sorted(options.items())))
+    if isinstance(row, str):
+        text = row.strip().removeprefix("{").removesuffix("}")
+        return PassText.parse(f"{name}{{{text}}}")
+    raise _unfit(f"passes[{name}]", row, "options as text or by name", at)
+
+
+def check_types(options: Any, at: Location) -> None:
+    """Refuse values whose type is not the declared one.
+
+    An enum may also be given by the name or word of its member.
+
+    Raises:
+        UserError: WV0823.
+    """
+    hints = _hints(type(options))
+    for row in fields(options):
+        if row.name in _CONVERTED:
+            continue
+        value, wanted = getattr(options, row.name), hints[row.name]
+        if isinstance(wanted, type) and issubclass(wanted, Enum):
+            value = _member(row.name, value, cast("type[Enum]", wanted), at)
+            object.__setattr__(options, row.name, value)
+        elif not _fits(value, wanted):
+            raise _unfit(row.name, value, str(row.type), at)
+    _check_checks(options, at)
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def _fits(value: object, wanted: Any) -> bool:
+    alternatives = getattr(wanted, "__args__", None)
+    if getattr(wanted, "__origin__", None) is not None:
+        return True
+    if alternatives is not None:
+        return any(_fits(value, each) for each in alternatives)
+    if wanted is int:
+        return type(value) is int
+    return isinstance(value, wanted)
+
+
+def _member(name: str, value: object, wanted: type[Enum], at: Location) -> Enum:
+    for member in wanted:
+        if value is member or value in (member.value, member.name):
+            return member
+    words = ", ".join(f"`{member.name}`" for member in wanted)
+    raise _unfit(name, value, f"one of {words}", at)
+
+
+def _check_checks(options: Any, at: Location) -> None:
+    known = ("alignment", "bounds", "poison", "races")
+    given: object = options.checks
+    for name in () if isinstance(given, bool) else cast("tuple[str, ...]", given):
+        if name not in known:
+            raise _unfit("checks", name, f"one of {', '.join(known)}", at)
+
+
+def _unfit(option: str, value: object, wanted: str, at: Location) -> Exception:
+    return user_error(
+        codes.OPTION_VALUE,
+        f"option `{option}` is {value!r}, of type {type(value).__name__}",
+        at=at,
+        label="given here",
+        help=f"it takes {wanted}",
+    )

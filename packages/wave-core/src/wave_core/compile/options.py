@@ -1,0 +1,251 @@
+"""`WaveCompileOptions`: the typed front of everything that compilation can be told."""
+
+# ruff: noqa: RUF009 - `option` declares a field, like `dataclasses.field`
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from functools import wraps
+from typing import Any
+from typing import TypeVar
+from typing import cast
+
+from wave_core.compile import codes
+from wave_core.compile.bindings import Bound
+from wave_core.compile.bindings import bound_value
+from wave_core.compile.bindings import symbol_of
+from wave_core.compile.frozen import FrozenMap
+from wave_core.compile.option_rows import AMDGPU
+from wave_core.compile.option_rows import MEMORY
+from wave_core.compile.option_rows import OTHER_NAMES
+from wave_core.compile.option_rows import SCHEDULING
+from wave_core.compile.option_rows import OptionRow
+from wave_core.compile.option_rows import option
+from wave_core.compile.option_rows import rows_of
+from wave_core.compile.option_values import check_types
+from wave_core.compile.option_values import names
+from wave_core.compile.option_values import pass_texts
+from wave_core.compile.scheduling import SchedulingType
+from wave_core.diagnostics import Location
+from wave_core.diagnostics import capture_location
+from wave_core.diagnostics import user_error
+from wave_core.passes.options import did_you_mean
+from wave_core.passes.text import PassText
+from wave_core.symbols import Expr
+from wave_core.targets import Target
+
+C = TypeVar("C", bound=type)
+
+#: What `device="auto"` lets the simulator spend before it asks: lane-steps, ops
+#: times lanes. A few minutes of the lane simulator on one core.
+AUTO_COST_LIMIT = 2_000_000_000
+
+PassOptions = (
+    str
+    | Sequence[str | PassText]
+    | Mapping[str, str | Mapping[str, object]]
+    | tuple[PassText, ...]
+)
+"""Passes with options: text, or by pass the options as text or by name."""
+
+
+def _coded_arguments(cls: C) -> C:
+    """Make a misspelt keyword a coded diagnostic; pyright sees the signature as is."""
+    generated: Callable[..., None] = cls.__init__
+
+    @wraps(generated)
+    def init(self: Any, *args: Any, **given: Any) -> None:
+        known = [row.name for row in rows_of(cls)]
+        if args:
+            raise user_error(
+                codes.UNKNOWN_OPTION,
+                f"{cls.__name__} takes keyword arguments only",
+                at=capture_location(),
+                help=f"write {cls.__name__}(subs={{M: 512}})",
+            )
+        for name in given:
+            if name not in known and name != "location":
+                raise _unknown(name, known)
+        generated(self, **given)
+
+    cls.__init__ = init
+    return cls
+
+
+def _unknown(name: str, known: Sequence[str]) -> Exception:
+    other = OTHER_NAMES.get(name)
+    hints = (f"use `{other}=`",) if other else did_you_mean(name, known)
+    return user_error(
+        codes.UNKNOWN_OPTION,
+        f"there is no compile option `{name}`",
+        at=capture_location(),
+        label=f"gives `{name}`",
+        help=(*hints, f"the options are: {', '.join(known)}"),
+    )
+
+
+@_coded_arguments
+@dataclass(frozen=True, kw_only=True)
+class WaveCompileOptions:
+    """How to compile a kernel. Immutable; compiles any number of kernels.
+
+    Each option belongs to a package (`option_table`); one whose package is not
+    installed is refused when a kernel is compiled.
+
+    Raises:
+        UserError: WV0821 unknown option, WV0822 unfit binding, WV0823 unfit value.
+    """
+
+    subs: Mapping[Any, Any] = option(
+        FrozenMap[Any, Any](), "values of symbols: integers, address spaces, symbols"
+    )
+    dynamic_symbols: Sequence[Any] = option(
+        (), "symbols that take their value from the arguments of each launch"
+    )
+    target: str | Target = option("generic", "the machine to compile for")
+    device: str = option("auto", "what runs the kernel: auto, sim, sim-logical, ...")
+    preset: str = option("default", "a named configuration of the pipeline")
+    passes: PassOptions = option(
+        (), "options of passes: `minimize-global-loads{max-bits=64}`"
+    )
+    disable_passes: Sequence[str] = option((), "passes not to run")
+    pipeline: str | None = option(None, "exactly these passes, in any order")
+    print_ir_after: Sequence[str] = option((), "passes or phases after which to print")
+    print_ir_before: Sequence[str] = option(
+        (), "passes or phases before which to print"
+    )
+    verify_each: bool = option(False, "check the IR after every pass")
+    timing: bool = option(False, "report the time of every pass")
+    checks: bool | Sequence[str] = option(
+        True, "simulators: what to check; races, bounds, poison, alignment"
+    )
+    poison_outputs: bool = option(
+        False, "simulators: what outputs hold before the launch counts as unwritten"
+    )
+    cost_limit: int | None = option(
+        AUTO_COST_LIMIT, "most lane-steps to simulate when the device is `auto`"
+    )
+    schedule: SchedulingType = option(
+        SchedulingType.NONE, "how loops are pipelined", SCHEDULING
+    )
+    use_scheduling_barriers: bool = option(
+        False, "keep the order of a schedule with scheduling barriers", SCHEDULING
+    )
+    multi_buffer_count: int | None = option(
+        None, "buffers of each staged tile; derived by default", SCHEDULING
+    )
+    override_schedule: str | None = option(
+        None, "a schedule file to follow", SCHEDULING
+    )
+    dump_schedule: str | None = option(
+        None, "a file to write the schedule to", SCHEDULING
+    )
+    eliminate_epilogue: bool = option(
+        False, "run the pipelined loop to the end instead of an epilogue", SCHEDULING
+    )
+    use_global_to_shared: bool = option(
+        False, "copy to shared memory without going through registers", MEMORY
+    )
+    minimize_shared_allocs: bool | None = option(
+        None, "let buffers with disjoint lifetimes share memory", MEMORY, (False,)
+    )
+    reorder_allocs: bool | None = option(
+        None, "order buffers by size before packing", MEMORY, (False,)
+    )
+    enable_swizzle: bool | None = option(
+        None, "swizzle buffers against bank conflicts", MEMORY, (False,)
+    )
+    use_buffer_ops: bool = option(
+        False, "bound-checked buffer instructions for global memory", AMDGPU
+    )
+    use_fast_math: bool = option(False, "allow reassociation and no NaN", AMDGPU)
+    waves_per_eu: int | None = option(
+        None, "occupancy to aim for, in waves of one execution unit", AMDGPU
+    )
+    denorm_fp_math_f32: str | None = option(
+        None, "what denormal f32 numbers become", AMDGPU
+    )
+    dump_intermediates: str | None = option(
+        None, "a folder for the files of every stage", AMDGPU
+    )
+    dump_binaries: str | None = option(None, "a folder for code objects", AMDGPU)
+    override_mlir: str | None = option(
+        None, "MLIR text to use instead of what is generated", AMDGPU
+    )
+    plugin_options: Mapping[str, object] = option(
+        FrozenMap[str, object](), "options that other plugins declare, by name"
+    )
+    location: Location | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Bring every option into its immutable form."""
+        where = self.location or capture_location()
+        self._set("location", where)
+        given: Any = self.subs
+        if not isinstance(given, Mapping):
+            raise _no_mapping(given, where)
+        rows = cast("Mapping[Any, Any]", given).items()
+        symbols = {symbol_of(key, where): value for key, value in rows}
+        bound = {key: bound_value(key, v, where) for key, v in symbols.items()}
+        self._set("subs", FrozenMap(bound))
+        for name in ("disable_passes", "print_ir_after", "print_ir_before"):
+            self._set(name, names(name, getattr(self, name), where))
+        if not isinstance(self.checks, bool):
+            self._set("checks", names("checks", self.checks, where))
+        self._set("passes", pass_texts(self.passes, where))
+        self._set("plugin_options", FrozenMap(self.plugin_options))
+        self._set("dynamic_symbols", self._dynamic(where))
+        check_types(self, where)
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _dynamic(self, where: Location) -> tuple[Expr, ...]:
+        given = self.dynamic_symbols
+        listed = (given,) if isinstance(given, str | Expr) else tuple(given)
+        return tuple(dict.fromkeys(symbol_of(key, where) for key in listed))
+
+    @property
+    def bindings(self) -> Mapping[Expr, Bound]:
+        """The symbols in ``subs`` with their values."""
+        return self.subs
+
+    @property
+    def target_name(self) -> str:
+        """The name of the target."""
+        return self.target.name if isinstance(self.target, Target) else self.target
+
+    def describe(self) -> dict[str, object]:
+        """What differs from the defaults, as JSON values."""
+        return {
+            row.name: _plain(value)
+            for row in option_table()
+            if (value := getattr(self, row.name)) != row.default
+        }
+
+
+def _plain(value: Any) -> object:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - any mapping
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - any sequence
+    return value.name if isinstance(value, Target) else str(value)
+
+
+def _no_mapping(value: object, where: Location) -> Exception:
+    return user_error(
+        codes.BINDING,
+        f"`subs` is of type {type(value).__name__}",
+        at=where,
+        help="bind symbols by a dictionary: `subs={M: 512, N: 512}`",
+    )
+
+
+def option_table() -> tuple[OptionRow, ...]:
+    """Every option: its name, the package that owns it, type, default, meaning."""
+    return rows_of(WaveCompileOptions)

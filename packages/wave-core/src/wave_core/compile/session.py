@@ -1,0 +1,134 @@
+"""A session: plugins, configuration, and what was compiled. Nothing is global."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections import OrderedDict
+from functools import cache
+from functools import cached_property
+from typing import TYPE_CHECKING
+from typing import TypeVar
+
+from wave_core.compile import codes
+from wave_core.compile.config import Config
+from wave_core.diagnostics import user_error
+from wave_core.passes.options import did_you_mean
+from wave_core.plugin.manager import PluginHost
+from wave_core.targets import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Hashable
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+    from wave_core.plugin.discover import EntryPointLike
+
+T = TypeVar("T")
+
+#: Compiled kernels that a session keeps; the least recently used goes first.
+_KEPT = 256
+
+#: Said at the level of warnings, so that it is seen without any set-up.
+_LOG = logging.getLogger("wave_core")
+
+
+class Session:
+    """Owns the plugins, the configuration and the kernels compiled with them.
+
+    Args:
+        plugins: Plugins beside the installed ones: modules by name.
+        config: The configuration; read from the environment by default.
+        entry_points: Installed plugins; what is installed by default.
+        announce: Takes what users should know; the log by default.
+    """
+
+    def __init__(
+        self,
+        plugins: Mapping[str, object] | None = None,
+        config: Config | None = None,
+        *,
+        entry_points: Iterable[EntryPointLike] | None = None,
+        announce: Callable[[str], None] | None = None,
+    ) -> None:
+        """Read the configuration; plugins are imported when they are first used.
+
+        Raises:
+            UserError: WV0825 for a value of the environment that means nothing.
+        """
+        self.config = Config.of_environment(os.environ) if config is None else config
+        self._extra = tuple((plugins or {}).items())
+        self._entry_points = entry_points
+        self._announce = announce or _LOG.warning
+        self._announced: set[str] = set()
+        self._kernels: OrderedDict[Hashable, object] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @cached_property
+    def plugins(self) -> PluginHost:
+        """The plugins of the session.
+
+        Raises:
+            PluginError: WV08xx where one is broken.
+        """
+        return PluginHost(self._entry_points, self.config.environ, self._extra)
+
+    def target(self, target: str | Target) -> Target:
+        """A target, looked up by name.
+
+        Raises:
+            UserError: WV0701 where there is none of that name.
+        """
+        if isinstance(target, Target):
+            return target
+        if target not in self.plugins.targets:
+            raise _no_target(target, tuple(self.plugins.targets))
+        return self.plugins.load_target(target)
+
+    def announce(self, topic: str, message: str) -> None:
+        """Tell the user something, once a session for each topic."""
+        with self._lock:
+            fresh = topic not in self._announced
+            self._announced.add(topic)
+        if fresh:
+            self._announce(message)
+
+    def remembered(self, key: Hashable) -> object | None:
+        """What was compiled for ``key``, if it is still here."""
+        if not self.config.cache:
+            return None
+        with self._lock:
+            found = self._kernels.get(key)
+            if found is not None:
+                self._kernels.move_to_end(key)
+            return found
+
+    def remember(self, key: Hashable, kernel: object) -> None:
+        """Keep what was compiled for ``key``."""
+        if not self.config.cache:
+            return
+        with self._lock:
+            self._kernels[key] = kernel
+            while len(self._kernels) > _KEPT:
+                self._kernels.popitem(last=False)
+
+    def forget(self) -> None:
+        """Drop all compiled kernels."""
+        with self._lock:
+            self._kernels.clear()
+
+
+def _no_target(name: str, known: tuple[str, ...]) -> Exception:
+    return user_error(
+        codes.UNKNOWN_TARGET,
+        f"there is no target `{name}`",
+        help=(*did_you_mean(name, known), f"installed: {', '.join(known)}"),
+    )
+
+
+@cache
+def default_session() -> Session:
+    """The session used where none is given; made on first use."""
+    return Session()

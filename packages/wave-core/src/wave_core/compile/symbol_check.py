@@ -1,0 +1,160 @@
+"""Checks that every symbol of a kernel will have a value."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from wave_core.compile import codes
+from wave_core.compile.launch.sizes import solvable
+from wave_core.constraints import Assumption
+from wave_core.constraints import IteratorBindings
+from wave_core.constraints import SymbolicAlias
+from wave_core.diagnostics import UserError
+from wave_core.diagnostics import make_diagnostic
+from wave_core.ops.control import SetSymbol
+from wave_core.passes.options import did_you_mean
+from wave_core.symbols import Expr
+from wave_core.types import AddressSpace
+from wave_core.types import MemoryType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+    from collections.abc import Mapping
+
+    from wave_core.compile.launch.signature import Signature
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.constraints import Constraint
+    from wave_core.diagnostics import Diagnostic
+    from wave_core.diagnostics import Location
+    from wave_core.ir.graph import Graph
+
+Use = tuple["Expr", "Location | None", str]
+"""A symbol, where it is used, and what for."""
+
+
+def alias_bindings(
+    constraints: Iterable[Constraint], bound: Mapping[Expr, int | AddressSpace]
+) -> dict[Expr, int | AddressSpace]:
+    """``bound`` and the symbols that follow from it through aliases."""
+    found = dict(bound)
+    for alias in constraints:
+        if isinstance(alias, SymbolicAlias) and alias.source not in found:
+            numbers = {k: v for k, v in found.items() if isinstance(v, int)}
+            value = alias.apply(alias.target).subs(numbers)
+            if value.is_constant:
+                found[alias.source] = value.constant_value
+    return found
+
+
+def check_symbols(
+    graph: Graph, signature: Signature, options: WaveCompileOptions
+) -> None:
+    """Refuse symbols that neither ``subs`` nor the arguments give a value.
+
+    Raises:
+        UserError: WV0301, WV0717, WV0822; one diagnostic for each symbol.
+    """
+    bound = {*options.bindings, *graph.bindings}
+    given = {row.symbol for row in signature.parameters if not row.is_tensor}
+    given |= {op.symbol for op in graph.walk() if isinstance(op, SetSymbol)}
+    aliases = _aliases(graph.constraints)
+    dynamic = set(options.dynamic_symbols)
+    open_sizes = solvable(signature, given)
+    found: dict[Expr, Diagnostic] = {}
+    for symbol, at, what in _uses(graph, signature):
+        known = symbol in bound or symbol in given or symbol.name.startswith("$")
+        if known or symbol in found or aliases.get(symbol) in bound | dynamic | given:
+            continue
+        if symbol not in dynamic:
+            found[symbol] = _unbound(symbol, at, what, options, symbol in open_sizes)
+        elif symbol not in open_sizes:
+            found[symbol] = _undetermined(symbol, at, what)
+    errors = [*_twice(options), *found.values()]
+    if errors:
+        raise UserError(errors)
+
+
+def _aliases(constraints: Iterable[Constraint]) -> dict[Expr, Expr]:
+    return {c.source: c.target for c in constraints if isinstance(c, SymbolicAlias)}
+
+
+def _uses(graph: Graph, signature: Signature) -> Iterator[Use]:
+    for argument in graph.parameters:
+        kind = argument.type
+        if isinstance(kind, MemoryType) and not isinstance(kind.space, AddressSpace):
+            yield kind.space, argument.location, "an address space"
+    for row in signature.tensors:
+        for dim in row.shape or ():
+            for symbol in sorted(dim.free_symbols, key=str):
+                yield symbol, row.location, f"a dimension of `{row.name}`"
+    for constraint in graph.constraints:
+        if isinstance(constraint, IteratorBindings | Assumption | SymbolicAlias):
+            continue
+        for symbol in _of_constraint(constraint):
+            yield symbol, constraint.location, "this constraint"
+
+
+def _of_constraint(constraint: Constraint) -> list[Expr]:
+    """The symbols in the expressions of a constraint, in a stable order."""
+    values = [getattr(constraint, row.name) for row in fields(constraint)]
+    exprs = [value for value in values if isinstance(value, Expr)]
+    return sorted({s for expr in exprs for s in expr.free_symbols}, key=str)
+
+
+def _unbound(
+    symbol: Expr,
+    at: Location | None,
+    what: str,
+    options: WaveCompileOptions,
+    may_stay_open: bool,  # noqa: FBT001 - called here only
+) -> Diagnostic:
+    known = [str(key) for key in options.bindings]
+    hints = tuple(
+        hint.replace("did you mean", "`subs` binds a similar name:").rstrip("?")
+        for hint in did_you_mean(str(symbol), known)
+    )
+    return make_diagnostic(
+        codes.UNBOUND,
+        f"symbol `{symbol}` has no value",
+        at,
+        f"{what} uses it",
+        [(options.location, "these options do not bind it")],
+        help=(
+            *hints,
+            f"bind it: WaveCompileOptions(subs={{{symbol}: ...}})",
+            *(
+                [f"or take it from each launch: dynamic_symbols=[{symbol}]"]
+                if may_stay_open
+                else []
+            ),
+        ),
+        symbol=str(symbol),
+    )
+
+
+def _undetermined(symbol: Expr, at: Location | None, what: str) -> Diagnostic:
+    return make_diagnostic(
+        codes.UNDETERMINED,
+        f"dynamic symbol `{symbol}` is the size of no argument",
+        at,
+        f"{what} uses it",
+        help=(
+            f"bind it: WaveCompileOptions(subs={{{symbol}: ...}})",
+            f"or add a parameter `{symbol}: SymbolBind[i32]`",
+        ),
+        symbol=str(symbol),
+    )
+
+
+def _twice(options: WaveCompileOptions) -> Iterator[Diagnostic]:
+    for symbol in options.dynamic_symbols:
+        if symbol in options.bindings:
+            yield make_diagnostic(
+                codes.BINDING,
+                f"`{symbol}` is bound in `subs` and dynamic",
+                options.location,
+                "in these options",
+                help="take it out of one of the two",
+            )

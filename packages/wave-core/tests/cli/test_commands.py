@@ -1,0 +1,196 @@
+"""Every command, its JSON, and its exit code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from wave_core.diagnostics import catalogue
+
+KEYS = {
+    "kernel",
+    "shape",
+    "target",
+    "device",
+    "max_abs_error",
+    "max_rel_error",
+    "compile_s",
+    "run_s",
+    "counters",
+}
+
+
+def test_run_json(wave):
+    done = wave("run", "toy", "--shape", "M=33,N=5", "--set", "BLOCK_M=32", "--json")
+    assert done.code == 0
+    assert done.out.count("\n") == 1
+    assert done.json.keys() >= KEYS
+    assert done.json["shape"] == {"M": 33, "N": 5}
+    assert done.json["max_abs_error"] == 0.0
+    assert done.json["counters"] == {"copied": 33 * 5}
+    assert done.json["passed"] is True
+
+
+def test_run_for_people(wave):
+    done = wave("run", "toy", "--timing")
+    assert done.code == 0
+    assert "copy(a: f32[M, N], b: f32[M, N])" in done.out
+    assert "expand-tiles" in done.out
+
+
+def test_run_users_file(wave, case_file):
+    done = wave("run", f"{case_file}:double", "--shape", "M=3", "--json")
+    assert done.code == 0
+    assert done.json["shape"] == {"M": 3, "N": 70}
+
+
+def test_run_wrong_result(wave):
+    done = wave("run", "toy", "--set", "WRONG=1", "--json")
+    assert done.code == 1
+    assert done.json["passed"] is False
+    assert done.json["max_abs_error"] > 0
+
+
+def test_run_prints_ir_on_stderr(wave):
+    done = wave("run", "toy", "--print-ir-after", "infer", "--json")
+    assert "after phase infer" in done.err
+    assert "write" not in done.out
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_seeds_repeat(wave, seed):
+    one, other = (wave("run", "toy", "--seed", seed, "--json") for _ in range(2))
+    assert one.json["max_abs_error"] == other.json["max_abs_error"] == 0.0
+
+
+USAGE = [
+    (("run", "nothing"), "there is no kernel `nothing`"),
+    (("run", "toy", "--shape", "X=4"), "has no size `X`"),
+    (("run", "toy", "--set", "BLOCK_N=4"), "has no setting `BLOCK_N`"),
+    (("run", "toy", "--set", "BLOCK_M=big"), "takes an integer"),
+    (("run", "toy", "--shape", "M"), "NAME=VALUE"),
+    (("run", "toy", "--shape", "M=-1"), "an integer from 0"),
+    (("run", "toy", "--device", "hip"), "no device `hip`"),
+    (("run", "toy", "--target", "gfx000"), "no target `gfx000`"),
+    (("run", "toy", "--preset", "fast"), "no preset `fast`"),
+    (("run", "toy", "--print-ir-after", "x"), "no phase or pass `x`"),
+    (("run", "missing.py:f"), "no file"),
+    (("run", "toy", "--nonsense"), "No such option"),
+    (("run",), "Missing argument"),
+    (("nonsense",), "No such command"),
+    (("pipeline", "--preset", "fast"), "no preset `fast`"),
+    (("inspect", "toy", "--phase", "x"), "no phase or pass `x`"),
+    (("explain", "WV0000"), "no diagnostic code"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), USAGE, ids=lambda row: str(row)[:40])
+def test_wrong_usage(wave, arguments, says):
+    done = wave(*arguments)
+    assert done.code == 2
+    assert says in done.err
+    assert done.out == ""
+
+
+def test_wrong_name_in_file(wave, case_file):
+    done = wave("run", f"{case_file}:doubel")
+    assert done.code == 2
+    assert "did you mean `double`?" in done.err
+
+
+def test_kernel_error_is_json_too(wave):
+    done = wave("run", "toy", "--set", "BLOCK_M=0", "--json")
+    assert done.code == 1
+    assert done.json["error"] == "WV0316"
+    assert done.json["diagnostics"][0]["primary"]["location"]["line"] > 0
+
+
+def test_pipeline(wave):
+    done = wave("pipeline", "--json")
+    names = [row["name"] for row in done.json["passes"]]
+    assert names.index("infer-types") < names.index("expand-tiles")
+    assert all(row["reason"] and row["provider"] for row in done.json["passes"])
+    assert "expand-tiles" in wave("pipeline").out
+
+
+def test_inspect_ir(wave):
+    assert "reg<M, N, f32>" in wave("inspect", "toy").out
+    traced = wave("inspect", "toy", "--phase", "trace", "--json").json["ir"]
+    assert traced.startswith('kernel "copy"')
+
+
+def test_inspect_index(wave):
+    done = wave("inspect", "toy", "--what", "index", "--json")
+    reads = [row for row in done.json["values"] if row["op"] == "read"]
+    assert reads[0]["layout"]
+    assert "$WG0" in reads[0]["address"]
+    assert wave("inspect", "toy", "--what", "index").out.count("read") >= 1
+
+
+def test_inspect_layout_covers_the_tile(wave):
+    done = wave("inspect", "toy", "--what", "layout", "--json", "--set", "BLOCK_M=8")
+    (value,) = done.json["values"]
+    assert value["dims"] == ["M", "N"]
+    owners = {lane for row in value["lane"] for lane in row}
+    assert owners <= set(range(64))
+    assert len(value["lane"]) >= 8
+
+
+def test_inspect_svg(wave, tmp_path):
+    path = tmp_path / "tile.svg"
+    done = wave("inspect", "toy", "--what", "layout", "--svg", path)
+    assert done.code == 0
+    root = ElementTree.parse(path).getroot()
+    cells = [node for node in root.iter() if node.tag.endswith("rect")]
+    assert len(cells) > 16
+
+
+def test_plugins(wave):
+    done = wave("plugins", "--json")
+    assert [row["name"] for row in done.json["plugins"]] == ["core", "toy"]
+    assert done.json["provides"]["kernels"][0]["provider"] == "toy"
+    assert "toy" in wave("plugins").out
+
+
+def test_doctor(wave):
+    done = wave("doctor", "--json")
+    assert done.json["ok"] is True
+    states = {row["what"]: row["state"] for row in done.json["checks"]}
+    assert states["kernels: toy"] == "ok"
+    assert wave("doctor").code == 0
+
+
+def test_explain(wave):
+    assert "Fix:" in wave("explain", "wv0712").out
+    assert wave("explain", "WV0712", "--json").json["code"] == "WV0712"
+    assert wave("explain", "--json").json["codes"].keys() == set(catalogue())
+
+
+def test_help_lists_commands(wave):
+    done = wave("--help")
+    for name in ("run", "pipeline", "inspect", "plugins", "doctor", "explain"):
+        assert name in done.out
+
+
+START = """
+import sys
+from wave_core.cli.app import run_command
+code = run_command(["explain", "WV0203"])
+heavy = [name for name in ("torch", "sympy", "numpy") if name in sys.modules]
+sys.stderr.write(f"{code} {heavy}")
+"""
+
+
+def test_explain_starts_quickly():
+    done = subprocess.run(
+        [sys.executable, "-c", START],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"WAVE_DISABLE_PLUGINS": ""},
+    )
+    assert done.stderr == "0 []"

@@ -1,0 +1,117 @@
+"""The key of a function changes with everything that tracing it can see."""
+
+from __future__ import annotations
+
+import math
+import types
+
+import pytest
+import sympy
+
+from wave_core.compile.fingerprint import fingerprint
+
+GLOBAL = 1
+SETTINGS = {"tile": [1, 2]}
+MODULE = types.ModuleType("settings")
+MODULE.tile = 1
+MODULE.unread = 1
+
+
+class Opaque:
+    """Something whose state cannot be seen."""
+
+
+OPAQUE = Opaque()
+
+
+def helper():
+    return GLOBAL
+
+
+def reads_global():
+    return GLOBAL
+
+
+def reads_container():
+    return SETTINGS["tile"]
+
+
+def reads_module():
+    return MODULE.tile + math.pi
+
+
+def calls_helper():
+    return helper()
+
+
+def nested():
+    def inner():
+        return GLOBAL
+
+    return inner()
+
+
+def reads_opaque():
+    return OPAQUE
+
+
+def recursive():
+    return recursive()
+
+
+def closure(value):
+    return lambda: value
+
+
+@pytest.mark.parametrize("function", [reads_global, calls_helper, nested])
+def test_global(function, monkeypatch):
+    before = fingerprint(function)
+    assert before is not None
+    assert fingerprint(function) == before
+    monkeypatch.setitem(globals(), "GLOBAL", 2)
+    assert fingerprint(function) != before
+
+
+def test_types_count(monkeypatch):
+    before = fingerprint(reads_global)
+    for value in (1.0, True):
+        monkeypatch.setitem(globals(), "GLOBAL", value)
+        assert fingerprint(reads_global) != before
+
+
+def test_contents_of_containers(monkeypatch):
+    before = fingerprint(reads_container)
+    monkeypatch.setitem(SETTINGS, "tile", [1, 3])
+    assert fingerprint(reads_container) != before
+
+
+def test_attributes_of_modules(monkeypatch):
+    before = fingerprint(reads_module)
+    monkeypatch.setattr(MODULE, "unread", 2)
+    assert fingerprint(reads_module) == before
+    monkeypatch.setattr(MODULE, "tile", 2)
+    assert fingerprint(reads_module) != before
+
+
+def test_closures():
+    assert fingerprint(closure(1)) == fingerprint(closure(1))
+    assert fingerprint(closure(1)) != fingerprint(closure(2))
+    symbol = sympy.Symbol("M")
+    assert fingerprint(closure(symbol)) == fingerprint(closure(sympy.Symbol("M")))
+    assert fingerprint(closure(symbol)) != fingerprint(closure(sympy.Symbol("N")))
+    assert fingerprint(closure(0.0)) != fingerprint(closure(-0.0))
+
+
+def test_what_cannot_be_seen_has_no_key():
+    assert fingerprint(reads_opaque) is None
+    assert fingerprint(closure(Opaque())) is None
+
+
+def test_recursion_ends():
+    assert fingerprint(recursive) is not None
+
+
+def test_same_text_twice_is_not_the_same_function():
+    one = closure(1)
+    other = (lambda value: lambda: value)(1)
+    assert fingerprint(one) != fingerprint(other)

@@ -1,0 +1,179 @@
+"""Options: immutable, comparable, and every mistake coded."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from dataclasses import replace
+
+import pytest
+import sympy
+
+from wave_core.compile import SchedulingType
+from wave_core.compile import WaveCompileOptions
+from wave_core.compile import option_table
+from wave_core.compile.bindings import resolve_bindings
+from wave_core.compile.option_rows import CORE
+from wave_core.compile.option_rows import foreign_options
+from wave_core.diagnostics import UserError
+from wave_core.symbols import symbol
+from wave_core.types import AddressSpace
+
+M, N = (sympy.Symbol(n, integer=True, nonnegative=True) for n in "MN")
+
+
+def bound(**subs):
+    options = WaveCompileOptions(subs=subs)
+    return {str(k): v for k, v in resolve_bindings(options.bindings).items()}
+
+
+def test_keys_may_be_symbols_expressions_or_names():
+    options = WaveCompileOptions(subs={M: 1, symbol("N"): 2, "K": 3})
+    assert options.bindings == {
+        symbol(name): v for name, v in zip("MNK", (1, 2, 3), strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        (AddressSpace.SHARED, AddressSpace.SHARED),
+        ("shared", AddressSpace.SHARED),
+        ("GLOBAL_MEMORY", AddressSpace.GLOBAL),
+        (sympy.Symbol("$GLOBAL_ADDRESS_SPACE"), AddressSpace.GLOBAL),
+        ("0x40", 64),
+        (sympy.Integer(7), 7),
+    ],
+)
+def test_values(value, wanted):
+    assert bound(X=value) == {"X": wanted}
+
+
+def test_chains_of_bindings():
+    assert bound(M=N * 2, N=symbol("K") + 1, K=3) == {
+        "K": 3,
+        "M": 8,
+        "N": 4,
+    }
+
+
+@pytest.mark.parametrize(
+    "subs",
+    [
+        {"M": sympy.Symbol("N"), "N": sympy.Symbol("M")},
+        {"M": sympy.Symbol("N") + 1},
+        {"M": 1.5},
+        {"M": True},
+        {"M": None},
+        {"M": "many"},
+        {"M": -1},
+        {"M": AddressSpace.REGISTER},
+        {M + N: 3},
+        {"": 3},
+    ],
+    ids=str,
+)
+def test_unfit_bindings(subs):
+    with pytest.raises(UserError) as caught:
+        resolve_bindings(WaveCompileOptions(subs=subs).bindings)
+    assert caught.value.code == "WV0822"
+    assert caught.value.diagnostics[0].help
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("tarGet", "target"),
+        ("backend", "device"),
+        ("shedule", "schedule"),
+        ("x", "subs"),
+    ],
+)
+def test_unknown_option(name, hint):
+    with pytest.raises(UserError) as caught:
+        WaveCompileOptions(**{name: 1})
+    assert caught.value.code == "WV0821"
+    assert any(
+        f"`{hint}" in text or hint in text for text in caught.value.diagnostics[0].help
+    )
+    assert caught.value.diagnostics[0].location.file == __file__
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("verify_each", 1),
+        ("target", None),
+        ("schedule", "fastest"),
+        ("multi_buffer_count", True),
+        ("checks", ("races", "luck")),
+        ("print_ir_after", 3),
+        ("passes", 3),
+        ("cost_limit", "much"),
+    ],
+)
+def test_unfit_value(name, value):
+    with pytest.raises(UserError) as caught:
+        WaveCompileOptions(**{name: value})
+    assert caught.value.code == "WV0823"
+
+
+def test_options_are_immutable_and_comparable():
+    one = WaveCompileOptions(subs={"M": 1, "N": 2}, checks=("races",))
+    other = WaveCompileOptions(subs={"N": 2, "M": 1}, checks=["races"])
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != replace(one, subs={"M": 1})
+    with pytest.raises(FrozenInstanceError):
+        one.target = "other"
+
+
+def test_every_field_counts_for_equality():
+    base = WaveCompileOptions()
+    for row in option_table():
+        value = getattr(base, row.name)
+        if isinstance(value, bool):
+            assert replace(base, **{row.name: not value}) != base, row.name
+        elif value is None:
+            other = 3 if row.name in {"multi_buffer_count", "waves_per_eu"} else "text"
+            other = True if "bool" in row.type else other
+            assert replace(base, **{row.name: other}) != base, row.name
+
+
+def test_pass_options_in_any_form():
+    forms = [
+        "minimize-loads{max-bits=64}, hoist",
+        ("hoist", "minimize-loads{max-bits=64}"),
+        {"minimize-loads": "max-bits=64", "hoist": ""},
+        {"hoist": {}, "minimize-loads": {"max-bits": 64}},
+    ]
+    found = {WaveCompileOptions(passes=form) for form in forms}
+    assert len(found) == 1
+
+
+def test_table_names_owner_and_meaning():
+    rows = {row.name: row for row in option_table()}
+    assert rows["subs"].owner == CORE
+    assert rows["schedule"].owner == "wave-passes-scheduling"
+    assert all(row.summary and row.type for row in rows.values())
+
+
+def test_neutral_values_need_no_package():
+    options = WaveCompileOptions(
+        schedule=SchedulingType.NONE, use_buffer_ops=False, minimize_shared_allocs=False
+    )
+    assert foreign_options(options) == {}
+
+
+def test_given_options_name_their_package():
+    options = WaveCompileOptions(schedule="MODULO", waves_per_eu=2)
+    owners = {name: owner for name, (owner, _) in foreign_options(options).items()}
+    assert owners == {
+        "schedule": "wave-passes-scheduling",
+        "waves_per_eu": "wave-backend-amdgpu",
+    }
+
+
+def test_positional_arguments_are_refused():
+    with pytest.raises(UserError) as caught:
+        WaveCompileOptions({"M": 3})
+    assert caught.value.code == "WV0821"

@@ -1,0 +1,305 @@
+"""From options and a kernel to something that can be called."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import wave_core.lang as tkw
+from wave_core.compile import Config
+from wave_core.compile import WaveCompileOptions
+from wave_core.compile import wave_compile
+from wave_core.diagnostics import LaunchError
+from wave_core.diagnostics import PluginError
+from wave_core.diagnostics import UserError
+from wave_core.diagnostics import WaveError
+
+
+def options(tiles, **fields):
+    return WaveCompileOptions(subs=tiles | {"M": 33, "N": 65}, **fields)
+
+
+def halves(*shape):
+    return torch.randn(*shape).half()
+
+
+def test_runs_and_records(make_session, copy_kernel, tiles):
+    kernel = wave_compile(options(tiles), copy_kernel, session=make_session())
+    a, b = halves(33, 65), halves(33, 65)
+    assert kernel(a, b) is None
+    assert torch.equal(a, b)
+    assert kernel.last_run.grid == (2, 3)
+    assert kernel.last_run.counters == {"copied": 33 * 65}
+    assert kernel.last_run.device == "sim"
+
+
+def test_dynamic_sizes_come_from_the_arguments(make_session, copy_kernel, tiles):
+    given = WaveCompileOptions(subs=tiles, dynamic_symbols=["M", "N"])
+    kernel = wave_compile(given, copy_kernel, session=make_session())
+    for shape in ((1, 1), (40, 130)):
+        kernel(halves(*shape), halves(*shape))
+        assert kernel.last_run.sizes == dict(zip("MN", shape, strict=True))
+    assert kernel.last_run.grid == (3, 3)
+
+
+def test_numpy_alone(make_session, copy_kernel, tiles):
+    kernel = wave_compile(options(tiles), copy_kernel, session=make_session())
+    a = np.ones((33, 65), dtype=np.float16)
+    b = np.zeros((66, 65), dtype=np.float16)
+    kernel(a, b[::2])
+    assert b.sum() == 33 * 65
+
+
+def test_empty_grid_launches_nothing(make_session, copy_kernel, tiles):
+    given = WaveCompileOptions(subs=tiles, dynamic_symbols=["M", "N"])
+    kernel = wave_compile(given, copy_kernel, session=make_session())
+    kernel(halves(0, 5), halves(0, 5))
+    assert make_session.calls() == []
+    assert kernel.last_run.grid == (1, 0)
+
+
+def test_failed_launch_runs_nothing(make_session, copy_kernel, tiles):
+    kernel = wave_compile(options(tiles), copy_kernel, session=make_session())
+    with pytest.raises(LaunchError):
+        kernel(halves(33, 65), halves(33, 64))
+    with pytest.raises(LaunchError) as caught:
+        kernel(a=halves(33, 65))
+    assert "positional" in str(caught.value)
+    assert make_session.calls() == []
+    assert kernel.last_run is None
+
+
+def test_executor_gets_target_and_checks(make_session, copy_kernel, tiles):
+    given = options(tiles, checks=("races",), poison_outputs=True)
+    kernel = wave_compile(given, copy_kernel, session=make_session())
+    kernel(halves(33, 65), halves(33, 65))
+    ((graph, _, _, told),) = make_session.calls()
+    assert graph is kernel.graph
+    assert told["target"].name == "generic"
+    assert told["checks"] == ("races",)
+    assert told["poison_outputs"] is True
+
+
+def test_automatic_device_is_announced_once(make_session, copy_kernel, tiles):
+    session = make_session()
+    kernel = wave_compile(options(tiles), copy_kernel, session=session)
+    for _ in range(2):
+        kernel(halves(33, 65), halves(33, 65))
+    assert len(session.said) == 1
+    assert "simulator `sim`" in session.said[0]
+
+
+def test_chosen_device_is_not_announced(make_session, copy_kernel, tiles):
+    session = make_session()
+    kernel = wave_compile(options(tiles, device="sim"), copy_kernel, session=session)
+    kernel(halves(33, 65), halves(33, 65))
+    assert session.said == []
+
+
+def test_cost_limit(make_session, copy_kernel, tiles):
+    session = make_session()
+    small = options(tiles, cost_limit=100)
+    kernel = wave_compile(small, copy_kernel, session=session)
+    with pytest.raises(LaunchError) as caught:
+        kernel(halves(33, 65), halves(33, 65))
+    assert caught.value.code == "WV0720"
+    assert "device='sim'" in str(caught.value)
+    for way_out in (replace(small, device="sim"), replace(small, cost_limit=None)):
+        wave_compile(way_out, copy_kernel, session=session)(
+            halves(33, 65), halves(33, 65)
+        )
+
+
+def test_cost_grows_with_the_problem(make_session, copy_kernel, tiles):
+    given = WaveCompileOptions(subs=tiles, dynamic_symbols=["M", "N"])
+    kernel = wave_compile(given, copy_kernel, session=make_session())
+    one = kernel.cost({"M": 16, "N": 64})
+    assert one > 0
+    assert kernel.cost({"M": 64, "N": 128}) == 8 * one
+
+
+def test_memo_answers_without_tracing(make_session, copy_kernel, tiles):
+    session = make_session()
+    one = wave_compile(options(tiles), copy_kernel, session=session)
+    other = wave_compile(options(tiles), copy_kernel, session=session)
+    assert one is not other
+    assert one.graph is other.graph
+    again = wave_compile(options(tiles, verify_each=True), copy_kernel, session=session)
+    assert again.graph is not one.graph
+
+
+SCALE = 2.0
+
+
+def scaled(a):
+    return a * SCALE
+
+
+def test_changed_global_compiles_anew(make_session, tiles, monkeypatch):
+    session = make_session()
+    M, N = tkw.sym.M, tkw.sym.N
+    rows = [
+        tkw.HardwareConstraint(threads_per_wave=64),
+        tkw.WorkgroupConstraint(M, 16, 0),
+    ]
+
+    @tkw.wave(rows)
+    def kernel(
+        a: tkw.Memory[M, N, tkw.GLOBAL_ADDRESS_SPACE, tkw.f32],
+        b: tkw.Memory[M, N, tkw.GLOBAL_ADDRESS_SPACE, tkw.f32],
+    ):
+        tkw.write(scaled(tkw.read(a)), b)
+
+    given = WaveCompileOptions(subs={"M": 16, "N": 64})
+    one = wave_compile(given, kernel, session=session)
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    other = wave_compile(given, kernel, session=session)
+    assert one.graph is not other.graph
+    assert one.key != other.key
+
+
+def test_cache_can_be_turned_off(make_session, copy_kernel, tiles):
+    session = make_session(Config(cache=False))
+    one = wave_compile(options(tiles), copy_kernel, session=session)
+    assert (
+        wave_compile(options(tiles), copy_kernel, session=session).graph
+        is not one.graph
+    )
+
+
+def test_one_options_object_compiles_any_number(make_session, copy_kernel, tiles):
+    session, given = make_session(), options(tiles)
+    before = given.describe()
+    kernels = [wave_compile(given, copy_kernel, session=session) for _ in range(3)]
+    assert given.describe() == before
+    assert len({kernel.key for kernel in kernels}) == 1
+
+
+def test_snapshots_of_phases(make_session, copy_kernel, tiles):
+    kernel = wave_compile(options(tiles), copy_kernel, session=make_session())
+    infer, expand = kernel.snapshots("infer"), kernel.snapshots("expand")
+    assert "indexed" not in infer.facts_present
+    assert "expanded" in expand.facts_present
+    assert kernel.snapshots("synchronize").facts_present == kernel.graph.facts_present
+    assert str(kernel.snapshots("synchronize")) == str(kernel.graph)
+    with pytest.raises(UserError):
+        kernel.snapshots("nonsense")
+
+
+def test_what_a_kernel_tells(make_session, copy_kernel, tiles):
+    kernel = wave_compile(options(tiles), copy_kernel, session=make_session())
+    assert [str(row) for row in kernel.parameters] == ["a: f16[M, N]", "b: f16[M, N]"]
+    assert [row.is_output for row in kernel.parameters] == [False, True]
+    assert "grid 2 x 3 workgroups" in kernel.explain()
+    assert [row.name for row in kernel.pipeline][0] == "number-loops"
+    assert all(row.reason for row in kernel.pipeline)
+    assert kernel.timings.total_s >= kernel.timings.trace_s > 0
+    assert "synchronized" not in kernel.trace_graph.facts_present
+
+
+BAD = [
+    ({"BLOCK_M": None}, {}, "WV0301", "`BLOCK_M`"),
+    ({"ADDRESS_SPACE": None}, {}, "WV0301", "`ADDRESS_SPACE`"),
+    ({"M": None}, {}, "WV0301", "dynamic_symbols=[M]"),
+    ({}, {"dynamic_symbols": ["M"]}, "WV0822", "dynamic"),
+    (
+        {"BLOCK_N": None},
+        {"dynamic_symbols": ["BLOCK_N"]},
+        "WV0717",
+        "size of no argument",
+    ),
+    ({"BLOCK_M": 0}, {}, "WV0316", "not positive"),
+    ({}, {"schedule": "MODULO"}, "WV0824", "wave-passes-scheduling"),
+    ({}, {"waves_per_eu": 2}, "WV0824", "wave-backend-amdgpu"),
+    ({}, {"use_global_to_shared": True}, "WV0824", "wave-passes-memory"),
+    ({}, {"plugin_options": {"nope": 1}}, "WV0803", "nope"),
+    ({}, {"preset": "fast"}, "WV0801", "naive"),
+    ({}, {"target": "gfx000"}, "WV0701", "generic"),
+    ({}, {"device": "hip"}, "WV0719", "wave-backend-amdgpu"),
+    ({}, {"device": "smi"}, "WV0719", "did you mean `sim`"),
+    ({}, {"passes": "infer-tipes"}, "WV0801", "infer-types"),
+    ({}, {"passes": "infer-types{x=1}"}, "WV0803", "`x`"),
+    ({}, {"print_ir_after": "nope"}, "WV0801", "print_ir_after"),
+    ({}, {"disable_passes": "infer-types,nope"}, "WV0801", "nope"),
+]
+
+
+@pytest.mark.parametrize(("subs", "fields", "code", "says"), BAD)
+def test_bad_compilations(make_session, copy_kernel, tiles, subs, fields, code, says):
+    bound = {
+        k: v for k, v in (tiles | {"M": 33, "N": 65} | subs).items() if v is not None
+    }
+    with pytest.raises(WaveError) as caught:
+        wave_compile(
+            WaveCompileOptions(subs=bound, **fields),
+            copy_kernel,
+            session=make_session(),
+        )
+    assert caught.value.code == code
+    assert says in str(caught.value)
+
+
+def test_missing_pass_is_named(make_session, copy_kernel, tiles):
+    with pytest.raises(PluginError) as caught:
+        wave_compile(
+            options(tiles, disable_passes="assign-layouts"),
+            copy_kernel,
+            session=make_session(),
+        )
+    assert "assign-layouts" in str(caught.value)
+
+
+def test_device_that_needs_more_facts(make_session, copy_kernel, tiles):
+    session = make_session(sim=frozenset({"allocated"}))
+    with pytest.raises(UserError) as caught:
+        wave_compile(options(tiles), copy_kernel, session=session)
+    assert caught.value.code == "WV0813"
+    assert "device `sim`" in str(caught.value)
+
+
+@pytest.mark.parametrize("arguments", [("swap",), ("function",)])
+def test_what_is_no_kernel(copy_kernel, tiles, arguments):
+    kernel = copy_kernel.function if arguments == ("function",) else options(tiles)
+    given = options(tiles) if arguments == ("function",) else copy_kernel
+    with pytest.raises(UserError) as caught:
+        wave_compile(given, kernel)
+    assert caught.value.code == "WV0826"
+
+
+def test_printing_and_timing_go_to_stderr(make_session, copy_kernel, tiles, capsys):
+    given = options(
+        tiles, print_ir_after="infer", print_ir_before="expand-tiles", timing=True
+    )
+    wave_compile(given, copy_kernel, session=make_session())
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "after phase infer" in err
+    assert "before expand-tiles" in err
+    assert "ms  trace" in err
+
+
+IMPORT = """
+import sys
+import wave_core.compile
+from wave_core.compile import Session, WaveCompileOptions
+WaveCompileOptions(subs={"M": 1})
+Session()
+print([name for name in ("torch", "sympy", "numpy") if name in sys.modules])
+"""
+
+
+def test_options_and_sessions_load_nothing_heavy():
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"WAVE_CACHE": "on"},
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,3 @@
+"""Each kernel with sizes, arguments and a reference in f64."""
+
+from __future__ import annotations

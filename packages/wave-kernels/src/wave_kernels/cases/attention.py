@@ -1,0 +1,97 @@
+"""The cases of the attention kernels."""
+
+from __future__ import annotations
+
+from math import e
+from math import log2
+from typing import TYPE_CHECKING
+from typing import Any
+
+import wave_core.lang as tkl
+from wave_core.compile.kernels import KernelCase
+from wave_kernels.cases.sizes import normal
+from wave_kernels.cases.sizes import poisoned
+from wave_kernels.cases.sizes import symbols
+from wave_kernels.cases.sizes import with_defaults
+from wave_kernels.definitions.attention import attention_kernel
+from wave_kernels.definitions.attention import head_attention_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    import numpy as np
+
+TOLERANCE = 1e-3
+_TILES = {"BLOCK_B": 1, "BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K2": 32}
+
+
+def attention_case(
+    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
+) -> KernelCase:
+    """Attention of ``B`` independent heads, queries scaled beforehand."""
+    sizes = with_defaults(shape, {"B": 4, "M": 256, "N": 64, "K1": 64, "K2": 256})
+    tiles = with_defaults(settings, _TILES)
+    subs, _ = symbols(sizes, tiles)
+    b, m, n, k1, k2 = (sizes[name] for name in ("B", "M", "N", "K1", "K2"))
+
+    def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
+        q = normal(rng, (b, m, k1), tkl.f32) * (log2(e) / max(k1, 1) ** 0.5)
+        k, v = normal(rng, (b, k2, k1), tkl.f16), normal(rng, (b, k2, n), tkl.f16)
+        return [q.astype("float16"), k, v, poisoned((b, m, n), tkl.f32)]
+
+    return KernelCase(
+        kernel=attention_kernel(),
+        options=tkl.WaveCompileOptions(subs=subs, target=target),
+        shape=sizes,
+        settings=tiles,
+        make_arguments=make_arguments,
+        reference=lambda arguments: [_attention(*arguments[:3])],
+        outputs=(3,),
+        tolerance=TOLERANCE,
+        scale=lambda _: 1.0,
+    )
+
+
+def head_attention_case(
+    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
+) -> KernelCase:
+    """Attention with heads in the third axis from the right."""
+    sizes = with_defaults(
+        shape, {"B": 2, "M": 128, "H": 4, "N": 64, "K1": 64, "K2": 128}
+    )
+    tiles = with_defaults(settings, _TILES | {"BLOCK_H": 1})
+    subs, _ = symbols(sizes, tiles)
+    del subs[tkl.sym.ADDRESS_SPACE]
+    b, m, h, n, k1, k2 = (sizes[s] for s in ("B", "M", "H", "N", "K1", "K2"))
+    scale = log2(e) / max(k1, 1) ** 0.5
+
+    def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
+        q = normal(rng, (b, m, h, k1), tkl.f16)
+        k, v = normal(rng, (b, k2, h, k1), tkl.f16), normal(rng, (b, k2, h, n), tkl.f16)
+        return [q, k, v, poisoned((b, m, h, n), tkl.f32)]
+
+    def reference(arguments: Sequence[Any]) -> Sequence[Any]:
+        q, k, v = (x.swapaxes(1, 2) for x in arguments[:3])
+        return [_attention(q.astype("float64") * scale, k, v).swapaxes(1, 2)]
+
+    return KernelCase(
+        kernel=head_attention_kernel(scale),
+        options=tkl.WaveCompileOptions(subs=subs, target=target),
+        shape=sizes,
+        settings=tiles,
+        make_arguments=make_arguments,
+        reference=reference,
+        outputs=(3,),
+        tolerance=TOLERANCE,
+        scale=lambda _: 1.0,
+    )
+
+
+def _attention(q: Any, k: Any, v: Any) -> Any:
+    """softmax in base 2 of ``q k^T``, times ``v``."""
+    import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
+
+    scores = q.astype("float64") @ k.astype("float64").swapaxes(-1, -2)
+    powers = np.exp2(scores - scores.max(axis=-1, keepdims=True))
+    return (powers / powers.sum(axis=-1, keepdims=True)) @ v.astype("float64")

@@ -1,0 +1,74 @@
+"""The case of the convolution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import wave_core.lang as tkl
+from wave_core.compile.kernels import KernelCase
+from wave_kernels.cases.sizes import normal
+from wave_kernels.cases.sizes import poisoned
+from wave_kernels.cases.sizes import with_defaults
+from wave_kernels.definitions.conv import ConvShape
+from wave_kernels.definitions.conv import conv_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    import numpy as np
+
+TOLERANCE = 1e-3
+"""Of the convolution of absolute values: f16 operands, f32 accumulation."""
+
+
+def conv_case(
+    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
+) -> KernelCase:
+    """``N`` images of ``H`` x ``W`` x ``C`` with ``NF`` filters of ``HF`` x ``WF``."""
+    sizes = with_defaults(
+        shape, {"N": 2, "H": 16, "W": 20, "C": 16, "HF": 3, "WF": 2, "NF": 32}
+    )
+    tiles = with_defaults(
+        settings, {"BLOCK_M": 64, "BLOCK_N": 32, "BLOCK_K": 32, "STRIDE": 1}
+    )
+    conv = ConvShape(
+        **{name.lower(): size for name, size in sizes.items()}, stride=tiles["STRIDE"]
+    )
+    blocks = {n: v for n, v in tiles.items() if n.startswith("BLOCK_")}
+    subs: dict[Any, Any] = {getattr(tkl.sym, name): v for name, v in blocks.items()}
+    subs |= conv.symbols() | {tkl.sym.ADDRESS_SPACE: tkl.GLOBAL_ADDRESS_SPACE}
+
+    def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
+        image = (conv.n, conv.h, conv.w, conv.c)
+        filters = (conv.hf, conv.wf, conv.c, conv.nf)
+        out = (conv.n, conv.h_out, conv.w_out, conv.nf)
+        x, we = normal(rng, image, tkl.f16), normal(rng, filters, tkl.f16)
+        return [x, we, poisoned(out, tkl.f32)]
+
+    return KernelCase(
+        kernel=conv_kernel(conv.stride),
+        options=tkl.WaveCompileOptions(subs=subs, target=target),
+        shape=sizes,
+        settings=tiles,
+        make_arguments=make_arguments,
+        reference=lambda args: [convolve(args[0], args[1], conv)],
+        outputs=(2,),
+        tolerance=TOLERANCE,
+        scale=lambda args: float(convolve(abs(args[0]), abs(args[1]), conv).max()),
+    )
+
+
+def convolve(x: Any, we: Any, shape: ConvShape) -> Any:
+    """The convolution in f64: one matrix product for each filter position."""
+    import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
+
+    out = np.zeros((shape.n, shape.h_out, shape.w_out, shape.nf))
+    for r in range(shape.hf):
+        for s in range(shape.wf):
+            rows = slice(r, r + shape.stride * shape.h_out, shape.stride)
+            columns = slice(s, s + shape.stride * shape.w_out, shape.stride)
+            patch = x[:, rows, columns].astype("float64")
+            out += patch @ we[r, s].astype("float64")
+    return out

@@ -1,0 +1,81 @@
+"""The cases of the matrix products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import wave_core.lang as tkl
+from wave_core.compile.kernels import KernelCase
+from wave_kernels.cases.sizes import normal
+from wave_kernels.cases.sizes import poisoned
+from wave_kernels.cases.sizes import symbols
+from wave_kernels.cases.sizes import with_defaults
+from wave_kernels.definitions.gemm import gemm_kernel
+from wave_kernels.definitions.staged_gemm import staged_gemm_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    import numpy as np
+
+TOLERANCE = 1e-3
+"""Of max(abs(A) abs(B)^T): f16 operands, f32 accumulation."""
+
+
+def gemm_case(
+    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
+) -> KernelCase:
+    """``c = a b^T`` with f16 operands; ``DYNAMIC=1`` leaves M, N, K to the launch."""
+    return _case(gemm_kernel(), shape, settings, target)
+
+
+def staged_gemm_case(
+    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
+) -> KernelCase:
+    """``c = a b^T`` with the tiles of a and b copied to LDS by the author."""
+    return _case(staged_gemm_kernel(), shape, settings, target)
+
+
+def _case(
+    kernel: Any,
+    shape: Mapping[str, int],
+    settings: Mapping[str, int | str],
+    target: str,
+) -> KernelCase:
+    sizes = with_defaults(shape, {"M": 512, "N": 512, "K": 512})
+    tiles = with_defaults(
+        settings, {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 32, "DYNAMIC": 0}
+    )
+    subs, dynamic = symbols(sizes, tiles)
+    m, n, k = sizes["M"], sizes["N"], sizes["K"]
+
+    def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
+        a, b = normal(rng, (m, k), tkl.f16), normal(rng, (n, k), tkl.f16)
+        return [a, b, poisoned((m, n), tkl.f32)]
+
+    return KernelCase(
+        kernel=kernel,
+        options=tkl.WaveCompileOptions(
+            subs=subs, dynamic_symbols=dynamic, target=target
+        ),
+        shape=sizes,
+        settings=tiles,
+        make_arguments=make_arguments,
+        reference=_product,
+        outputs=(2,),
+        tolerance=TOLERANCE,
+        scale=_magnitude,
+    )
+
+
+def _product(arguments: Sequence[Any]) -> Sequence[Any]:
+    a, b = (arguments[i].astype("float64") for i in (0, 1))
+    return [a @ b.T]
+
+
+def _magnitude(arguments: Sequence[Any]) -> float:
+    """The largest element of abs(A) abs(B)^T."""
+    a, b = (abs(arguments[i].astype("float64")) for i in (0, 1))
+    return float((a @ b.T).max(initial=0.0)) or 1.0

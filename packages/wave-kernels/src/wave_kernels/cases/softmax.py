@@ -1,0 +1,58 @@
+"""The case of the softmax kernel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import wave_core.lang as tkl
+from wave_core.compile.kernels import KernelCase
+from wave_kernels.cases.sizes import normal
+from wave_kernels.cases.sizes import poisoned
+from wave_kernels.cases.sizes import with_defaults
+from wave_kernels.definitions.softmax import softmax_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+    from typing import Any
+
+    import numpy as np
+
+
+def softmax_case(
+    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
+) -> KernelCase:
+    """Softmax of each row of an f32 matrix; ``DYNAMIC=1`` leaves M to the launch."""
+    sizes = with_defaults(shape, {"M": 128, "N": 256})
+    chosen = with_defaults(settings, {"DYNAMIC": 0})
+    subs = {tkl.sym.N: sizes["N"]}
+    if not chosen["DYNAMIC"]:
+        subs[tkl.sym.M] = sizes["M"]
+    extents = (sizes["M"], sizes["N"])
+
+    def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
+        return [normal(rng, extents, tkl.f32) * 5, poisoned(extents, tkl.f32)]
+
+    return KernelCase(
+        kernel=softmax_kernel(),
+        options=tkl.WaveCompileOptions(
+            subs=subs,
+            dynamic_symbols=[tkl.sym.M] if chosen["DYNAMIC"] else [],
+            target=target,
+        ),
+        shape=sizes,
+        settings=chosen,
+        make_arguments=make_arguments,
+        reference=_softmax,
+        outputs=(1,),
+        tolerance=1e-3,
+        scale=lambda _: 1.0,
+    )
+
+
+def _softmax(arguments: Sequence[Any]) -> Sequence[Any]:
+    import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
+
+    rows = arguments[0].astype("float64")
+    powers = np.exp(rows - rows.max(axis=1, keepdims=True))
+    return [powers / powers.sum(axis=1, keepdims=True)]

@@ -1,0 +1,199 @@
+"""Flash attention: softmax(q k^T) v without storing the scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+
+B = tkl.sym.B
+H = tkl.sym.H
+M = tkl.sym.M
+N = tkl.sym.N
+K1 = tkl.sym.K1
+K2 = tkl.sym.K2
+BLOCK_B = tkl.sym.BLOCK_B
+BLOCK_H = tkl.sym.BLOCK_H
+BLOCK_M = tkl.sym.BLOCK_M
+BLOCK_N = tkl.sym.BLOCK_N
+BLOCK_K2 = tkl.sym.BLOCK_K2
+ADDRESS_SPACE = tkl.sym.ADDRESS_SPACE
+
+ZERO = 0.0
+MIN_INF = float("-inf")
+
+
+def _mapping(*dims: Any, to: tuple[Any, ...]) -> tkw.IndexMapping:
+    """A memory with dims ``to`` read or written as a register with ``dims``."""
+    iterators = {d: tkw.IndexMapping.iterator(i) for i, d in enumerate(dims)}
+    return tkw.IndexMapping(
+        num_iterators=len(dims),
+        inputs={d: iterators[d] for d in to},
+        outputs=iterators,
+    )
+
+
+def _output_mapping(*dims: Any, to: tuple[Any, ...]) -> tkw.IndexMapping:
+    iterators = {d: tkw.IndexMapping.iterator(i) for i, d in enumerate(dims)}
+    return tkw.IndexMapping(
+        num_iterators=len(dims),
+        inputs=iterators,
+        outputs={d: iterators[d] for d in to},
+    )
+
+
+def attention_kernel(
+    mma_types: tuple[tkl.MMAType, tkl.MMAType] = (
+        tkl.MMAType.F32_16x16x16_F16,
+        tkl.MMAType.F32_16x16x16_F16,
+    ),
+    num_waves: int = 4,
+) -> Any:
+    """``c[b, m, n] = softmax_2(q k^T)[m, :] v`` in base 2, with a mask at the end.
+
+    ``q`` is expected scaled by log2(e) / sqrt(K1), so that base 2 is base e.
+
+    Shapes: ``q: [B, M, K1]``, ``k: [B, K2, K1]``, ``v: [B, K2, N]``,
+    ``c: [B, M, N]``. Dtypes: f16, ``c`` f32.
+    """
+    constraints = [
+        tkw.WorkgroupConstraint(M, BLOCK_M, 0),
+        tkw.WorkgroupConstraint(N, BLOCK_N, 1),
+        tkw.WorkgroupConstraint(B, BLOCK_B, 2),
+        tkw.TilingConstraint(K2, BLOCK_K2),
+        tkw.WaveConstraint(M, BLOCK_M / num_waves),
+        tkw.WaveConstraint(N, BLOCK_N / 1),
+        tkw.HardwareConstraint(
+            threads_per_wave=64,
+            mma_type=mma_types[1],
+            vector_shapes={B: 0},
+        ),
+    ]
+    v_mapping = _mapping(B, N, K2, to=(B, K2, N))
+    mapping = _output_mapping(B, N, M, to=(B, M, N))
+
+    @tkw.wave(constraints)
+    def attention(
+        q: tkl.Memory[B, M, K1, tkl.GLOBAL_ADDRESS_SPACE, tkl.f16],
+        k: tkl.Memory[B, K2, K1, ADDRESS_SPACE, tkl.f16],
+        v: tkl.Memory[B, K2, N, ADDRESS_SPACE, tkl.f16],
+        c: tkl.Memory[B, M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ) -> None:
+        c_reg = tkl.Register[B, N, M, tkl.f32](0.0)
+        init_sum = tkl.Register[B, M, tkl.f32](0.0)
+        init_max = tkl.Register[B, M, tkl.f32](-1e6)
+
+        @tkw.iterate(K2, init_args=[init_max, init_sum, c_reg])
+        def repeat(
+            partial_max: tkl.Register[B, M, tkl.f32],
+            partial_sum: tkl.Register[B, M, tkl.f32],
+            acc: tkl.Register[B, N, M, tkl.f32],
+        ):
+            imm_reg = tkl.Register[B, K2, M, tkl.f32](0.0)
+            q_reg = tkw.read(q)
+            k_reg = tkw.read(k)
+            inner_acc = tkw.mma(k_reg, q_reg, imm_reg, mma_types[0])
+            x_j = tkw.permute(inner_acc, target_shape=[B, M, K2])
+            k2_index = tkw.self_index(K2, tkl.i64)
+            mask = tkw.apply_expr(k2_index, lambda x: x < K2)
+            mask = tkw.broadcast(mask, target_shape=[M, K2])
+            mask = tkw.cast(mask, tkw.i1)
+            zero = tkl.Register[M, K2, tkl.f32](ZERO)
+            min_inf = tkl.Register[M, K2, tkl.f32](MIN_INF)
+            bias = tkw.select(mask, zero, min_inf)
+            x_j = x_j + bias
+            m_j = tkw.max(x_j, partial_max, dim=K2)
+            e_delta_max = tkw.exp2(partial_max - m_j)
+            e_delta = tkw.exp2(x_j - m_j)
+            e_init = partial_sum * e_delta_max
+            d_j = tkw.sum(e_delta, e_init, dim=K2)
+            imm_f16 = tkw.cast(e_delta, tkl.f16)
+            v_reg = tkw.read(v, mapping=v_mapping)
+            new_acc = acc * e_delta_max
+            acc = tkw.mma(v_reg, imm_f16, new_acc)
+            return m_j, d_j, acc
+
+        res_max, res_sum, res_mm = repeat
+        reciprocal_sum = tkw.reciprocal(res_sum)
+        res = res_mm * reciprocal_sum
+        tkw.write(res, c, mapping=mapping)
+
+    return attention
+
+
+def head_attention_kernel(
+    scale: float,
+    mma_types: tuple[tkl.MMAType, tkl.MMAType] = (
+        tkl.MMAType.F32_16x16x16_F16,
+        tkl.MMAType.F32_16x16x16_F16,
+    ),
+    num_waves: int = 4,
+) -> Any:
+    """Attention over heads: batch and head are workgroup axes 2 and 3.
+
+    ``scale`` multiplies the scores; it includes log2(e), for base 2.
+
+    Shapes: ``query: [B, M, H, K1]``, ``key: [B, K2, H, K1]``,
+    ``value: [B, K2, H, N]``, ``output: [B, M, H, N]``. Dtypes: f16, output f32.
+    """
+    constraints = [
+        tkw.WorkgroupConstraint(M, BLOCK_M, 0),
+        tkw.WorkgroupConstraint(N, BLOCK_N, 1),
+        tkw.WorkgroupConstraint(B, BLOCK_B, 2),
+        tkw.WorkgroupConstraint(H, BLOCK_H, 3),
+        tkw.TilingConstraint(K2, BLOCK_K2),
+        tkw.WaveConstraint(M, BLOCK_M / num_waves),
+        tkw.WaveConstraint(N, BLOCK_N / 1),
+        tkw.HardwareConstraint(
+            threads_per_wave=64,
+            mma_type=mma_types[1],
+            vector_shapes={B: 0, H: 0},
+        ),
+    ]
+    v_mapping = _mapping(B, H, N, K2, to=(B, K2, H, N))
+    q_mapping = _mapping(B, H, M, K1, to=(B, M, H, K1))
+    k_mapping = _mapping(B, H, K2, K1, to=(B, K2, H, K1))
+    mapping = _output_mapping(B, H, N, M, to=(B, M, H, N))
+
+    @tkw.wave(constraints)
+    def attention(
+        query: tkl.Memory[B, M, H, K1, tkl.GLOBAL_ADDRESS_SPACE, tkl.f16],
+        key: tkl.Memory[B, K2, H, K1, tkl.SHARED_ADDRESS_SPACE, tkl.f16],
+        value: tkl.Memory[B, K2, H, N, tkl.SHARED_ADDRESS_SPACE, tkl.f16],
+        output: tkl.Memory[B, M, H, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ) -> None:
+        c_reg = tkl.Register[B, H, N, M, tkl.f32](0.0)
+        init_sum = tkl.Register[B, H, M, tkl.f32](0.0)
+        init_max = tkl.Register[B, H, M, tkl.f32](-1e6)
+        gk_scaling = tkl.Register[B, H, M, K2, tkl.f32](scale)
+
+        @tkw.iterate(K2, init_args=[init_max, init_sum, c_reg])
+        def repeat(
+            partial_max: tkl.Register[B, H, M, tkl.f32],
+            partial_sum: tkl.Register[B, H, M, tkl.f32],
+            acc: tkl.Register[B, H, N, M, tkl.f32],
+        ):
+            imm_reg = tkl.Register[B, H, K2, M, tkl.f32](0.0)
+            q_reg = tkw.read(query, mapping=q_mapping)
+            k_reg = tkw.read(key, mapping=k_mapping)
+            inner_acc = tkw.mma(k_reg, q_reg, imm_reg, mma_types[0])
+            x_j = tkw.permute(inner_acc, target_shape=[B, H, M, K2])
+            x_j *= gk_scaling
+            m_j = tkw.max(x_j, partial_max, dim=K2)
+            e_delta_max = tkw.exp2(partial_max - m_j)
+            e_delta = tkw.exp2(x_j - m_j)
+            e_init = partial_sum * e_delta_max
+            d_j = tkw.sum(e_delta, e_init, dim=K2)
+            imm_f16 = tkw.cast(e_delta, tkl.f16)
+            v_reg = tkw.read(value, mapping=v_mapping)
+            new_acc = acc * e_delta_max
+            acc = tkw.mma(v_reg, imm_f16, new_acc)
+            return m_j, d_j, acc
+
+        res_max, res_sum, res_mm = repeat
+        reciprocal_sum = tkw.reciprocal(res_sum)
+        res = res_mm * reciprocal_sum
+        tkw.write(res, output, mapping=mapping)
+
+    return attention

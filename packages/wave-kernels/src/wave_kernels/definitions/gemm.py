@@ -1,0 +1,55 @@
+"""Matrix product: the kernel of the tutorial."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+
+M = tkl.sym.M
+N = tkl.sym.N
+K = tkl.sym.K
+BLOCK_M = tkl.sym.BLOCK_M
+BLOCK_N = tkl.sym.BLOCK_N
+BLOCK_K = tkl.sym.BLOCK_K
+ADDRESS_SPACE = tkl.sym.ADDRESS_SPACE
+
+
+def gemm_kernel(
+    dtype: tkl.DType = tkl.f16,
+    mma_type: tkl.MMAType = tkl.MMAType.F32_16x16x16_F16,
+) -> Any:
+    """``c[m, n] = sum_k a[m, k] * b[n, k]``; four waves a workgroup, two by two.
+
+    Shapes: ``a: [M, K]``, ``b: [N, K]``, ``c: [M, N]``. Dtypes: ``a`` and ``b``
+    ``dtype``, ``c`` f32. Symbols to bind: ``BLOCK_M``, ``BLOCK_N``, ``BLOCK_K``,
+    ``ADDRESS_SPACE``; ``M``, ``N`` and ``K`` may be dynamic.
+    """
+    constraints = [
+        tkw.WorkgroupConstraint(M, BLOCK_M, 0),
+        tkw.WorkgroupConstraint(N, BLOCK_N, 1),
+        tkw.TilingConstraint(K, BLOCK_K),
+        tkw.WaveConstraint(M, BLOCK_M / 2),
+        tkw.WaveConstraint(N, BLOCK_N / 2),
+        tkw.HardwareConstraint(threads_per_wave=64, mma_type=mma_type),
+    ]
+
+    @tkw.wave(constraints)
+    def gemm(
+        a: tkl.Memory[M, K, ADDRESS_SPACE, dtype],
+        b: tkl.Memory[N, K, ADDRESS_SPACE, dtype],
+        c: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ) -> None:
+        c_reg = tkl.Register[M, N, tkl.f32](0.0)
+
+        @tkw.iterate(K, init_args=[c_reg])
+        def repeat(acc: tkl.Register[M, N, tkl.f32]) -> tkl.Register[M, N, tkl.f32]:
+            a_reg = tkw.read(a)
+            b_reg = tkw.read(b)
+            acc = tkw.mma(a_reg, b_reg, acc)
+            return acc
+
+        tkw.write(repeat, c)
+
+    return gemm

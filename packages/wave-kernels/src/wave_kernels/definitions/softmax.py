@@ -1,0 +1,44 @@
+"""Softmax over the rows of a matrix, one wave a row."""
+
+from __future__ import annotations
+
+from math import log2
+from math import e
+from typing import Any
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+
+M = tkl.sym.M
+N = tkl.sym.N
+
+LOG2_E = log2(e)
+"""exp(x) = exp2(x * log2(e)): the hardware's exponential is base 2."""
+
+
+def softmax_kernel(dtype: tkl.DType = tkl.f32) -> Any:
+    """``b[m, :] = softmax(a[m, :])``, the maximum subtracted first.
+
+    Shapes: ``a, b: [M, N]``. Dtypes: ``dtype``. ``N`` is held whole by a wave, so it
+    must be bound; ``M`` may be dynamic.
+    """
+    constraints = [
+        tkw.HardwareConstraint(threads_per_wave=64, vector_shapes={M: 1, N: N}),
+        tkw.WorkgroupConstraint(M, 1, 0),
+        tkw.WaveConstraint(M, 1),
+    ]
+
+    @tkw.wave(constraints)
+    def softmax(
+        a: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
+        b: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
+    ) -> None:
+        row = tkw.read(a)
+        row_max = tkw.max(row, dim=N)
+        row_max = tkw.broadcast(row_max, target_shape=[M, N])
+        exponent = tkw.exp2((row - row_max) * LOG2_E)
+        total = tkw.sum(exponent, dim=N)
+        total = tkw.broadcast(total, target_shape=[M, N])
+        tkw.write(exponent / total, b)
+
+    return softmax

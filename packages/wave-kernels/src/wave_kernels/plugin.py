@@ -1,0 +1,39 @@
+"""The kernels of this package, for ``wave run NAME``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.plugin import KernelSpec
+from wave_core.plugin import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REQUIRES_API = (1, 0)
+
+_CASES = "wave_kernels.cases"
+
+KERNELS: tuple[KernelSpec, ...] = (
+    KernelSpec("attention", f"{_CASES}.attention:attention_case", "flash attention"),
+    KernelSpec(
+        "attention-heads",
+        f"{_CASES}.attention:head_attention_case",
+        "flash attention over heads",
+    ),
+    KernelSpec("conv2d", f"{_CASES}.conv:conv_case", "convolution as a matrix product"),
+    KernelSpec("copy", f"{_CASES}.copy:copy_case", "b = a"),
+    KernelSpec("gemm", f"{_CASES}.gemm:gemm_case", "c = a b^T"),
+    KernelSpec(
+        "gemm-staged",
+        f"{_CASES}.gemm:staged_gemm_case",
+        "c = a b^T through LDS by hand",
+    ),
+    KernelSpec("softmax", f"{_CASES}.softmax:softmax_case", "softmax of each row"),
+)
+
+
+@hookimpl
+def wave_register_kernels() -> Iterable[KernelSpec]:
+    """The kernels by name."""
+    return KERNELS

@@ -1,0 +1,24 @@
+"""Random programs: kernels as data, run by the compiler and by numpy, compared.
+
+``random_program(rng)`` makes one, ``check_program(program)`` compiles it and compares
+every phase with exact arithmetic on whole arrays. A program prints as a short text;
+``python -m wave_testing.programs --seed N`` makes, prints and checks it again.
+"""
+
+from __future__ import annotations
+
+from wave_testing.programs.check import Discarded
+from wave_testing.programs.check import Outcome
+from wave_testing.programs.check import ProgramFailure
+from wave_testing.programs.check import check_program
+from wave_testing.programs.generate import random_program
+from wave_testing.programs.model import Program
+
+__all__ = [
+    "Discarded",
+    "Outcome",
+    "Program",
+    "ProgramFailure",
+    "check_program",
+    "random_program",
+]

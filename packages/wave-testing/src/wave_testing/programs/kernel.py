@@ -1,0 +1,303 @@
+"""A program as a kernel: its steps in the language, inside a traced function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from typing import Any
+
+import sympy
+
+import wave_core.lang as tkl
+from wave_core.types import DTYPES
+from wave_testing.programs.formula import compute
+
+if TYPE_CHECKING:
+    from wave_core.lang import LaunchableWave
+    from wave_testing.programs.model import Dim
+    from wave_testing.programs.model import Program
+    from wave_testing.programs.model import Step
+
+
+def program_kernel(program: Program) -> LaunchableWave:
+    """The kernel that a program describes; tracing it runs the steps."""
+
+    def kernel(*arguments: Any) -> None:
+        names = [p.name for p in (*program.memories, *program.scalars)]
+        scope = _Scope(program)
+        scope.values |= dict(zip(names, arguments, strict=True))
+        scope.run(program.steps)
+
+    parameters = {memory.name: _memory(program, memory) for memory in program.memories}
+    for scalar in program.scalars:
+        dtype = DTYPES[scalar.dtype]
+        parameters[scalar.name] = tkl.SymbolBind[dtype] if scalar.bind else dtype
+    _declare(kernel, parameters)
+    return tkl.wave(constraints(program))(kernel)
+
+
+def constraints(program: Program) -> list[Any]:
+    """The constraints of a program, the hardware's first."""
+    vector = {
+        tkl.index_symbol(d.name): d.vector
+        for d in program.dims
+        if d.vector is not None
+    }
+    hardware = dict(program.hardware)
+    if vector:
+        hardware["vector_shapes"] = vector
+    rows: list[Any] = [tkl.HardwareConstraint(threads_per_wave=64, **hardware)]
+    for dim in program.dims:
+        rows += _distribution(dim)
+    if program.reorder is not None:
+        axis, formula = program.reorder
+        expr = compute(formula, lambda _, name: tkl.index_symbol(name))
+        rows.append(tkl.ReorderingConstraint(expr, axis))
+    return rows
+
+
+def _distribution(dim: Dim) -> list[Any]:
+    name = tkl.index_symbol(dim.name)
+    rows: list[Any] = []
+    if dim.axis is not None:
+        rows.append(tkl.WorkgroupConstraint(name, dim.tile, dim.axis))
+    if dim.waves:
+        rows.append(tkl.WaveConstraint(name, dim.tile // dim.waves))
+    if dim.loop is not None:
+        rows.append(tkl.TilingConstraint(name, dim.loop))
+    return rows
+
+
+def _memory(program: Program, memory: Any) -> Any:
+    dims = tuple(tkl.index_symbol(name) for name in memory.dims)
+    return tkl.Memory[(*dims, tkl.GLOBAL_ADDRESS_SPACE, DTYPES[memory.dtype])]
+
+
+def _declare(function: Callable[..., Any], parameters: Mapping[str, Any]) -> None:
+    """Give a function of ``*arguments`` named and annotated parameters."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    rows = [inspect.Parameter(name, kind) for name in parameters]
+    function.__signature__ = inspect.Signature(rows)  # pyright: ignore[reportFunctionMemberAccess] - what inspect reads
+    function.__annotations__ = dict(parameters)
+
+
+class _Scope:
+    """The values that are in scope while steps are traced."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.values: dict[str, Any] = {}
+
+    def run(self, steps: tuple[Step, ...]) -> None:
+        """Trace some steps."""
+        for step in steps:
+            results = SURFACE[step.kind](self, step)
+            if len(step.name) == 1:
+                self.values[step.name[0]] = results
+            elif step.name:
+                self.values |= dict(zip(step.name, results, strict=True))
+
+    def args(self, step: Step) -> list[Any]:
+        """The values that a step uses."""
+        return [self.values[name] for name in step.args]
+
+    def body(self, step: Step) -> Callable[..., Any]:
+        """The function that traces the body of a step."""
+
+        def body(*carried: Any) -> Any:
+            self.values |= dict(zip(step.params, carried, strict=True))
+            self.run(step.body)
+            found = tuple(self.values[name] for name in step.yields)
+            return found if len(found) != 1 else found[0]
+
+        _declare(body, dict.fromkeys(step.params, None))
+        body.__annotations__ = {}
+        return body
+
+
+Surface = Callable[[_Scope, "Step"], Any]
+
+
+def _symbols(names: tuple[str, ...]) -> list[Any]:
+    return [tkl.index_symbol(name) for name in names]
+
+
+def _leaf(kind: str, name: Any) -> Any:
+    if kind == "it":
+        return tkl.IndexMapping.iterator(name)
+    if kind == "dyn":
+        return tkl.IndexMapping.dynamic_val(name)
+    return tkl.index_symbol(name)
+
+
+def _access(scope: _Scope, step: Step) -> dict[str, Any]:
+    """The keyword arguments of a read or write."""
+    found: dict[str, Any] = {"elements_per_thread": step.get("elements")}
+    mapping = step.get("mapping")
+    if mapping is None:
+        return found
+    memory = scope.values[step.get("memory")]
+    dims = step.get("shape")
+    register = dict(
+        zip(_symbols(dims), (_leaf("it", i) for i in range(len(dims))), strict=True)
+    )
+    parts = [sympy.sympify(compute(part, _leaf)) for part in mapping]
+    place = dict(zip(_symbols(memory.type.dims), parts, strict=True))
+    indices = tuple(scope.values[name] for name in step.get("index", ()))
+    rows = [
+        {tkl.index_symbol(d): _leaf("it", dims.index(d)) for d in value.type.dims}
+        for value in indices
+    ]
+    sides = (place, register) if step.kind == "read" else (register, place)
+    found["mapping"] = tkl.IndexMapping(len(dims), *sides, dynamic_val_mappings=rows)
+    found["mapping_dynamic_vals"] = indices
+    return found
+
+
+def _read(scope: _Scope, step: Step) -> Any:
+    memory = scope.values[step.get("memory")]
+    return tkl.read(memory, **_access(scope, step), tag=step.name[0])
+
+
+def _write(scope: _Scope, step: Step) -> None:
+    memory = scope.values[step.get("memory")]
+    tkl.write(*scope.args(step), memory, **_access(scope, step))
+
+
+def _splat(scope: _Scope, step: Step) -> Any:
+    del scope
+    dtype = DTYPES[step.get("dtype")]
+    return tkl.register(
+        _symbols(step.get("shape")), dtype, step.get("value"), tag=step.name[0]
+    )
+
+
+def _self_index(scope: _Scope, step: Step) -> Any:
+    del scope
+    dim = tkl.index_symbol(step.get("dim"))
+    return tkl.self_index(dim, DTYPES[step.get("dtype")], tag=step.name[0])
+
+
+def _elementwise(function: Callable[..., Any]) -> Surface:
+    def surface(scope: _Scope, step: Step) -> Any:
+        values = scope.args(step)
+        number = step.get("number")
+        if number is not None:
+            values.append(number)
+        if step.get("reflected"):
+            values.reverse()
+        return tkl.tag(function(*values), step.name[0])
+
+    return surface
+
+
+def _cast(scope: _Scope, step: Step) -> Any:
+    return tkl.cast(*scope.args(step), DTYPES[step.get("dtype")], tag=step.name[0])
+
+
+def _broadcast(scope: _Scope, step: Step) -> Any:
+    shape = _symbols(step.get("shape"))
+    return tkl.broadcast(*scope.args(step), shape, tag=step.name[0])
+
+
+def _permute(scope: _Scope, step: Step) -> Any:
+    shape = _symbols(step.get("shape"))
+    return tkl.permute(*scope.args(step), shape, tag=step.name[0])
+
+
+_REDUCTIONS = {"sum": tkl.sum, "max": tkl.max, "min": tkl.min}
+
+
+def _reduce(scope: _Scope, step: Step) -> Any:
+    values = scope.args(step)
+    count = step.get("sources")
+    acc = values[count] if len(values) > count else step.get("acc")
+    source = values[0] if count == 1 else values[:count]
+    dim = tkl.index_symbol(step.get("dim"))
+    return _REDUCTIONS[step.get("kind")](source, acc, dim=dim, tag=step.name[0])
+
+
+def _apply(scope: _Scope, step: Step) -> Any:
+    def expr(*arguments: Any) -> Any:
+        return compute(
+            step.get("formula"),
+            lambda kind, name: (
+                arguments[name] if kind == "arg" else tkl.index_symbol(name)
+            ),
+        )
+
+    return tkl.apply_expr(scope.args(step), expr, tag=step.name[0])
+
+
+def _extract(scope: _Scope, step: Step) -> Any:
+    return tkl.extract(*scope.args(step), step.get("offset"), tag=step.name[0])
+
+
+def _mma(scope: _Scope, step: Step) -> Any:
+    return tkl.mma(*scope.args(step), step.get("instruction"), tag=step.name[0])
+
+
+def _iterate(scope: _Scope, step: Step) -> Any:
+    axis = tkl.index_symbol(step.get("axis"))
+    return tkl.iterate(axis, init_args=scope.args(step))(scope.body(step))
+
+
+def _conditional(scope: _Scope, step: Step) -> Any:
+    condition = compute(step.get("condition"), _leaf)
+    others = tuple(scope.args(step)) or None
+    return tkl.conditional(condition, others)(scope.body(step))
+
+
+def _set_symbol(scope: _Scope, step: Step) -> None:
+    tkl.set_symbol(tkl.index_symbol(step.get("symbol")), *scope.args(step))
+
+
+def _allocate(scope: _Scope, step: Step) -> Any:
+    del scope
+    shape, held = _symbols(step.get("shape")), step.get("held")
+    dtype = DTYPES[step.get("dtype")]
+    padding = step.get("padding", 0)
+    return tkl.allocate(shape, held, dtype, padding=padding, tag=step.name[0])
+
+
+def _barrier(scope: _Scope, step: Step) -> None:
+    del scope, step
+    tkl.shared_memory_barrier()
+
+
+SURFACE: Mapping[str, Surface] = {
+    "read": _read,
+    "write": _write,
+    "splat": _splat,
+    "self_index": _self_index,
+    "cast": _cast,
+    "broadcast": _broadcast,
+    "permute": _permute,
+    "reduce": _reduce,
+    "apply": _apply,
+    "extract": _extract,
+    "mma": _mma,
+    "iterate": _iterate,
+    "conditional": _conditional,
+    "set_symbol": _set_symbol,
+    "allocate": _allocate,
+    "barrier": _barrier,
+    "add": _elementwise(lambda a, b: a + b),
+    "sub": _elementwise(lambda a, b: a - b),
+    "mul": _elementwise(lambda a, b: a * b),
+    "maximum": _elementwise(tkl.maximum),
+    "minimum": _elementwise(tkl.minimum),
+    "neg": _elementwise(lambda a: -a),
+    "abs": _elementwise(tkl.abs),
+    "exp2": _elementwise(tkl.exp2),
+    "reciprocal": _elementwise(tkl.reciprocal),
+    "lt": _elementwise(lambda a, b: a < b),
+    "le": _elementwise(lambda a, b: a <= b),
+    "gt": _elementwise(lambda a, b: a > b),
+    "ge": _elementwise(lambda a, b: a >= b),
+    "eq": _elementwise(lambda a, b: a == b),
+    "ne": _elementwise(lambda a, b: a != b),
+    "select": _elementwise(tkl.select),
+}

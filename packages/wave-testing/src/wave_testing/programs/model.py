@@ -1,0 +1,203 @@
+"""What a random program is: dimensions, memories and a list of steps, all data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from wave_testing.programs.formula import Formula
+
+
+@dataclass(frozen=True)
+class Dim:
+    """A size symbol, and how its dimension spreads over the machine.
+
+    Units: ``extent``, ``tile`` and ``loop`` count elements.
+
+    Attributes:
+        name: The symbol.
+        extent: Its value.
+        dynamic: Whether the value comes with the launch.
+        axis: The grid axis that it is distributed over; ``None`` for none.
+        tile: The workgroup's tile, where it is distributed.
+        waves: Waves that share the workgroup's tile; 0 gives no wave constraint.
+        loop: The tile of a loop over it; ``None`` for no loop.
+        vector: The vector shape; ``None`` gives none.
+    """
+
+    name: str
+    extent: int
+    dynamic: bool = False
+    axis: int | None = None
+    tile: int = 0
+    waves: int = 0
+    loop: int | None = None
+    vector: int | None = None
+
+    @property
+    def groups(self) -> int:
+        """Workgroups along the dimension."""
+        return 1 if self.axis is None else -(-self.extent // self.tile)
+
+    @property
+    def shared(self) -> int:
+        """Waves of a workgroup that share the dimension."""
+        return max(1, self.waves)
+
+    @property
+    def wave_tile(self) -> int:
+        """Elements of one wave's tile outside of loops."""
+        return self.extent if self.axis is None else self.tile // self.shared
+
+    @property
+    def trips(self) -> int:
+        """Iterations of a loop over the dimension."""
+        return 0 if self.loop is None else -(-self.wave_tile // self.loop)
+
+    def tile_in(self, *, looped: bool) -> int:
+        """Elements of one wave's tile, inside or outside of a loop over it."""
+        return self.loop if looped and self.loop is not None else self.wave_tile
+
+
+@dataclass(frozen=True)
+class MemorySpec:
+    """A kernel parameter that is a tensor.
+
+    Attributes:
+        name: The parameter.
+        dims: Names of the size symbols of its axes.
+        dtype: The element type by name.
+        fill: What an input holds: ``small`` integers up to ``bound``, ``index``
+            values below ``bound``, or a ``permutation``; ``""`` marks an output.
+        bound: See ``fill``.
+        strided: Whether it is a view of a larger array.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    dtype: str
+    fill: str = ""
+    bound: int = 0
+    strided: bool = False
+
+    @property
+    def is_output(self) -> bool:
+        """Whether the kernel writes it."""
+        return not self.fill
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    """A kernel parameter that is a number; ``bind`` binds the symbol of its name."""
+
+    name: str
+    dtype: str
+    value: int
+    bind: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement: ``name = kind(args, attributes)``, with a body where it has one.
+
+    Attributes:
+        kind: What it does; see `wave_testing.programs.kernel`.
+        name: The value that it defines; several names for loops.
+        args: Values that it uses.
+        attributes: Everything else, sorted by name.
+        body: Statements of a loop or condition.
+        params: Names of the carried values inside the body.
+        yields: Values that the body gives back.
+    """
+
+    kind: str
+    name: tuple[str, ...]
+    args: tuple[str, ...] = ()
+    attributes: tuple[tuple[str, Any], ...] = ()
+    body: tuple[Step, ...] = ()
+    params: tuple[str, ...] = ()
+    yields: tuple[str, ...] = ()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """An attribute."""
+        return dict(self.attributes).get(key, default)
+
+    def uses(self) -> Iterator[str]:
+        """All names that the step and its body use."""
+        yield from self.args
+        memory = self.get("memory")
+        if memory is not None:
+            yield memory
+        yield from self.get("index", ())
+        for inner in self.body:
+            yield from inner.uses()
+        yield from self.yields
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel as data.
+
+    Attributes:
+        seed: What the random generator was seeded with.
+        dims: All size symbols, those of memories alone included.
+        memories: Tensors, in the order of the parameters.
+        scalars: Numbers, after the tensors.
+        steps: The kernel.
+        hardware: Further fields of the hardware constraint.
+        reorder: Grid axis and formula of a reordering; ``None`` for none.
+    """
+
+    seed: int
+    dims: tuple[Dim, ...]
+    memories: tuple[MemorySpec, ...] = ()
+    scalars: tuple[ScalarSpec, ...] = ()
+    steps: tuple[Step, ...] = ()
+    hardware: tuple[tuple[str, Any], ...] = ()
+    reorder: tuple[int, Formula] | None = None
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    def dim(self, name: str) -> Dim:
+        """A size symbol by name."""
+        return next(d for d in self.dims if d.name == name)
+
+    def extents(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        """The values of size symbols."""
+        return tuple(self.dim(name).extent for name in names)
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Workgroups on each axis."""
+        rows = sorted((d.axis, d.groups) for d in self.dims if d.axis is not None)
+        return tuple(groups for _, groups in rows) or (1,)
+
+    @property
+    def units(self) -> int:
+        """Waves of the whole launch."""
+        return prod(self.grid) * prod(d.shared for d in self.dims)
+
+    def walk(self) -> Iterator[Step]:
+        """All steps, those of bodies included."""
+        return _walk(self.steps)
+
+    def with_steps(self, steps: tuple[Step, ...]) -> Program:
+        """The program with other steps; parameters that nothing uses go."""
+        used = {name for step in steps for name in step.uses()}
+        memories = tuple(m for m in self.memories if m.name in used)
+        return replace(self, steps=steps, memories=memories)
+
+    def __str__(self) -> str:
+        # A lazy seam: the text form imports this module.
+        from wave_testing.programs.text import program_text  # noqa: PLC0415
+
+        return program_text(self)
+
+
+def _walk(steps: tuple[Step, ...]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        yield from _walk(step.body)

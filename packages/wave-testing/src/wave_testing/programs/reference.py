@@ -1,0 +1,376 @@
+"""What a program means: its steps on whole arrays, in float64 and int64 of numpy.
+
+Nothing here knows of waves or lanes. A value is an array over the indices that its
+dimensions have where it is computed: all of them, or those of one iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+
+from wave_testing.programs.formula import compute
+
+if TYPE_CHECKING:
+    from wave_testing.programs.model import Dim
+    from wave_testing.programs.model import Program
+    from wave_testing.programs.model import Step
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Dims = tuple[str, ...]
+
+COMBINE: Mapping[str, np.ufunc] = {
+    "sum": np.add,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A value: an array with one axis for each of its dims."""
+
+    dims: Dims
+    data: Array
+
+    def over(self, dims: Dims) -> Array:
+        """The array with axes in the order of ``dims``; missing ones have length 1."""
+        order = [self.dims.index(d) for d in dims if d in self.dims]
+        extents = iter(self.data.shape[i] for i in order)
+        shape = [next(extents) if d in self.dims else 1 for d in dims]
+        return self.data.transpose(order).reshape(shape)
+
+
+@dataclass
+class Store:
+    """A memory: its elements, and which of them were written."""
+
+    dims: Dims
+    data: Array
+    written: Array
+
+
+def merge_dims(first: Dims, second: Dims) -> Dims | None:
+    """The union of two lists of dims that keeps both orders, or ``None``.
+
+    Wave's rule: dims of ``first`` come first where there is a choice.
+    """
+    merged: list[str] = []
+    rest = list(second)
+    for dim in first:
+        if dim in rest:
+            place = rest.index(dim)
+            ahead = rest[:place]
+            if any(other in first for other in ahead):
+                return None
+            merged += [*ahead, dim]
+            rest = rest[place + 1 :]
+        elif dim in merged:
+            return None
+        else:
+            merged.append(dim)
+    merged += rest
+    return tuple(merged) if len(set(merged)) == len(merged) else None
+
+
+def union_dims(shapes: list[Dims]) -> Dims | None:
+    """The dims of an elementwise result; ``None`` where operands clash."""
+    merged: Dims | None = ()
+    for shape in sorted(shapes, key=len, reverse=True):
+        merged = merge_dims(merged, shape)
+        if merged is None:
+            return None
+    return merged
+
+
+class Reference:
+    """Runs a program on whole arrays.
+
+    Attributes:
+        stores: Memories by name, outputs with what was written.
+    """
+
+    def __init__(self, program: Program, inputs: Mapping[str, Array]) -> None:
+        self._program = program
+        self.values: dict[str, Tile] = {}
+        self.symbols: dict[str, int] = {d.name: d.extent for d in program.dims}
+        self._domains: dict[str, Array] = {}
+        self.stores = {
+            memory.name: self._store(
+                memory.dims, inputs.get(memory.name), memory.dtype
+            )
+            for memory in program.memories
+        }
+        for scalar in program.scalars:
+            self.symbols[scalar.name] = scalar.value
+            dtype = np.float64 if scalar.dtype[0] in "fb" else np.int64
+            self.values[scalar.name] = Tile((), np.asarray(scalar.value, dtype))
+
+    def run(self) -> None:
+        """Execute all steps, unless there is no workgroup to do so."""
+        if 0 not in self._program.grid:
+            self.steps(self._program.steps)
+
+    def steps(self, steps: tuple[Step, ...]) -> None:
+        """Execute some steps."""
+        for step in steps:
+            MEANINGS[step.kind](self, step)
+
+    def _store(self, dims: Dims, data: Array | None, dtype: str) -> Store:
+        shape = self._program.extents(dims)
+        wide = np.float64 if dtype[0] in "fb" else np.int64
+        if data is None:
+            held: Array = np.zeros(shape, wide)
+        else:
+            held = data.astype(wide)
+        return Store(dims, held, np.zeros(shape, np.bool_))
+
+    def domain(self, dim: str) -> Array:
+        """The indices that exist along a dimension here."""
+        found = self._domains.get(dim)
+        return np.arange(self._program.dim(dim).extent) if found is None else found
+
+    def sizes(self, dims: Dims) -> tuple[int, ...]:
+        """How many indices exist along each dim here."""
+        return tuple(self.domain(dim).size for dim in dims)
+
+    def tile(self, name: str) -> Tile:
+        """A value by name."""
+        return self.values[name]
+
+    def define(self, step: Step, dims: Dims, data: Array) -> None:
+        """Give a step its value."""
+        data = np.broadcast_to(data, self.sizes(dims))
+        self.values[step.name[0]] = Tile(dims, data)
+
+    def formula(self, formula: Any, leaves: Mapping[tuple[str, Any], Any]) -> Any:
+        """The value of a formula over these leaves and the symbols."""
+
+        def leaf(kind: str, name: Any) -> Any:
+            return self.symbols[name] if kind == "sym" else leaves[kind, name]
+
+        return compute(formula, leaf)
+
+    def coordinates(self, step: Step) -> tuple[Array, ...]:
+        """The coordinates that an access touches, broadcast over its dims."""
+        dims: Dims = step.get("shape")
+        store = self.stores[step.get("memory")]
+        grids = {
+            d: self.domain(d).reshape([-1 if e == d else 1 for e in dims])
+            for d in dims
+        }
+        mapping = step.get("mapping")
+        if mapping is None:
+            return tuple(grids[d] for d in store.dims)
+        leaves: dict[tuple[str, Any], Any] = {
+            ("it", i): grids[d] for i, d in enumerate(dims)
+        }
+        for i, name in enumerate(step.get("index", ())):
+            leaves["dyn", i] = self.tile(name).over(dims)
+        return tuple(
+            np.asarray(self.formula(part, leaves), np.int64) for part in mapping
+        )
+
+    def inside(self, dim: Dim, turn: int) -> None:
+        """Narrow a dimension to what all waves hold in one iteration."""
+        tile, loop = dim.wave_tile, dim.loop
+        assert loop is not None, "only looped dims are narrowed"
+        bases = range(0, max(dim.extent, 1), tile) if dim.axis is not None else [0]
+        parts = [
+            np.arange(b + turn * loop, min(b + (turn + 1) * loop, b + tile, dim.extent))
+            for b in bases
+        ]
+        self._domains[dim.name] = np.concatenate(parts).astype(np.int64)
+
+    def outside(self, dim: Dim) -> None:
+        """Undo `inside`."""
+        del self._domains[dim.name]
+
+    def declare(self, name: str, dims: Dims, dtype: str) -> None:
+        """Make a memory of the workgroup, here as large as the whole problem."""
+        self.stores[name] = self._store(dims, None, dtype)
+
+
+Meaning = Callable[[Reference, "Step"], None]
+
+
+def _read(ref: Reference, step: Step) -> None:
+    store = ref.stores[step.get("memory")]
+    place = ref.coordinates(step)
+    shape = ref.sizes(step.get("shape"))
+    full = tuple(np.broadcast_to(p, shape) for p in place)
+    ref.define(step, step.get("shape"), store.data[full])
+
+
+def _write(ref: Reference, step: Step) -> None:
+    store = ref.stores[step.get("memory")]
+    dims: Dims = step.get("shape")
+    shape = ref.sizes(dims)
+    full = tuple(np.broadcast_to(p, shape) for p in ref.coordinates(step))
+    store.data[full] = np.broadcast_to(ref.tile(step.args[0]).over(dims), shape)
+    store.written[full] = True
+
+
+def _splat(ref: Reference, step: Step) -> None:
+    dtype = np.float64 if step.get("dtype")[0] in "fb" else np.int64
+    ref.define(step, step.get("shape"), np.asarray(step.get("value"), dtype))
+
+
+def _self_index(ref: Reference, step: Step) -> None:
+    dim = step.get("dim")
+    ref.define(step, (dim,), ref.domain(dim))
+
+
+def _elementwise(compute_: Callable[..., Any]) -> Meaning:
+    def meaning(ref: Reference, step: Step) -> None:
+        tiles = [ref.tile(name) for name in step.args]
+        dims = union_dims([tile.dims for tile in tiles])
+        assert dims is not None, "the generator permutes operands that clash"
+        arrays = [tile.over(dims) for tile in tiles]
+        number = step.get("number")
+        if number is not None:
+            arrays.append(np.asarray(number, arrays[0].dtype))
+        if step.get("reflected"):
+            arrays.reverse()
+        ref.define(step, dims, np.asarray(compute_(*arrays)))
+
+    return meaning
+
+
+def _cast(ref: Reference, step: Step) -> None:
+    tile = ref.tile(step.args[0])
+    dtype = step.get("dtype")
+    wide: Any = np.float64 if dtype[0] in "f" or dtype == "bf16" else np.int64
+    data = tile.data != 0 if dtype == "bool" else np.trunc(tile.data).astype(wide)
+    if wide is np.float64 and tile.data.dtype == np.float64:
+        data = tile.data
+    ref.define(step, tile.dims, data)
+
+
+def _realign(ref: Reference, step: Step) -> None:
+    dims = step.get("shape")
+    ref.define(step, dims, ref.tile(step.args[0]).over(dims))
+
+
+def _reduce(ref: Reference, step: Step) -> None:
+    dim, combine = step.get("dim"), COMBINE[step.get("kind")]
+    count = step.get("sources")
+    tiles = [ref.tile(name) for name in step.args[:count]]
+    dims = tuple(d for d in tiles[0].dims if d != dim)
+    total: Array | None = None
+    for tile in tiles:
+        part = tile.over((*dims, dim))
+        if part.shape[-1] == 0:
+            assert step.get("kind") == "sum", "only sums of nothing are asked for"
+        whole = combine.reduce(part, axis=-1)
+        total = whole if total is None else combine(total, whole)
+    if len(step.args) > count:
+        total = combine(total, ref.tile(step.args[count]).over(dims))
+    if step.get("acc") is not None:
+        total = combine(total, step.get("acc"))
+    assert total is not None, "a reduction has a source"
+    ref.define(step, dims, total)
+
+
+def _apply(ref: Reference, step: Step) -> None:
+    tiles = [ref.tile(name) for name in step.args]
+    dims = union_dims([tile.dims for tile in tiles])
+    assert dims is not None, "the generator permutes operands that clash"
+    leaves = {("arg", i): tile.over(dims) for i, tile in enumerate(tiles)}
+    ref.define(step, dims, np.asarray(ref.formula(step.get("formula"), leaves)))
+
+
+def _extract(ref: Reference, step: Step) -> None:
+    tile = ref.tile(step.args[0])
+    ref.define(step, tile.dims[:-1], tile.data[..., step.get("offset")])
+
+
+def _mma(ref: Reference, step: Step) -> None:
+    lhs, rhs, acc = (ref.tile(name) for name in step.args)
+    letters = {d: chr(97 + i) for i, d in enumerate({*lhs.dims, *rhs.dims})}
+    left, right, out = (
+        "".join(letters[d] for d in tile.dims) for tile in (lhs, rhs, acc)
+    )
+    product = np.einsum(f"{left},{right}->{out}", lhs.data, rhs.data, optimize=True)
+    ref.define(step, acc.dims, acc.data + product)
+
+
+def _iterate(ref: Reference, step: Step) -> None:
+    dim = next(d for d in ref._program.dims if d.name == step.get("axis"))  # noqa: SLF001
+    carried = [ref.tile(name) for name in step.args]
+    for turn in range(dim.trips):
+        ref.inside(dim, turn)
+        for name, tile in zip(step.params, carried, strict=True):
+            ref.values[name] = tile
+        ref.steps(step.body)
+        carried = [
+            Tile(old.dims, ref.tile(name).over(old.dims))
+            for name, old in zip(step.yields, carried, strict=True)
+        ]
+        ref.outside(dim)
+    for name, tile in zip(step.name, carried, strict=True):
+        ref.values[name] = tile
+
+
+def _conditional(ref: Reference, step: Step) -> None:
+    if ref.formula(step.get("condition"), {}):
+        ref.steps(step.body)
+        found = [ref.tile(name) for name in step.yields]
+    else:
+        found = [ref.tile(name) for name in step.args]
+    for name, tile in zip(step.name, found, strict=True):
+        ref.values[name] = tile
+
+
+def _set_symbol(ref: Reference, step: Step) -> None:
+    ref.symbols[step.get("symbol")] = int(ref.tile(step.args[0]).data)
+
+
+def _allocate(ref: Reference, step: Step) -> None:
+    ref.declare(step.name[0], step.get("shape"), step.get("dtype"))
+
+
+def _nothing(ref: Reference, step: Step) -> None:
+    """Whole arrays need no barriers."""
+    del ref, step
+
+
+MEANINGS: Mapping[str, Meaning] = {
+    "read": _read,
+    "write": _write,
+    "splat": _splat,
+    "self_index": _self_index,
+    "cast": _cast,
+    "broadcast": _realign,
+    "permute": _realign,
+    "reduce": _reduce,
+    "apply": _apply,
+    "extract": _extract,
+    "mma": _mma,
+    "iterate": _iterate,
+    "conditional": _conditional,
+    "set_symbol": _set_symbol,
+    "allocate": _allocate,
+    "barrier": _nothing,
+    "add": _elementwise(np.add),
+    "sub": _elementwise(np.subtract),
+    "mul": _elementwise(np.multiply),
+    "maximum": _elementwise(np.maximum),
+    "minimum": _elementwise(np.minimum),
+    "neg": _elementwise(np.negative),
+    "abs": _elementwise(np.abs),
+    "exp2": _elementwise(np.exp2),
+    "reciprocal": _elementwise(np.reciprocal),
+    "lt": _elementwise(np.less),
+    "le": _elementwise(np.less_equal),
+    "gt": _elementwise(np.greater),
+    "ge": _elementwise(np.greater_equal),
+    "eq": _elementwise(np.equal),
+    "ne": _elementwise(np.not_equal),
+    "select": _elementwise(np.where),
+}
