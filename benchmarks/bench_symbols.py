@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from wave_core.symbols import Expr
+from wave_core.symbols import Facts
 from wave_core.symbols import compile_tape
 from wave_core.symbols import floordiv
 from wave_core.symbols import substitute_all
@@ -66,6 +67,13 @@ def build_and_substitute(repeat: int) -> tuple[Expr, ...]:
     return substitute_all(exprs, {lane: 4 * symbol(f"{prefix}U") + 3, step: step + 1})
 
 
+def simplify_all(repeat: int) -> list[Expr]:
+    """Builds and simplifies all 72 expressions for 256 threads."""
+    prefix = f"s{repeat}_"
+    facts = Facts.empty().with_range(symbol(f"{prefix}T"), 0, 255)
+    return [facts.simplify(expr) for expr in mfma_indices(prefix)]
+
+
 def evaluate_lanes(repeat: int) -> list[list[int]]:
     """Evaluates all 72 expressions for 64 lanes."""
     tape = compile_tape(mfma_indices("e"))
@@ -77,6 +85,7 @@ def main() -> None:
     rows = {
         "build 72": lambda repeat: mfma_indices(f"b{repeat}_"),
         "build 72 and substitute 2 variables": build_and_substitute,
+        "build 72 and simplify with a range": simplify_all,
         "evaluate 72 for 64 lanes (ints)": evaluate_lanes,
     }
     for name, work in rows.items():

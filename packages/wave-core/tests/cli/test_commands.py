@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -96,6 +96,13 @@ def test_wrong_usage(wave, arguments, says):
     assert done.out == ""
 
 
+def test_wrong_usage_is_json_too(wave):
+    done = wave("run", "toy", "--shape", "M", "--json")
+    assert done.code == 2
+    assert done.json["error"] == "usage"
+    assert "NAME=VALUE" in done.json["message"]
+
+
 def test_wrong_name_in_file(wave, case_file):
     done = wave("run", f"{case_file}:doubel")
     assert done.code == 2
@@ -144,7 +151,7 @@ def test_inspect_svg(wave, tmp_path):
     path = tmp_path / "tile.svg"
     done = wave("inspect", "toy", "--what", "layout", "--svg", path)
     assert done.code == 0
-    root = ElementTree.parse(path).getroot()
+    root = ET.parse(path).getroot()
     cells = [node for node in root.iter() if node.tag.endswith("rect")]
     assert len(cells) > 16
 

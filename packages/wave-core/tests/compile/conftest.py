@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -18,12 +19,15 @@ from wave_core.plugin import hookimpl
 class Toy:
     """Copies its first argument to its last, and remembers how it was called."""
 
-    calls: list = []
+    calls: ClassVar[list] = []
+    reports: ClassVar[list] = []
 
     def run(self, lowered, arguments, bindings=None, options=None):
         Toy.calls.append((lowered, arguments, dict(bindings), dict(options)))
         np.copyto(arguments[-1], arguments[0])
-        return SimpleNamespace(counters={"copied": arguments[0].size}, reports=())
+        return SimpleNamespace(
+            counters={"copied": arguments[0].size}, reports=tuple(Toy.reports)
+        )
 
 
 def toy_plugin(**executors):
@@ -47,6 +51,7 @@ def make_session(monkeypatch):
     device.Toy = Toy
     monkeypatch.setitem(sys.modules, "toy_device", device)
     Toy.calls = []
+    Toy.reports = []
 
     def make(config=None, **executors):
         said = []
@@ -58,6 +63,7 @@ def make_session(monkeypatch):
         return session
 
     make.calls = lambda: Toy.calls
+    make.reports = lambda: Toy.reports
     return make
 
 

@@ -107,11 +107,78 @@ def test_what_cannot_be_seen_has_no_key():
     assert fingerprint(closure(Opaque())) is None
 
 
+def annotated(dtype):
+    """Annotations are strings here: nothing but the namespace has their names."""
+
+    def kernel(a: Memory[dtype]):  # noqa: F821 - never evaluated
+        return a
+
+    return fingerprint(kernel, ({"dtype": dtype},))
+
+
+def inner_annotated(dtype):
+    def kernel():
+        def body(a: Register[dtype]):  # noqa: F821 - never evaluated
+            return a
+
+        return body
+
+    return fingerprint(kernel, ({"dtype": dtype},))
+
+
+@pytest.mark.parametrize("make", [annotated, inner_annotated])
+def test_names_in_string_annotations(make):
+    assert make(1) == make(1) is not None
+    assert make(1) != make(2)
+
+
+def reads_environment():
+    import os
+
+    return os.environ["TILE"]
+
+
+def reads_by_name():
+    return getattr(MODULE, "tile")  # noqa: B009 - the point
+
+
+def hides():
+    return globals()["GLOBAL"]
+
+
+def tells_time():
+    return TIME()
+
+
+TIME = __import__("time").time
+APPEND = [].append
+
+
+def calls_method():
+    return APPEND(1)
+
+
+@pytest.mark.parametrize(
+    "function", [reads_environment, hides, tells_time, calls_method]
+)
+def test_hidden_inputs_have_no_key(function):
+    assert fingerprint(function) is None
+
+
+def test_attributes_by_name(monkeypatch):
+    before = fingerprint(reads_by_name)
+    monkeypatch.setattr(MODULE, "tile", 2)
+    assert before is not None
+    assert fingerprint(reads_by_name) != before
+
+
 def test_recursion_ends():
     assert fingerprint(recursive) is not None
 
 
 def test_same_text_twice_is_not_the_same_function():
-    one = closure(1)
-    other = (lambda value: lambda: value)(1)
+    def twin(value):
+        return lambda: value
+
+    one, other = closure(1), twin(1)
     assert fingerprint(one) != fingerprint(other)

@@ -17,8 +17,11 @@ from wave_core.compile import WaveCompileOptions
 from wave_core.compile import wave_compile
 from wave_core.diagnostics import LaunchError
 from wave_core.diagnostics import PluginError
+from wave_core.diagnostics import Severity
+from wave_core.diagnostics import SimulationError
 from wave_core.diagnostics import UserError
 from wave_core.diagnostics import WaveError
+from wave_core.diagnostics import make_diagnostic
 
 
 def options(tiles, **fields):
@@ -84,6 +87,21 @@ def test_executor_gets_target_and_checks(make_session, copy_kernel, tiles):
     assert told["target"].name == "generic"
     assert told["checks"] == ("races",)
     assert told["poison_outputs"] is True
+
+
+@pytest.mark.parametrize("severity", list(Severity))
+def test_findings_of_the_device(make_session, copy_kernel, tiles, severity):
+    session = make_session()
+    found = make_diagnostic("WV0901", "two waves race", severity=severity)
+    make_session.reports().append(found)
+    kernel = wave_compile(options(tiles), copy_kernel, session=session)
+    if severity is Severity.ERROR:
+        with pytest.raises(SimulationError) as caught:
+            kernel(halves(33, 65), halves(33, 65))
+        assert caught.value.diagnostics == (found,)
+    else:
+        kernel(halves(33, 65), halves(33, 65))
+        assert kernel.last_run.reports == (found,)
 
 
 def test_automatic_device_is_announced_once(make_session, copy_kernel, tiles):
@@ -181,6 +199,49 @@ def test_one_options_object_compiles_any_number(make_session, copy_kernel, tiles
     assert len({kernel.key for kernel in kernels}) == 1
 
 
+KEY = """
+import sys
+import wave_core.lang as tkw
+from wave_core.compile import Session, WaveCompileOptions, wave_compile
+from wave_core.plugin import ExecutorSpec, hookimpl
+import types
+
+@hookimpl
+def wave_register_executors():
+    yield ExecutorSpec("sim", "nowhere:Nothing")
+
+plugin = types.ModuleType("toy")
+plugin.REQUIRES_API = (1, 0)
+plugin.wave_register_executors = wave_register_executors
+M, N = tkw.sym.M, tkw.sym.N
+rows = [tkw.HardwareConstraint(threads_per_wave=64), tkw.WorkgroupConstraint(M, 16, 0)]
+
+@tkw.wave(rows)
+def copy(a: tkw.Memory[M, N, tkw.GLOBAL_ADDRESS_SPACE, tkw.f16],
+         b: tkw.Memory[M, N, tkw.GLOBAL_ADDRESS_SPACE, tkw.f16]):
+    tkw.write(tkw.read(a), b)
+
+given = WaveCompileOptions(subs={"M": 33, "N": 65}, checks=("races", "bounds"))
+session = Session({"toy": plugin}, entry_points=())
+sys.stdout.write(wave_compile(given, copy, session=session).key)
+"""
+
+
+def test_key_is_the_same_in_every_process():
+    keys = {
+        subprocess.run(
+            [sys.executable, "-c", KEY],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    (key,) = keys
+    assert len(key) == 64
+
+
 def test_snapshots_of_phases(make_session, copy_kernel, tiles):
     kernel = wave_compile(options(tiles), copy_kernel, session=make_session())
     infer, expand = kernel.snapshots("infer"), kernel.snapshots("expand")
@@ -197,7 +258,7 @@ def test_what_a_kernel_tells(make_session, copy_kernel, tiles):
     assert [str(row) for row in kernel.parameters] == ["a: f16[M, N]", "b: f16[M, N]"]
     assert [row.is_output for row in kernel.parameters] == [False, True]
     assert "grid 2 x 3 workgroups" in kernel.explain()
-    assert [row.name for row in kernel.pipeline][0] == "number-loops"
+    assert kernel.pipeline[0].name == "number-loops"
     assert all(row.reason for row in kernel.pipeline)
     assert kernel.timings.total_s >= kernel.timings.trace_s > 0
     assert "synchronized" not in kernel.trace_graph.facts_present

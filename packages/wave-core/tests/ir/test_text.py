@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +18,14 @@ from wave_core.ir import graphs_equal
 from wave_core.ir import parse_graph
 from wave_core.ir import print_graph
 from wave_core.ir import problems
+from wave_core.ops import Op
+from wave_core.ops import Trait
 from wave_core.ops.arithmetic import Add
+from wave_core.ops.base import attribute
+from wave_core.ops.base import operand
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Yield
+from wave_core.types import Type
 
 RANDOM = st.randoms(use_true_random=False)
 Maker = Callable[[Any], Graph]
@@ -110,3 +117,21 @@ def _run(seed: str) -> str:
 def test_text_is_the_same_in_every_process() -> None:
     assert _run("1") == _run("2")
     assert '["p", "q", "r", "s", "t"]' in _run("3")
+
+
+class Toy(Op, name="toy.twist", traits={Trait.PURE}):
+    """An op of a plugin."""
+
+    value: Op = operand()
+    turns: int = attribute(default=1)
+
+    def infer(self) -> Type | None:
+        return self.value.type
+
+
+@pytest.mark.parametrize("ops", [[Toy], {"toy.twist": Toy}])
+def test_ops_of_plugins_parse(ops: Any) -> None:
+    text = SMALL.replace("add %1, %1", "toy.twist %1 {turns = 2}")
+    graph = parse_graph(text, ops)
+    assert print_graph(graph) == text
+    assert isinstance(list(graph.body.ops)[1], Toy)

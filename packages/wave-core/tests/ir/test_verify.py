@@ -218,3 +218,22 @@ def test_an_op_that_left_the_graph_is_found() -> None:
     read.owner = None
     assert isinstance(add, Add)
     assert _messages(graph) == ["the op does not know the region that it is in"]
+
+
+def test_equal_ops_on_arguments_of_other_types_are_checked() -> None:
+    argument = '%{} = argument carried "c{}" : reg<M, {}>'
+    lines = [argument.format(3 + i, i, t) for i, t in enumerate(["f32", "f16", "f32"])]
+    inits = [
+        f"register {{shape = [M], dtype = !{t}, value = 1.0}}" for t in ("f32", "f16")
+    ]
+    graph = _graph(
+        f"%1 = {inits[0]}\n%2 = {inits[1]}\n"
+        "%9 = iterate [%1, %2, %1], [] {axis = K} body {\n"
+        + "\n".join(lines)
+        + """
+  %6 = add %3, %5 : reg<M, f32>
+  %7 = add %3, %4 : reg<M, f32>
+  yield [%3, %4, %5]
+}"""
+    )
+    assert len(_messages(graph)) == 1

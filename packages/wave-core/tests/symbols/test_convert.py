@@ -52,9 +52,10 @@ def test_from_sympy(value, text):
 )
 def test_exact_division_leaves_an_obligation(value, text, obligation):
     obligations = []
-    assert str(from_sympy(value, obligations=obligations)).replace(
-        "2*K + M", "M + 2*K"
-    ) == text
+    assert (
+        str(from_sympy(value, obligations=obligations)).replace("2*K + M", "M + 2*K")
+        == text
+    )
     assert [str(o).replace("2*K + M", "M + 2*K") for o in obligations] == [obligation]
     with pytest.raises(SymbolError):
         from_sympy(value, exact_division="refuse")
@@ -87,7 +88,8 @@ def test_there_and_back_keeps_the_value(recipes, seed):
             back = from_sympy(to_sympy(recipe.expr))
         except SymbolError as error:
             # sympy writes a quotient by a flag that may be 0 with its own infinity.
-            assert "Infinity" in str(error)
+            if "Infinity" not in str(error):
+                raise
             continue
         for row in source.rows(4):
             env = dict(zip(nodes, row, strict=True))

@@ -40,6 +40,9 @@ WHOLE = WAVE.with_assumption(eq(K % 64, 0))
         (WHOLE, ceildiv(K, 64) * 64 - K, "0"),
         (NONE.with_range(A, 0, BK - 1), (3 * BK + A) // BK, "3"),
         (NONE.with_range(A, 5, 5), A * B, "5*b"),
+        (WAVE, (16 * A + B) // 32, "a // 2"),
+        (NONE.with_range(B, 0, 16), (16 * A + B) // 32, "(16*a + b) // 32"),
+        (NONE.with_range(B, 0, 8), xor(8 * A + B, 8 * K), "xor(8*K, 8*a + b)"),
     ],
 )
 def test_simplify(facts, value, result):
@@ -125,6 +128,9 @@ def test_remainder_fact_with_a_rest():
     facts = NONE.with_assumption(eq(A % 8, 3))
     assert facts.prove_divisible(A + 5, 8)
     assert facts.simplify(A % 8) is constant(3)
+    assert facts.simplify((2 * A + 1) % 4) is constant(3)
+    both = facts.with_assumption(eq(A % 3, 1))
+    assert both.simplify(A % 24) is constant(19)
 
 
 def test_merge_keeps_the_facts_of_both():
@@ -142,3 +148,10 @@ def test_the_search_for_a_proof_is_bounded():
         for b in names:
             facts = facts.with_assumption(parse_expr(f"{a} < 2*{b} + 7*{names[3]}"))
     assert not facts.prove_nonnegative(names[0] - names[1] - 1)
+
+
+def test_facts_that_exclude_each_other_break_nothing():
+    facts = NONE.with_range(A, 5, 3).with_range(BK, -4, -2).with_range(LANE, 9, 3)
+    for text in ("a // BK", "a*BK % $LANE", "min(a, BK) // ($LANE - 3)", "BK*K*BK"):
+        facts.simplify(parse_expr(text))
+        facts.bounds(parse_expr(text))

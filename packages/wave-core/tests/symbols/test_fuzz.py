@@ -42,8 +42,6 @@ def check_points(source, points):
     return right
 
 
-
-
 def test_evaluation_agrees_with_python_on_100k_points(recipes):
     assert check_points(recipes(seed=1), 100_000) >= 100_000
 
@@ -135,7 +133,8 @@ def check_soundness(source, cases):
         try:
             simple = compile_tape([facts.simplify(expr)])
         except SymbolError as error:
-            assert "zero" in str(error)
+            if "zero" not in str(error):
+                raise
             continue
         interval, divisor = facts.bounds(expr), facts.divisor(expr)
         proved = facts.prove(expr)

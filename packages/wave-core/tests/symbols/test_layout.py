@@ -83,6 +83,8 @@ def test_scale_cuts_and_splits_registers():
 def test_small_questions():
     assert OPERAND_16.contiguous_run("K") == 4
     assert OPERAND_16.contiguous_run("M") == 1
+    shared = parse_layout("4x8 {K: (reg/1%8), M: (reg/4%2)}")
+    assert shared.contiguous_run("K") == 4
     assert RESULT_32.contiguous_run("M") == 4
     assert OPERAND_16.same_lanes(RESULT_16.rename({"N": "M", "M": "K"}), ["M", "K"])
     assert OPERAND_16.broadcast_dims(["B"]).extent("B") == 1
@@ -93,7 +95,10 @@ def test_small_questions():
 
 def test_sequence_prints_start_size_stride():
     base = 64 * symbol("$WG0")
-    assert str(sequence_of(OPERAND_16, "K", base)) == "64*$WG0 + 4*($LANE // 16 % 4) : 4 : 1"
+    assert (
+        str(sequence_of(OPERAND_16, "K", base))
+        == "64*$WG0 + 4*($LANE // 16 % 4) : 4 : 1"
+    )
     assert str(sequence_of(OPERAND_16, "M")) == "$LANE % 16 : 1 : 1"
 
 
@@ -200,7 +205,8 @@ def test_cut_divides_every_index(layout, den):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "64x4", "64x4 {M 3}", "0x1 {}", "4x4 {M: (lane/0%2)}", "4x4 {M: 0, M: 0}"]
+    "text",
+    ["", "64x4", "64x4 {M 3}", "0x1 {}", "4x4 {M: (lane/0%2)}", "4x4 {M: 0, M: 0}"],
 )
 def test_malformed_layouts_are_symbol_errors(text):
     with pytest.raises(SymbolError):

@@ -38,10 +38,7 @@ OPERATIONS = {
 def outcomes(name, a, b):
     meaning = OPERATIONS[name][1]
     return [
-        meaning(x, y)
-        for x in members(a)
-        for y in members(b)
-        if y or name != "floordiv"
+        meaning(x, y) for x in members(a) for y in members(b) if y or name != "floordiv"
     ]
 
 

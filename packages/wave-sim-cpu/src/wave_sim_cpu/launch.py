@@ -42,6 +42,7 @@ class Launch:
         symbols: Values of all symbols that are the same for the whole launch.
         geometry: The constraints with these values.
         grid, waves: Workgroups, and waves of a workgroup, on each axis.
+        devices: Devices on each axis; all of them see the same memories.
         buffers: The kernel's memory parameters, by ``ident``.
         scalars: Its scalar parameters, by ``ident``.
         written: ``ident`` of the memories that the kernel writes.
@@ -54,6 +55,7 @@ class Launch:
     geometry: Geometry
     grid: tuple[int, ...]
     waves: tuple[int, ...]
+    devices: tuple[int, ...]
     buffers: Mapping[int, Buffer]
     scalars: Mapping[int, Array]
     written: frozenset[int]
@@ -68,7 +70,7 @@ class Launch:
     @property
     def is_empty(self) -> bool:
         """Whether there is no workgroup to run."""
-        return 0 in self.grid
+        return 0 in self.grid or 0 in self.devices
 
 
 def prepare(
@@ -94,6 +96,7 @@ def prepare(
         geometry=geometry,
         grid=tuple(_bound(e, values, graph) for e in geometry.grid),
         waves=tuple(geometry.waves),
+        devices=tuple(_bound(e, values, graph) for e in geometry.devices),
         buffers={
             p.ident: _buffer(p, arrays[p.ident], values, graph)
             for p in graph.parameters

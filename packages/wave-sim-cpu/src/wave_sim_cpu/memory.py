@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from wave_core.types import MemoryType
+
 if TYPE_CHECKING:
+    from wave_core.ops.base import Op
     from wave_core.types import DType
     from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.arrays import Bits
@@ -107,3 +110,9 @@ def lds_buffer(
     buffer = Buffer(label, dtype, shape, row_major(shape), cells, max(size, 1))
     buffer.valid = np.zeros(size * workgroups, np.bool_)
     return buffer
+
+
+def lds_label(op: Op) -> str:
+    """What to call an allocation: its tags, or its dims."""
+    assert isinstance(op.type, MemoryType), "an allocation is a memory"
+    return ", ".join(sorted(op.tags)) or f"allocate({', '.join(op.type.dims)})"

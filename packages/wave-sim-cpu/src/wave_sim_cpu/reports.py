@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Reporter:
-    """Findings in the order they were made; one for each code and pair of ops."""
+    """Findings in the order they were made; one for each code and pair of lines."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -27,12 +27,6 @@ class Reporter:
     def reports(self) -> tuple[Diagnostic, ...]:
         """The findings kept."""
         return tuple(self._found)
-
-    def is_new(self, code: str, op: Op, other: Op | None = None) -> bool:
-        """Whether no such finding has been made at these ops."""
-        return (code, op.ident, None if other is None else other.ident) not in (
-            self._seen
-        )
 
     def add(  # noqa: PLR0913 - one keyword for each part of a message
         self,
@@ -49,7 +43,7 @@ class Reporter:
         **data: object,
     ) -> None:
         """Keep a finding about ``op``, and about ``other`` where two take part."""
-        key = (code, op.ident, None if other is None else other.ident)
+        key = (code, severity, _place(op), None if other is None else _place(other))
         if key in self._seen:
             return
         self._seen.add(key)
@@ -70,3 +64,9 @@ class Reporter:
                 **data,
             )
         )
+
+
+def _place(op: Op) -> object:
+    """The user's line, or the op itself where it comes from none."""
+    location = op.location
+    return location if location is not None and location.is_known else op.ident

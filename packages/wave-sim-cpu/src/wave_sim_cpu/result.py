@@ -65,8 +65,8 @@ class Snapshot:
     """The registers that a breakpoint names, as logical tensors.
 
     Attributes:
-        tensors: By label, an array over the dimensions that the waves executed so
-            far cover; elements that no lane holds are zero.
+        tensors: By label, an array over the whole dimensions; elements that no
+            lane holds are zero.
         present: By label, which elements some lane holds.
         dims: By label, the dimension names, outermost first.
         loops: The induction values at the breakpoint, by symbol name.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from wave_core.passes import Fact
-
 from wave_sim_cpu import lanes
 from wave_sim_cpu import logical
 from wave_sim_cpu.options import Check

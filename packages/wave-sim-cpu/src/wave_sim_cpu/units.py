@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_core.constraints import device_symbol
 from wave_core.constraints import wave_symbol
 from wave_core.constraints import workgroup_symbol
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 class Units:
     """Waves of the workgroups ``first`` to ``first + workgroups - 1``.
 
+    The workgroups of all devices are numbered through, device by device.
     Unit ``u`` is wave ``u % waves_per_workgroup`` of workgroup
     ``first + u // waves_per_workgroup``; axis 0 varies fastest in both.
     """
@@ -30,6 +32,7 @@ class Units:
     waves: tuple[int, ...]
     first: int
     workgroups: int
+    devices: tuple[int, ...] = ()
 
     @property
     def waves_per_workgroup(self) -> int:
@@ -58,8 +61,10 @@ class Units:
         """
         found: dict[Expr, int | Array] = {}
         groups = self.first + self.local_workgroup
+        device = groups // max(1, int(np.prod(self.grid, dtype=np.int64)))
         for rows, index, name in (
             (self.grid, groups, workgroup_symbol),
+            (self.devices, device, device_symbol),
             (self.waves, self.wave, wave_symbol),
         ):
             rest = index
@@ -87,11 +92,15 @@ def coordinates(linear: int, extents: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def chunks(
-    grid: tuple[int, ...], waves: tuple[int, ...], lanes: int, limit: int
+    grid: tuple[int, ...],
+    waves: tuple[int, ...],
+    devices: tuple[int, ...],
+    lanes: int,
+    limit: int,
 ) -> Iterator[Units]:
     """Cut the grid into parts of at most ``limit`` lanes, whole workgroups each."""
-    total = int(np.prod(grid, dtype=np.int64))
+    total = int(np.prod((*grid, *devices), dtype=np.int64))
     per_group = int(np.prod(waves, dtype=np.int64)) * lanes
     size = max(1, limit // per_group)
     for first in range(0, total, size):
-        yield Units(grid, waves, first, min(size, total - first))
+        yield Units(grid, waves, first, min(size, total - first), devices)

@@ -53,6 +53,13 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         summary="the type of every value",
     ),
     PassSpec(
+        "read-without-staging",
+        Phase.PLACE,
+        f"{_HERE}.place.staging:ReadWithoutStaging",
+        requires={Fact.TYPED},
+        summary="arguments that ask for staging are read from global memory",
+    ),
+    PassSpec(
         "assign-layouts",
         Phase.DISTRIBUTE,
         f"{_HERE}.distribute.assign:AssignLayouts",

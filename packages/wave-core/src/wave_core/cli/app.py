@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from wave_core import __version__
+from wave_core.cli.output import print_json
 from wave_core.cli.output import report_error
 from wave_core.cli.plugin_commands import command_names
 from wave_core.cli.plugin_commands import load_command
@@ -131,16 +132,18 @@ def run_command(arguments: list[str]) -> int:
         _silence_stdout()
         return FAILED
     except Exception as error:  # noqa: BLE001 - the parser's errors have no one class
-        return _usage_or_raise(error)
+        return _usage_or_raise(error, as_json="--json" in arguments)
     return code if isinstance(code, int) else 0
 
 
-def _usage_or_raise(error: Exception) -> int:
+def _usage_or_raise(error: Exception, *, as_json: bool) -> int:
     """What the parser of the command line raises shows itself; the rest is a crash."""
     show = getattr(error, "show", None)
     exit_code = getattr(error, "exit_code", None)
     if callable(show) and isinstance(exit_code, int):
         show()
+        if as_json:
+            print_json({"error": "usage", "message": str(error)})
         return USAGE
     if type(error).__name__ == "Abort":
         return INTERRUPTED

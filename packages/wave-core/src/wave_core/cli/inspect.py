@@ -44,7 +44,9 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     kernel: str = typer.Argument(help="A kernel's name, or FILE.py:NAME."),
     what: What = typer.Option(What.IR, help="The IR, who owns what, or a picture."),  # noqa: B008 - typer's form
     phase: str | None = typer.Option(None, help="After which phase or pass."),
-    value: int | None = typer.Option(None, help="Layout: the key of a value."),
+    value: int | None = typer.Option(
+        None, help="Layout: a value, by its key after --phase."
+    ),
     svg: Path | None = typer.Option(None, help="Layout: a file for a picture."),  # noqa: B008 - typer's form
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form

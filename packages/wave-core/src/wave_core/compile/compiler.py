@@ -124,7 +124,7 @@ def _check_arguments(options: object, kernel: object) -> None:
 def _memo_key(options: WaveCompileOptions, kernel: KernelLike) -> Hashable | None:
     if options.print_ir_after or options.print_ir_before or options.timing:
         return None
-    function = fingerprint(kernel.function)
+    function = fingerprint(kernel.function, getattr(kernel, "namespaces", ()))
     if function is None:
         return None
     key = (function, kernel.name, kernel.constraints, options)
@@ -164,6 +164,8 @@ def _compile(
     )
     if options.timing:
         to_stderr(f"timing of {kernel.name}", timing_table(front.trace_s, report))
+    for warning in context.collector.warnings:
+        session.announce(warning.code, warning.render())
     return Compiled(
         options=options,
         session=session,

@@ -1,19 +1,23 @@
 """What the meaning of a kernel's function depends on, as a key.
 
 The code alone is not enough: tracing runs the function, so the values of its closure,
-of the globals it reads and of the functions it calls count too. What cannot be
-judged makes the function have no key, and it is traced anew each time.
+of the globals it reads, of the names in annotations that are strings, and of the
+functions it calls count too. What cannot be judged makes the function have no key,
+and it is traced anew each time.
 """
 
 from __future__ import annotations
 
 import builtins
 import dis
-import sys
+import re
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from types import BuiltinFunctionType
@@ -28,14 +32,39 @@ from wave_core.diagnostics import Location
 from wave_core.symbols import Expr
 from wave_core.types import DType
 
-#: Packages whose functions and classes do not change while a program runs.
+#: Packages whose functions do the same whenever they are called, and whose values
+#: compare by content or never change.
 _TRUSTED = frozenset(
-    {"wave_core", "sympy", "numpy", "torch", "typing", "functools", "math", "builtins"}
-    | (sys.stdlib_module_names - {"__main__"})
+    {
+        "__future__",
+        "abc",
+        "builtins",
+        "collections",
+        "enum",
+        "fractions",
+        "functools",
+        "itertools",
+        "math",
+        "numbers",
+        "numpy",
+        "operator",
+        "sympy",
+        "torch",
+        "typing",
+        "wave_core",
+    }
+)
+
+#: Builtins that reach values in ways that the code does not show.
+_HIDING = frozenset(
+    {"__import__", "eval", "exec", "globals", "input", "locals", "open", "vars"}
 )
 
 #: Values whose equality says all; type is compared beside.
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), Enum, Expr, DType)
+
+_READING = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 #: Nesting of containers and calls that is followed.
 _MAX_DEPTH = 12
@@ -63,39 +92,68 @@ class Same:
         return id(self.value)
 
 
-def fingerprint(function: Any) -> Hashable | None:
+@dataclass(frozen=True)
+class _Walk:
+    """Where a walk through values has got to.
+
+    Attributes:
+        reads: Names that the code may read of modules and classes.
+        seen: Functions that are being looked at.
+        depth: Levels of nesting.
+    """
+
+    reads: frozenset[str] = frozenset()
+    seen: frozenset[int] = frozenset()
+    depth: int = 0
+
+    def deeper(self) -> _Walk:
+        if self.depth >= _MAX_DEPTH:
+            raise UnknowableError
+        return replace(self, depth=self.depth + 1)
+
+
+def fingerprint(
+    function: Any, namespaces: Sequence[Mapping[str, Any]] = ()
+) -> Hashable | None:
     """A key that is equal when tracing ``function`` gives the same graph.
 
-    ``None`` where that cannot be told.
+    ``None`` where that cannot be told. Names in strings are looked up in
+    ``namespaces`` too, as tracing does.
     """
+    if not isinstance(function, FunctionType):
+        return None
     try:
-        return _function(function, frozenset(), 0)
+        return _function(function, _Walk(), namespaces)
     except UnknowableError:
         return None
 
 
-def _function(function: FunctionType, seen: frozenset[int], depth: int) -> Hashable:
-    if id(function) in seen:
+def _function(
+    function: FunctionType,
+    walk: _Walk,
+    namespaces: Sequence[Mapping[str, Any]] = (),
+) -> Hashable:
+    if id(function) in walk.seen:
         return "recursion"
-    seen |= {id(function)}
     code = function.__code__
-    reads = _names(code)
-    parts: list[tuple[str, Hashable]] = []
-    for name, value in _environment(function, code):
-        parts.append((name, _value(value, reads, seen, depth + 1)))
-    defaults = (function.__defaults__, function.__kwdefaults__)
     hints = dict(getattr(function, "__annotations__", {}))
-    return (
-        Same(code),
-        tuple(parts),
-        _value(defaults, reads, seen, depth + 1),
-        _value(hints, reads, seen, depth + 1),
+    quoted = _in_strings(code) | {n for text in hints.values() for n in _words(text)}
+    inner = _Walk(
+        _names(code) | quoted, walk.seen | {id(function)}, walk.deeper().depth
     )
+    values = [
+        *_environment(function, code),
+        *_quoted(quoted, (*namespaces, function.__globals__)),
+        ("defaults", (function.__defaults__, function.__kwdefaults__)),
+        ("annotations", hints),
+    ]
+    return Same(code), tuple([(name, _value(each, inner)) for name, each in values])
 
 
 def _environment(
     function: FunctionType, code: CodeType
 ) -> Iterator[tuple[str, object]]:
+    """The values of the closure, and of the globals that the code reads."""
     cells = function.__closure__ or ()
     for name, cell in zip(code.co_freevars, cells, strict=True):
         try:
@@ -106,7 +164,22 @@ def _environment(
         if name in function.__globals__:
             yield name, function.__globals__[name]
         elif hasattr(builtins, name):
+            if name in _HIDING:
+                raise UnknowableError
             yield name, getattr(builtins, name)
+
+
+def _quoted(
+    names: frozenset[str], spaces: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, object]]:
+    """The values of names in strings: annotations are strings in many modules."""
+    for space in spaces:
+        for name in sorted(names & space.keys()):
+            yield name, space[name]
+
+
+def _words(text: object) -> Iterable[str]:
+    return _IDENTIFIER.findall(text) if isinstance(text, str) else ()
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -119,13 +192,18 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 @cache
 def _globals(code: CodeType) -> tuple[str, ...]:
-    """Globals that code reads, those of inner functions too."""
-    found = {
-        str(row.argval)
-        for part in _codes(code)
-        for row in dis.get_instructions(part)
-        if row.opname in {"LOAD_GLOBAL", "LOAD_NAME"}
-    }
+    """Globals that code reads, those of inner functions too.
+
+    Raises:
+        UnknowableError: the code imports something that is not trusted.
+    """
+    found: set[str] = set()
+    for part in _codes(code):
+        for row in dis.get_instructions(part):
+            if row.opname in _READING:
+                found.add(str(row.argval))
+            elif row.opname == "IMPORT_NAME" and not _is_trusted(str(row.argval)):
+                raise UnknowableError
     return tuple(sorted(found))
 
 
@@ -135,65 +213,74 @@ def _names(code: CodeType) -> frozenset[str]:
     return frozenset(name for part in _codes(code) for name in part.co_names)
 
 
-def _value(
-    value: object, reads: frozenset[str], seen: frozenset[int], depth: int
-) -> Hashable:
-    if depth > _MAX_DEPTH:
-        raise UnknowableError
+@cache
+def _in_strings(code: CodeType) -> frozenset[str]:
+    """Identifiers in string constants: annotations of inner functions, attributes."""
+    found: set[str] = set()
+    for part in _codes(code):
+        for item in part.co_consts:
+            items = cast("tuple[object, ...]", item if type(item) is tuple else (item,))
+            for text in items:
+                found.update(_words(text))
+    return frozenset(found)
+
+
+def _value(value: object, walk: _Walk) -> Hashable:
     if isinstance(value, _PLAIN):
         return (type(value), repr(value) if isinstance(value, float) else value)
-    if isinstance(value, (Constraint, Location)):
-        return value if isinstance(value, Constraint) else None
+    if isinstance(value, Constraint):
+        return value
+    if isinstance(value, Location):
+        return None
     if isinstance(value, Mapping):
         rows = cast("Mapping[object, object]", value).items()
-        return _each((item for row in rows for item in row), reads, seen, depth)
+        return _each((item for row in rows for item in row), walk)
     if isinstance(value, (tuple, list)):
         items = cast("Iterable[object]", value)
-        kind = "list" if isinstance(value, list) else "tuple"
-        return (kind, _each(items, reads, seen, depth))
+        return ("list" if isinstance(value, list) else "tuple", _each(items, walk))
     if isinstance(value, FunctionType):
-        if _trusted(value):
-            return Same(value)
-        return _function(value, seen, depth)
-    return _object(value, reads, seen, depth)
+        return Same(value) if _is_trusted(value.__module__) else _function(value, walk)
+    if isinstance(value, ModuleType):
+        return _module(value, walk)
+    return _object(value)
 
 
-def _object(
-    value: object, reads: frozenset[str], seen: frozenset[int], depth: int
-) -> Hashable:
-    if isinstance(value, (BuiltinFunctionType, property)):
+def _module(value: ModuleType, walk: _Walk) -> Hashable:
+    """A module counts with what the code may read of it; no code of it is run."""
+    if _is_trusted(value.__name__):
         return Same(value)
-    if isinstance(value, (ModuleType, type)):
-        if _trusted(value):
-            return Same(value)
-        return (Same(value), _each(_read_of(value, reads), reads, seen, depth))
+    space = vars(value)
+    read = [space[name] for name in sorted(walk.reads & space.keys())]
+    return (Same(value), _each(read, walk))
+
+
+def _object(value: object) -> Hashable:
+    if isinstance(value, BuiltinFunctionType):
+        owner = value.__self__
+        free = owner is None or isinstance(owner, ModuleType)
+        return _if(free and _is_trusted(value.__module__ or ""), Same(value))
+    if isinstance(value, type):
+        cls = cast("type[object]", value)
+        return _if(issubclass(cls, Enum) or _is_trusted(cls.__module__), Same(cls))
     cls = type(value)
-    if not _trusted(cls) or cls.__module__.startswith("torch"):
-        raise UnknowableError
-    if cls.__hash__ not in {None, object.__hash__}:
-        # Values of sympy and of Wave's language are immutable and compare by content.
-        return (cls, cast("Hashable", value))
-    if cls.__module__.startswith("wave_core"):
-        return Same(value)
+    if _is_trusted(cls.__module__) and not cls.__module__.startswith("torch"):
+        if cls.__hash__ not in {None, object.__hash__}:
+            # Values of sympy and of the language never change.
+            return (cls, cast("Hashable", value))
+        return _if(cls.__module__.startswith("wave_core"), Same(value))
     raise UnknowableError
 
 
-def _read_of(value: ModuleType | type, reads: frozenset[str]) -> Iterator[object]:
-    """What the code may read of a module or a class, without running any code."""
-    spaces = (
-        [vars(value)] if isinstance(value, ModuleType) else map(vars, value.__mro__)
-    )
-    for space in spaces:
-        for name in sorted(reads & space.keys()):
-            yield space[name]
+def _if(known: bool, key: Hashable) -> Hashable:  # noqa: FBT001 - reads as a sentence
+    if not known:
+        raise UnknowableError
+    return key
 
 
-def _each(
-    values: Iterable[object], reads: frozenset[str], seen: frozenset[int], depth: int
-) -> Hashable:
-    return tuple([_value(item, reads, seen, depth + 1) for item in values])
+def _each(values: Iterable[object], walk: _Walk) -> Hashable:
+    inner = walk.deeper()
+    return tuple([_value(item, inner) for item in values])
 
 
-def _trusted(value: Any) -> bool:
-    name = value.__name__ if isinstance(value, ModuleType) else value.__module__
-    return str(name).partition(".")[0] in _TRUSTED
+def _is_trusted(module: str | None) -> bool:
+    return (module or "").partition(".")[0] in _TRUSTED

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
+from enum import EnumType
 from functools import cache
 from typing import TYPE_CHECKING
 from typing import Any
@@ -88,15 +89,16 @@ def check_types(options: Any, at: Location) -> None:
     Raises:
         UserError: WV0823.
     """
-    hints = _hints(type(options))
+    hints = _hints(options.__class__)
     for row in fields(options):
         if row.name in _CONVERTED:
             continue
-        value, wanted = getattr(options, row.name), hints[row.name]
-        if isinstance(wanted, type) and issubclass(wanted, Enum):
-            value = _member(row.name, value, cast("type[Enum]", wanted), at)
+        value: object = getattr(options, row.name)
+        choices = _enum(hints[row.name])
+        if choices is not None:
+            value = _member(row.name, value, choices, at)
             object.__setattr__(options, row.name, value)
-        elif not _fits(value, wanted):
+        elif not _fits(value, hints[row.name]):
             raise _unfit(row.name, value, str(row.type), at)
     _check_checks(options, at)
 
@@ -117,11 +119,15 @@ def _fits(value: object, wanted: Any) -> bool:
     return isinstance(value, wanted)
 
 
+def _enum(wanted: Any) -> type[Enum] | None:
+    return cast("type[Enum]", wanted) if isinstance(wanted, EnumType) else None
+
+
 def _member(name: str, value: object, wanted: type[Enum], at: Location) -> Enum:
     for member in wanted:
         if value is member or value in (member.value, member.name):
             return member
-    words = ", ".join(f"`{member.name}`" for member in wanted)
+    words = ", ".join(f"`{member}`" for member in wanted.__members__)
     raise _unfit(name, value, f"one of {words}", at)
 
 

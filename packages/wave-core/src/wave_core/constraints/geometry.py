@@ -16,9 +16,11 @@ from wave_core.constraints.check import check_axes
 from wave_core.constraints.check import check_wave_size
 from wave_core.constraints.check import check_waves
 from wave_core.constraints.check import hardware_of
+from wave_core.constraints.distribution import DeviceConstraint
 from wave_core.constraints.distribution import TilingConstraint
 from wave_core.constraints.distribution import WaveConstraint
 from wave_core.constraints.distribution import WorkgroupConstraint
+from wave_core.constraints.distribution import device_symbol
 from wave_core.constraints.distribution import wave_symbol
 from wave_core.constraints.distribution import workgroup_symbol
 from wave_core.constraints.hardware import GridConstraint
@@ -35,6 +37,7 @@ from wave_core.symbols import ceildiv
 from wave_core.symbols import constant
 from wave_core.symbols import eq
 from wave_core.symbols import le
+from wave_core.symbols import lt
 from wave_core.symbols import minimum
 from wave_core.symbols import parse_expr
 
@@ -61,6 +64,7 @@ class Geometry:
     Attributes:
         grid: Workgroups on each axis.
         waves: Waves of a workgroup on each axis.
+        devices: Devices on each device axis.
         hardware: The kernel's hardware constraint.
         lanes: Lanes of a wave.
     """
@@ -92,6 +96,11 @@ class Geometry:
             for c in rows
             if isinstance(c, WaveConstraint)
         ]
+        self._devices = [
+            replace(c, tile_size=self.bind(c.tile_size))
+            for c in rows
+            if isinstance(c, DeviceConstraint)
+        ]
         self._tilings = {str(c.dim): c for c in rows if isinstance(c, TilingConstraint)}
         self._launch = next((c for c in rows if isinstance(c, GridConstraint)), None)
         self._reorderings = [c for c in rows if isinstance(c, ReorderingConstraint)]
@@ -99,6 +108,7 @@ class Geometry:
         with Collector().phase("constraints") as collector:
             check_axes(self._groups, collector)
             check_waves(self._waves, self._groups, collector)
+        self.devices = self._device_counts()
         self.grid = self._grid()
         self.waves = self._wave_counts()
         check_threads(self, target)
@@ -131,15 +141,22 @@ class Geometry:
     def local_base(self, dim: str, loops: Mapping[str, Expr], held: Expr) -> Expr:
         """The index of the tile's first element in a buffer of the workgroup.
 
-        ``held`` is the buffer's extent along ``dim``. The workgroup's part is left
-        out; the loop's part counts only where the buffer holds more than one tile
-        of the loop.
+        ``held`` is the buffer's extent along ``dim``, padding included. The
+        workgroup's part is left out; the loop's part counts only where the buffer
+        holds more than one tile of the loop.
         """
         start = self._wave_start(dim)
         loop = self._loop_level(dim, loops)
-        if loop is not None and not self.facts.prove(le(held, loop.tile)):
+        if loop is not None and not self._holds_one(dim, held, loop.tile):
             start = start + loop.start
         return start
+
+    def _holds_one(self, dim: str, held: Expr, tile: Expr) -> bool:
+        """Whether a buffer is for one tile: padded at most, and not the whole dim."""
+        if self.facts.prove(le(held, tile)):
+            return True
+        padded = self.facts.prove(lt(held, 2 * tile))
+        return padded and not self.facts.prove(le(self.extent(dim), held))
 
     def limit(self, dim: str, loops: Mapping[str, Expr]) -> Expr:
         """The first index along ``dim`` beyond what the wave may touch.
@@ -159,6 +176,10 @@ class Geometry:
     def levels(self, dim: str, loops: Mapping[str, Expr]) -> list[Level]:
         """The levels of the dimension's distribution, outermost first."""
         levels: list[Level] = []
+        device = self._device(dim)
+        if device is not None:
+            start = device_symbol(device.device_dim) * device.tile_size
+            levels.append(Level(start, device.tile_size))
         group = self._group(dim)
         if group is not None:
             start = constant(0) if self._launch is not None else group.start
@@ -214,6 +235,8 @@ class Geometry:
         facts = Facts.empty().with_range(LANE, 0, self.lanes - 1)
         for axis, count in enumerate(self.grid):
             facts = facts.with_range(workgroup_symbol(axis), 0, count - 1)
+        for axis, count in enumerate(self.devices):
+            facts = facts.with_range(device_symbol(axis), 0, count - 1)
         for axis, count in enumerate(self.waves):
             facts = facts.with_range(wave_symbol(axis), 0, count - 1)
         for assumption in self._assumptions:
@@ -261,6 +284,9 @@ class Geometry:
     def _group(self, dim: str) -> WorkgroupConstraint | None:
         return next((g for g in self._groups if str(g.dim) == dim), None)
 
+    def _device(self, dim: str) -> DeviceConstraint | None:
+        return next((d for d in self._devices if str(d.dim) == dim), None)
+
     def _wave(self, dim: str) -> WaveConstraint | None:
         return next((w for w in self._waves if str(w.dim) == dim), None)
 
@@ -296,9 +322,27 @@ class Geometry:
         if self._launch is not None:
             return (self.bind(self._launch.grid_size),)
         primary = {g.workgroup_dim: g for g in self._groups if g.primary}
-        return tuple(self.bind(primary[axis].count) for axis in sorted(primary)) or (
-            constant(1),
-        )
+        if not primary:
+            return (constant(1),)
+        return tuple(self._groups_along(primary[axis]) for axis in sorted(primary))
+
+    def _groups_along(self, group: WorkgroupConstraint) -> Expr:
+        """Workgroups of one device along the axis that ``group`` sizes."""
+        device = self._device(str(group.dim))
+        if device is None or group.iters is not None:
+            return self.bind(group.count)
+        return ceildiv(device.tile_size, group.tile_size)
+
+    def _device_counts(self) -> tuple[Expr, ...]:
+        by_axis = {d.device_dim: d for d in self._devices}
+        if set(by_axis) != set(range(len(by_axis))):
+            raise user_error(
+                "WV0319",
+                "device axes are numbered 0, 1, ... without gaps",
+                at=self._devices[0].location,
+            )
+        rows = (by_axis[axis] for axis in sorted(by_axis))
+        return tuple(ceildiv(self.bind(d.dim), d.tile_size) for d in rows)
 
     def _wave_counts(self) -> tuple[int, ...]:
         axes = max(len(self.grid), 1)

@@ -19,6 +19,7 @@ from wave_core.ir.facts import Policy
 from wave_core.ir.graph import Graph
 from wave_core.ir.graph import Region
 from wave_core.ir.graph import captured_value
+from wave_core.ir.graph import region_of
 from wave_core.ir.graph import regions
 from wave_core.ir.graph import resolve
 from wave_core.ir.graph import walk
@@ -28,7 +29,6 @@ from wave_core.ir.rewrite import capture
 from wave_core.ir.rewrite import erase
 from wave_core.ir.rewrite import insert_after
 from wave_core.ir.rewrite import insert_before
-from wave_core.ir.rewrite import region_of
 from wave_core.ir.rewrite import replace
 from wave_core.ir.rewrite import replace_uses
 from wave_core.ir.rewrite import set_attributes

@@ -9,7 +9,8 @@ Grammar::
             | "#" ENUM "." MEMBER
             | "#" RECORD "(" [NAME "=" value ("," NAME "=" value)*] ")"
             | "#layout(" LAYOUT ")"
-    type   := "reg<" dim* DTYPE ">" | "mem<" dim* SPACE "," DTYPE ["," "physical" "[" dims "]"] ">"
+    type   := "reg<" (dim ",")* DTYPE ">"
+            | "mem<" (dim ",")* SPACE "," DTYPE ["," "physical" "[" dims "]"] ">"
 
 An expression stands in backquotes where it would read as something else: a constant
 (``4`` is the integer), a symbol called ``true``, a comparison among the dims of a type.

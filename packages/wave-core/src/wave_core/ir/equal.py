@@ -73,8 +73,8 @@ class _Comparison:
         yield from _unlike(
             f"{what}, facts", mine.facts.rows(left), others.facts.rows(right)
         )
-        if self._locations:
-            yield from _unlike(f"{what}, location", left.location, right.location)
+        if self._locations and left.location != right.location:
+            yield f"{what}, location: {left.location} and {right.location}"
         for inner, other in zip(left.regions, right.regions, strict=True):
             yield from self._regions(inner, other, f"the region of {what}")
 

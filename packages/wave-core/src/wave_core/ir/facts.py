@@ -9,13 +9,12 @@ from typing import Any
 from typing import Generic
 from typing import TypeVar
 
-from wave_core.symbols import Expr
-from wave_core.symbols import Layout
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Layout
 
 T = TypeVar("T")
 
@@ -137,9 +136,9 @@ class FactTables:
         """Copy the rows of ``old`` that survive cloning to ``new`` in ``tables``."""
         for name, table in self._tables.items():
             kind = self._kinds[name]
-            if kind.on_clone is Policy.CARRY and old.ident in table:
-                if tables.get(kind, new) is None:
-                    tables.put(kind, new, table[old.ident])
+            carried = kind.on_clone is Policy.CARRY and old.ident in table
+            if carried and tables.get(kind, new) is None:
+                tables.put(kind, new, table[old.ident])
 
     def copied(self, old: Op, tables: FactTables, new: Op) -> None:
         """Copy all rows of ``old`` to ``new``: both say the same of equal graphs."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import cast
 
 from torch import fx
 
 from wave_core.ir.facts import FactTables
-from wave_core.ops.base import Op
 from wave_core.ops.structure import Argument
 from wave_core.ops.traits import Trait
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from wave_core.constraints import Constraint
     from wave_core.diagnostics import Location
+    from wave_core.ops.base import Op
     from wave_core.symbols import Expr
     from wave_core.types import Type
 
@@ -55,8 +56,8 @@ class Region:
     @property
     def terminator(self) -> Op | None:
         """The op that ends the region, if it is there yet."""
-        node = self.storage._root.prev  # noqa: SLF001 - fx has no public last node
-        op = None if node is self.storage._root else node.meta["op"]  # noqa: SLF001
+        node = next(iter(reversed(self.storage.nodes)), None)
+        op = None if node is None else cast("Op", node.meta["op"])
         return op if op is not None and op.has(Trait.TERMINATOR) else None
 
     def add_argument(
@@ -83,7 +84,7 @@ class Region:
         if position:
             before = self._arguments[position - 1].node
             return self.storage.inserting_after(before)  # pyright: ignore[reportArgumentType] - attached
-        return self.storage.inserting_before(self._first_node())
+        return self.storage.inserting_before(next(iter(self.storage.nodes), None))
 
     def remove_argument(self, position: int) -> None:
         """Drop an argument that has no users."""
@@ -126,20 +127,16 @@ class Region:
         if op.type is None:
             op.type = op.infer()
 
-    def _first_node(self) -> fx.Node:
-        return next(iter(self.storage.nodes), self.storage._root)  # noqa: SLF001
-
 
 def to_nodes(slots: Sequence[Any]) -> tuple[Any, ...]:
     """The storage nodes of operand slots: one value, tuple or ``None`` each."""
-    return tuple(
-        [
-            tuple([op.node for op in value])
-            if isinstance(value, tuple)
-            else (None if value is None else value.node)
-            for value in slots
-        ]
-    )
+    return tuple([_to_node(value) for value in slots])
+
+
+def _to_node(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple([op.node for op in cast("tuple[Op, ...]", value)])
+    return None if value is None else value.node
 
 
 @dataclass(eq=False)
@@ -240,14 +237,22 @@ def resolve(op: Op) -> Op:
     to the next.
     """
     while isinstance(op, Argument) and op.role == "capture":
-        region = op.owner
-        parent = region.parent  # pyright: ignore[reportAttributeAccessIssue,reportOptionalMemberAccess] - a Region
+        parent = region_of(op).parent
+        assert parent is not None, "a kernel's body captures nothing"
         op = captured_value(parent, op)
     return op
 
 
+def region_of(op: Op) -> Region:
+    """The region that holds ``op``."""
+    owner = op.owner
+    assert isinstance(owner, Region), "the op is in no graph"
+    return owner
+
+
 def captured_value(parent: Op, argument: Argument) -> Op:
     """The value of the enclosing region that ``argument`` captures."""
-    region = argument.owner
-    captures = [a for a in region.arguments if a.role == "capture"]  # pyright: ignore[reportOptionalMemberAccess,reportAttributeAccessIssue]
-    return parent.captures[captures.index(argument)]  # pyright: ignore[reportAttributeAccessIssue] - region ops have captures
+    inner = [a for a in region_of(argument).arguments if a.role == "capture"]
+    # Every op with a region that captures declares the field.
+    outer = cast("tuple[Op, ...]", cast("Any", parent).captures)
+    return outer[inner.index(argument)]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_BLANKS = frozenset(" \t\r\n")
 _COMMENT = re.compile(r"//[^\n]*")
 _WORD = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 _VALUE = re.compile(r"%\w+", re.ASCII)
@@ -48,7 +49,9 @@ class Reader:
 
     def skip_space(self) -> None:
         """Go on to the next thing to read."""
-        at = _end(_SPACE, self.text, self.at)
+        at = self.at
+        if self.text[at : at + 1] in _BLANKS:
+            at = _end(_SPACE, self.text, at)
         while self.text.startswith("//", at) and self._starts_line(at):
             at = _end(_SPACE, self.text, _end(_COMMENT, self.text, at))
         self.at = at

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import cast
 
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import Location
 from wave_core.diagnostics import WaveError
 from wave_core.ir.graph import Graph
+from wave_core.ir.graph import region_of
 from wave_core.ir.lexer import MAX_NESTING
 from wave_core.ir.lexer import Reader
 from wave_core.ir.printer import ARGUMENT_FIELDS
@@ -32,7 +35,7 @@ ROLES = ("parameter", "carried", "capture")
 
 def parse_graph(
     text: str,
-    ops: Iterable[type[Op]] = (),
+    ops: Iterable[type[Op]] | Mapping[str, type[Op]] = (),
     *,
     vocabulary: Vocabulary | None = None,
     file: str = "<ir>",
@@ -43,15 +46,18 @@ def parse_graph(
 
     Args:
         text: What `print_graph` prints.
-        ops: Op classes of plugins, beside core's.
+        ops: Op classes of plugins, beside core's; of a mapping its values.
         vocabulary: All names, instead of core's and ``ops``.
         file: What to call the text in messages.
 
     Raises:
         UserError: WV9904 with line and column where the text does not fit.
     """
-    words = Vocabulary.of(ops) if vocabulary is None else vocabulary
-    return _Parser(Reader(text, file), words).graph()
+    if vocabulary is None:
+        named = isinstance(ops, Mapping)
+        classes = cast("Mapping[str, type[Op]]", ops).values() if named else ops
+        vocabulary = Vocabulary.of(cast("Iterable[type[Op]]", classes))
+    return _Parser(Reader(text, file), vocabulary).graph()
 
 
 class _Parser:
@@ -272,7 +278,7 @@ class _Parser:
         op.location = self._location(self._reader.location(start))
         attach()
         for kind, row in rows:
-            op.owner.graph.facts.put(kind, op, row)  # pyright: ignore[reportOptionalMemberAccess,reportAttributeAccessIssue] - a Region
+            region_of(op).graph.facts.put(kind, op, row)
 
     def _fact(self) -> tuple[FactKind[Any], object]:
         start = self._reader.at

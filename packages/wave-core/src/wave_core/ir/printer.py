@@ -30,13 +30,13 @@ from wave_core.ir.attributes import ValueFormatter
 from wave_core.ir.values import same_value
 from wave_core.ops.base import REQUIRED
 from wave_core.ops.base import FieldKind
-from wave_core.ops.structure import Argument
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location
     from wave_core.ir.graph import Graph
     from wave_core.ir.graph import Region
     from wave_core.ops.base import Op
+    from wave_core.ops.structure import Argument
 
 _INDENT = "  "
 ARGUMENT_FIELDS = frozenset({"role", "label", "declared"})

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import cast
 
 from wave_core.diagnostics import fuse
+from wave_core.ir.facts import PLACEMENT
 from wave_core.ir.graph import Region
-from wave_core.ir.graph import captured_value
+from wave_core.ir.graph import region_of
 from wave_core.ir.graph import to_nodes
-from wave_core.ops.structure import Argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from torch import fx
+
     from wave_core.ops.base import Op
-
-
-def region_of(op: Op) -> Region:
-    """The region that holds ``op``."""
-    owner = op.owner
-    assert isinstance(owner, Region), "the op is in no graph"
-    return owner
+    from wave_core.ops.structure import Argument
 
 
 def insert_before(anchor: Op, op: Op, origin: Op | None = None) -> Op:
@@ -57,7 +54,7 @@ def replace(old: Op, new: Op) -> None:
 
 def replace_uses(old: Op, new: Op) -> None:
     """Let every user of ``old`` use ``new``."""
-    old.node.replace_all_uses_with(new.node)  # pyright: ignore[reportOptionalMemberAccess,reportAttributeAccessIssue] - fx node
+    cast("fx.Node", old.node).replace_all_uses_with(cast("fx.Node", new.node))
 
 
 def set_operands(op: Op, slots: Sequence[Any]) -> None:
@@ -96,8 +93,10 @@ def capture(region: Region, value: Op) -> Op:
     parent = region.parent
     assert parent is not None, "the value is not visible from the region"
     outer = capture(region_of(parent), value)
-    for argument in region.arguments:
-        if argument.role == "capture" and captured_value(parent, argument) is outer:
+    inner = [a for a in region.arguments if a.role == "capture"]
+    known = cast("tuple[Op, ...]", cast("Any", parent).captures)
+    for captured, argument in zip(known, inner, strict=True):
+        if captured is outer:
             return argument
     return _add_capture(region, parent, outer)
 
@@ -109,7 +108,12 @@ def _add_capture(region: Region, parent: Op, outer: Op) -> Argument:
     position = [f.name for f in parent.operand_fields].index("captures")
     slots[position] = (*slots[position], outer)
     set_operands(parent, slots)
-    return region.add_argument("capture", label, outer.type, outer.location)
+    argument = region.add_argument("capture", label, outer.type, outer.location)
+    facts = region.graph.facts
+    placement = facts.get(PLACEMENT, outer)
+    if placement is not None:
+        facts.put(PLACEMENT, argument, placement)
+    return argument
 
 
 def _inherit(op: Op, origin: Op) -> None:

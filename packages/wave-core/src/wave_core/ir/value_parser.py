@@ -8,7 +8,6 @@ from enum import Enum
 from typing import TYPE_CHECKING
 from typing import Any
 
-from wave_core.diagnostics import Location
 from wave_core.diagnostics import WaveError
 from wave_core.ir.attributes import KEYWORDS
 from wave_core.ir.attributes import NUMBER

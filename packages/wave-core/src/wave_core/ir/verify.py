@@ -9,9 +9,7 @@ from typing import cast
 from wave_core.diagnostics import InternalError
 from wave_core.diagnostics import WaveError
 from wave_core.diagnostics import make_diagnostic
-from wave_core.ir.graph import Region
 from wave_core.ir.verify_facts import FactRules
-from wave_core.ops.base import Op
 from wave_core.ops.control import Conditional
 from wave_core.ops.control import Iterate
 from wave_core.ops.structure import GetResult
@@ -20,7 +18,10 @@ from wave_core.ops.traits import Trait
 if TYPE_CHECKING:
     from wave_core.diagnostics import Diagnostic
     from wave_core.ir.graph import Graph
+    from wave_core.ir.graph import Region
+    from wave_core.ops.base import Op
     from wave_core.targets import Target
+    from wave_core.types import Type
 
 MAX_PROBLEMS = 20
 """Problems that are reported; the first ones tell the most."""
@@ -65,6 +66,8 @@ class _Verifier:
         self._graph = graph
         self._locations = locations
         self._fitting: set[tuple[object, ...]] = set()
+        self._known_types: dict[Type | None, int] = {}
+        self._type_numbers: dict[Op, int] = {}
         self._facts = FactRules(graph, target, self._problem)
 
     def _problem(self, op: Op, message: str, code: str = "WV9902") -> None:
@@ -81,14 +84,15 @@ class _Verifier:
         last = ops[-1] if ops else None
         for op in ops:
             self._placed(op, region)
-            for value in op.operands:
+            operands = op.operands
+            for value in operands:
                 if value not in seen:
                     self._unseen(op, value, region)
             if op.regions:
                 self._nested(op)
             elif op.has(Trait.TERMINATOR) and op is not last:
                 self._problem(op, "a terminator is not the last op of its region")
-            self._type(op)
+            self._type(op, operands)
             self._facts.check(op)
             seen.add(op)
         if last is not None and not last.has(Trait.TERMINATOR):
@@ -107,10 +111,10 @@ class _Verifier:
         inner = region.parent is not None
         for argument in region.arguments:
             seen.add(argument)
+            self._number_type(argument)
             self._placed(argument, region)
-            if argument.type is not argument.declared:
-                if argument.type != argument.declared:
-                    self._problem(argument, "the type is not the declared one")
+            if argument.type != argument.declared:
+                self._problem(argument, "the type is not the declared one")
             if captures and argument.role != "capture":
                 self._problem(argument, "a capture comes before this argument")
             captures = captures or argument.role == "capture"
@@ -127,10 +131,12 @@ class _Verifier:
             what = "belongs to another region and is not captured"
         self._problem(op, f"the operand `{value.op_name}` (#{value.ident}) {what}")
 
-    def _type(self, op: Op) -> None:
+    def _type(self, op: Op, operands: tuple[Op, ...]) -> None:
+        self._number_type(op)
         if not op.attributes and Trait.ELEMENTWISE in op.traits:
             # Nearly all ops: their types follow from their operands' types alone.
-            key = (type(op), id(op.type), *[id(value.type) for value in op.operands])
+            numbers = self._type_numbers
+            key = (type(op), numbers[op], *[numbers.get(v) for v in operands])
             if key in self._fitting:
                 return
             self._infer(op)
@@ -138,6 +144,10 @@ class _Verifier:
                 self._fitting.add(key)
         else:
             self._infer(op)
+
+    def _number_type(self, op: Op) -> None:
+        number = self._known_types.setdefault(op.type, len(self._known_types))
+        self._type_numbers[op] = number
 
     def _infer(self, op: Op) -> None:
         try:

@@ -7,7 +7,6 @@ from typing import Any
 
 from wave_core.ir.facts import ACCESS
 from wave_core.ir.facts import PLACEMENT
-from wave_core.ops.base import Op
 from wave_core.ops.control import Iterate
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Allocate
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from wave_core.ir.facts import Placement
     from wave_core.ir.graph import Graph
     from wave_core.ir.graph import Region
+    from wave_core.ops.base import Op
     from wave_core.targets import Target
 
 _WAVE_LEVEL = (Broadcast, Permute, Reshape, Relayout)

@@ -248,7 +248,7 @@ class Op:
         ``slots`` has one value, tuple or ``None`` for each operand field.
         """
         op = cls.__new__(cls)
-        op._set_parts(slots, attributes, regions)
+        op._set_parts(slots, attributes, regions)  # noqa: SLF001 - same class
         return op
 
     def _set_parts(
@@ -276,7 +276,7 @@ class Op:
             return None
         if isinstance(value, (tuple, list)):
             nodes = cast("list[NodeLike]", value)
-            return tuple(node.meta["op"] for node in nodes)
+            return tuple([node.meta["op"] for node in nodes])
         return value.meta["op"]
 
     @property
@@ -324,6 +324,7 @@ class Op:
 
     def evaluate(self, *operands: Any) -> Any:
         """The meaning on whole logical tiles, as numpy arrays."""
+        del operands
         raise internal_error(
             "WV9905", f"`{self.op_name}` has no meaning of its own on tiles"
         )

@@ -48,10 +48,18 @@ class Bounds:
         self._residues = residues
         self._intervals: dict[Expr, Interval] = {}
         self._known_divisors: dict[Expr, int] = {}
+        self._splits: dict[Expr, tuple[int, tuple[tuple[Part, int], ...]]] = {}
         self.about: dict[Expr, list[Expr]] = {}
         for inequality in inequalities:
             for term in linear_parts(inequality)[0]:
                 self.about.setdefault(term, []).append(inequality)
+
+    def split(self, value: Expr) -> tuple[int, tuple[tuple[Part, int], ...]]:
+        """Constant and parts of a sum; see `split_remainders`."""
+        found = self._splits.get(value)
+        if found is None:
+            found = self._splits[value] = split_remainders(value)
+        return found
 
     # ---- intervals
 
@@ -99,7 +107,7 @@ class Bounds:
             raw = raw + self.interval(term).scale(coeff)
         if len(terms) < 2:
             return raw
-        const, parts = split_remainders(value)
+        const, parts = self.split(value)
         result = Interval(const, const)
         for part, factor in parts:
             result = result + self.part(part).scale(factor)
@@ -190,7 +198,7 @@ class Bounds:
         raw = gcd(const, *[self.divisor(term) * coeff for term, coeff in rows])
         if len(terms) < 2:
             return raw
-        const, parts = split_remainders(value)
+        const, parts = self.split(value)
         return lcm(raw, gcd(const, *[self.part_divisor(p) * f for p, f in parts]))
 
     def part_divisor(self, part: Part) -> int:

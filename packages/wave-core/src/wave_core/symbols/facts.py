@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from dataclasses import field
 from functools import cached_property
-from math import lcm
+from math import gcd
 from typing import TYPE_CHECKING
 
 from wave_core.symbols.bounds import Bounds
@@ -33,13 +33,15 @@ class Facts:
     Attributes:
         ranges: Numeric range of single nodes, mostly symbols.
         inequalities: Expressions known to be >= 0.
-        divisors: Nodes known to be a multiple of an integer.
+        residues: (modulus, rest) of nodes whose remainder is known.
         assumed: Conditions known to hold.
     """
 
     ranges: Mapping[Expr, Interval] = field(default_factory=dict[Expr, Interval])
     inequalities: tuple[Expr, ...] = ()
-    divisors: Mapping[Expr, int] = field(default_factory=dict[Expr, int])
+    residues: Mapping[Expr, tuple[int, int]] = field(
+        default_factory=dict[Expr, tuple[int, int]]
+    )
     assumed: frozenset[Expr] = frozenset()
 
     @staticmethod
@@ -73,7 +75,7 @@ class Facts:
                 facts = facts.with_assumption(arg)
             return facts
         facts = Facts(
-            self.ranges, self.inequalities, self.divisors, self.assumed | {condition}
+            self.ranges, self.inequalities, self.residues, self.assumed | {condition}
         )
         if condition.kind is Kind.GE:
             return facts._with_inequality(condition.args[0])
@@ -86,11 +88,11 @@ class Facts:
         ranges = dict(self.ranges)
         for node, interval in other.ranges.items():
             ranges[node] = ranges.get(node, UNKNOWN).intersect(interval)
-        divisors = dict(self.divisors)
-        for node, number in other.divisors.items():
-            divisors[node] = lcm(divisors.get(node, 1), number)
+        residues = dict(self.residues)
+        for node, known in other.residues.items():
+            residues[node] = _both(residues.get(node, (1, 0)), known)
         both = dict.fromkeys((*self.inequalities, *other.inequalities))
-        return Facts(ranges, tuple(both), divisors, self.assumed | other.assumed)
+        return Facts(ranges, tuple(both), residues, self.assumed | other.assumed)
 
     def _with_inequality(self, value: Expr) -> Facts:
         """Adds value >= 0, as a range when it limits one node."""
@@ -99,7 +101,7 @@ class Facts:
             if value in self.inequalities or not terms:
                 return self
             known = (*self.inequalities, value)
-            return Facts(self.ranges, known, self.divisors, self.assumed)
+            return Facts(self.ranges, known, self.residues, self.assumed)
         ((node, coeff),) = terms
         if coeff > 0:
             limit = Interval(-(const // coeff), None)
@@ -107,30 +109,35 @@ class Facts:
             limit = Interval(None, const // -coeff)
         ranges = dict(self.ranges)
         ranges[node] = ranges.get(node, UNKNOWN).intersect(limit)
-        return Facts(ranges, self.inequalities, self.divisors, self.assumed)
+        return Facts(ranges, self.inequalities, self.residues, self.assumed)
 
     def _with_zero(self, value: Expr) -> Facts:
         """Adds value == 0; a single remainder becomes a known divisor."""
         facts = self
         const, parts = split_remainders(value)
         part, factor = parts[0]
-        if len(parts) == 1 and isinstance(part, Remainder) and const % factor == 0:
-            node = part.base + const // factor
-            if part.modulus.is_constant and not node.is_constant:
-                facts = facts._with_divisor(node, part.modulus.const)
+        if len(parts) == 1 and isinstance(part, Remainder):
+            modulus = part.modulus
+            if modulus.is_constant and const % factor == 0:
+                rest = -const // factor
+                facts = self._with_residue(part.base, modulus.const, rest)
         facts = facts._with_inequality(value)  # noqa: SLF001
         return facts._with_inequality(-value)  # noqa: SLF001
 
-    def _with_divisor(self, node: Expr, number: int) -> Facts:
-        divisors = dict(self.divisors)
-        divisors[node] = lcm(divisors.get(node, 1), number)
-        return Facts(self.ranges, self.inequalities, divisors, self.assumed)
+    def _with_residue(self, value: Expr, modulus: int, rest: int) -> Facts:
+        """Adds value % modulus == rest."""
+        const, _ = value.linear()
+        node = value - const
+        residues = dict(self.residues)
+        known = modulus, (rest - const) % modulus
+        residues[node] = _both(residues.get(node, (1, 0)), known)
+        return Facts(self.ranges, self.inequalities, residues, self.assumed)
 
     # ---- questions
 
     @cached_property
     def _bounds(self) -> Bounds:
-        return Bounds(self.ranges, self.inequalities, self.divisors)
+        return Bounds(self.ranges, self.inequalities, self.residues)
 
     @cached_property
     def _prover(self) -> Prover:
@@ -182,3 +189,15 @@ class Facts:
         if self.divisor(value) % number.const == 0:
             return True
         return self.divisor(self.simplify(value)) % number.const == 0
+
+
+def _both(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+    """The remainder by the common multiple that two known remainders give."""
+    common = gcd(a[0], b[0])
+    if (a[1] - b[1]) % common:
+        # The facts exclude each other; anything holds, so keep the first.
+        return a
+    step = b[0] // common
+    shift = (b[1] - a[1]) // common * pow(a[0] // common, -1, step) if step > 1 else 0
+    modulus = a[0] * step
+    return modulus, (a[1] + a[0] * shift) % modulus

@@ -96,7 +96,8 @@ class _Parser:
     def _next(self) -> _Token:
         match = _TOKEN.match(self.text, self.offset)
         if match is None or match.lastgroup is None:
-            self._fail(f"unexpected {self.text[self.offset :][:20]!r}", self.offset)
+            rest = self.text[self.offset :].lstrip()
+            self._fail(f"unexpected {rest[:20]!r}", len(self.text) - len(rest))
         self.offset = match.end()
         kind = match.lastgroup
         return _Token(kind, match[kind], match.start(kind))

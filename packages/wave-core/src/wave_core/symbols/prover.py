@@ -21,7 +21,6 @@ from wave_core.symbols.expr import scale
 from wave_core.symbols.expr import subtract
 from wave_core.symbols.node import Kind
 from wave_core.symbols.remainder import Remainder
-from wave_core.symbols.remainder import split_remainders
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -79,7 +78,7 @@ class Prover:
         interval = self._bounds.interval(value)
         if interval.is_point:
             return interval.lo == 0
-        const, parts = split_remainders(value)
+        const, parts = self._bounds.split(value)
         if const == 0 and all(
             isinstance(part, Remainder) and self._exact(part) for part, _ in parts
         ):

@@ -31,6 +31,11 @@ class Interval:
         """True when there is exactly one integer in the interval."""
         return self.lo is not None and self.lo == self.hi
 
+    @property
+    def is_empty(self) -> bool:
+        """True when no integer is in the interval: the facts exclude each other."""
+        return self.lo is not None and self.hi is not None and self.lo > self.hi
+
     def __neg__(self) -> Interval:
         return Interval(_negate(self.hi), _negate(self.lo))
 
@@ -57,8 +62,9 @@ class Interval:
         return Interval(max(0, product.lo or 0), product.hi)
 
     def intersect(self, other: Interval) -> Interval:
-        """The values in both."""
-        return Interval(_highest(self.lo, other.lo), _lowest(self.hi, other.hi))
+        """The values in both; those of `self` when facts exclude each other."""
+        both = Interval(_highest(self.lo, other.lo), _lowest(self.hi, other.hi))
+        return self if both.is_empty else both
 
     def union(self, other: Interval) -> Interval:
         """The smallest interval around both."""
@@ -68,7 +74,7 @@ class Interval:
 
     def floordiv(self, other: Interval) -> Interval:
         """All quotients rounded down; zero is never a divisor."""
-        if other == Interval(0, 0):
+        if other == Interval(0, 0) or other.is_empty:
             return UNKNOWN
         if other.hi is not None and other.hi <= 0:
             return (-self).floordiv(-other)

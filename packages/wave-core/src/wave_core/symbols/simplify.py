@@ -19,7 +19,6 @@ from wave_core.symbols.logic import xor
 from wave_core.symbols.node import Kind
 from wave_core.symbols.remainder import Part
 from wave_core.symbols.remainder import Remainder
-from wave_core.symbols.remainder import split_remainders
 from wave_core.symbols.substitute import rebuild
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ class Simplifier:
         For some g | divisor: g | a and 0 <= r < g, so both have the same quotient.
         None when there is no such r but 0.
         """
-        const, parts = split_remainders(value)
+        const, parts = self._bounds.split(value)
         if not parts:
             return None
         steps = [gcd(self._bounds.part_divisor(p) * f, divisor) for p, f in parts]
@@ -174,7 +173,7 @@ class Simplifier:
         exact = self._exact_quotients(value)
         if exact is not value:
             return exact
-        const, parts = split_remainders(value)
+        const, parts = self._bounds.split(value)
         if not any(isinstance(part, Remainder) for part, _ in parts):
             return value
         rows = [(self._part(part), factor) for part, factor in parts]
@@ -215,7 +214,7 @@ class Simplifier:
         """Separates low bits from high bits: (8*a + i) ^ (8*b) is 8*(a ^ b) + i."""
         steps: set[int] = set()
         for arg in value.args:
-            const, parts = split_remainders(arg)
+            const, parts = self._bounds.split(arg)
             for number in (
                 const,
                 *[self._bounds.part_divisor(p) * f for p, f in parts],
@@ -238,7 +237,7 @@ class Simplifier:
 
     def _low_bits(self, value: Expr, step: int) -> Expr | None:
         """The low part in [0, step) of a value that else is a multiple of `step`."""
-        const, parts = split_remainders(value)
+        const, parts = self._bounds.split(value)
         inside = [
             (part, factor)
             for part, factor in parts

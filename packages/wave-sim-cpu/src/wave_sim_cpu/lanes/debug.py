@@ -30,6 +30,8 @@ class _Piece:
         self.op = op
         self.dims: tuple[str, ...] = op.type.dims  # pyright: ignore[reportOptionalMemberAccess] - a register
         placement = program.graph.facts.get(PLACEMENT, op)
+        geometry = program.geometry
+        self._extents = [program.linear(geometry.extent(dim)) for dim in self.dims]
         self._origins: list[Linear | None] = []
         self._offsets: list[Array] = []
         for dim in self.dims:
@@ -39,6 +41,11 @@ class _Piece:
             if placement is not None and dim in placement.layout.dims:
                 offset = placement.layout.offsets(dim)
             self._offsets.append(offset[None])
+
+    def extents(self, machine: Machine) -> tuple[int, ...]:
+        """The extent of each dimension."""
+        found = [np.asarray(e.array(machine.env, {})) for e in self._extents]
+        return tuple(int(extent.max()) for extent in found)
 
     def index(self, machine: Machine) -> list[Array]:
         """For each dimension the index of every element."""
@@ -89,25 +96,21 @@ def report_stop(op: Breakpoint, reporter: Reporter) -> None:
 
 def _tensor(pieces: list[_Piece], machine: Machine) -> tuple[Array, Bits]:
     """All pieces of one label in one tensor, and which elements it has."""
-    indices = [piece.index(machine) for piece in pieces]
-    rank = len(pieces[0].dims)
-    extents = tuple(
-        1 + max(int(index[axis].max()) for index in indices) for axis in range(rank)
-    )
+    extents = pieces[0].extents(machine)
     first = machine.value(pieces[0].op)
     tensor = np.zeros(extents, first.data.dtype)
     present = np.zeros(extents, np.bool_)
-    for piece, index in zip(pieces, indices, strict=True):
-        data = machine.value(piece.op).data
+    for piece in pieces:
+        index, data = piece.index(machine), machine.value(piece.op).data
         shape = np.broadcast_shapes(data.shape, *[i.shape for i in index])
         full = (machine.units.count, *shape[1:])
-        places = tuple(np.broadcast_to(i, full) for i in index)
-        tensor[places] = np.broadcast_to(data, full)
-        present[places] = _active(machine, full)
+        held = (
+            np.ones((1, 1, 1), np.bool_) if machine.active is None else machine.active
+        )
+        for along, extent in zip(index, extents, strict=True):
+            held = held & (along < extent)
+        chosen = np.broadcast_to(held, full)
+        places = tuple(np.broadcast_to(i, full)[chosen] for i in index)
+        tensor[places] = np.broadcast_to(data, full)[chosen]
+        present[places] = True
     return tensor, present
-
-
-def _active(machine: Machine, full: tuple[int, ...]) -> Bits:
-    if machine.active is None:
-        return np.ones(full, np.bool_)
-    return np.broadcast_to(machine.active, full)

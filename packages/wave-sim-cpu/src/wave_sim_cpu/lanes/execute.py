@@ -21,6 +21,7 @@ from wave_sim_cpu.lanes.value import Value
 from wave_sim_cpu.launch import Launch
 from wave_sim_cpu.launch import prepare
 from wave_sim_cpu.memory import lds_buffer
+from wave_sim_cpu.memory import lds_label
 from wave_sim_cpu.memory import row_major
 from wave_sim_cpu.options import Check
 from wave_sim_cpu.options import SimulationOptions
@@ -81,7 +82,11 @@ def run(
         # Elements that do not exist may hold anything; so may their arithmetic.
         with np.errstate(all="ignore"):
             for units in chunks(
-                launch.grid, launch.waves, target.wave_size, options.chunk_lanes
+                launch.grid,
+                launch.waves,
+                launch.devices,
+                target.wave_size,
+                options.chunk_lanes,
             ):
                 run_steps(program.body, _machine(launch, units, journal))
                 journal.counters.units += units.count
@@ -145,9 +150,8 @@ def _machine(launch: Launch, units: Units, journal: Journal) -> Machine:
 
 def _lds(launch: Launch, units: Units, op: Op, options: SimulationOptions) -> Buffer:
     assert isinstance(op.type, MemoryType), "an allocation is a memory"
-    label = ", ".join(sorted(op.tags)) or f"allocate#{op.ident}"
     shape = _lds_shape(launch, op)
-    buffer = lds_buffer(label, op.type.dtype, shape, units.workgroups)
+    buffer = lds_buffer(lds_label(op), op.type.dtype, shape, units.workgroups)
     if options.looks_for(Check.RACES) and units.waves_per_workgroup > 1:
         cells = buffer.cells.size
         buffer.tracker = RaceTracker(cells, units.waves_per_workgroup, shared=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from wave_core.ir.facts import PLACEMENT
 from wave_core.ops.elementwise import compute_dtype
 from wave_core.ops.elementwise import convert
-
 from wave_sim_cpu.lanes.value import Poison
 from wave_sim_cpu.lanes.value import Value
 from wave_sim_cpu.lanes.value import join

@@ -13,6 +13,7 @@ from wave_sim_cpu.result import Snapshot
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.debug import Breakpoint
+    from wave_core.symbols import Expr
     from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.arrays import Bits
     from wave_sim_cpu.logical.state import State
@@ -43,12 +44,20 @@ def _tensor(value: Op, state: State) -> tuple[Array, Bits]:
     dims = shape_of(value)
     rank = 1 + len(dims)
     index = [state.index(dim, rank, 1 + axis) for axis, dim in enumerate(dims)]
-    extents = tuple(1 + int(i.max()) for i in index)
+    extents = tuple(_extent(dim, state) for dim in dims)
     full = (state.units.count, *(state.tile(dim) for dim in dims))
     data = np.broadcast_to(state.values[value.ident], full)
-    tensor, present = np.zeros(extents, data.dtype), np.zeros(extents, np.bool_)
-    places = tuple(np.broadcast_to(i, full) for i in index)
     active = state.active(dims)
-    tensor[places] = data
-    present[places] = True if active is None else np.broadcast_to(active, full)
+    held = np.ones((1,) * rank, np.bool_) if active is None else active
+    for along, extent in zip(index, extents, strict=True):
+        held = held & (along < extent)
+    chosen = np.broadcast_to(held, full)
+    tensor, present = np.zeros(extents, data.dtype), np.zeros(extents, np.bool_)
+    places = tuple(np.broadcast_to(i, full)[chosen] for i in index)
+    tensor[places] = data[chosen]
+    present[places] = True
     return tensor, present
+
+
+def _extent(dim: Expr, state: State) -> int:
+    return int(np.max(state.uniform(state.launch.geometry.extent(str(dim)))))

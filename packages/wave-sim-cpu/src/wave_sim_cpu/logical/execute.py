@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 import numpy as np
-from wave_core.diagnostics import user_error
 
+from wave_core.diagnostics import user_error
 from wave_core.ops.constant import Scalar
 from wave_core.ops.constant import SelfIndex
 from wave_core.ops.constant import Splat
@@ -49,6 +49,7 @@ from wave_sim_cpu.logical.region import run_region
 from wave_sim_cpu.logical.state import Shared
 from wave_sim_cpu.logical.state import State
 from wave_sim_cpu.memory import lds_buffer
+from wave_sim_cpu.memory import lds_label
 from wave_sim_cpu.options import SimulationOptions
 from wave_sim_cpu.reports import Reporter
 from wave_sim_cpu.result import Counters
@@ -150,7 +151,9 @@ def run(
     if not launch.is_empty:
         # Elements that do not exist may hold anything; so may their arithmetic.
         with np.errstate(all="ignore"):
-            for units in chunks(launch.grid, launch.waves, target.wave_size, limit):
+            for units in chunks(
+                launch.grid, launch.waves, launch.devices, target.wave_size, limit
+            ):
                 run_region(graph.body, _state(launch, units, shared))
                 shared.counters.units += units.count
     return SimulationResult(
@@ -163,8 +166,9 @@ def _state(launch: Launch, units: Units, shared: Shared) -> State:
     for op in launch.allocations:
         assert isinstance(op.type, MemoryType), "an allocation is a memory"
         shape = tuple(launch.number(e) for e in op.type.storage_shape)
-        label = ", ".join(sorted(op.tags)) or f"allocate#{op.ident}"
-        buffers[op.ident] = lds_buffer(label, op.type.dtype, shape, units.workgroups)
+        buffers[op.ident] = lds_buffer(
+            lds_label(op), op.type.dtype, shape, units.workgroups
+        )
     state = State(launch, units, buffers, shared)
     for ident, scalar in launch.scalars.items():
         state.values[ident] = scalar.reshape(-1)

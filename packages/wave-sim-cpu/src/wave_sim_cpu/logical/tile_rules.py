@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from wave_sim_cpu.logical.state import Dims
     from wave_sim_cpu.logical.state import State
 
+
 def operand(state: State, value: Op, wanted: Dims) -> Array:
     """A value with its axes in the order of ``wanted``."""
     return aligned(state.values[value.ident], shape_of(value), wanted)

@@ -41,9 +41,7 @@ def program_kernel(program: Program) -> LaunchableWave:
 def constraints(program: Program) -> list[Any]:
     """The constraints of a program, the hardware's first."""
     vector = {
-        tkl.index_symbol(d.name): d.vector
-        for d in program.dims
-        if d.vector is not None
+        tkl.index_symbol(d.name): d.vector for d in program.dims if d.vector is not None
     }
     hardware = dict(program.hardware)
     if vector:

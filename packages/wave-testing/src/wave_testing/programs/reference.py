@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wave_testing.programs.exact import is_float
 from wave_testing.programs.formula import compute
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ class Store:
     dims: Dims
     data: Array
     written: Array
+
+
+def wide(dtype: str) -> type[np.generic]:
+    """The numpy type that computes the values of an element type exactly."""
+    if dtype == "bool":
+        return np.bool_
+    return np.float64 if is_float(dtype) else np.int64
 
 
 def merge_dims(first: Dims, second: Dims) -> Dims | None:
@@ -101,15 +109,13 @@ class Reference:
         self.symbols: dict[str, int] = {d.name: d.extent for d in program.dims}
         self._domains: dict[str, Array] = {}
         self.stores = {
-            memory.name: self._store(
-                memory.dims, inputs.get(memory.name), memory.dtype
-            )
+            memory.name: self._store(memory.dims, inputs.get(memory.name), memory.dtype)
             for memory in program.memories
         }
         for scalar in program.scalars:
             self.symbols[scalar.name] = scalar.value
-            dtype = np.float64 if scalar.dtype[0] in "fb" else np.int64
-            self.values[scalar.name] = Tile((), np.asarray(scalar.value, dtype))
+            number = np.asarray(scalar.value, wide(scalar.dtype))
+            self.values[scalar.name] = Tile((), number)
 
     def run(self) -> None:
         """Execute all steps, unless there is no workgroup to do so."""
@@ -123,11 +129,8 @@ class Reference:
 
     def _store(self, dims: Dims, data: Array | None, dtype: str) -> Store:
         shape = self._program.extents(dims)
-        wide = np.float64 if dtype[0] in "fb" else np.int64
-        if data is None:
-            held: Array = np.zeros(shape, wide)
-        else:
-            held = data.astype(wide)
+        held = np.zeros(shape) if data is None else data
+        held = held.astype(wide(dtype))
         return Store(dims, held, np.zeros(shape, np.bool_))
 
     def domain(self, dim: str) -> Array:
@@ -161,8 +164,7 @@ class Reference:
         dims: Dims = step.get("shape")
         store = self.stores[step.get("memory")]
         grids = {
-            d: self.domain(d).reshape([-1 if e == d else 1 for e in dims])
-            for d in dims
+            d: self.domain(d).reshape([-1 if e == d else 1 for e in dims]) for d in dims
         }
         mapping = step.get("mapping")
         if mapping is None:
@@ -217,8 +219,8 @@ def _write(ref: Reference, step: Step) -> None:
 
 
 def _splat(ref: Reference, step: Step) -> None:
-    dtype = np.float64 if step.get("dtype")[0] in "fb" else np.int64
-    ref.define(step, step.get("shape"), np.asarray(step.get("value"), dtype))
+    number = np.asarray(step.get("value"), wide(step.get("dtype")))
+    ref.define(step, step.get("shape"), number)
 
 
 def _self_index(ref: Reference, step: Step) -> None:
@@ -245,10 +247,11 @@ def _elementwise(compute_: Callable[..., Any]) -> Meaning:
 def _cast(ref: Reference, step: Step) -> None:
     tile = ref.tile(step.args[0])
     dtype = step.get("dtype")
-    wide: Any = np.float64 if dtype[0] in "f" or dtype == "bf16" else np.int64
-    data = tile.data != 0 if dtype == "bool" else np.trunc(tile.data).astype(wide)
-    if wide is np.float64 and tile.data.dtype == np.float64:
-        data = tile.data
+    if dtype == "bool":
+        data = tile.data != 0
+    else:
+        data = tile.data if is_float(dtype) else np.trunc(tile.data)
+    data = data.astype(wide(dtype))
     ref.define(step, tile.dims, data)
 
 
@@ -265,14 +268,17 @@ def _reduce(ref: Reference, step: Step) -> None:
     total: Array | None = None
     for tile in tiles:
         part = tile.over((*dims, dim))
-        if part.shape[-1] == 0:
-            assert step.get("kind") == "sum", "only sums of nothing are asked for"
+        # Over nothing, a maximum or minimum is what the accumulator says.
+        if part.shape[-1] == 0 and step.get("kind") != "sum":
+            continue
         whole = combine.reduce(part, axis=-1)
         total = whole if total is None else combine(total, whole)
     if len(step.args) > count:
-        total = combine(total, ref.tile(step.args[count]).over(dims))
+        start = ref.tile(step.args[count]).over(dims)
+        total = start if total is None else combine(total, start)
     if step.get("acc") is not None:
-        total = combine(total, step.get("acc"))
+        start = np.asarray(step.get("acc"))
+        total = start if total is None else combine(total, start)
     assert total is not None, "a reduction has a source"
     ref.define(step, dims, total)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from typing import Any
+from typing import cast
 
 from wave_core.ir import captured_value
+from wave_core.ir import region_of
 from wave_core.ir import regions
 from wave_core.ir import replace
 from wave_core.ir import replace_uses
@@ -64,18 +67,21 @@ def _merge(region: Region) -> int:
 
 
 def _key(op: Op) -> object:
-    operands = [
-        tuple([id(item) for item in value]) if isinstance(value, tuple) else id(value)
-        for value in op.slots
-    ]
+    operands = [_identity(value) for value in op.slots]
     attributes = [value_key(value) for value in op.attributes.values()]
     return (type(op), op.type, *operands, *attributes)
+
+
+def _identity(value: Any) -> object:
+    if isinstance(value, tuple):
+        return tuple([id(item) for item in cast("tuple[Op, ...]", value)])
+    return id(value)
 
 
 def _alike(op: Op, other: Op) -> bool:
     if op.tags != other.tags:
         return False
-    facts = op.owner.graph.facts  # pyright: ignore[reportOptionalMemberAccess,reportAttributeAccessIssue] - in a Region
+    facts = region_of(op).graph.facts
     return facts.rows(op) == facts.rows(other)
 
 

@@ -16,13 +16,16 @@ from wave_core.builtin.distribute.defaults import Shape
 from wave_core.builtin.distribute.defaults import default_placement
 from wave_core.builtin.distribute.matrix import dims_of
 from wave_core.builtin.distribute.matrix import matrix_placements
+from wave_core.builtin.distribute.permute import permuted
 from wave_core.builtin.distribute.rules import demands
 from wave_core.builtin.distribute.rules import is_tile
+from wave_core.builtin.distribute.rules import spreads
 from wave_core.builtin.distribute.rules import supply
 from wave_core.builtin.distribute.rules import trivial
 from wave_core.builtin.distribute.rules import variable
 from wave_core.builtin.scope import static_tile
 from wave_core.diagnostics import user_error
+from wave_core.ir import resolve
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Read
 from wave_core.ops.memory import Write
@@ -102,11 +105,27 @@ class Solver:
     def _forward(self) -> bool:
         changed = False
         for op in self.ops:
+            if isinstance(op, Mma):
+                self._settle_order(op)
             if is_tile(op) and variable(op) not in self.assigned:
                 placement = supply(op, self.known, self.matrix)
                 if placement is not None:
                     changed |= self._assign(op, placement, self._asked_by(op))
         return changed
+
+    def _settle_order(self, op: Mma) -> None:
+        """Take the order of K from the operand that has one, if the other is free."""
+        rows = self.matrix[op]
+        for fixed, free, want in (
+            (op.lhs, op.rhs, rows.lhs),
+            (op.rhs, op.lhs, rows.rhs),
+        ):
+            have = self.known(fixed)
+            if have is None or have == want or self.known(free) is not None:
+                continue
+            if isinstance(variable(free), Read):
+                self.matrix[op] = permuted(rows, have) or rows
+                return
 
     def _backward(self) -> bool:
         changed = False
@@ -137,23 +156,29 @@ class Solver:
         unknown = [
             (value, op)
             for value, op in self._candidates()
-            if variable(value) not in self.assigned
+            if variable(value) not in self.assigned and self._takes_demands(value)
         ]
         return min(unknown, key=self._rank, default=None)
 
     def _candidates(self) -> Iterator[tuple[Op, Op]]:
+        """Values that may get a default layout, each with the op that leads it.
+
+        A reduction's own value is never among them: it follows its source.
+        """
         for op in self.ops:
-            if isinstance(op, Write):
+            if isinstance(op, Reduce):
+                yield from ((source, op) for source in op.sources)
+            elif isinstance(op, Write):
                 yield op.value, op
-            if is_tile(op):
+            elif is_tile(op):
                 yield op, op
 
     def _rank(self, candidate: tuple[Op, Op]) -> tuple[int, int, int]:
-        """Writes first, then reads, then the rest; more dimensions first."""
+        """Reductions, writes, reads, the rest; more dimensions first."""
         value, op = candidate
-        kind = 0 if isinstance(op, Write) else 1 if isinstance(op, Read) else 2
-        late = 1 if isinstance(op, Reduce) else 0
-        return (kind + late, -len(dims_of(value)), op.ident)
+        order = (Reduce, Write, Read)
+        kind = next((i for i, c in enumerate(order) if isinstance(op, c)), len(order))
+        return (kind, -len(dims_of(value)), op.ident)
 
     def _default(self, value: Op, anchor: Op) -> Placement:
         dims = dims_of(value)
@@ -186,10 +211,27 @@ def _lead(value: Op, anchor: Op) -> Lead:
     dims = value.type.dims
     fastest = dims[-1] if dims else None
     elements = None
-    if isinstance(anchor, Read | Write):
-        fastest = _fastest(anchor, dims) or fastest
-        elements = anchor.elements_per_thread
+    access = anchor if isinstance(anchor, Read | Write) else _read_behind(value)
+    if access is not None:
+        fastest = _fastest(access, dims) or fastest
+        elements = access.elements_per_thread
     return Lead(dims, fastest, value.type.dtype.bits, elements)
+
+
+def _read_behind(value: Op) -> Read | None:
+    """The read that a value comes from, element by element, if there is one."""
+    value = resolve(value)
+    if isinstance(value, Read):
+        return value
+    if not spreads(value):
+        return None
+    dims = set(dims_of(value))
+    for operand in value.operands:
+        if is_tile(operand) and set(dims_of(operand)) == dims:
+            found = _read_behind(operand)
+            if found is not None:
+                return found
+    return None
 
 
 def _fastest(access: Read | Write, dims: tuple[str, ...]) -> str | None:

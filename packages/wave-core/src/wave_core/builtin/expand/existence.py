@@ -98,7 +98,10 @@ def _extent(layout: Layout, dim: str) -> int:
 
 
 def _reach(placement: Placement, dim: str) -> int:
-    for name, count, extent in placement.steps:
-        if name == dim:
-            return count * extent
-    return _extent(placement.layout, dim)
+    """One more than the largest index along ``dim`` within the tile."""
+    steps = (n * size for name, n, size in _last_steps(placement) if name == dim)
+    return sum(steps) + _extent(placement.layout, dim)
+
+
+def _last_steps(placement: Placement) -> list[tuple[str, int, int]]:
+    return [(name, count - 1, size) for name, count, size in placement.steps]

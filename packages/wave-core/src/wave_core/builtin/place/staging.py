@@ -1,0 +1,59 @@
+"""Requests to stage an argument in LDS, where no installed pass does that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wave_core.ir import regions
+from wave_core.ir import resolve
+from wave_core.ir import set_attributes
+from wave_core.ops.structure import Argument
+from wave_core.passes import Pass
+from wave_core.types import AddressSpace
+from wave_core.types import MemoryType
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.passes import PassContext
+
+
+@dataclass(frozen=True)
+class ReadWithoutStaging(Pass):
+    """Read arguments that ask for staging from global memory, and say so.
+
+    ``SHARED`` on an argument is a wish about speed, not about where it lives. A
+    memory plugin replaces this pass by one that grants it.
+    """
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Make the arguments global; warn about each."""
+        asking = [
+            parameter
+            for parameter in graph.parameters
+            if isinstance(parameter.type, MemoryType)
+            and parameter.type.space is AddressSpace.SHARED
+        ]
+        for parameter in asking:
+            context.collector.warn(
+                "WV0408",
+                f"`{parameter.label}` asks to be staged in shared memory, and no "
+                "installed pass does that",
+                at=parameter.location,
+                label="is read from global memory instead",
+                help=("install wave-passes-memory, or declare the argument global",),
+            )
+        if asking:
+            _make_global(graph, asking)
+        return bool(asking)
+
+
+def _make_global(graph: Graph, parameters: list[Argument]) -> None:
+    """Change the type of the parameters, also where regions capture them."""
+    for region in regions(graph.body):
+        for argument in region.arguments:
+            kind = argument.type
+            if resolve(argument) in parameters and isinstance(kind, MemoryType):
+                declared = replace(kind, space=AddressSpace.GLOBAL)
+                set_attributes(argument, declared=declared)

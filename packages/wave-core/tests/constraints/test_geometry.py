@@ -1,0 +1,159 @@
+"""What constraints say once symbols are bound."""
+
+from __future__ import annotations
+
+import pytest
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_core.constraints.geometry import Geometry
+from wave_core.diagnostics import UserError
+from wave_core.symbols import le
+from wave_core.symbols import parse_expr
+from wave_core.symbols import symbol
+from wave_core.targets import generic_target
+
+M, N, K, H, HKV = tkl.sym.M, tkl.sym.N, tkl.sym.K, tkl.sym.H, tkl.sym.HKV
+BLOCK = tkl.sym.BLOCK
+HARDWARE = tkw.HardwareConstraint(threads_per_wave=64)
+
+
+def geometry(*constraints, **bindings):
+    values = {symbol(name): value for name, value in bindings.items()}
+    return Geometry((*constraints, HARDWARE), values, generic_target())
+
+
+def loops(*axes):
+    return {axis: symbol(f"$IV:{axis}") for axis in axes}
+
+
+def texts(expressions):
+    return [str(expression) for expression in expressions]
+
+
+@pytest.fixture(name="gemm")
+def _gemm():
+    return geometry(
+        tkw.WorkgroupConstraint(M, BLOCK, 0),
+        tkw.WorkgroupConstraint(N, 64, 1),
+        tkw.WaveConstraint(M, BLOCK / 2),
+        tkw.TilingConstraint(K, 32),
+        BLOCK=128,
+        M=500,
+    )
+
+
+def test_the_grid_counts_tiles_the_waves_split_them(gemm):
+    assert texts(gemm.grid) == ["4", "(N + 63) // 64"]
+    assert gemm.waves == (2, 1)
+
+
+def test_a_base_adds_up_the_levels(gemm):
+    assert gemm.base("M", {}) is parse_expr("128*$WG0 + 64*$WV0")
+    assert gemm.base("K", loops("K")) is parse_expr("32*$IV:K")
+    assert str(gemm.base("K", {})) == "0"
+
+
+def test_a_tile_is_that_of_the_innermost_level(gemm):
+    tiles = [gemm.tile("M", {}), gemm.tile("K", loops("K")), gemm.tile("K", {})]
+    assert texts(tiles) == ["64", "32", "K"]
+
+
+def test_the_limit_is_the_extent_where_tiles_nest(gemm):
+    assert str(gemm.limit("M", {})) == "500"
+    assert str(gemm.limit("K", loops("K"))) == "K"
+
+
+def test_a_loop_tile_that_does_not_nest_ends_with_the_tile_around_it():
+    split = geometry(
+        tkw.WorkgroupConstraint(K, 100, 0), tkw.TilingConstraint(K, 32), K=1000
+    )
+    assert split.limit("K", loops("K")) is parse_expr("min(100*$WG0 + 100, 1000)")
+    assert str(split.trip_count("K")) == "4"
+
+
+def test_lds_coordinates_leave_the_workgroup_out(gemm):
+    assert gemm.local_base("M", {}, parse_expr("128")) is parse_expr("64*$WV0")
+    one, all_of_it = parse_expr("32"), parse_expr("K")
+    assert str(gemm.local_base("K", loops("K"), one)) == "0"
+    assert str(gemm.local_base("K", loops("K"), all_of_it)) == "32*$IV:K"
+
+
+def test_tiles_that_divide_are_proved_to_lie_inside():
+    aligned = geometry(tkw.WorkgroupConstraint(M, 64, 0), M=512)
+    end = aligned.base("M", {}) + 64
+    assert aligned.facts.prove(le(end, aligned.limit("M", {})))
+
+
+def test_an_alias_follows_its_target():
+    heads = geometry(
+        tkw.WorkgroupConstraint(H, 8, 0),
+        tkw.SymbolicAlias(HKV, H, lambda x: x // 4),
+        H=32,
+        HKV=8,
+    )
+    assert heads.base("HKV", {}) is parse_expr("2*$WG0")
+    assert len(heads.grid) == 1
+
+
+def test_devices_share_a_dimension():
+    shared = geometry(
+        tkw.DeviceConstraint(M, 32, 0), tkw.WorkgroupConstraint(M, 16, 0), M=75
+    )
+    assert texts((*shared.devices, *shared.grid)) == ["3", "2"]
+    assert shared.base("M", {}) is parse_expr("32*$DD0 + 16*$WG0")
+
+
+def test_an_explicit_grid_leaves_placing_to_the_kernel():
+    persistent = geometry(
+        tkw.WorkgroupConstraint(M, 16, 0), tkw.GridConstraint(8), M=512
+    )
+    assert texts(persistent.grid) == ["8"]
+    assert str(persistent.base("M", {})) == "0"
+
+
+def test_reordering_reads_a_coordinate_as_another():
+    swapped = geometry(
+        tkw.WorkgroupConstraint(M, 16, 0),
+        tkw.ReorderingConstraint(3 - tkw.WORKGROUP_0, 0),
+        M=64,
+    )
+    assert swapped.reorder(swapped.base("M", {})) is parse_expr("48 - 16*$WG0")
+
+
+@pytest.mark.parametrize(
+    ("code", "constraints", "bindings"),
+    [
+        ("WV0303", [tkw.WorkgroupConstraint(M, 48, 0), tkw.WaveConstraint(M, 32)], {}),
+        ("WV0304", [tkw.WorkgroupConstraint(M, 16, 0), tkw.WaveConstraint(M, 32)], {}),
+        ("WV0305", [tkw.WaveConstraint(M, 32)], {}),
+        ("WV0306", [tkw.WorkgroupConstraint(M, 16, 1)], {}),
+        (
+            "WV0306",
+            [tkw.WorkgroupConstraint(M, 16, 0), tkw.WorkgroupConstraint(N, 16, 0)],
+            {},
+        ),
+        ("WV0307", [HARDWARE], {}),
+        ("WV0308", [tkw.WorkgroupConstraint(M, BLOCK / 2, 0)], {"BLOCK": 7}),
+        ("WV0316", [tkw.WorkgroupConstraint(M, BLOCK, 0)], {"BLOCK": 0}),
+        ("WV0317", [tkw.WorkgroupConstraint(M, 64, 0), tkw.WaveConstraint(M, 2)], {}),
+        ("WV0319", [tkw.DeviceConstraint(M, 16, 1)], {}),
+    ],
+)
+def test_constraints_that_contradict_each_other(code, constraints, bindings):
+    with pytest.raises(UserError) as caught:
+        geometry(*constraints, **bindings)
+    found = caught.value.diagnostics
+    assert [d.code for d in found] == [code]
+    assert found[0].primary.location.file == __file__
+
+
+def test_a_wave_that_the_machine_does_not_have():
+    wrong = tkw.HardwareConstraint(threads_per_wave=32)
+    with pytest.raises(UserError, match="waves of 32 lanes"):
+        Geometry((wrong,), {}, generic_target())
+
+
+def test_a_loop_without_a_tiling_constraint_is_refused():
+    with pytest.raises(UserError, match="no TilingConstraint"):
+        geometry().trip_count("K")

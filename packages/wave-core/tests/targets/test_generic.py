@@ -1,0 +1,33 @@
+"""The rows of the target `generic`."""
+
+from __future__ import annotations
+
+import pytest
+
+from wave_core.diagnostics import UserError
+from wave_core.symbols import coverage
+from wave_core.targets import generic_target
+
+TARGET = generic_target()
+
+
+@pytest.mark.parametrize("row", TARGET.matrix_instructions, ids=lambda row: row.name)
+@pytest.mark.parametrize("operand", ["lhs", "rhs", "acc"])
+def test_every_element_sits_in_exactly_one_place(row, operand):
+    sizes = dict(zip("MNK", row.shape, strict=True))
+    layout = getattr(row, operand)
+    found = coverage(layout, {dim: sizes[dim] for dim in layout.dims})
+    assert (found.missing, found.outside) == (0, 0)
+    assert found.min_multiplicity == found.max_multiplicity == 1
+
+
+def test_every_lane_is_in_one_phase_of_an_access():
+    memory = TARGET.memory
+    for _, phases in (*memory.read_phases, *memory.write_phases):
+        lanes = sorted(lane for phase in phases.phases for lane in phase)
+        assert lanes == list(range(TARGET.wave_size))
+
+
+def test_an_instruction_that_it_lacks_is_refused_with_those_it_has():
+    with pytest.raises(UserError, match="F32_16x16x16_F16"):
+        TARGET.matrix_instruction("F32_1x1x1_F16")

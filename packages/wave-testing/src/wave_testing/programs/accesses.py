@@ -1,0 +1,291 @@
+"""Random reads and writes: plain, permuted, strided, flattened, gathered, staged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_testing.programs.exact import Info
+from wave_testing.programs.exact import is_float
+from wave_testing.programs.model import Step
+
+if TYPE_CHECKING:
+    from wave_testing.programs.builder import Builder
+    from wave_testing.programs.formula import Formula
+
+DTYPES = ("f16", "f16", "bf16", "f32", "f32", "f64", "i8", "i16", "i32", "i32", "i64")
+MATRIX_DTYPES = ("f16", "f16", "bf16")
+
+
+def some_dims(build: Builder, most: int = 3) -> tuple[str, ...]:
+    """Random dims of a value that fits, preferably more than one."""
+    spread = tuple(d for d in build.dims if build.dim(d).groups > 1)
+    for _ in range(20):
+        dims = build.subset(build.dims, min(most, len(build.dims)))
+        if build.space.chance(0.6):
+            dims = build.shuffled({*dims, *spread})
+        if build.fits(dims):
+            return dims
+    return (min(build.dims, key=lambda d: build.tile((d,))),)
+
+
+def read(
+    build: Builder, dims: tuple[str, ...] | None = None, dtype: str | None = None
+) -> str | None:
+    """A read of an input, new or used before, by a random way of access."""
+    dims = dims or some_dims(build)
+    if not build.fits(dims):
+        return None
+    dtype = dtype or build.dtype(DTYPES)
+    bound = int(build.rng.integers(1, 5))
+    place, mapping, index = _memory_side(build, dims)
+    if build.elements(place) > 4 * 40_000:
+        return None
+    known = [
+        m
+        for m in build.memories
+        if m.dims == place and m.dtype == dtype and m.fill == "small"
+    ]
+    if known and build.space.chance(0.3):
+        memory = build.space.pick(known)
+        name, bound = memory.name, memory.bound
+    else:
+        name = build.memory(place, dtype, "small", bound)
+    if mapping is None:
+        dims = place
+    fields = {"elements": _elements(build)}
+    return build.emit(
+        "read",
+        Info(dims, dtype, bound),
+        memory=name,
+        shape=dims,
+        mapping=mapping,
+        index=index,
+        **fields,
+    )
+
+
+def _elements(build: Builder) -> int | None:
+    return build.space.pick((1, 2, 4, 8)) if build.space.chance(0.15) else None
+
+
+Side = tuple[tuple[str, ...], "tuple[Formula, ...] | None", tuple[str, ...]]
+
+
+def _memory_side(build: Builder, dims: tuple[str, ...]) -> Side:
+    """Dims of the memory, its coordinates as formulas, and index registers."""
+    if build.space.chance(0.55):
+        return build.shuffled(dims), None, ()
+    parts = [_coordinate(build, i, dims) for i in range(len(dims))]
+    rows = [row for part in parts for row in part[0]]
+    index = tuple(name for part in parts for name in part[1])
+    numbered = _number_dynamic(rows)
+    order = build.shuffled(range(len(rows)))
+    place = tuple(numbered[i][0] for i in order)
+    return place, tuple(numbered[i][1] for i in order), index
+
+
+def _number_dynamic(
+    rows: list[tuple[str, Any]],
+) -> list[tuple[str, Any]]:
+    """Give each gathered coordinate the number of its index register."""
+    found: list[tuple[str, Any]] = []
+    count = 0
+    for dim, formula in rows:
+        if formula == "gather":
+            found.append((dim, ("dyn", count)))
+            count += 1
+        else:
+            found.append((dim, formula))
+    return found
+
+
+def _coordinate(
+    build: Builder, position: int, dims: tuple[str, ...]
+) -> tuple[list[tuple[str, Any]], tuple[str, ...]]:
+    """Coordinates that one register dim walks, and an index register if it does."""
+    name = dims[position]
+    extent = max(1, build.dim(name).extent)
+    it: Formula = ("it", position)
+    kind = build.space.pick(("plain", "plain", "strided", "flat", "gather", "offset"))
+    if kind == "strided":
+        step, start = int(build.rng.integers(2, 4)), int(build.rng.integers(3))
+        size = build.size((extent - 1) * step + start + 1 + int(build.rng.integers(2)))
+        return [(size, ("+", ("*", it, step), start))], ()
+    if kind == "flat":
+        return _flattened(build, it, extent), ()
+    if kind == "gather":
+        return _gathered(build, dims, position)
+    if kind == "offset" and build.symbols:
+        symbol = build.space.pick(sorted(build.symbols))
+        size = build.size(extent + build.symbols[symbol])
+        return [(size, ("+", it, ("sym", symbol)))], ()
+    return [(name, it)], ()
+
+
+def _flattened(build: Builder, it: Formula, extent: int) -> list[tuple[str, Any]]:
+    """``i // w`` and ``i % w``: the register's dim flattens two of the memory."""
+    width = int(build.space.pick((1, 2, 3, 4, 5, 8, 16)))
+    rows, columns = build.size(-(-extent // width)), build.size(width)
+    by: Formula = ("sym", columns) if build.space.chance(0.4) else width
+    return [(rows, ("//", it, by)), (columns, ("%", it, by))]
+
+
+def _gathered(
+    build: Builder, dims: tuple[str, ...], position: int
+) -> tuple[list[tuple[str, Any]], tuple[str, ...]]:
+    """The coordinate is what an index input says."""
+    others = [d for d in dims if d != dims[position]]
+    own = (dims[position], *(d for d in others if build.space.chance(0.3)))
+    extent = int(build.rng.integers(1, 20))
+    dtype = build.space.pick(("i32", "i64"))
+    memory = build.memory(build.shuffled(own), dtype, "index", extent)
+    shape = build.memories[-1].dims
+    index = build.emit(
+        "read",
+        Info(shape, dtype, extent),
+        memory=memory,
+        shape=shape,
+        mapping=None,
+        index=(),
+    )
+    if index is None:
+        return [(dims[position], ("it", position))], ()
+    return [(build.size(extent), "gather")], (index,)
+
+
+def write(build: Builder, name: str) -> bool:
+    """A write of a value to an output of its own; false where it would be a race."""
+    info = build.info(name)
+    if info.dtype == "bool":
+        return _write_cast(build, name)
+    if not may_write(build, info.dims):
+        return False
+    place, mapping, index = _output_side(build, info.dims)
+    memory = build.memory(place, info.dtype)
+    attributes = {
+        "memory": memory,
+        "shape": info.dims,
+        "mapping": mapping,
+        "index": index,
+        "elements": _elements(build),
+    }
+    build.add(Step("write", (), (name,), tuple(sorted(attributes.items()))))
+    return True
+
+
+def _write_cast(build: Builder, name: str) -> bool:
+    dims = build.info(name).dims
+    cast = build.emit("cast", Info(dims, "i32"), (name,), dtype="i32")
+    return cast is not None and write(build, cast)
+
+
+def may_write(build: Builder, dims: tuple[str, ...]) -> bool:
+    """Whether no two workgroups would write the same cell."""
+    spread = {d.name for d in build.space.dims.values() if d.groups != 1}
+    return bool(dims) and spread <= set(dims)
+
+
+def _output_side(build: Builder, dims: tuple[str, ...]) -> Side:
+    if build.space.chance(0.6):
+        return build.shuffled(dims), None, ()
+    rows: list[tuple[str, Any]] = []
+    index: tuple[str, ...] = ()
+    for position, name in enumerate(dims):
+        found, more = _output_coordinate(build, position, name)
+        rows += found
+        index += more
+    numbered = _number_dynamic(rows)
+    order = build.shuffled(range(len(rows)))
+    place = tuple(numbered[i][0] for i in order)
+    return place, tuple(numbered[i][1] for i in order), index
+
+
+def _output_coordinate(
+    build: Builder, position: int, name: str
+) -> tuple[list[tuple[str, Any]], tuple[str, ...]]:
+    extent = max(1, build.dim(name).extent)
+    it: Formula = ("it", position)
+    kind = build.space.pick(("plain", "plain", "strided", "flat", "scatter"))
+    if kind == "strided":
+        step, start = int(build.rng.integers(1, 3)), int(build.rng.integers(3))
+        size = build.size((extent - 1) * step + start + 1)
+        return [(size, ("+", ("*", it, step), start))], ()
+    if kind == "flat":
+        return _flattened(build, it, extent), ()
+    if kind == "scatter":
+        memory = build.memory((name,), "i32", "permutation", extent)
+        fields = {"memory": memory, "shape": (name,), "mapping": None, "index": ()}
+        index = build.emit("read", Info((name,), "i32", extent), **fields)
+        if index is not None:
+            return [(build.size(extent), "gather")], (index,)
+    return [(name, it)], ()
+
+
+def staged(build: Builder, name: str) -> str | None:
+    """Write a value to LDS and read it back, rolled along a whole dim or not."""
+    info = build.info(name)
+    if not info.dims or info.dtype == "bool" or not is_float(info.dtype):
+        return None
+    place = build.shuffled(info.dims)
+    held = tuple(_held(build, d) for d in place)
+    bytes_ = 8
+    for extent in held:
+        bytes_ *= extent
+    if bytes_ > 16_384:
+        return None
+    memory = build.fresh("lds")
+    fields: dict[str, Any] = {"shape": place, "held": held, "dtype": info.dtype}
+    if build.space.chance(0.3):
+        fields["padding"] = int(build.rng.integers(1, 9))
+    build.add(Step("allocate", (memory,), (), tuple(sorted(fields.items()))))
+    access: dict[str, Any] = {"memory": memory, "mapping": None, "index": ()}
+    written = {**access, "shape": info.dims}
+    build.add(Step("write", (), (name,), tuple(sorted(written.items()))))
+    if build.space.chance(0.5):
+        build.add(Step("barrier", ()))
+    rolled = _rolled(build, place)
+    dims = place if rolled is None else info.dims
+    if rolled is not None:
+        access["mapping"] = tuple(
+            rolled.get(d, ("it", info.dims.index(d))) for d in place
+        )
+        access["mapping"] = tuple(
+            _renumbered(part, info.dims.index(d))
+            for part, d in zip(access["mapping"], place, strict=True)
+        )
+    return build.emit("read", info.over(dims), **access, shape=dims)
+
+
+def _renumbered(formula: Formula, position: int) -> Formula:
+    if isinstance(formula, int):
+        return formula
+    if formula[0] == "it":
+        return ("it", position)
+    if len(formula) == 3:
+        sign, left, right = formula
+        return (sign, _renumbered(left, position), _renumbered(right, position))
+    return formula
+
+
+def _held(build: Builder, name: str) -> int:
+    """Elements that a workgroup's buffer holds along a dim."""
+    dim = build.dim(name)
+    if name in build.loops and dim.loop is not None:
+        return dim.loop * dim.shared if dim.shared == 1 else dim.tile
+    return max(1, dim.extent if dim.axis is None else dim.tile)
+
+
+def _rolled(build: Builder, dims: tuple[str, ...]) -> dict[str, Formula] | None:
+    """``(i + shift) % extent`` along one dim that each workgroup holds whole."""
+    whole = [
+        d
+        for d in dims
+        if build.dim(d).axis is None and d not in build.loops and build.dim(d).extent
+    ]
+    if not whole or not build.space.chance(0.5):
+        return None
+    name = build.space.pick(whole)
+    extent = build.dim(name).extent
+    shift = int(build.rng.integers(extent))
+    return {name: ("%", ("+", ("it", 0), shift), extent)}

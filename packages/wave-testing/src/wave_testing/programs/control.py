@@ -1,0 +1,255 @@
+"""Random loops and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wave_testing.programs.accesses import read
+from wave_testing.programs.accesses import write
+from wave_testing.programs.builder import Scope
+from wave_testing.programs.exact import SIGNIFICANT
+from wave_testing.programs.exact import Info
+from wave_testing.programs.exact import is_float
+from wave_testing.programs.model import Step
+from wave_testing.programs.moves import product
+from wave_testing.programs.moves import reducible
+from wave_testing.programs.moves import reduction
+
+if TYPE_CHECKING:
+    from wave_testing.programs.builder import Builder
+
+    Move = Callable[[Builder], str | None]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A value that a loop carries: parameter, initial value, how much it may grow."""
+
+    param: str
+    init: str
+    cap: int
+
+
+def iterate(build: Builder, moves: Callable[[int], None]) -> str | None:
+    """A loop over a tiled dimension; ``moves(n)`` adds random steps to its body."""
+    axes = [
+        d
+        for d in build.space.dims.values()
+        if d.loop is not None and d.name not in build.loops
+    ]
+    if not axes or len(build.scopes) > 2:
+        return None
+    dim = build.space.pick(axes)
+    count = int(build.rng.choice([1, 1, 1, 2, 3]))
+    carried = [_carry(build, dim.name) for _ in range(count)]
+    kept = [c for c in carried if c is not None]
+    build.scopes.append(Scope(dim.name))
+    for each in kept:
+        info = build.info(each.init)
+        build.scopes[-1].values[each.param] = replace(
+            info, bound=max(1, each.cap), power=False
+        )
+    moves(int(build.rng.integers(0, 4)))
+    yields = [_next(build, each, dim.name) for each in kept]
+    _write_inside(build, dim.name)
+    scope = build.scopes.pop()
+    if not kept and not scope.steps:
+        return None
+    return _close(build, scope, kept, yields)
+
+
+def _close(
+    build: Builder, scope: Scope, kept: list[Carried], yields: list[tuple[str, int]]
+) -> str | None:
+    names = tuple(build.fresh("v") for _ in kept)
+    build.add(
+        Step(
+            "iterate",
+            names,
+            tuple(each.init for each in kept),
+            (("axis", scope.axis),),
+            tuple(scope.steps),
+            tuple(each.param for each in kept),
+            tuple(name for name, _ in yields),
+        )
+    )
+    for name, each, (_, bound) in zip(names, kept, yields, strict=True):
+        info = build.info(each.init)
+        build.scopes[-1].values[name] = replace(
+            info, bound=max(info.bound, bound, 1), power=False
+        )
+    return names[0] if names else None
+
+
+def _carry(build: Builder, axis: str) -> Carried | None:
+    """A carried value: one that is there, or a constant."""
+    fitting = [
+        (name, info)
+        for name, info in build.numbers()
+        if axis not in info.dims and info.dims and info.lsb == 0
+    ]
+    if fitting and build.space.chance(0.4):
+        name, info = build.space.pick(fitting)
+    else:
+        others = [d for d in build.dims if d != axis]
+        if not others:
+            return None
+        dims = build.subset(others, min(3, len(others)))
+        dtype = build.space.pick(("f32", "f32", "f32", "f16", "i32", "i64", "f64"))
+        info = Info(dims, dtype, 1)
+        value = float(build.rng.integers(-1, 2))
+        number = value if is_float(dtype) else int(value)
+        made = build.emit("splat", info, shape=dims, dtype=dtype, value=number)
+        if made is None:
+            return None
+        name = made
+    cap = 2 ** (SIGNIFICANT[info.dtype] - 2)
+    if info.bound >= cap:
+        return None
+    return Carried(build.fresh("p"), name, cap)
+
+
+def _next(build: Builder, carried: Carried, axis: str) -> tuple[str, int]:
+    """The value of the next iteration, and a bound of it after all of them."""
+    info = build.info(carried.init)
+    trips = max(1, build.dim(axis).trips)
+    for _ in range(4):
+        kind = build.space.pick(("mma", "mma", "sum", "max", "min", "add", "other"))
+        found = _update(build, carried, axis, kind)
+        if found is None:
+            continue
+        name, grown = found
+        got = build.info(name)
+        if got.dims != info.dims:
+            name = build.ordered(name, info.dims)
+        total = info.bound + grown * (trips if kind in ("add", "sum", "mma") else 1)
+        if total < carried.cap:
+            return name, total
+    return carried.param, info.bound
+
+
+def _update(
+    build: Builder, carried: Carried, axis: str, kind: str
+) -> tuple[str, int] | None:
+    info = build.info(carried.init)
+    if kind == "mma":
+        return _update_mma(build, carried, axis)
+    if kind in ("sum", "max", "min"):
+        return _update_reduction(build, carried, axis, kind)
+    rows = [
+        (name, i)
+        for name, i in build.numbers()
+        if i.dtype == info.dtype
+        and set(i.dims) <= set(info.dims)
+        and i.lsb == 0
+        and name != carried.param
+        and i.bound * 64 < carried.cap
+    ]
+    if not rows:
+        return None
+    name, other = build.space.pick(rows)
+    if kind == "other":
+        if other.dims != info.dims:
+            return None
+        return name, other.bound
+    added = build.pointwise("add", (carried.param, name))
+    return None if added is None else (added, other.bound)
+
+
+def _update_mma(
+    build: Builder, carried: Carried, axis: str
+) -> tuple[str, int] | None:
+    info = build.info(carried.init)
+    if len(info.dims) < 2 or info.dtype != "f32":
+        return None
+    dim = build.dim(axis)
+    if not reducible(build, axis) or dim.shared > 1:
+        return None
+    roles = (info.dims[:-2], info.dims[-2], info.dims[-1], axis)
+    name = product(build, roles, carried.param)
+    if name is None:
+        return None
+    return name, build.info(name).bound - carried.cap
+
+
+def _update_reduction(
+    build: Builder, carried: Carried, axis: str, kind: str
+) -> tuple[str, int] | None:
+    info = build.info(carried.init)
+    dims = (*info.dims, axis)
+    if not reducible(build, axis) or not build.fits(dims):
+        return None
+    known = [
+        name
+        for name, i in build.numbers()
+        if i.dtype == info.dtype and set(i.dims) == set(dims) and i.lsb == 0
+    ]
+    if known and build.space.chance(0.5):
+        source = build.space.pick(known)
+    else:
+        source = read(build, build.shuffled(dims), info.dtype)
+    if source is None:
+        return None
+    found = build.info(source)
+    if tuple(d for d in found.dims if d != axis) != info.dims:
+        source = build.ordered(source, dims)
+    grown = found.bound * (max(1, build.dim(axis).extent) if kind == "sum" else 1)
+    name = reduction(build, kind, source, axis, carried.param)
+    return None if name is None else (name, grown)
+
+
+def _write_inside(build: Builder, axis: str) -> None:
+    """Now and then, an output that the loop writes tile by tile."""
+    rows = [n for n, i in build.scopes[-1].values.items() if axis in i.dims]
+    if rows and build.space.chance(0.35):
+        write(build, build.space.pick(rows))
+
+
+def conditional(build: Builder, moves: Callable[[int], None]) -> str | None:
+    """A body under a condition on sizes or scalar arguments."""
+    if len(build.scopes) > 2:
+        return None
+    others = [row for row in build.numbers() if row[1].dims]
+    symbols = [d.name for d in build.space.dims.values()]
+    symbols += [s.name for s in build.scalars if s.bind]
+    condition = (
+        build.space.pick(("<", ">", "<=", ">=")),
+        ("sym", build.space.pick(symbols)),
+        int(build.rng.integers(0, 70)),
+    )
+    build.scopes.append(Scope())
+    moves(int(build.rng.integers(1, 4)))
+    inside = build.scopes[-1].values
+    pairs = [
+        (name, other)
+        for name, info in inside.items()
+        for other, o in others
+        if o.dims == info.dims and o.dtype == info.dtype
+    ]
+    chosen = [build.space.pick(pairs)] if pairs else []
+    if inside and (not chosen or build.space.chance(0.3)):
+        write(build, build.space.pick(list(inside)))
+    scope = build.scopes.pop()
+    if not scope.steps:
+        return None
+    names = tuple(build.fresh("v") for _ in chosen)
+    build.add(
+        Step(
+            "conditional",
+            names,
+            tuple(other for _, other in chosen),
+            (("condition", condition),),
+            tuple(scope.steps),
+            (),
+            tuple(name for name, _ in chosen),
+        )
+    )
+    for name, (one, other) in zip(names, chosen, strict=True):
+        a, b = scope.values[one], build.info(other)
+        build.scopes[-1].values[name] = replace(
+            a, bound=max(a.bound, b.bound), lsb=min(a.lsb, b.lsb), power=False
+        )
+    return names[0] if names else None

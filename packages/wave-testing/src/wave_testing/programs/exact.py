@@ -1,0 +1,99 @@
+"""Which numbers a value may hold, so that every operation on it is exact.
+
+A value holds integer multiples of ``2**lsb`` of magnitude at most ``bound``. An
+operation is only generated where its result is exactly representable; then the order
+of additions and the width of intermediate results cannot show, and results are
+compared bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import replace
+
+SIGNIFICANT: Mapping[str, int] = {
+    "f16": 11,
+    "bf16": 8,
+    "f32": 24,
+    "f64": 53,
+    "i8": 7,
+    "i16": 15,
+    "i32": 31,
+    "i64": 53,
+    "bool": 1,
+}
+"""Bits of the integers that an element type holds exactly; IEEE 754-2019, table 3.5.
+
+Bits beyond 53 cannot be compared in f64.
+"""
+
+_SMALLEST = -9
+"""Lowest ``lsb`` generated: far above the subnormal numbers of f16."""
+
+
+def is_float(dtype: str) -> bool:
+    """Whether an element type is a float, by name."""
+    return dtype in ("f16", "bf16", "f32", "f64")
+
+
+@dataclass(frozen=True)
+class Info:
+    """What is known about a value.
+
+    Attributes:
+        dims: Its dimensions in order.
+        dtype: Its element type by name.
+        bound: The largest magnitude that an element may have.
+        lsb: Elements are multiples of ``2**lsb``.
+        power: Whether elements are powers of two.
+    """
+
+    dims: tuple[str, ...]
+    dtype: str
+    bound: int = 1
+    lsb: int = 0
+    power: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether the element type holds all such numbers."""
+        steps = self.bound * 2 ** max(0, -self.lsb)
+        top = 2 ** SIGNIFICANT[self.dtype]
+        return self.lsb >= _SMALLEST and steps < top and self.bound < top
+
+    def over(self, dims: tuple[str, ...]) -> Info:
+        """The same numbers on other dims."""
+        return replace(self, dims=dims)
+
+
+def elementwise(kind: str, dims: tuple[str, ...], parts: list[Info]) -> Info | None:
+    """What an elementwise operation gives; ``None`` where that is not known."""
+    first = parts[0]
+    lsb = min(part.lsb for part in parts)
+    most = max(part.bound for part in parts)
+    if kind in ("lt", "le", "gt", "ge", "eq", "ne"):
+        return Info(dims, "bool")
+    if kind in ("add", "sub"):
+        return Info(dims, first.dtype, sum(p.bound for p in parts), lsb)
+    if kind == "mul":
+        bound, low = parts[0].bound * parts[1].bound, parts[0].lsb + parts[1].lsb
+        return Info(dims, first.dtype, bound, low)
+    if kind in ("maximum", "minimum"):
+        return Info(dims, first.dtype, most, lsb)
+    if kind in ("neg", "abs"):
+        return replace(first, dims=dims, power=False)
+    return _powers(kind, dims, first)
+
+
+def _powers(kind: str, dims: tuple[str, ...], first: Info) -> Info | None:
+    if kind == "exp2" and first.lsb >= 0 and first.bound <= -_SMALLEST:
+        return Info(dims, first.dtype, 2**first.bound, -first.bound, power=True)
+    if kind == "reciprocal" and first.power:
+        return Info(dims, first.dtype, 2 ** max(0, -first.lsb), _log2(first), True)  # noqa: FBT003
+    return None
+
+
+def _log2(info: Info) -> int:
+    """The exponent of the reciprocal of the largest element."""
+    return 1 - info.bound.bit_length()

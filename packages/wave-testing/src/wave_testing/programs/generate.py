@@ -1,0 +1,142 @@
+"""Random programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from wave_testing.programs import control
+from wave_testing.programs import moves
+from wave_testing.programs.accesses import read
+from wave_testing.programs.accesses import write
+from wave_testing.programs.builder import Builder
+from wave_testing.programs.exact import Info
+from wave_testing.programs.model import Program
+from wave_testing.programs.model import ScalarSpec
+from wave_testing.programs.prune import pruned
+from wave_testing.programs.space import Space
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Move = Callable[[Builder], str | None]
+
+_ATTEMPTS = 20
+
+
+def random_program(rng: np.random.Generator, seed: int = 0) -> Program:
+    """A program that writes at least one output.
+
+    Args:
+        rng: Where all chances come from.
+        seed: What ``rng`` was seeded with, for messages.
+    """
+    for _ in range(_ATTEMPTS):
+        program = _attempt(rng, seed)
+        if program is not None:
+            return program
+    msg = f"no program with an output in {_ATTEMPTS} attempts, seed {seed}"
+    raise RuntimeError(msg)
+
+
+def _attempt(rng: np.random.Generator, seed: int) -> Program | None:
+    space = Space(rng)
+    build = Builder(rng, space)
+    _scalars(build)
+    read(build)
+    if space.chance(0.3):
+        control.iterate(build, lambda n: _moves(build, n))
+    _moves(build, int(rng.integers(3, 24)))
+    if not _outputs(build):
+        return None
+    program = Program(
+        seed,
+        (*space.dims.values(), *build.sizes),
+        tuple(build.memories),
+        tuple(build.scalars),
+        tuple(build.scopes[0].steps),
+        space.hardware(),
+        space.reordering(),
+    )
+    return pruned(program)
+
+
+def _scalars(build: Builder) -> None:
+    if build.space.chance(0.3):
+        _scalar(build, "a", build.space.pick(("f32", "f16", "i32")), bind=False)
+    if build.space.chance(0.3):
+        _scalar(build, "b", build.space.pick(("i32", "i64")), bind=True)
+
+
+def _scalar(build: Builder, name: str, dtype: str, *, bind: bool) -> None:
+    value = int(build.rng.integers(0 if bind else -3, 5))
+    build.scalars.append(ScalarSpec(name, dtype, value, bind))
+    build.scopes[0].values[name] = Info((), dtype, max(1, abs(value)))
+    if bind:
+        build.symbols[name] = value
+
+
+_WEIGHTS: tuple[tuple[Move, int], ...] = (
+    (read, 14),
+    (moves.binary, 14),
+    (moves.unary, 6),
+    (moves.choose, 7),
+    (moves.cast, 7),
+    (moves.broadcast, 6),
+    (moves.permute, 5),
+    (moves.splat, 3),
+    (moves.self_index, 3),
+    (moves.apply, 6),
+    (moves.reduce, 9),
+    (moves.extract, 3),
+    (moves.mma, 8),
+    (moves.stage, 5),
+    (moves.set_symbol, 3),
+)
+
+
+def _moves(build: Builder, count: int) -> None:
+    """Add some random steps to the body that is being built."""
+    total = sum(weight for _, weight in _WEIGHTS)
+    for _ in range(count):
+        chance = float(build.rng.random())
+        if chance < 0.12:
+            control.iterate(build, lambda n: _moves(build, n))
+        elif chance < 0.15:
+            control.conditional(build, lambda n: _moves(build, n))
+        else:
+            _move(build, float(build.rng.random()) * total)
+
+
+def _move(build: Builder, at: float) -> None:
+    for move, weight in _WEIGHTS:
+        at -= weight
+        if at < 0:
+            move(build)
+            return
+
+
+def _outputs(build: Builder) -> bool:
+    """Write up to three values, the last ones first."""
+    values = list(build.scopes[0].values)
+    wrote = any(memory.is_output for memory in build.memories)
+    left = int(build.rng.choice([1, 1, 2, 3]))
+    for name in reversed(values):
+        if left and _output(build, name):
+            wrote, left = True, left - 1
+    return wrote
+
+
+def _output(build: Builder, name: str) -> bool:
+    info = build.info(name)
+    spread = [d.name for d in build.space.dims.values() if d.groups != 1]
+    missing = tuple(d for d in spread if d not in info.dims)
+    if not info.dims and not missing:
+        missing = (build.space.pick(build.dims),)
+    if missing:
+        dims = build.shuffled((*info.dims, *missing))
+        wider = build.emit("broadcast", info.over(dims), (name,), shape=dims)
+        if wider is None:
+            return False
+        name = wider
+    return write(build, name)

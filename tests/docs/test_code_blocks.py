@@ -1,0 +1,130 @@
+"""Every example of the documentation runs, and prints what the page says."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import sys
+import tomllib
+from contextlib import contextmanager
+from contextlib import redirect_stderr
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+import doc_pages
+import workspace
+from wave_core.cli.app import run_command
+from wave_core.compile import default_session
+
+PAGES = {p.relative_to(workspace.ROOT).as_posix(): p for p in doc_pages.pages()}
+
+
+def install(folder: Path, project: dict) -> None:
+    """Make the entry points of a project known, as pip would."""
+    name, version = project["name"], project["version"]
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
+    lines: list[str] = []
+    for group, points in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{key} = {value}" for key, value in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+
+
+def write_files(blocks: list[doc_pages.Block], folder: Path) -> None:
+    """The files that a page shows, in place and installed."""
+    for block in blocks:
+        if block.file is None:
+            continue
+        path = folder / block.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.text)
+        if path.name == "pyproject.toml":
+            install(folder, tomllib.loads(block.text)["project"])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder to run a page in; modules imported from there are forgotten."""
+    known = set(sys.modules)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    default_session.cache_clear()
+    yield tmp_path
+    default_session.cache_clear()
+    for name in set(sys.modules) - known:
+        found = getattr(sys.modules[name], "__file__", None)
+        if found and Path(found).is_relative_to(tmp_path):
+            del sys.modules[name]
+
+
+@contextmanager
+def printing():
+    """All that is printed, on both streams in order."""
+    text = io.StringIO()
+    with redirect_stdout(text), redirect_stderr(text):
+        yield text
+
+
+def run_python(block: doc_pages.Block, path: Path, namespace: dict) -> None:
+    """Run a block; messages point at the lines of the page."""
+    lines = path.read_text().splitlines(keepends=True)
+    source = "\n" * (block.line - 1) + "".join(lines[block.line - 1 :][: len_of(block)])
+    exec(compile(source, str(path), "exec"), namespace)
+
+
+def len_of(block: doc_pages.Block) -> int:
+    return block.text.count("\n")
+
+
+def run_shell(block: doc_pages.Block, monkeypatch) -> None:
+    for command in block.commands:
+        with monkeypatch.context() as patched:
+            for name, value in command.environment:
+                patched.setenv(name, value)
+            assert run_command(list(command.arguments)) == 0, command
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_run(page, folder, monkeypatch):
+    blocks = doc_pages.blocks_of(PAGES[page].read_text(encoding="utf-8"))
+    write_files(blocks, folder)
+    importlib.invalidate_caches()
+    scripts = [b for b in blocks if b.language == "python" and b.file is None]
+    script = folder / f"{PAGES[page].stem.replace('-', '_').lower()}.py"
+    script.write_text(doc_pages.as_module(scripts))
+    namespace = {"__name__": script.stem}
+    printed = ""
+    for block in blocks:
+        with printing() as text:
+            if block in scripts:
+                run_python(block, script, namespace)
+            run_shell(block, monkeypatch)
+        if block.language == "output":
+            assert doc_pages.agrees(block.text, printed), printed
+        printed = text.getvalue()
+
+
+def test_files_are_files_and_the_rest_is_run():
+    text = "```python\n# a/b.py\nx = 1\n```\n\n"
+    text += "  ```sh\n  ls\n  A=1 wave run x # y\n  ```\n"
+    module, shell = doc_pages.blocks_of(text)
+    assert (module.file, module.line) == ("a/b.py", 2)
+    assert shell.commands == [doc_pages.Command(("run", "x"), (("A", "1"),))]
+
+
+def test_a_module_has_the_lines_of_the_page():
+    text = "# Title\n\n```python\nx = 1\n```\n\n```python\ny = 2\n```\n"
+    assert (
+        doc_pages.as_module(doc_pages.blocks_of(text)) == "\n\n\nx = 1\n\n\n\ny = 2\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("printed", "agree"),
+    [("a  1\nb 2.5 s\n", True), ("a 1 b 2 s c", False), ("x a 1 b 2 s", False)],
+)
+def test_output_is_compared(printed, agree):
+    assert doc_pages.agrees("a 1\nb ... s", printed) is agree

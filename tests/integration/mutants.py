@@ -1,0 +1,125 @@
+"""Defects planted in lowered graphs, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
+
+from wave_core.ir import ACCESS
+from wave_core.ir import erase
+from wave_core.ir import replace_uses
+from wave_core.ir import set_attributes
+from wave_core.ops.compare import Select
+from wave_core.ops.constant import LaneExpr
+from wave_core.ops.expression import ApplyExpr
+from wave_core.ops.sync import SharedMemoryBarrier
+from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.symbols import Kind
+from wave_core.symbols import ge
+from wave_core.symbols import logical_and
+
+BARRIERS = (SharedMemoryBarrier, WorkgroupBarrier)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One planted defect.
+
+    Attributes:
+        kind: What kind of defect.
+        position: Of the op in program order.
+        detail: Which op, and what is changed.
+        change: Plants it, given the op at ``position`` of a copy of the graph.
+    """
+
+    kind: str
+    position: int
+    detail: str
+    change: Callable[[Any, Any], None]
+
+    def plant(self, graph: Any) -> Any:
+        """A copy of ``graph`` with the defect."""
+        copy = graph.clone()
+        self.change(copy, list(copy.walk())[self.position])
+        return copy
+
+    def __str__(self) -> str:
+        return f"{self.kind} #{self.position}: {self.detail}"
+
+
+def mutants(graph: Any) -> Iterator[Mutant]:
+    """All defects that can be planted in ``graph``."""
+    for position, op in enumerate(graph.walk()):
+        if isinstance(op, BARRIERS):
+            yield Mutant("barrier", position, "deleted", lambda _, o: erase(o))
+        if isinstance(op, LaneExpr | ApplyExpr) and op.expr.is_boolean:
+            yield from _raised_condition(position, op)
+        if isinstance(op, Select) and _is_mask(op.condition):
+            detail = f"mask of {op.on_true.op_name} dropped"
+            yield Mutant("select", position, detail, _drop_select)
+        access = graph.facts.get(ACCESS, op)
+        if access is not None:
+            yield from _access_mutants(position, op, access)
+
+
+def _is_mask(op: Any) -> bool:
+    return isinstance(op, LaneExpr | ApplyExpr)
+
+
+def _drop_select(_: Any, op: Any) -> None:
+    replace_uses(op, op.on_true)
+    erase(op)
+
+
+def _raised_condition(position: int, op: Any) -> Iterator[Mutant]:
+    for number, raised in enumerate(_raised(op.expr)):
+
+        def change(_: Any, found: Any, expr: Any = raised) -> None:
+            set_attributes(found, expr=expr)
+
+        yield Mutant("bound", position, f"{op.op_name}, bound {number} raised", change)
+
+
+def _access_mutants(position: int, op: Any, access: Any) -> Iterator[Mutant]:
+    def change(**fields: Any) -> Callable[[Any, Any], None]:
+        return lambda graph, found: graph.facts.put(
+            ACCESS, found, replace(access, **fields)
+        )
+
+    for number in range(len(access.coordinates)):
+        moved = list(access.coordinates)
+        moved[number] = moved[number] + 1
+        detail = f"{op.op_name}, coordinate {number} + 1"
+        yield Mutant("index", position, detail, change(coordinates=tuple(moved)))
+    if access.mask is None:
+        return
+    yield Mutant("mask", position, f"{op.op_name}, all of it", change(mask=None))
+    for number, kept in enumerate(_without_one(access.mask)):
+        detail = f"{op.op_name}, condition {number} dropped"
+        yield Mutant("mask", position, detail, change(mask=kept))
+    for number, raised in enumerate(_raised(access.mask)):
+        detail = f"{op.op_name}, bound {number} raised"
+        yield Mutant("bound", position, detail, change(mask=raised))
+
+
+def _conditions(mask: Any) -> tuple[Any, ...]:
+    return tuple(mask.args) if mask.kind is Kind.AND else (mask,)
+
+
+def _without_one(mask: Any) -> Iterator[Any]:
+    parts = _conditions(mask)
+    if len(parts) > 1:
+        for number in range(len(parts)):
+            yield logical_and(*parts[:number], *parts[number + 1 :])
+
+
+def _raised(mask: Any) -> Iterator[Any]:
+    """The mask with one of its upper bounds one higher."""
+    parts = _conditions(mask)
+    for number, part in enumerate(parts):
+        if part.kind is Kind.GE:
+            loose = ge(part.args[0] + 1, 0)
+            yield logical_and(*parts[:number], loose, *parts[number + 1 :])

@@ -1,0 +1,133 @@
+"""The examples at small shapes that no tile divides, ready to run and to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from wave_core.targets import generic_target
+from wave_sim_cpu import lanes
+from wave_sim_cpu import logical
+from wave_sim_cpu.options import SimulationOptions
+
+SCRIPTS = (
+    "attention",
+    "attention_heads",
+    "conv2d",
+    "elementwise_copy",
+    "gemm",
+    "gemm_dynamic",
+    "gemm_staged",
+    "softmax",
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """An example with the arguments of its ``build``.
+
+    ``build`` gives the compiled kernel, torch tensors for it with the output last,
+    and what torch says the output should be.
+    """
+
+    name: str
+    script: str
+    arguments: Callable[[Any], dict[str, Any]]
+    tolerance: float = 1e-3
+
+    def build(self, **more: Any) -> tuple[Any, tuple[Any, ...], Any]:
+        module = import_module(self.script)
+        return module.build(**self.arguments(module), **more)
+
+
+PROGRAMS = {
+    each.name: each
+    for each in (
+        Program("copy", "elementwise_copy", lambda _: {"m": 19, "n": 70}, 0.0),
+        Program(
+            "gemm",
+            "gemm",
+            lambda _: dict(m=40, n=35, k=41, block_m=32, block_n=32, block_k=32),
+        ),
+        Program("gemm-dynamic", "gemm_dynamic", lambda _: dict(m=70, n=65, k=77)),
+        Program(
+            "gemm-staged",
+            "gemm_staged",
+            lambda _: dict(m=40, n=35, k=41, block_m=32, block_n=32, block_k=32),
+        ),
+        Program(
+            "conv",
+            "conv2d",
+            lambda _: dict(image=(2, 6, 7, 3), filters=(3, 2, 3, 20), stride=2),
+        ),
+        Program(
+            "conv-square",
+            "conv2d",
+            lambda _: dict(image=(2, 6, 6, 3), filters=(2, 2, 3, 20), square=True),
+        ),
+        Program("softmax", "softmax", lambda _: {"m": 3, "n": 100}),
+        Program("attention", "attention", lambda _: {"shape": (2, 70, 40, 20, 50)}),
+        Program(
+            "attention-large",
+            "attention",
+            lambda m: dict(
+                shape=(1, 130, 40, 20, 50), mfma_variant=(m.LARGE, m.LARGE)
+            ),
+        ),
+        Program(
+            "attention-mixed",
+            "attention",
+            lambda m: dict(
+                shape=(1, 40, 40, 20, 50), mfma_variant=(m.LARGE, m.SMALL)
+            ),
+        ),
+        Program(
+            "attention-4d", "attention_heads", lambda _: {"shape": (2, 40, 3, 35, 20, 50)}
+        ),
+        Program(
+            "attention-heads",
+            "attention_heads",
+            lambda m: dict(
+                shape=(2, 40, 3, 35, 20, 50), form=m.attention_with_heads_kernel
+            ),
+        ),
+    )
+}
+
+
+def arrays(kernel, tensors):
+    """Arguments by name, as arrays of their own; the output is poisoned."""
+    names = [parameter.name for parameter in kernel.parameters]
+    given = {n: t.numpy().copy() for n, t in zip(names, tensors, strict=True)}
+    given[names[-1]][...] = np.nan
+    return given
+
+
+def run_lanes(graph, arguments, **options):
+    """Run a lowered graph; the output and what the simulator reports."""
+    fresh = {name: array.copy() for name, array in arguments.items()}
+    given = SimulationOptions(**{"poison_outputs": True, **options})
+    result = lanes.run(graph, fresh, {}, generic_target(), given)
+    return list(fresh.values())[-1], result
+
+
+def run_tiles(graph, arguments):
+    """Run a typed graph on whole tiles."""
+    fresh = {name: array.copy() for name, array in arguments.items()}
+    result = logical.run(graph, fresh, {}, generic_target(), SimulationOptions())
+    return list(fresh.values())[-1], result
+
+
+def distance(got, want):
+    """Largest difference, in units of the largest wanted value; NaN is infinite."""
+    got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
+    if not want.size:
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        error = np.abs(got - want)
+    error[got == want] = 0.0
+    return float(np.nan_to_num(error, nan=np.inf).max() / (np.abs(want).max() or 1.0))
