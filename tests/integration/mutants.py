@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,17 +10,26 @@ from dataclasses import replace
 from typing import Any
 
 from wave_core.ir import ACCESS
+from wave_core.ir import PLACEMENT
 from wave_core.ir import erase
+from wave_core.ir import insert_after
+from wave_core.ir import insert_before
 from wave_core.ir import replace_uses
 from wave_core.ir import set_attributes
+from wave_core.ir import set_operands
 from wave_core.ops.compare import Select
 from wave_core.ops.constant import LaneExpr
+from wave_core.ops.constant import Splat
 from wave_core.ops.expression import ApplyExpr
+from wave_core.ops.memory import Read
 from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.ops.sync import WorkgroupBarrier
 from wave_core.symbols import Kind
 from wave_core.symbols import ge
 from wave_core.symbols import logical_and
+from wave_core.symbols import logical_not
+from wave_core.symbols import logical_or
+from wave_core.types import DTYPES
 
 BARRIERS = (SharedMemoryBarrier, WorkgroupBarrier)
 
@@ -33,12 +43,14 @@ class Mutant:
         position: Of the op in program order.
         detail: Which op, and what is changed.
         change: Plants it, given the op at ``position`` of a copy of the graph.
+        touches_memory: Whether the op is an access.
     """
 
     kind: str
     position: int
     detail: str
     change: Callable[[Any, Any], None]
+    touches_memory: bool = False
 
     def plant(self, graph: Any) -> Any:
         """A copy of ``graph`` with the defect."""
@@ -46,8 +58,44 @@ class Mutant:
         self.change(copy, list(copy.walk())[self.position])
         return copy
 
+    def plant_with_poison(self, graph: Any) -> Any:
+        """The defect, and no number in every element that it lets through."""
+        copy = graph.clone()
+        op = list(copy.walk())[self.position]
+        mask = copy.facts.get(ACCESS, op).mask
+        self.change(copy, op)
+        through = copy.facts.get(ACCESS, op).mask
+        if through is not None:
+            mask = logical_or(mask, logical_not(through))
+        if isinstance(op, Read):
+            chosen = _numbers_where(mask, op, copy, insert_after)
+            replace_uses(op, chosen)
+            set_operands(chosen, (chosen.condition, op, chosen.on_false))
+        else:
+            chosen = _numbers_where(mask, op.value, copy, insert_before, op)
+            set_operands(op, (chosen, *op.slots[1:]))
+        return copy
+
     def __str__(self) -> str:
         return f"{self.kind} #{self.position}: {self.detail}"
+
+
+def _numbers_where(mask, value, graph, insert, at=None):
+    """``value`` where ``mask`` holds, elsewhere no number."""
+    kind, row = value.type, graph.facts.get(PLACEMENT, value)
+    condition = LaneExpr(mask, kind.shape, DTYPES["bool"])
+    filler = Splat(kind.shape, kind.dtype, math.nan)
+    ops = [condition, filler, Select(condition, value, filler)]
+    at = value if at is None else at
+    if insert is insert_after:
+        for op in ops:
+            at = insert_after(at, op)
+    else:
+        for op in ops:
+            insert_before(at, op)
+    for op in ops:
+        graph.facts.put(PLACEMENT, op, row)
+    return ops[-1]
 
 
 def mutants(graph: Any) -> Iterator[Mutant]:
@@ -93,16 +141,16 @@ def _access_mutants(position: int, op: Any, access: Any) -> Iterator[Mutant]:
         moved = list(access.coordinates)
         moved[number] = moved[number] + 1
         detail = f"{op.op_name}, coordinate {number} + 1"
-        yield Mutant("index", position, detail, change(coordinates=tuple(moved)))
+        yield Mutant("index", position, detail, change(coordinates=tuple(moved)), True)
     if access.mask is None:
         return
-    yield Mutant("mask", position, f"{op.op_name}, all of it", change(mask=None))
+    yield Mutant("mask", position, f"{op.op_name}, all of it", change(mask=None), True)
     for number, kept in enumerate(_without_one(access.mask)):
         detail = f"{op.op_name}, condition {number} dropped"
-        yield Mutant("mask", position, detail, change(mask=kept))
+        yield Mutant("mask", position, detail, change(mask=kept), True)
     for number, raised in enumerate(_raised(access.mask)):
         detail = f"{op.op_name}, bound {number} raised"
-        yield Mutant("bound", position, detail, change(mask=raised))
+        yield Mutant("bound", position, detail, change(mask=raised), True)
 
 
 def _conditions(mask: Any) -> tuple[Any, ...]:

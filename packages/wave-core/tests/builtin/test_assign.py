@@ -6,6 +6,8 @@ import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_core.builtin.distribute.assign import warn_of_unused
+from wave_core.diagnostics import Collector
 from wave_core.diagnostics import UserError
 from wave_core.ir import PLACEMENT
 from wave_core.targets import generic_target
@@ -97,3 +99,15 @@ def test_a_result_that_is_transposed_by_use_is_moved(lowered):
     graph = lowered(chained, upto="assign-layouts", **sizes)
     (moved,) = placements(graph, "relayout")
     assert moved.layout == ROW.lhs.rename({"K": "N"})
+
+
+def test_a_constraint_on_a_dimension_that_no_value_has_is_a_warning():
+    constraints = [
+        tkw.WorkgroupConstraint(M, 16, 0),
+        tkw.WorkgroupConstraint(B, 16, 1),
+    ]
+    graph = elementwise(constraints).trace({"M": 16, "N": 16})
+    collector = Collector()
+    warn_of_unused(graph, collector)
+    (warning,) = collector.warnings
+    assert (warning.code, "`B`" in warning.message) == ("WV0314", True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_core.diagnostics import UserError
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
@@ -67,3 +70,74 @@ def test_reading_twice_needs_no_barrier_between(lowered):
 
     graph = lowered(kernel, M=16, K=16)
     assert sum(op.op_name == "shared_memory_barrier" for op in graph.walk()) == 1
+
+
+def first_row():
+    return tkw.extract(tkw.self_index(M, tkl.i64), [0])
+
+
+def half(shared, body):
+    """A kernel whose waves enter a conditional differently."""
+    two_waves = [
+        tkw.WorkgroupConstraint(M, 32, 0),
+        tkw.WaveConstraint(M, 16),
+        tkw.HardwareConstraint(threads_per_wave=64),
+    ]
+
+    @tkw.wave(two_waves)
+    def kernel(
+        a: tkl.Memory[M, K, GLOBAL, tkl.f32], b: tkl.Memory[M, K, GLOBAL, tkl.f32]
+    ):
+        buffer = tkw.allocate((M, K), (32, 16), tkl.f32)
+        if shared:
+            tkw.write(tkw.read(a), buffer)
+        body(a, b, buffer)
+
+    return kernel
+
+
+def test_a_barrier_against_what_came_before_stands_before_the_conditional(lowered):
+    def enter(a, b, buffer):
+        @tkw.conditional(first_row() < tkw.scalar(16, tkl.i64))
+        def body():
+            tkw.write(tkw.read(buffer), b)
+
+    graph = lowered(half(shared=True, body=enter), M=32, K=16)
+    names = [op.op_name for op in graph.body.ops]
+    barrier = names.index("shared_memory_barrier")
+    assert names.index("write") < barrier < names.index("conditional")
+    assert sum(op.op_name == "shared_memory_barrier" for op in graph.walk()) == 1
+
+
+def test_a_barrier_that_not_all_waves_reach_is_refused(lowered):
+    def enter(a, b, buffer):
+        @tkw.conditional(first_row() < tkw.scalar(16, tkl.i64))
+        def body():
+            tkw.write(tkw.read(a), buffer)
+            tkw.write(tkw.read(buffer), b)
+
+    with pytest.raises(UserError) as caught:
+        lowered(half(shared=False, body=enter), M=32, K=16)
+    assert caught.value.diagnostics[0].code == "WV0412"
+
+
+def test_a_bare_workgroup_barrier_covers_only_what_was_waited_for(lowered):
+    def kernel(waits):
+        @tkw.wave([CONSTRAINTS[0], CONSTRAINTS[2]])
+        def copy(
+            a: tkl.Memory[M, K, GLOBAL, tkl.f32], b: tkl.Memory[M, K, GLOBAL, tkl.f32]
+        ):
+            buffer = tkw.allocate((M, K), (16, 16), tkl.f32)
+            tkw.write(tkw.read(a), buffer)
+            if waits:
+                tkw.memory_counter_wait(ds=0)
+            tkw.workgroup_barrier()
+            tkw.write(tkw.read(buffer), b)
+
+        return copy
+
+    def inserted(waits):
+        graph = lowered(kernel(waits), M=16, K=16)
+        return sum(op.op_name == "shared_memory_barrier" for op in graph.walk())
+
+    assert (inserted(waits=True), inserted(waits=False)) == (0, 1)

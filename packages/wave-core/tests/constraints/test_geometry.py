@@ -134,6 +134,11 @@ def test_reordering_reads_a_coordinate_as_another():
             {},
         ),
         ("WV0307", [HARDWARE], {}),
+        (
+            "WV0323",
+            [tkw.TilingConstraint(K, 16), tkw.TilingConstraint(K, 32)],
+            {},
+        ),
         ("WV0308", [tkw.WorkgroupConstraint(M, BLOCK / 2, 0)], {"BLOCK": 7}),
         ("WV0316", [tkw.WorkgroupConstraint(M, BLOCK, 0)], {"BLOCK": 0}),
         ("WV0317", [tkw.WorkgroupConstraint(M, 64, 0), tkw.WaveConstraint(M, 2)], {}),

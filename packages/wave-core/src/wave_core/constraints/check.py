@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_core.constraints.distribution import DeviceConstraint
+from wave_core.constraints.distribution import TilingConstraint
+from wave_core.constraints.distribution import WaveConstraint
+from wave_core.constraints.distribution import WorkgroupConstraint
 from wave_core.constraints.hardware import HardwareConstraint
 from wave_core.diagnostics import user_error
 
@@ -11,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wave_core.constraints.base import Constraint
-    from wave_core.constraints.distribution import WaveConstraint
-    from wave_core.constraints.distribution import WorkgroupConstraint
     from wave_core.diagnostics import Collector
     from wave_core.diagnostics import Location
     from wave_core.targets import Target
@@ -52,6 +54,24 @@ def check_wave_size(hardware: HardwareConstraint, target: Target) -> None:
             at=hardware.location,
             help=(f"write threads_per_wave={target.wave_size}",),
         )
+
+
+def check_unique(rows: Sequence[Constraint], collector: Collector) -> None:
+    """A dimension has at most one tile of each kind."""
+    first: dict[tuple[type[Constraint], str], Constraint] = {}
+    kinds = WorkgroupConstraint | WaveConstraint | TilingConstraint | DeviceConstraint
+    for row in rows:
+        if not isinstance(row, kinds):
+            continue
+        other = first.setdefault((type(row), str(row.dim)), row)
+        if other is not row:
+            collector.error(
+                "WV0323",
+                f"`{row.dim}` has two {type(row).__name__}s",
+                at=row.location,
+                secondary=[(other.location, "the first one")],
+                help=("keep one of the two",),
+            )
 
 
 def check_axes(workgroups: Sequence[WorkgroupConstraint], collector: Collector) -> None:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from wave_core.constraints.check import check_axes
+from wave_core.constraints.check import check_unique
 from wave_core.constraints.check import check_wave_size
 from wave_core.constraints.check import check_waves
 from wave_core.constraints.check import hardware_of
@@ -106,6 +107,7 @@ class Geometry:
         self._reorderings = [c for c in rows if isinstance(c, ReorderingConstraint)]
         self._assumptions = [c for c in rows if isinstance(c, Assumption)]
         with Collector().phase("constraints") as collector:
+            check_unique(rows, collector)
             check_axes(self._groups, collector)
             check_waves(self._waves, self._groups, collector)
         self.devices = self._device_counts()

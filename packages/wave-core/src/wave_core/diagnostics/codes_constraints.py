@@ -272,4 +272,20 @@ CONSTRAINT_CODES = (
         Fix: keep one of the two.
         """,
     ),
+    Code(
+        "WV0324",
+        "a reordering does not permute the grid",
+        """
+        Cause: `ReorderingConstraint` says on which tile a workgroup works. If two
+        workgroups get the same tile, another tile is never worked on.
+
+        Bad:
+            ReorderingConstraint(WORKGROUP_0 // 2, 0)
+
+        Good:
+            ReorderingConstraint(COUNT - 1 - WORKGROUP_0, 0)
+
+        Fix: use an expression that takes every coordinate of the grid once.
+        """,
+    ),
 )

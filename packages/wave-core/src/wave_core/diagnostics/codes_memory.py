@@ -184,4 +184,27 @@ MEMORY_CODES = (
         Fix: pad by a multiple of the access width, or use fewer elements per thread.
         """,
     ),
+    Code(
+        "WV0412",
+        "shared memory needs a barrier where not all waves may come along",
+        """
+        Cause: inside a conditional or a loop that some waves of a workgroup may
+        skip, an access of shared memory has to wait for another one. A barrier that
+        not all waves reach never opens.
+
+        Bad:
+            @tkw.conditional(flag)
+            def body():
+                tkw.write(value, shared)
+                other = tkw.read(shared)
+
+        Good:
+            tkw.write(value, shared)
+            @tkw.conditional(flag)
+            def body():
+                other = tkw.read(shared)
+
+        Fix: move one of the accesses out, so that the barrier stands outside.
+        """,
+    ),
 )

@@ -92,7 +92,10 @@ def apply_expr(value: Any, expr: Callable[..., Any], *, tag: Any = None) -> Valu
     arguments = [sympy.Symbol(f"$ARG{i}", integer=True) for i in range(len(values))]
     result = expr(*arguments)
     first = value_type(values[0]) if values else None
-    is_truth = isinstance(result, (bool, Boolean))
+    # sympy's symbols count as Boolean too; they stand for integers here.
+    is_truth = isinstance(result, (bool, Boolean)) and not isinstance(
+        result, sympy.Expr
+    )
     dtype = DTYPES["bool"] if is_truth or first is None else first.dtype
     fields = {
         "values": values,

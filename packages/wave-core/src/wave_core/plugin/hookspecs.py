@@ -68,7 +68,6 @@ class WaveSpecs:
                     "fold-double-negation",
                     Phase.CANONICALIZE,
                     "wave_example_pass.fold:FoldDoubleNegation",
-                    requires={Fact.TYPED},
                     after=("canonicalize?",),
                 )
         """

@@ -150,10 +150,11 @@ class Builder:
         self, kind: str, args: tuple[str, ...], number: Any = None, **fields: Any
     ) -> str | None:
         """Add an elementwise step, operands permuted where their dims clash."""
-        aligned = self._aligned(args)
+        aligned = self.aligned(args)
         parts = [self.info(name) for name in aligned]
         dims = union_dims([part.dims for part in parts])
-        assert dims is not None, "operands were permuted"
+        if dims is None:
+            return None
         if number is not None:
             parts.append(Info((), parts[0].dtype, abs(int(number))))
             fields["number"] = number
@@ -163,7 +164,8 @@ class Builder:
             return self.emit(kind, chosen, aligned, **fields)
         return self.emit(kind, elementwise(kind, dims, parts), aligned, **fields)
 
-    def _aligned(self, args: tuple[str, ...]) -> tuple[str, ...]:
+    def aligned(self, args: tuple[str, ...]) -> tuple[str, ...]:
+        """The operands, later ones permuted where their dims clash."""
         if union_dims([self.info(name).dims for name in args]) is not None:
             return args
         order = union_dims([self.info(args[0]).dims])

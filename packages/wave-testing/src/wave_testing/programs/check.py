@@ -14,7 +14,7 @@ import numpy as np
 from wave_core.compile import Session
 from wave_core.diagnostics import InternalError
 from wave_core.diagnostics import Severity
-from wave_core.diagnostics import WaveError
+from wave_core.diagnostics import UserError
 from wave_core.ir import first_difference
 from wave_core.ir import parse_graph
 from wave_core.passes import PassContext
@@ -69,6 +69,11 @@ class Discarded(Exception):  # noqa: N818 - an outcome, not an error
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
+
+
+def _refused(error: UserError) -> Discarded:
+    first = error.diagnostics[0]
+    return Discarded(str(first.code), first.message)
 
 
 class ProgramFailure(AssertionError):
@@ -126,11 +131,11 @@ class _Check:
         runner = plan.runner((_Observer(self, target),), Verify.EACH)
         try:
             runner.run(cast("GraphLike", graph), PassContext(target))
+        except UserError as error:
+            raise _refused(error) from error
         except InternalError as error:
-            raise self.failure(error.pass_name or "?", "internal error", error) from error
-        except WaveError as error:
-            code = error.diagnostics[0].code
-            raise Discarded(str(code), error.diagnostics[0].message) from error
+            where = error.pass_name or "pipeline"
+            raise self.failure(where, "internal error", error) from error
         self.outcome.ops = sum(1 for _ in graph.walk())
         return self.outcome
 
@@ -138,9 +143,8 @@ class _Check:
         bindings = {d.name: d.extent for d in self.program.dims if not d.dynamic}
         try:
             graph = program_kernel(self.program).trace(bindings)
-        except WaveError as error:
-            code = error.diagnostics[0].code
-            raise Discarded(str(code), error.diagnostics[0].message) from error
+        except UserError as error:
+            raise _refused(error) from error
         except Exception as error:
             raise self.failure("trace", type(error).__name__, error) from error
         self.round_trip(graph, "trace")

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from wave_testing.programs.accesses import may_write
 from wave_testing.programs.accesses import read
 from wave_testing.programs.accesses import write
 from wave_testing.programs.builder import Scope
 from wave_testing.programs.exact import SIGNIFICANT
 from wave_testing.programs.exact import Info
 from wave_testing.programs.exact import is_float
+from wave_testing.programs.formula import Formula
 from wave_testing.programs.model import Step
 from wave_testing.programs.moves import product
 from wave_testing.programs.moves import reducible
 from wave_testing.programs.moves import reduction
+from wave_testing.programs.moves import scores
 
 if TYPE_CHECKING:
     from wave_testing.programs.builder import Builder
@@ -52,7 +55,9 @@ def iterate(build: Builder, moves: Callable[[int], None]) -> str | None:
         build.scopes[-1].values[each.param] = replace(
             info, bound=max(1, each.cap), power=False
         )
-    moves(int(build.rng.integers(0, 4)))
+    if build.space.chance(0.4):
+        scores(build)
+    moves(int(build.rng.integers(0, 5)))
     yields = [_next(build, each, dim.name) for each in kept]
     _write_inside(build, dim.name)
     scope = build.scopes.pop()
@@ -70,7 +75,7 @@ def _close(
             "iterate",
             names,
             tuple(each.init for each in kept),
-            (("axis", scope.axis),),
+            _walk(build, scope.axis),
             tuple(scope.steps),
             tuple(each.param for each in kept),
             tuple(name for name, _ in yields),
@@ -82,6 +87,16 @@ def _close(
             info, bound=max(info.bound, bound, 1), power=False
         )
     return names[0] if names else None
+
+
+def _walk(build: Builder, axis: str) -> tuple[tuple[str, object], ...]:
+    """The attributes of a loop: now and then not all tiles of the axis."""
+    found: list[tuple[str, object]] = [("axis", axis)]
+    if build.space.chance(0.1):
+        found.append(("start", int(build.rng.integers(0, 3))))
+    if build.space.chance(0.1):
+        found.append(("step", int(build.rng.integers(2, 4))))
+    return tuple(found)
 
 
 def _carry(build: Builder, axis: str) -> Carried | None:
@@ -98,6 +113,8 @@ def _carry(build: Builder, axis: str) -> Carried | None:
         if not others:
             return None
         dims = build.subset(others, min(3, len(others)))
+        if len(others) > 1 and build.space.chance(0.5):
+            dims = build.shuffled(others)[:2]
         dtype = build.space.pick(("f32", "f32", "f32", "f16", "i32", "i64", "f64"))
         info = Info(dims, dtype, 1)
         value = float(build.rng.integers(-1, 2))
@@ -213,13 +230,15 @@ def conditional(build: Builder, moves: Callable[[int], None]) -> str | None:
     if len(build.scopes) > 2:
         return None
     others = [row for row in build.numbers() if row[1].dims]
-    symbols = [d.name for d in build.space.dims.values()]
-    symbols += [s.name for s in build.scalars if s.bind]
-    condition = (
-        build.space.pick(("<", ">", "<=", ">=")),
-        ("sym", build.space.pick(symbols)),
-        int(build.rng.integers(0, 70)),
-    )
+    truths = [row for row in build.visible() if row[1].dtype == "bool"]
+    wide = [row for row in truths if row[1].dims]
+    if wide and build.space.chance(0.15):
+        return _write_where(build, build.space.pick(wide))
+    scalars = [name for name, info in truths if not info.dims]
+    if scalars and build.space.chance(0.7):
+        attribute: tuple[str, object] = ("register", build.space.pick(scalars))
+    else:
+        attribute = ("condition", _condition(build))
     build.scopes.append(Scope())
     moves(int(build.rng.integers(1, 4)))
     inside = build.scopes[-1].values
@@ -241,7 +260,7 @@ def conditional(build: Builder, moves: Callable[[int], None]) -> str | None:
             "conditional",
             names,
             tuple(other for _, other in chosen),
-            (("condition", condition),),
+            (attribute,),
             tuple(scope.steps),
             (),
             tuple(name for name, _ in chosen),
@@ -253,3 +272,31 @@ def conditional(build: Builder, moves: Callable[[int], None]) -> str | None:
             a, bound=max(a.bound, b.bound), lsb=min(a.lsb, b.lsb), power=False
         )
     return names[0] if names else None
+
+
+def _condition(build: Builder) -> Formula:
+    symbols = [d.name for d in build.space.dims.values()]
+    symbols += [s.name for s in build.scalars if s.bind]
+    sign = build.space.pick(("<", ">", "<=", ">="))
+    return (sign, ("sym", build.space.pick(symbols)), int(build.rng.integers(0, 70)))
+
+
+def _write_where(build: Builder, row: tuple[str, Info]) -> None:
+    """A write of the elements where a register of truth values holds."""
+    register, condition = row
+    fitting = [
+        name
+        for name, info in build.numbers()
+        if set(condition.dims) <= set(info.dims) and may_write(build, info.dims)
+    ]
+    if not fitting or build.tile(condition.dims) > LANES:
+        return
+    build.scopes.append(Scope())
+    write(build, build.space.pick(fitting))
+    scope = build.scopes.pop()
+    attributes = (("register", register),)
+    build.add(Step("conditional", (), (), attributes, tuple(scope.steps)))
+
+
+LANES = 64
+"""Beyond this a lane would hold several elements, and could not branch on them."""

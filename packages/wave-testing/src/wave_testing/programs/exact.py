@@ -83,6 +83,13 @@ def elementwise(kind: str, dims: tuple[str, ...], parts: list[Info]) -> Info | N
         return Info(dims, first.dtype, most, lsb)
     if kind in ("neg", "abs"):
         return replace(first, dims=dims, power=False)
+    if kind in ("floor", "ceil", "round", "roundeven"):
+        return replace(first, dims=dims, lsb=0, bound=first.bound + 1, power=False)
+    if kind in ("floordiv", "mod"):
+        return Info(dims, first.dtype, most + 1)
+    if kind in ("and", "or", "xor", "not"):
+        bits = 1 if first.dtype == "bool" else 2 ** most.bit_length()
+        return Info(dims, first.dtype, bits)
     return _powers(kind, dims, first)
 
 

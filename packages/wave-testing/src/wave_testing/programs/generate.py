@@ -79,7 +79,9 @@ def _scalar(build: Builder, name: str, dtype: str, *, bind: bool) -> None:
 _WEIGHTS: tuple[tuple[Move, int], ...] = (
     (read, 14),
     (moves.binary, 14),
-    (moves.unary, 6),
+    (moves.unary, 8),
+    (moves.divide, 3),
+    (moves.logic, 4),
     (moves.choose, 7),
     (moves.cast, 7),
     (moves.broadcast, 6),

@@ -239,11 +239,17 @@ def _mma(scope: _Scope, step: Step) -> Any:
 
 def _iterate(scope: _Scope, step: Step) -> Any:
     axis = tkl.index_symbol(step.get("axis"))
-    return tkl.iterate(axis, init_args=scope.args(step))(scope.body(step))
+    inits = scope.args(step)
+    start, stride = step.get("start"), step.get("step", 1)
+    return tkl.iterate(axis, inits, step=stride, start=start)(scope.body(step))
 
 
 def _conditional(scope: _Scope, step: Step) -> Any:
-    condition = compute(step.get("condition"), _leaf)
+    register = step.get("register")
+    if register is None:
+        condition = compute(step.get("condition"), _leaf)
+    else:
+        condition = scope.values[register]
     others = tuple(scope.args(step)) or None
     return tkl.conditional(condition, others)(scope.body(step))
 
@@ -291,6 +297,16 @@ SURFACE: Mapping[str, Surface] = {
     "abs": _elementwise(tkl.abs),
     "exp2": _elementwise(tkl.exp2),
     "reciprocal": _elementwise(tkl.reciprocal),
+    "floor": _elementwise(tkl.floor),
+    "ceil": _elementwise(tkl.ceil),
+    "round": _elementwise(tkl.round),
+    "roundeven": _elementwise(tkl.roundeven),
+    "floordiv": _elementwise(lambda a, b: a // b),
+    "mod": _elementwise(lambda a, b: a % b),
+    "and": _elementwise(lambda a, b: a & b),
+    "or": _elementwise(lambda a, b: a | b),
+    "xor": _elementwise(lambda a, b: a ^ b),
+    "not": _elementwise(lambda a: ~a),
     "lt": _elementwise(lambda a, b: a < b),
     "le": _elementwise(lambda a, b: a <= b),
     "gt": _elementwise(lambda a, b: a > b),

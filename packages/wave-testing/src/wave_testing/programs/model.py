@@ -133,6 +133,8 @@ class Step:
         if memory is not None:
             yield memory
         yield from self.get("index", ())
+        if self.get("register") is not None:
+            yield self.get("register")
         for inner in self.body:
             yield from inner.uses()
         yield from self.yields

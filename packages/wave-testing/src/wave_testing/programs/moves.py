@@ -15,6 +15,7 @@ from wave_testing.programs.exact import Info
 from wave_testing.programs.exact import is_float
 from wave_testing.programs.formula import Formula
 from wave_testing.programs.model import Step
+from wave_testing.programs.reference import union_dims
 from wave_testing.programs.space import INSTRUCTIONS
 
 if TYPE_CHECKING:
@@ -60,16 +61,46 @@ def _union_fits(build: Builder, names: tuple[str, ...]) -> bool:
     return build.fits(tuple(dims))
 
 
+_ROUNDINGS = ("floor", "ceil", "round", "roundeven")
+
+
 def unary(build: Builder) -> str | None:
-    """Negation, magnitude, powers of two."""
+    """Negation, magnitude, powers of two, rounding."""
     name = any_number(build)
     if name is None:
         return None
-    floats = is_float(build.info(name).dtype)
-    kind = build.space.pick(("neg", "abs", "exp2", "reciprocal"))
-    if kind in ("exp2", "reciprocal") and not floats:
+    info = build.info(name)
+    kinds = ("neg", "abs")
+    if is_float(info.dtype):
+        kinds += ("exp2", "reciprocal", "exp2", "reciprocal")
+        kinds += _ROUNDINGS * (3 if info.lsb < 0 else 0)
+    return build.pointwise(build.space.pick(kinds), (name,))
+
+
+def divide(build: Builder) -> str | None:
+    """Integer division by a constant, and its remainder."""
+    rows = [name for name, i in build.numbers() if not is_float(i.dtype)]
+    if not rows:
         return None
-    return build.pointwise(kind, (name,))
+    number = int(build.rng.integers(1, 8)) * (-1 if build.space.chance(0.2) else 1)
+    kind = build.space.pick(("floordiv", "mod"))
+    return build.pointwise(kind, (build.space.pick(rows),), number)
+
+
+def logic(build: Builder) -> str | None:
+    """And, or, exclusive or, not, of truth values or of bits."""
+    rows = [r for r in build.visible() if not is_float(r[1].dtype)]
+    if not rows:
+        return None
+    truths = [r for r in rows if r[1].dtype == "bool"] or rows
+    name, info = build.space.pick(truths if build.space.chance(0.8) else rows)
+    kind = build.space.pick(("and", "or", "xor", "not"))
+    if kind == "not":
+        return build.pointwise("not", (name,))
+    other = build.space.pick([n for n, i in rows if i.dtype == info.dtype])
+    if not _union_fits(build, (name, other)):
+        return None
+    return build.pointwise(kind, (name, other))
 
 
 def choose(build: Builder) -> str | None:
@@ -155,9 +186,11 @@ def apply(build: Builder) -> str | None:
     if not _union_fits(build, tuple(names)):
         return None
     formula, bound = _formula(build, names)
-    dims = build._aligned(tuple(names))  # noqa: SLF001 - one machine in two files
+    dims = build.aligned(tuple(names))
     infos = [build.info(name) for name in dims]
-    merged = _merged(infos)
+    merged = union_dims([info.dims for info in infos])
+    if merged is None:
+        return None
     if build.space.chance(0.25):
         limit = int(build.rng.integers(0, 20))
         sign = build.space.pick(("<", "<=", ">", ">="))
@@ -165,14 +198,6 @@ def apply(build: Builder) -> str | None:
         return build.emit("apply", Info(merged, "bool"), dims, formula=relation)
     info = Info(merged, infos[0].dtype, bound)
     return build.emit("apply", info, dims, formula=formula)
-
-
-def _merged(infos: list[Info]) -> tuple[str, ...]:
-    from wave_testing.programs.reference import union_dims
-
-    dims = union_dims([info.dims for info in infos])
-    assert dims is not None, "operands were permuted"
-    return dims
 
 
 def _formula(build: Builder, names: list[str]) -> tuple[Formula, int]:
@@ -398,6 +423,35 @@ def _initial(build: Builder, dims: tuple[str, ...]) -> str | None:
     number = int(build.rng.integers(-2, 3)) if build.space.chance(0.3) else 0
     info = Info(dims, "f32", max(1, abs(number)))
     return build.emit("splat", info, shape=dims, dtype="f32", value=float(number))
+
+
+def scores(build: Builder) -> str | None:
+    """A product that a later product can use: rows by the innermost loop's tile."""
+    axis = build.scopes[-1].axis
+    whole = [
+        d
+        for d in build.dims
+        if d != axis and reducible(build, d) and build.dim(d).shared == 1
+    ]
+    if not whole:
+        return None
+    k = build.space.pick(whole)
+    rows = [d for d in build.dims if d not in (axis, k)]
+    if not rows:
+        return None
+    m, n = build.shuffled((build.space.pick(rows), axis))
+    name = product(build, ((), m, n, k))
+    if name is None or build.space.chance(0.3):
+        return name
+    most = int(build.rng.integers(1, 9))
+    clamped = build.pointwise("minimum", (name,), most)
+    if clamped is None:
+        return name
+    # Known to be small only once both ends are cut.
+    cut = build.pointwise("maximum", (clamped,), -most)
+    if cut is not None:
+        build.scopes[-1].values[cut] = replace(build.info(cut), bound=most)
+    return cut
 
 
 def stage(build: Builder) -> str | None:

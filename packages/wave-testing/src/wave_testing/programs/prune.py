@@ -43,6 +43,8 @@ def _needed(
         if matters:
             used |= set(step.args)
             used |= set(step.get("index", ()) or ())
+            if step.get("register") is not None:
+                used.add(step.get("register"))
             if step.get("memory") is not None:
                 used.add(step.get("memory"))
             kept.append(replace(step, body=body))

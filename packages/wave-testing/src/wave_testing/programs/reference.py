@@ -108,6 +108,7 @@ class Reference:
         self.values: dict[str, Tile] = {}
         self.symbols: dict[str, int] = {d.name: d.extent for d in program.dims}
         self._domains: dict[str, Array] = {}
+        self.masks: list[Tile] = []
         self.stores = {
             memory.name: self._store(memory.dims, inputs.get(memory.name), memory.dtype)
             for memory in program.memories
@@ -213,8 +214,12 @@ def _write(ref: Reference, step: Step) -> None:
     store = ref.stores[step.get("memory")]
     dims: Dims = step.get("shape")
     shape = ref.sizes(dims)
-    full = tuple(np.broadcast_to(p, shape) for p in ref.coordinates(step))
-    store.data[full] = np.broadcast_to(ref.tile(step.args[0]).over(dims), shape)
+    chosen = np.ones(shape, np.bool_)
+    for mask in ref.masks:
+        chosen = chosen & mask.over(dims)
+    full = tuple(np.broadcast_to(p, shape)[chosen] for p in ref.coordinates(step))
+    data = np.broadcast_to(ref.tile(step.args[0]).over(dims), shape)
+    store.data[full] = data[chosen]
     store.written[full] = True
 
 
@@ -309,7 +314,7 @@ def _mma(ref: Reference, step: Step) -> None:
 def _iterate(ref: Reference, step: Step) -> None:
     dim = next(d for d in ref._program.dims if d.name == step.get("axis"))  # noqa: SLF001
     carried = [ref.tile(name) for name in step.args]
-    for turn in range(dim.trips):
+    for turn in range(step.get("start", 0), dim.trips, step.get("step", 1)):
         ref.inside(dim, turn)
         for name, tile in zip(step.params, carried, strict=True):
             ref.values[name] = tile
@@ -324,13 +329,29 @@ def _iterate(ref: Reference, step: Step) -> None:
 
 
 def _conditional(ref: Reference, step: Step) -> None:
-    if ref.formula(step.get("condition"), {}):
+    register = step.get("register")
+    if register is not None and ref.tile(register).dims:
+        _where(ref, step, ref.tile(register))
+        return
+    if register is None:
+        holds = ref.formula(step.get("condition"), {})
+    else:
+        holds = ref.tile(register).data
+    if holds:
         ref.steps(step.body)
         found = [ref.tile(name) for name in step.yields]
     else:
         found = [ref.tile(name) for name in step.args]
     for name, tile in zip(step.name, found, strict=True):
         ref.values[name] = tile
+
+
+def _where(ref: Reference, step: Step, condition: Tile) -> None:
+    """A body of writes alone, for the elements where a register holds."""
+    assert not step.name, "such a body has no results"
+    ref.masks.append(condition)
+    ref.steps(step.body)
+    ref.masks.pop()
 
 
 def _set_symbol(ref: Reference, step: Step) -> None:
@@ -372,6 +393,16 @@ MEANINGS: Mapping[str, Meaning] = {
     "abs": _elementwise(np.abs),
     "exp2": _elementwise(np.exp2),
     "reciprocal": _elementwise(np.reciprocal),
+    "floor": _elementwise(np.floor),
+    "ceil": _elementwise(np.ceil),
+    "round": _elementwise(np.round),
+    "roundeven": _elementwise(np.round),
+    "floordiv": _elementwise(np.floor_divide),
+    "mod": _elementwise(np.mod),
+    "and": _elementwise(np.bitwise_and),
+    "or": _elementwise(np.bitwise_or),
+    "xor": _elementwise(np.bitwise_xor),
+    "not": _elementwise(np.invert),
     "lt": _elementwise(np.less),
     "le": _elementwise(np.less_equal),
     "gt": _elementwise(np.greater),

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class NumberLoops(Pass):
     """Give every loop an induction symbol and the trip count of its constraint.
 
-    The symbol counts iterations from 0. A loop nested in another one over the same
+    The symbol is the number of the tile: it goes from ``start`` in steps of ``step``.
+    A loop nested in another one over the same
     axis gets a symbol of its own. Values with the loop's own dimension may not
     cross its border: inside, that dimension means another tile.
     """

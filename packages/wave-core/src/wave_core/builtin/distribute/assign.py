@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import cast
 
+from wave_core.builtin.distribute.matrix import dims_of
 from wave_core.builtin.distribute.rules import demands
 from wave_core.builtin.distribute.rules import is_tile
 from wave_core.builtin.distribute.solve import Solver
 from wave_core.builtin.distribute.solve import flexible
+from wave_core.constraints import WaveConstraint
+from wave_core.constraints import WorkgroupConstraint
 from wave_core.constraints.geometry import Geometry
 from wave_core.ir import PLACEMENT
 from wave_core.ir import capture
@@ -22,8 +25,10 @@ from wave_core.ir import set_operands
 from wave_core.ir import walk
 from wave_core.ops.relayout import Relayout
 from wave_core.passes import Pass
+from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
+    from wave_core.diagnostics import Collector
     from wave_core.ir import Graph
     from wave_core.ir import Placement
     from wave_core.ir import Region
@@ -45,6 +50,7 @@ class AssignLayouts(Pass):
         geometry = Geometry(
             graph.constraints, graph.bindings, context.target, graph.location
         )
+        warn_of_unused(graph, context.collector)
         solver = Solver(graph, geometry, context.target)
         solver.solve()
         edges = _Edges(graph, solver)
@@ -52,6 +58,23 @@ class AssignLayouts(Pass):
             edges.convert(op)
         edges.store()
         return True
+
+
+def warn_of_unused(graph: Graph, collector: Collector) -> None:
+    """Warn of constraints on dimensions that no value of the kernel has."""
+    known = {dim for op in _values(graph) for dim in dims_of(op)}
+    for op in (*graph.parameters, *walk(graph.body)):
+        if isinstance(op.type, MemoryType):
+            known.update(op.type.dims)
+    for row in graph.constraints:
+        spread = isinstance(row, WorkgroupConstraint | WaveConstraint)
+        if spread and str(row.dim) not in known:
+            collector.warn(
+                "WV0314",
+                f"`{row.dim}` is distributed, and no value has that dimension",
+                at=row.location,
+                help=("check the name of the dimension, or remove the constraint",),
+            )
 
 
 class _Edges:

@@ -30,6 +30,8 @@ def permuted(rows: MatrixPlacements, have: Placement) -> MatrixPlacements | None
     from the demand in more than the order of K.
     """
     k = rows.roles.k
+    if k not in have.layout.dims:
+        return None
     want = rows.rhs if rows.roles.n in have.layout.dims else rows.lhs
     lanes = _lane_order(want.layout, have.layout, k)
     inner = prod(d.mod for d in want.layout.reg_digits(k))
@@ -44,7 +46,9 @@ def permuted(rows: MatrixPlacements, have: Placement) -> MatrixPlacements | None
     )
 
 
-def _lane_order(want: Layout, have: Layout, k: str) -> dict[tuple[int, int], int] | None:
+def _lane_order(
+    want: Layout, have: Layout, k: str
+) -> dict[tuple[int, int], int] | None:
     """For each lane digit of K the coefficient that ``have`` gives it."""
     wanted = {(d.div, d.mod) for d in want.lane_digits(k)}
     found = {(d.div, d.mod): d.coeff for d in have.lane_digits(k)}

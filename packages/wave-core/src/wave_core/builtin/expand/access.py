@@ -14,6 +14,7 @@ from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS
 from wave_core.ir import Access
 from wave_core.ir import resolve
+from wave_core.ops.constant import Splat
 from wave_core.ops.memory import Allocate
 from wave_core.ops.memory import Read
 from wave_core.ops.memory import Write
@@ -34,17 +35,22 @@ if TYPE_CHECKING:
 
 
 def expand_read(expander: Expander, op: Op, scope: Scope) -> None:
-    """One read for each piece of the result."""
+    """One read for each piece of the result; zeros where no element exists."""
     assert isinstance(op, Read), "registered for reads"
     memory = expander.memory(op.memory, scope)
-    shape = cast("RegisterType", op.type).shape
+    kind = cast("RegisterType", op.type)
+    shape = kind.shape
     for ids in ids_of(expander.placement(op)):
+        placement = expander.piece_placement(op, ids, scope)
+        mask = expander.existence.mask(placement, dims_of(op), scope)
+        if is_never(mask):
+            zeros = Splat(shape, kind.dtype, 0)
+            expander.define(op, ids, expander.emit(op, zeros, scope), scope)
+            continue
         indices = tuple(expander.operand(op, ids, v, scope) for v in op.indices)
         read = Read(memory, indices, mapping=op.mapping, shape=shape, flags=op.flags)
         expander.emit(op, read, scope)
         expander.define(op, ids, read, scope)
-        placement = expander.piece_placement(op, ids, scope)
-        mask = expander.existence.mask(placement, dims_of(op), scope)
         _put_access(expander, op, read, placement, mask, scope)
 
 
@@ -53,10 +59,6 @@ def expand_write(expander: Expander, op: Op, scope: Scope) -> None:
     assert isinstance(op, Write), "registered for writes"
     memory = expander.memory(op.memory, scope)
     for ids in ids_of(expander.placement(op.value)):
-        value = expander.piece(op.value, ids, scope)
-        indices = tuple(expander.operand(op.value, ids, v, scope) for v in op.indices)
-        write = Write(value, memory, indices, mapping=op.mapping, flags=op.flags)
-        expander.emit(op, write, scope)
         placement = expander.piece_placement(op.value, ids, scope)
         conditions = [
             expander.existence.mask(placement, dims_of(op.value), scope),
@@ -64,7 +66,18 @@ def expand_write(expander: Expander, op: Op, scope: Scope) -> None:
         ]
         present = [c for c in conditions if c is not None]
         mask = logical_and(*present) if present else None
+        if is_never(mask):
+            continue
+        value = expander.piece(op.value, ids, scope)
+        indices = tuple(expander.operand(op.value, ids, v, scope) for v in op.indices)
+        write = Write(value, memory, indices, mapping=op.mapping, flags=op.flags)
+        expander.emit(op, write, scope)
         _put_access(expander, op, write, placement, mask, scope)
+
+
+def is_never(mask: Expr | None) -> bool:
+    """Whether a mask is false in every lane."""
+    return mask is not None and mask.is_constant and not mask.constant_value
 
 
 def _once(expander: Expander, value: Op, placement: Placement) -> list[Expr]:

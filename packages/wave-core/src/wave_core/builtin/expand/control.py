@@ -37,9 +37,10 @@ def expand_iterate(expander: Expander, op: Op, scope: Scope) -> None:
         body,
     )
     expander.emit(op, new, scope)
-    facts = scope.facts.with_range(op.induction, 0, op.count - 1)
-    iteration = as_expr(op.start) + op.induction * op.step
-    inner = Scope(body, facts, {**scope.loops, str(op.axis): iteration})
+    first = expander.geometry.bind(as_expr(op.start))
+    last = first + (op.count - 1) * op.step
+    facts = scope.facts.with_range(op.induction, first, last)
+    inner = Scope(body, facts, {**scope.loops, str(op.axis): op.induction})
     old_body = _body(op)
     for argument in old_body.arguments:
         if argument.role == "carried":

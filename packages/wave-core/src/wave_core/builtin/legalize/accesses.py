@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import cast
 
+from wave_core.builtin.expand.access import is_never
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS
 from wave_core.ir import PLACEMENT
@@ -15,6 +16,7 @@ from wave_core.ir import erase
 from wave_core.ir import insert_before
 from wave_core.ir import region_of
 from wave_core.ir import replace_uses
+from wave_core.ops.constant import Splat
 from wave_core.ops.memory import Read
 from wave_core.ops.memory import Write
 from wave_core.ops.shape import Assemble
@@ -148,11 +150,14 @@ def _split_read(
     kind = cast("RegisterType", op.type)
     parts: list[Op] = []
     for start in starts:
-        part = Read(
-            op.memory, _indices(op, start, run), op.mapping, kind.shape, flags=op.flags
-        )
-        insert_before(op, part)
-        graph.facts.put(ACCESS, part, _slice(access, start, run))
+        cut = _slice(access, start, run)
+        if is_never(cut.mask):
+            part = insert_before(op, Splat(kind.shape, kind.dtype, 0))
+        else:
+            indices = _indices(op, start, run)
+            part = Read(op.memory, indices, op.mapping, kind.shape, flags=op.flags)
+            insert_before(op, part)
+            graph.facts.put(ACCESS, part, cut)
         graph.facts.put(PLACEMENT, part, _part_row(row, start, run))
         parts.append(part)
     picks = tuple((r // run, r % run) for r in range(access.registers))
@@ -169,6 +174,9 @@ def _split_write(
     assert row is not None, "expansion places every value"
     kind = cast("RegisterType", op.value.type)
     for start in starts:
+        cut = _slice(access, start, run)
+        if is_never(cut.mask):
+            continue
         picks = tuple((0, start + r) for r in range(run))
         part = insert_before(op, Assemble((op.value,), picks, kind.shape))
         graph.facts.put(PLACEMENT, part, _part_row(row, start, run))
@@ -176,7 +184,7 @@ def _split_write(
         write = Write(part, op.memory, indices, op.mapping, flags=op.flags)
         write.tags = op.tags
         insert_before(op, write)
-        graph.facts.put(ACCESS, write, _slice(access, start, run))
+        graph.facts.put(ACCESS, write, cut)
 
 
 def _indices(op: Read | Write, start: int, run: int) -> tuple[Op, ...]:

@@ -90,7 +90,9 @@ class _Decomposition:
         """Insert the lowered ops before the reduction and drop it."""
         op = self._op
         wide = self._accumulator()
-        values = [self._cast(v, wide, self._source) for v in op.sources]
+        values = [
+            self._cast(self._like_first(v), wide, self._source) for v in op.sources
+        ]
         value = self._tree(values, self._source)
         value = self._registers(value)
         value = self._lanes(value)
@@ -116,6 +118,14 @@ class _Decomposition:
         dtype = self._kind.dtype
         narrow = dtype.is_float and dtype.bits < DTYPES["f32"].bits
         return "f32" if narrow and self._op.kind == "sum" else dtype.name
+
+    def _like_first(self, value: Op) -> Op:
+        """A source with its dims in the order of the first one's."""
+        shape = cast("RegisterType", self._op.sources[0].type).shape
+        if cast("RegisterType", value.type).shape == shape:
+            return value
+        picks = tuple((0, r) for r in range(self._source.layout.registers))
+        return self._emit(Assemble((value,), picks, shape), self._source)
 
     def _cast(self, value: Op, dtype: str, row: Placement) -> Op:
         if cast("RegisterType", value.type).dtype.name == dtype:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from wave_core.ir import regions
 from wave_core.ir import resolve
 from wave_core.ir import set_attributes
-from wave_core.ops.structure import Argument
 from wave_core.passes import Pass
 from wave_core.types import AddressSpace
 from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
+    from wave_core.ops.structure import Argument
     from wave_core.passes import PassContext
 
 

@@ -15,6 +15,8 @@ from wave_core.compile.launch.scalars import check_scalar
 from wave_core.compile.launch.sizes import find_sizes
 from wave_core.compile.launch.tensors import check_tensor
 from wave_core.constraints import Assumption
+from wave_core.constraints import ReorderingConstraint
+from wave_core.constraints.reordering import permutes_grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,6 +97,8 @@ def prepare(
     _check_sizes(report, shape, sizes)
     report.raise_if_errors()
     grid = _grid(report, shape, sizes)
+    report.raise_if_errors()
+    _check_reordering(report, shape, sizes, grid)
     report.raise_if_errors()
     arguments = tuple(
         buffers[row.name].array if row.is_tensor else scalars[row.name]
@@ -212,6 +216,26 @@ def _grid(
             f"bind {_listed(value.free_symbols)} in WaveCompileOptions(subs={{...}})",
         )
     return tuple(found)
+
+
+def _check_reordering(
+    report: LaunchReport,
+    shape: LaunchShape,
+    sizes: Mapping[Expr, int],
+    grid: tuple[int, ...],
+) -> None:
+    """Reordered workgroups work on every tile once."""
+    rows = [c for c in shape.constraints if isinstance(c, ReorderingConstraint)]
+    values = {**shape.bindings, **sizes}
+    if not rows or permutes_grid(rows, grid, values):
+        return
+    report.kernel(
+        codes.NO_PERMUTATION,
+        f"the reordering does not permute the grid {' x '.join(map(str, grid))}",
+        rows[0].location,
+        "maps two workgroups to one tile, or one outside",
+        "map the workgroup coordinates one to one onto the grid",
+    )
 
 
 def launch_grid(shape: LaunchShape, sizes: Mapping[Expr, int]) -> tuple[int, ...]:
