@@ -175,10 +175,11 @@ def size(session: nox.Session) -> None:
     session.run(sys.executable, "tools/size_report.py", "--check")
 
 
-@nox.session(python=False)
+@nox.session(python=False, requires=["workspace"])
 def docs(session: nox.Session) -> None:
-    """Risk: pages that lead nowhere. Links and headings of every Markdown file."""
-    session.run(sys.executable, "tools/check_links.py")
+    """Risk: pages that lead nowhere. Writes the reference; links and headings."""
+    shared(session, "workspace", "python", "tools/generate_reference.py")
+    shared(session, "workspace", "python", "tools/check_links.py")
 
 
 # ------------------------------------------------------------ what others receive

@@ -1,15 +1,14 @@
-"""Times the symbol engine on MFMA index expressions and on its basic operations.
-
-Run as `python benchmarks/bench_symbols.py`; times are medians on one core.
-"""
+"""The symbol engine on the index expressions of matrix instructions."""
 
 from __future__ import annotations
 
-import gc
-import statistics
-import sys
-import time
+from itertools import count
 from typing import TYPE_CHECKING
+
+from measure import Figure
+from measure import cpu_times
+from measure import median
+from measure import report
 
 from wave_core.symbols import Expr
 from wave_core.symbols import Facts
@@ -20,7 +19,7 @@ from wave_core.symbols import symbol
 from wave_core.symbols import xor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
 REPEATS = 21
 UNROLL = 8
@@ -47,17 +46,6 @@ def mfma_indices(prefix: str) -> list[Expr]:
     return exprs
 
 
-def median_ms(work: Callable[[int], object]) -> float:
-    """The median time of `work` in milliseconds, with fresh symbols every time."""
-    times: list[float] = []
-    for repeat in range(REPEATS):
-        gc.collect()
-        start = time.perf_counter()
-        work(repeat)
-        times.append((time.perf_counter() - start) * 1e3)
-    return statistics.median(times)
-
-
 def build_and_substitute(repeat: int) -> tuple[Expr, ...]:
     """Builds all index expressions and replaces two variables in each."""
     prefix = f"r{repeat}_"
@@ -80,17 +68,21 @@ def evaluate_lanes(repeat: int) -> list[list[int]]:
     return [tape.at([lane + repeat] * len(tape.symbols)) for lane in range(1, 65)]
 
 
-def main() -> None:
-    """Prints one line per measurement."""
-    rows = {
-        "build 72": lambda repeat: mfma_indices(f"b{repeat}_"),
-        "build 72 and substitute 2 variables": build_and_substitute,
-        "build 72 and simplify with a range": simplify_all,
-        "evaluate 72 for 64 lanes (ints)": evaluate_lanes,
-    }
-    for name, work in rows.items():
-        sys.stdout.write(f"{name:40} {median_ms(work):8.2f} ms\n")
+ROWS = (
+    ("build 72", lambda repeat: mfma_indices(f"b{repeat}_"), None),
+    ("build 72 and substitute 2 variables", build_and_substitute, 25),
+    ("evaluate 72 for 64 lanes (ints)", evaluate_lanes, None),
+)
+"""Name, work with fresh symbols in every repetition, and the limit in ms."""
+
+
+def figures() -> Iterator[Figure]:
+    """A figure for each row."""
+    for name, work, limit in ROWS:
+        fresh = count()
+        times = cpu_times(lambda work=work, n=fresh: work(next(n)), REPEATS)
+        yield median(name, times, "ms", limit)
 
 
 if __name__ == "__main__":
-    main()
+    report("the expression engine, CPU time", figures())

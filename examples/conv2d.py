@@ -113,7 +113,7 @@ def conv_kernel(mappings):
 
 
 def build(
-    image=(2, 10, 13, 8), filters=(3, 2, 8, 24), stride=1, square=False, device="sim"
+    image=(2, 10, 13, 8), filters=(3, 2, 8, 24), stride=1, device="sim", *, square=False
 ):
     """The compiled kernel, arguments for it, and what the last of them must become."""
     n, h, w, c = image

@@ -107,7 +107,9 @@ def picture(kernel, out):
 def rows(title, *columns):
     table = Table(title=title, title_justify="left", title_style="bold", box=None)
     for column in columns:
-        table.add_column(column, overflow="fold", style="cyan" if not table.columns else "")
+        table.add_column(
+            column, overflow="fold", style="cyan" if not table.columns else ""
+        )
     return table
 
 

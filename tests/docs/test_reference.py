@@ -61,7 +61,7 @@ def test_every_hook_is_listed_with_an_example(pages):
     assert set(generate_reference.hook_functions()) == set(HOOKS)
     for name, function in generate_reference.hook_functions().items():
         assert f"\n## `{name}(" in pages["hooks.md"]
-        assert f"def {name}(" in inspect.getdoc(function)
+        assert f"def {name}(" in (inspect.getdoc(function) or "")
 
 
 def test_every_constraint_is_listed(pages):

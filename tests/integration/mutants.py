@@ -17,11 +17,13 @@ from wave_core.ir import insert_before
 from wave_core.ir import replace_uses
 from wave_core.ir import set_attributes
 from wave_core.ir import set_operands
+from wave_core.ops.compare import Cast
 from wave_core.ops.compare import Select
 from wave_core.ops.constant import LaneExpr
 from wave_core.ops.constant import Splat
 from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.memory import Read
+from wave_core.ops.shape import Assemble
 from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.ops.sync import WorkgroupBarrier
 from wave_core.symbols import Kind
@@ -114,6 +116,8 @@ def mutants(graph: Any) -> Iterator[Mutant]:
 
 
 def _is_mask(op: Any) -> bool:
+    while isinstance(op, Assemble | Cast):
+        op = op.operands[0]
     return isinstance(op, LaneExpr | ApplyExpr)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from wave_core.plugin import PipelineRequest
 from wave_core.plugin import PluginHost
 from wave_core.plugin import describe_plugins
@@ -18,7 +20,8 @@ def test_the_plugin_is_found_by_its_entry_point():
     assert (row.distribution, row.version) == ("wave-example-pass", "0.1.0")
     assert row.provides == {
         "passes": ("fold-double-negation",),
-        "ops": ("wave_example_pass.ops:Relu6",),
+        "ops": ("wave_example_pass.ops:OPS",),
+        "lowerings": ("sim:wave_example_pass.lanes",),
     }
 
 
@@ -38,8 +41,19 @@ def test_without_the_plugin_nothing_is_left_of_it():
     assert "wave_example.relu6" not in host.op_classes
 
 
-def test_the_op_is_known_by_name():
-    assert PluginHost().op_classes["wave_example.relu6"].__name__ == "Relu6"
+@pytest.mark.parametrize(
+    ("name", "cls"),
+    [("wave_example.relu6", "Relu6"), ("wave_example.swap_pairs", "SwapPairs")],
+)
+def test_the_ops_are_known_by_name(name, cls):
+    assert PluginHost().op_classes[name].__name__ == cls
+
+
+def test_only_the_lanes_need_a_rule():
+    host = PluginHost()
+    (rules,) = host.lowering_table("sim").rules.values()
+    assert [rule.name for rule in rules] == ["wave_example_pass.lanes.swap_pairs"]
+    assert not host.lowering_table("sim-logical").rules
 
 
 def test_the_plugin_module_is_light():

@@ -1,4 +1,4 @@
-"""An example of a plugin of Wave from outside: one pass and one op."""
+"""An example of a plugin of Wave from outside: one pass and two ops."""
 
 from __future__ import annotations
 

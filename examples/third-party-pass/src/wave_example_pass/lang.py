@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from wave_core.trace.surface import surface
 from wave_example_pass.ops import Relu6
+from wave_example_pass.ops import SwapPairs
 
-__all__ = ["relu6"]
+__all__ = ["relu6", "swap_pairs"]
 
 relu6 = surface(Relu6, "relu6")
+swap_pairs = surface(SwapPairs, "swap_pairs")

@@ -1,13 +1,14 @@
 """What the plugin registers.
 
 Every session imports this module, so it loads neither torch, numpy nor the compiler:
-it says by import path where the pass and the op are.
+it says by import path where the pass, the ops and the lane rules are.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_core.plugin import LoweringSpec
 from wave_core.plugin import OpSet
 from wave_core.plugin import PassSpec
 from wave_core.plugin import Phase
@@ -33,5 +34,11 @@ def wave_register_passes() -> Iterable[PassSpec]:
 
 @hookimpl
 def wave_register_ops() -> Iterable[OpSet]:
-    """One op."""
-    yield OpSet("wave_example_pass.ops:Relu6", "activation functions")
+    """Two ops, one elementwise and one that is not."""
+    yield OpSet("wave_example_pass.ops:OPS", "relu6, swap_pairs")
+
+
+@hookimpl
+def wave_register_lowerings() -> Iterable[LoweringSpec]:
+    """How the lanes of the simulator execute the op that is not elementwise."""
+    yield LoweringSpec("sim", "wave_example_pass.lanes")

@@ -48,6 +48,16 @@ def test_run_users_file(wave, case_file):
     assert done.json["shape"] == {"M": 3, "N": 70}
 
 
+def test_run_takes_a_case_and_not_a_bare_kernel(wave, case_file):
+    bare = "copy = double({}, {}, 'generic').kernel"
+    case_file.write_text(f"{case_file.read_text()}\n{bare}\n")
+    done = wave("run", f"{case_file}:copy")
+    assert done.code == 2
+    assert "WV0826" in done.err
+    assert "`copy` is a kernel without sizes, arguments and a reference" in done.err
+    assert "(shape, settings, target) -> KernelCase" in done.err
+
+
 def test_run_wrong_result(wave):
     done = wave("run", "toy", "--set", "WRONG=1", "--json")
     assert done.code == 1

@@ -16,7 +16,6 @@ from wave_core.compile import Config
 from wave_core.compile import WaveCompileOptions
 from wave_core.compile import wave_compile
 from wave_core.diagnostics import LaunchError
-from wave_core.diagnostics import PluginError
 from wave_core.diagnostics import Severity
 from wave_core.diagnostics import SimulationError
 from wave_core.diagnostics import UserError
@@ -87,6 +86,15 @@ def test_executor_gets_target_and_checks(make_session, copy_kernel, tiles):
     assert told["target"].name == "generic"
     assert told["checks"] == ("races",)
     assert told["poison_outputs"] is True
+
+
+def test_executor_gets_the_rules_of_plugins(make_session, copy_kernel, tiles):
+    session = make_session()
+    kernel = wave_compile(options(tiles), copy_kernel, session=session)
+    kernel(halves(33, 65), halves(33, 65))
+    ((_, _, _, told),) = make_session.calls()
+    assert told["lowerings"] is session.plugins.lowering_table("sim")
+    assert told["lowerings"].backend == "sim"
 
 
 @pytest.mark.parametrize("severity", list(Severity))
@@ -306,14 +314,33 @@ def test_bad_compilations(make_session, copy_kernel, tiles, subs, fields, code, 
     assert says in str(caught.value)
 
 
-def test_missing_pass_is_named(make_session, copy_kernel, tiles):
-    with pytest.raises(PluginError) as caught:
-        wave_compile(
-            options(tiles, disable_passes="assign-layouts"),
-            copy_kernel,
-            session=make_session(),
-        )
-    assert "assign-layouts" in str(caught.value)
+@pytest.mark.parametrize(
+    ("fields", "who"),
+    [
+        ({"disable_passes": "sink-splats,assign-layouts"}, "user disables pass"),
+        ({"pipeline": "number-loops,infer-types"}, "user (the pipeline is given)"),
+    ],
+)
+def test_essential_passes_stay(make_session, copy_kernel, tiles, fields, who):
+    given = options(tiles, **fields)
+    with pytest.raises(UserError, match="`assign-layouts`") as caught:
+        wave_compile(given, copy_kernel, session=make_session())
+    assert caught.value.code == "WV0828"
+    assert who in str(caught.value)
+
+
+def test_a_device_may_stop_early_and_asks_for_what_holds_there(
+    make_session, copy_kernel, tiles
+):
+    from wave_core.plugin.registry import Registered
+
+    session = make_session(sim=frozenset({"expanded"}))
+    row = session.plugins.executors["sim"]
+    early = replace(row.value, stop_after="infer")
+    session.plugins.executors = {"sim": Registered(early, row.provider)}
+    with pytest.raises(UserError, match="after `infer`, where") as caught:
+        wave_compile(options(tiles), copy_kernel, session=session)
+    assert caught.value.code == "WV0813"
 
 
 def test_device_that_needs_more_facts(make_session, copy_kernel, tiles):

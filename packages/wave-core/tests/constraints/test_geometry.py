@@ -127,7 +127,7 @@ def test_reordering_reads_a_coordinate_as_another():
         ("WV0303", [tkw.WorkgroupConstraint(M, 48, 0), tkw.WaveConstraint(M, 32)], {}),
         ("WV0304", [tkw.WorkgroupConstraint(M, 16, 0), tkw.WaveConstraint(M, 32)], {}),
         ("WV0305", [tkw.WaveConstraint(M, 32)], {}),
-        ("WV0306", [tkw.WorkgroupConstraint(M, 16, 1)], {}),
+        ("WV0306", [tkw.WorkgroupConstraint(M, 16, 1, primary=False)], {}),
         (
             "WV0306",
             [tkw.WorkgroupConstraint(M, 16, 0), tkw.WorkgroupConstraint(N, 16, 0)],

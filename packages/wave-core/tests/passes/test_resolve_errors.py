@@ -6,10 +6,13 @@ import pytest
 
 from wave_core.diagnostics import PluginError
 from wave_core.diagnostics import UserError
+from wave_core.passes import Amendment
 from wave_core.passes import InstalledPass
 from wave_core.passes import PassSpec
 from wave_core.passes import Phase
+from wave_core.passes import Selection
 from wave_core.passes import check_consumer
+from wave_core.passes import check_essential
 from wave_core.passes import resolve
 
 
@@ -149,12 +152,58 @@ def test_consumer_without_its_fact(passes, disabled, help_):
     assert caught.value.diagnostics[0].help == (help_,)
 
 
+def test_what_a_consumer_needs_has_to_hold_where_it_takes_over():
+    declared = [
+        installed("a", Phase.INFER, provides={"typed"}),
+        installed("b", Phase.EXPAND, provides={"expanded"}, clobbers={"typed"}),
+    ]
+    pipeline = resolve(declared)
+    check_consumer("executor `x`", {"typed"}, pipeline, declared, "infer")
+    check_consumer("executor `x`", {"expanded"}, pipeline, declared)
+    for fact, stop, where in (
+        ("expanded", "infer", "after `infer`, where its pipeline ends"),
+        ("expanded", "a", "after `a`, where its pipeline ends"),
+        ("typed", None, "at the end of the pipeline"),
+    ):
+        with pytest.raises(UserError, match=f"`{fact}`, .* {where}") as caught:
+            check_consumer("executor `x`", {fact}, pipeline, declared, stop)
+        assert caught.value.code == "WV0813"
+
+
+def essential(disable, *more):
+    passes = (installed("need", essential=True, summary="what it does"), *more)
+    amendments = [("preset p", Amendment(disable=disable, reason="fast"))]
+    check_essential(passes, Selection.of(passes, amendments))
+
+
+def test_an_essential_pass_is_not_disabled():
+    with pytest.raises(UserError, match="valid kernels need") as caught:
+        essential(("need",))
+    found = caught.value.diagnostics[0]
+    assert found.code == "WV0828"
+    assert found.message.startswith(
+        "preset p (fast) disables pass `need` (plugin core)"
+    )
+    assert found.notes == ("what it does: what it does",)
+    assert found.help[0] == "leave it enabled"
+
+
+def test_an_essential_pass_may_be_replaced():
+    other = installed("instead", provider="memory", replaces=("need",))
+    essential((), other)
+    essential(("need",), other)
+    essential(("instead",), other)
+    with pytest.raises(UserError, match="`need`"):
+        essential(("need", "instead"), other)
+
+
 @pytest.mark.parametrize(
     ("fields", "what"),
     [
         ({"name": "NotKebab"}, "kebab-case"),
         ({"target": "module.Class"}, "module:Class"),
         ({"phase": "polish"}, "no phase `polish`"),
+        ({"essential": True, "enabled": False}, "essential and not enabled"),
         ({"after": "other"}, "`after` is a string"),
         ({"requires": "typed"}, "`requires` is a string"),
     ],

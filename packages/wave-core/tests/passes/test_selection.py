@@ -38,6 +38,24 @@ def test_the_last_word_counts():
     assert chosen.disabled == {"a"}
 
 
+def test_who_disables_a_pass_is_known():
+    chosen = select(
+        Amendment(disable=("a", "b"), reason="because"),
+        Amendment(disable=("b", "c"), enable=("c",)),
+        Amendment(enable=("a",)),
+    )
+    assert chosen.disabled_by == {"b": "no. 1"}
+    assert select(Amendment(disable=("a",), reason="so")).disabled_by == {
+        "a": "no. 0 (so)"
+    }
+
+
+def test_a_preset_keeps_essential_passes_of_other_plugins():
+    passes = (*PASSES, installed("d", "memory", essential=True))
+    preset = Preset("naive", only=("core",))
+    assert set(preset.amendment(passes).disable) == {"b", "c"}
+
+
 def test_options_of_later_amendments_win():
     chosen = select(
         Amendment(options={"a": {"max_bits": 1, "x": 2}}),

@@ -98,6 +98,34 @@ def test_the_user_has_the_last_word(plan):
     )
 
 
+BARRIERS = "insert-safe-barriers"
+AMENDS = f"""
+@hookimpl
+def wave_amend_pipeline(request):
+    yield Amendment(disable=({BARRIERS!r},), reason="faster")
+"""
+PRESET = f"""
+@hookimpl
+def wave_register_presets():
+    yield Preset("racy", "races", disable=({BARRIERS!r},))
+"""
+
+
+@pytest.mark.parametrize(
+    ("asks", "who"),
+    [
+        ({"user": Amendment(disable=(BARRIERS,))}, "user"),
+        ({"sources": {"eager": AMENDS}}, "plugin eager (faster)"),
+        ({"sources": {"eager": PRESET}, "preset": "racy"}, "preset racy (races)"),
+    ],
+)
+def test_nobody_disables_an_essential_pass(plan, asks, who):
+    with pytest.raises(UserError) as caught:
+        plan(**asks)
+    assert caught.value.code == "WV0828"
+    assert f"{who} disables pass `{BARRIERS}`" in str(caught.value)
+
+
 def test_an_option_of_a_package_that_is_not_installed(plan):
     assert plan(schedule="none").selection.log == ()
     with pytest.raises(UserError) as caught:

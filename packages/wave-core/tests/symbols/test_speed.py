@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 BENCHMARK = Path(__file__).parents[4] / "benchmarks" / "bench_symbols.py"
-BUDGET_MS = 25
-"""72 expressions, built and two variables replaced: the design's budget."""
 
 
 @pytest.fixture
-def benchmark_module():
+def benchmark_module(monkeypatch):
+    # The benchmarks share a module beside them, as when they are run as scripts.
+    monkeypatch.syspath_prepend(BENCHMARK.parent)
     spec = importlib.util.spec_from_file_location("bench_symbols", BENCHMARK)
     assert spec is not None
     assert spec.loader is not None
@@ -28,5 +28,5 @@ def test_there_are_72_index_expressions(benchmark_module):
 
 @pytest.mark.bench
 def test_building_and_substituting_stays_in_budget(benchmark_module):
-    work = benchmark_module.build_and_substitute
-    assert benchmark_module.median_ms(work) < BUDGET_MS
+    for figure in benchmark_module.figures():
+        assert figure.limit is None or figure.value <= figure.limit

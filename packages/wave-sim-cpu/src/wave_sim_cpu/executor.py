@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from wave_sim_cpu.result import SimulationResult
 
 _TARGET = "target"
+_LOWERINGS = "lowerings"
 
 
 class LaneExecutor:
     """Executes lowered graphs lane by lane; its options are `SimulationOptions`.
 
     The option ``target`` gives the machine; without it only graphs for ``generic``
-    can be run.
+    can be run. ``lowerings`` has the rules of plugins, see `lanes.run`.
     """
 
     def run(
@@ -49,7 +50,7 @@ class LaneExecutor:
 
 
 class TileExecutor:
-    """Executes typed graphs on whole tiles; its options are `SimulationOptions`."""
+    """Executes typed graphs on whole tiles; options as of `LaneExecutor`."""
 
     def run(
         self,
@@ -72,10 +73,13 @@ def _run(
     assert isinstance(lowered, Graph), "what the pipeline leaves is a graph"
     given: dict[str, Any] = dict(options or {})
     target = given.pop(_TARGET, None)
+    lowerings = given.pop(_LOWERINGS, None)
     named = dict(zip((p.label for p in lowered.parameters), arguments, strict=True))
     symbols = {symbol(name): value for name, value in (bindings or {}).items()}
     machine = _target(lowered, target)
-    return simulate(lowered, named, symbols, machine, _simulation_options(given))
+    return simulate(
+        lowered, named, symbols, machine, _simulation_options(given), lowerings
+    )
 
 
 def _target(graph: Graph, target: object) -> Target:

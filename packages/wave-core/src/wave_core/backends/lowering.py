@@ -123,13 +123,21 @@ class LoweringTable:
             PluginError: WV0815 where two rules of equal benefit fit.
         """
         for op_class in type(op).__mro__:
-            rules = self.rules.get(op_class, ())
-            fitting = [rule for rule in rules if rule.fits(op)]
-            if len(fitting) > 1 and fitting[0].benefit == fitting[1].benefit:
-                raise self._tie(op, fitting[0], fitting[1])
-            if fitting:
-                return fitting[0]
+            rule = self.fitting(op_class, op)
+            if rule is not None:
+                return rule
         raise self._missing(op)
+
+    def fitting(self, op_class: type[Op], op: Op) -> AnyLowering | None:
+        """The best rule for ``op`` of those for ``op_class``, one of its classes.
+
+        Raises:
+            PluginError: WV0815 where two rules of equal benefit fit.
+        """
+        fitting = [rule for rule in self.rules.get(op_class, ()) if rule.fits(op)]
+        if len(fitting) > 1 and fitting[0].benefit == fitting[1].benefit:
+            raise self._tie(op, fitting[0], fitting[1])
+        return fitting[0] if fitting else None
 
     def coverage(self, ops: Iterable[type[Op]]) -> Coverage:
         """Which of ``ops`` have a rule, a reason not to have one, or neither."""

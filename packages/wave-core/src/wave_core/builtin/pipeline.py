@@ -13,6 +13,7 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         "number-loops",
         Phase.CANONICALIZE,
         f"{_HERE}.canonicalize.loops:NumberLoops",
+        essential=True,
         summary="induction symbols and trip counts",
     ),
     PassSpec(
@@ -27,13 +28,22 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         Phase.CANONICALIZE,
         f"{_HERE}.canonicalize.extract:LowerExtracts",
         after=("number-loops",),
+        essential=True,
         summary="element extraction becomes a reduction",
+    ),
+    PassSpec(
+        "settle-reshapes",
+        Phase.CANONICALIZE,
+        f"{_HERE}.canonicalize.reshape:SettleReshapes",
+        after=("number-loops",),
+        essential=True,
+        summary="vectors are cut as layouts ask for",
     ),
     PassSpec(
         "merge-common-subexpressions",
         Phase.CANONICALIZE,
         f"{_HERE}.canonicalize.cse:MergeCommonSubexpressions",
-        after=("sink-splats", "lower-extracts"),
+        after=("sink-splats", "lower-extracts", "settle-reshapes"),
         summary="equal values are computed once",
     ),
     PassSpec(
@@ -48,8 +58,8 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         "infer-types",
         Phase.INFER,
         f"{_HERE}.infer.types:InferTypes",
-        requires={Fact.CANONICAL},
         provides={Fact.TYPED},
+        essential=True,
         summary="the type of every value",
     ),
     PassSpec(
@@ -65,6 +75,7 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         f"{_HERE}.distribute.assign:AssignLayouts",
         requires={Fact.TYPED},
         provides={Fact.INDEXED},
+        essential=True,
         summary="which lane and register holds which element",
     ),
     PassSpec(
@@ -73,6 +84,7 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         f"{_HERE}.expand.expand:ExpandTiles",
         requires={Fact.INDEXED},
         provides={Fact.EXPANDED, Fact.BOUNDED},
+        essential=True,
         summary="one op for each piece of a tile, masked where elements end",
     ),
     PassSpec(
@@ -104,6 +116,7 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         f"{_HERE}.synchronize.barriers:InsertSafeBarriers",
         requires={Fact.EXPANDED},
         provides={Fact.SYNCHRONIZED},
+        essential=True,
         summary="a barrier wherever LDS accesses might meet",
     ),
     PassSpec(

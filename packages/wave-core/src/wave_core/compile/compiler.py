@@ -16,6 +16,7 @@ from wave_core.compile.fingerprint import fingerprint
 from wave_core.compile.kernel import Compiled
 from wave_core.compile.kernel import Timings
 from wave_core.compile.kernel import WaveKernel
+from wave_core.compile.kernels import is_kernel
 from wave_core.compile.launch.prepare import LaunchShape
 from wave_core.compile.launch.signature import Signature
 from wave_core.compile.options import WaveCompileOptions
@@ -112,7 +113,7 @@ def _check_arguments(options: object, kernel: object) -> None:
             at=capture_location(),
             help="write `wave_compile(WaveCompileOptions(subs={...}), kernel)`",
         )
-    if not (hasattr(kernel, "trace") and hasattr(kernel, "constraints")):
+    if not is_kernel(kernel):
         raise user_error(
             codes.NOT_A_KERNEL,
             f"`wave_compile` got a {type(kernel).__name__}, which is no kernel",
@@ -183,10 +184,11 @@ def _compile(
 
 
 def _front(options: WaveCompileOptions, kernel: KernelLike, session: Session) -> _Front:
-    target = session.target(options.target)
+    target = session.target(options.target, options.location)
     device = find_device(session, options.device, options.location)
     plan = plan_for(session, options, target, kernel.name)
-    plan.check_consumer(f"device `{device.name}`", frozenset(device.spec.requires))
+    needs, stop = frozenset(device.spec.requires), device.spec.stop_after
+    plan.check_consumer(f"device `{device.name}`", needs, stop)
     check_pass_names(options, plan)
     started = time.perf_counter()
     bound = resolve_bindings(options.bindings, options.location)

@@ -103,12 +103,23 @@ def _made(
     settings: Mapping[str, int | str],
     target: str,
 ) -> KernelCase:
+    if is_kernel(factory):
+        raise _no_case(name, "a kernel without sizes, arguments and a reference")
     case = factory(shape, settings, target) if callable(factory) else factory
     if isinstance(case, KernelCase):
         return case
-    raise user_error(
+    raise _no_case(name, f"a {type(factory).__name__} that makes no KernelCase")
+
+
+def is_kernel(value: object) -> bool:
+    """Whether ``value`` is what the ``wave`` decorator makes."""
+    return hasattr(value, "trace") and hasattr(value, "constraints")
+
+
+def _no_case(name: str, what: str) -> Exception:
+    return user_error(
         codes.NOT_A_KERNEL,
-        f"`{name}` is a {type(factory).__name__} that makes no KernelCase",
+        f"`{name}` is {what}",
         help="name a function (shape, settings, target) -> KernelCase",
     )
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping
 
+    from wave_core.diagnostics import Location
     from wave_core.plugin.discover import EntryPointLike
 
 T = TypeVar("T")
@@ -75,8 +76,8 @@ class Session:
         """
         return PluginHost(self._entry_points, self.config.environ, self._extra)
 
-    def target(self, target: str | Target) -> Target:
-        """A target, looked up by name.
+    def target(self, target: str | Target, at: Location | None = None) -> Target:
+        """A target, looked up by name; ``at`` is where the user names it.
 
         Raises:
             UserError: WV0701 where there is none of that name.
@@ -84,7 +85,7 @@ class Session:
         if isinstance(target, Target):
             return target
         if target not in self.plugins.targets:
-            raise _no_target(target, tuple(self.plugins.targets))
+            raise _no_target(target, tuple(self.plugins.targets), at)
         return self.plugins.load_target(target)
 
     def announce(self, topic: str, message: str) -> None:
@@ -120,10 +121,12 @@ class Session:
             self._kernels.clear()
 
 
-def _no_target(name: str, known: tuple[str, ...]) -> Exception:
+def _no_target(name: str, known: tuple[str, ...], at: Location | None) -> Exception:
     return user_error(
         codes.UNKNOWN_TARGET,
         f"there is no target `{name}`",
+        at=at,
+        label="asked for here" if at is not None else "",
         help=(*did_you_mean(name, known), f"installed: {', '.join(known)}"),
     )
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import Location
     from wave_core.targets import Target
 
+_TILED = (WorkgroupConstraint, WaveConstraint, TilingConstraint, DeviceConstraint)
+
 
 def hardware_of(
     constraints: Sequence[Constraint], at: Location | None
@@ -59,9 +61,8 @@ def check_wave_size(hardware: HardwareConstraint, target: Target) -> None:
 def check_unique(rows: Sequence[Constraint], collector: Collector) -> None:
     """A dimension has at most one tile of each kind."""
     first: dict[tuple[type[Constraint], str], Constraint] = {}
-    kinds = WorkgroupConstraint | WaveConstraint | TilingConstraint | DeviceConstraint
     for row in rows:
-        if not isinstance(row, kinds):
+        if not isinstance(row, _TILED):
             continue
         other = first.setdefault((type(row), str(row.dim)), row)
         if other is not row:
@@ -75,7 +76,7 @@ def check_unique(rows: Sequence[Constraint], collector: Collector) -> None:
 
 
 def check_axes(workgroups: Sequence[WorkgroupConstraint], collector: Collector) -> None:
-    """Axes are contiguous from 0 and each has one primary constraint."""
+    """Each axis that is used has one primary constraint; others have one workgroup."""
     primary: dict[int, WorkgroupConstraint] = {}
     for row in workgroups:
         if not row.primary:
@@ -91,14 +92,13 @@ def check_axes(workgroups: Sequence[WorkgroupConstraint], collector: Collector) 
                 help=("mark all but one of them primary=False",),
             )
     axes = {row.workgroup_dim for row in workgroups}
-    missing = sorted(set(range(max(axes, default=-1) + 1)) - set(primary))
-    for axis in missing:
-        at = next((r.location for r in workgroups if r.workgroup_dim >= axis), None)
+    for axis in sorted(axes - set(primary)):
+        at = next(r.location for r in workgroups if r.workgroup_dim == axis)
         collector.error(
             "WV0306",
             f"workgroup axis {axis} has no primary constraint",
             at=at,
-            help=("number the axes 0, 1, 2, ... without gaps",),
+            help=("leave out `primary=False` in one of them",),
         )
 
 

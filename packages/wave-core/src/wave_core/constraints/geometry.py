@@ -324,9 +324,10 @@ class Geometry:
         if self._launch is not None:
             return (self.bind(self._launch.grid_size),)
         primary = {g.workgroup_dim: g for g in self._groups if g.primary}
-        if not primary:
-            return (constant(1),)
-        return tuple(self._groups_along(primary[axis]) for axis in sorted(primary))
+        return tuple(
+            self._groups_along(primary[axis]) if axis in primary else constant(1)
+            for axis in range(max(primary, default=0) + 1)
+        )
 
     def _groups_along(self, group: WorkgroupConstraint) -> Expr:
         """Workgroups of one device along the axis that ``group`` sizes."""

@@ -97,8 +97,8 @@ CONSTRAINT_CODES = (
         "WV0306",
         "workgroup axes are not assigned one to one",
         """
-        Cause: the axes of the grid, 0, 1, 2, are used without a gap, and each has
-        exactly one primary constraint that says how many workgroups it has.
+        Cause: each axis of the grid that is used has exactly one primary constraint,
+        which says how many workgroups it has. An axis that is left out has one.
 
         Bad:
             WorkgroupConstraint(M, BLOCK_M, 0)
@@ -108,8 +108,8 @@ CONSTRAINT_CODES = (
             WorkgroupConstraint(M, BLOCK_M, 0)
             WorkgroupConstraint(N, BLOCK_N, 1)
 
-        Fix: number the axes 0, 1, 2. Where two dimensions share an axis on purpose,
-        mark all but one `primary=False`.
+        Fix: give each dimension an axis of its own. Where two share one on purpose,
+        mark all but one of them `primary=False`.
         """,
     ),
     Code(
@@ -161,22 +161,6 @@ CONSTRAINT_CODES = (
             constraints += [tkw.TilingConstraint(K, BLOCK_K)]
 
         Fix: add the constraint, or name the dimension that has one.
-        """,
-    ),
-    Code(
-        "WV0313",
-        "an assumption is false",
-        """
-        Cause: the kernel was compiled on the strength of an `Assumption`, and the
-        sizes given contradict it.
-
-        Bad:
-            tkw.Assumption(K > 64)                    # and K = 32
-
-        Good:
-            tkw.Assumption(K >= 32)
-
-        Fix: drop or weaken the assumption, or do not use the kernel for this size.
         """,
     ),
     Code(

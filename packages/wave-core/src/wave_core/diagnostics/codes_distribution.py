@@ -43,41 +43,6 @@ DISTRIBUTION_CODES = (
         """,
     ),
     Code(
-        "WV0312",
-        "a reduction over a dimension that is spread over workgroups",
-        """
-        Cause: the elements of the sum lie in several workgroups, which cannot
-        exchange registers.
-
-        Bad:
-            WorkgroupConstraint(N, BLOCK_N, 1)
-            total = tkw.sum(x, dim=N)
-
-        Good:
-            TilingConstraint(N, BLOCK_N)                 # a loop in one workgroup
-            WorkgroupConstraint(N, N, 1)                 # or the whole dimension
-
-        Fix: keep the dimension in one workgroup, or add up through `atomic_add`.
-        """,
-    ),
-    Code(
-        "WV0315",
-        "a value cannot be brought into the layout that is needed",
-        """
-        Cause: the elements a lane needs can be had neither by renaming registers,
-        nor by exchanging within the wave, nor through shared memory.
-
-        Bad:
-            tkw.mma(x, b, acc)      # x depends on a dimension it must not vary along
-
-        Good:
-            tkw.mma(tkw.read(a), b, acc)
-
-        Fix: the message shows the line that fixes the layout and the one that asks
-        for another; write the value to memory between them, or change one.
-        """,
-    ),
-    Code(
         "WV0320",
         "the contracted dimension is split among waves",
         """

@@ -116,19 +116,4 @@ INTERNAL_CODES = (
         Fix: report it; authors of the pass use the rewriter, or `fuse` locations.
         """,
     ),
-    Code(
-        "WV9908",
-        "the compiler contradicts itself",
-        """
-        Cause: a check that never fails in a correct compiler failed.
-
-        Bad:
-            any kernel that shows it
-
-        Good:
-            a smaller kernel that shows it too, for the report
-
-        Fix: report it with the kernel and the dump.
-        """,
-    ),
 )

@@ -10,7 +10,7 @@ LOWERING_CODES = (
         "a backend has no lowering of an op",
         """
         Cause: no rule of the backend matches the op with these types on this
-        target.
+        target, or nothing says how the op is cut into pieces for the lanes.
 
         Bad:
             tkw.scatter_add(x, i, M, buffer, mapping)     # on a backend without it

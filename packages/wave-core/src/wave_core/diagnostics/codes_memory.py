@@ -138,22 +138,6 @@ MEMORY_CODES = (
         """,
     ),
     Code(
-        "WV0409",
-        "a memory that is only read is written",
-        """
-        Cause: the argument was declared as input.
-
-        Bad:
-            a: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16, KernelBufferUsage.INPUT]
-            tkw.write(x, a)
-
-        Good:
-            a: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16, KernelBufferUsage.OUTPUT]
-
-        Fix: write to an output, or drop the usage from the annotation.
-        """,
-    ),
-    Code(
         "WV0410",
         "a memory is declared in registers",
         """
@@ -166,22 +150,6 @@ MEMORY_CODES = (
             tkl.Register[M, tkl.f32]
 
         Fix: use `Register` for values and `Memory` for places.
-        """,
-    ),
-    Code(
-        "WV0411",
-        "a buffer or an access is not aligned as the hardware needs",
-        """
-        Cause: wide accesses start at a multiple of their width. Padding, an offset
-        or a row length breaks that.
-
-        Bad:
-            tkw.allocate(shape, extents, tkl.f16, padding=1)     # rows of odd length
-
-        Good:
-            tkw.allocate(shape, extents, tkl.f16, padding=4)     # 8 bytes
-
-        Fix: pad by a multiple of the access width, or use fewer elements per thread.
         """,
     ),
     Code(

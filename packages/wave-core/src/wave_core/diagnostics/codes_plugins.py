@@ -399,7 +399,9 @@ PLUGIN_CODES = (
         "WV0826",
         "what is to be compiled is not a kernel",
         """
-        Cause: `wave_compile` takes a function decorated with `@wave`.
+        Cause: `wave_compile` takes a function decorated with `@wave`. `wave run`
+        takes a function that makes a `KernelCase`: a kernel with sizes, arguments and
+        a reference.
 
         Bad:
             wave_compile(options, torch.matmul)
@@ -407,7 +409,8 @@ PLUGIN_CODES = (
         Good:
             wave_compile(options, gemm)          # @tkw.wave(constraints) def gemm
 
-        Fix: decorate the function; options come first.
+        Fix: decorate the function; options come first. For `wave run`, name a
+        function (shape, settings, target) -> KernelCase.
         """,
     ),
     Code(
@@ -430,11 +433,11 @@ PLUGIN_CODES = (
         "WV0828",
         "a pass that the result depends on is disabled",
         """
-        Cause: without this pass a valid kernel would give wrong results, so it can
-        be replaced but not left out.
+        Cause: without this pass a valid kernel would give wrong results or could not
+        be compiled, so it can be replaced but not left out.
 
         Bad:
-            --disable bound-accesses
+            --disable insert-safe-barriers
 
         Good:
             install a plugin whose pass replaces it

@@ -354,36 +354,4 @@ TYPE_CODES = (
         Fix: list the same symbols. To rename a dimension, read with a mapping.
         """,
     ),
-    Code(
-        "WV0222",
-        "there is no cast between these element types",
-        """
-        Cause: `cast` converts numbers. Some pairs have no conversion on any target,
-        such as those of a scale format.
-
-        Bad:
-            tkw.cast(scale_e8m0, tkl.i4)
-
-        Good:
-            tkw.cast(tkw.cast(scale_e8m0, tkl.f32), tkl.i32)
-
-        Fix: go through f32, or use `bitcast` to keep the bits.
-        """,
-    ),
-    Code(
-        "WV0223",
-        "a bitcast does not fit the width of the elements",
-        """
-        Cause: `bitcast` keeps the bits of the last dimension; its extent changes by
-        the ratio of the widths, which must be whole.
-
-        Bad:
-            tkw.bitcast(x_i8, tkl.f6e2m3fn)            # 8 bits into 6
-
-        Good:
-            tkw.bitcast(x_i8, tkl.f4e2m1fn)            # two for each byte
-
-        Fix: use types whose widths divide each other.
-        """,
-    ),
 )

@@ -20,9 +20,9 @@ class ExecutorSpec:
         name: The name that ``device=`` takes.
         target: ``"module:Class"``; imported when it is first used. The class is
             called without arguments and the result is an `Executor`.
-        requires: Facts that have to hold at the end of the pipeline.
+        requires: Facts that have to hold where the executor takes over.
         summary: One line for ``wave plugins``.
-        stop_after: The last phase that the executor wants; all of them by default.
+        stop_after: The last phase or pass that the executor wants; all by default.
     """
 
     name: str
@@ -56,7 +56,10 @@ class Executor(Protocol):
             lowered: The graph.
             arguments: One for each parameter, in order.
             bindings: Values of the symbols that were left open at compile time.
-            options: Options of the executor itself.
+            options: The ``target``; ``checks`` and ``poison_outputs`` as in
+                ``WaveCompileOptions``; under ``lowerings`` the `LoweringTable` with
+                the rules that plugins register for the executor's name. Further ones
+                are between the executor and who calls it directly.
 
         Returns:
             A report of the executor's own kind: counters, findings.

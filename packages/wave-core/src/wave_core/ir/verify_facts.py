@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _WAVE_LEVEL = (Broadcast, Permute, Reshape, Relayout)
 """Ops on whole tiles that expansion replaces."""
 
+_REGISTER_BY_REGISTER = frozenset({Trait.ELEMENTWISE, Trait.FOLLOWS_OPERANDS})
+"""Traits of ops whose operands have the registers of the result, or one for all."""
+
 
 class FactRules:
     """The rules of the facts that one graph claims."""
@@ -91,7 +94,9 @@ class FactRules:
             self._report(op, "an expanded value still has steps")
 
     def _lowered(self, op: Op) -> None:
-        if Trait.ELEMENTWISE in op.traits:
+        if isinstance(op, _WAVE_LEVEL):
+            self._report(op, "an op on whole tiles is left after expansion")
+        elif not op.traits.isdisjoint(_REGISTER_BY_REGISTER):
             self._elementwise(op)
         elif isinstance(op, (Read, Write)):
             self._access(op)
@@ -101,8 +106,6 @@ class FactRules:
             self._result(op)
         elif isinstance(op, Iterate):
             self._loop(op)
-        elif isinstance(op, _WAVE_LEVEL):
-            self._report(op, "an op on whole tiles is left after expansion")
         elif isinstance(op, Allocate) and not self._at_top:
             self._report(op, "a buffer is not at the top of the kernel")
 

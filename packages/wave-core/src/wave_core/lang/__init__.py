@@ -7,6 +7,8 @@ so import the module and not its names.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from wave_core.constraints import Assumption
 from wave_core.constraints import DeviceConstraint
 from wave_core.constraints import GridConstraint
@@ -124,6 +126,10 @@ from wave_core.types.dtype import i32
 from wave_core.types.dtype import i64
 from wave_core.types.dtype import index
 
+if TYPE_CHECKING:
+    from wave_core.compile import WaveCompileOptions
+    from wave_core.compile import wave_compile
+
 bool = bool_  # noqa: A001 - the language's own name
 i1 = bool_
 reduction = iterate
@@ -163,7 +169,7 @@ __all__ = [
     "SymbolicAlias",
     "TilingConstraint",
     "Value",
-    "WaveCompileOptions",  # pyright: ignore[reportUnsupportedDunderAll] - loaded on demand
+    "WaveCompileOptions",
     "WaveConstraint",
     "WorkgroupConstraint",
     "abs",
@@ -247,7 +253,7 @@ __all__ = [
     "tanh",
     "tanh_approx",
     "wave",
-    "wave_compile",  # pyright: ignore[reportUnsupportedDunderAll] - loaded on demand
+    "wave_compile",
     "wave_trace_only",
     "workgroup_barrier",
     "write",

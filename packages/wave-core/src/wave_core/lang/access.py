@@ -16,6 +16,7 @@ from wave_core.lang.types import dims_of
 from wave_core.ops.memory import Allocate
 from wave_core.ops.memory import Read
 from wave_core.ops.memory import Write
+from wave_core.trace.arguments import coded_arguments
 from wave_core.trace.context import active
 from wave_core.trace.operands import as_tuple
 from wave_core.trace.operands import not_a_value
@@ -41,6 +42,7 @@ class MemoryAccessFlags(IntFlag):
     NONTEMPORAL = 2
 
 
+@coded_arguments
 def read(  # noqa: PLR0913 - the language's own signature
     memory: Any,
     elements_per_thread: int | None = None,
@@ -85,6 +87,7 @@ def read(  # noqa: PLR0913 - the language's own signature
     return emit_op(Read, fields, tag=tag, location=location)
 
 
+@coded_arguments
 def write(  # noqa: PLR0913 - the language's own signature
     register_: Any,
     memory: Any,
@@ -131,6 +134,7 @@ def write(  # noqa: PLR0913 - the language's own signature
     emit_op(Write, fields, tag=tag, location=location)
 
 
+@coded_arguments
 def allocate(
     shape: Sequence[Any],
     distributed_shape: Sequence[Any],

@@ -9,6 +9,7 @@ from wave_core.ops import arithmetic
 from wave_core.ops import compare
 from wave_core.ops.matrix import Mma
 from wave_core.targets import MMAType
+from wave_core.trace.arguments import coded_arguments
 from wave_core.trace.surface import surface
 from wave_core.trace.value import Value
 from wave_core.trace.value import emit_op
@@ -48,6 +49,7 @@ select = surface(compare.Select)
 cast = surface(compare.Cast)
 
 
+@coded_arguments
 def mma(
     lhs: Any,
     rhs: Any,

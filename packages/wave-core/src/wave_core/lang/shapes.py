@@ -23,6 +23,7 @@ from wave_core.ops.shape import Broadcast
 from wave_core.ops.shape import Extract
 from wave_core.ops.shape import Permute
 from wave_core.ops.shape import Reshape
+from wave_core.trace.arguments import coded_arguments
 from wave_core.trace.context import active
 from wave_core.trace.context import tag_set
 from wave_core.trace.operands import as_tuple
@@ -51,6 +52,7 @@ class ShuffleMode(Enum):
     IDX = "idx"
 
 
+@coded_arguments
 def register(
     shape: Sequence[Any], dtype: DType, value: Any, *, tag: Any = None
 ) -> Value:
@@ -58,6 +60,7 @@ def register(
     return splat(shape, dtype, value, tag=tag)
 
 
+@coded_arguments
 def scalar(value: Any, dtype: DType, *, tag: Any = None) -> Value:
     """A number, or the value of an expression of symbols, in every lane."""
     location = capture_location()
@@ -67,6 +70,7 @@ def scalar(value: Any, dtype: DType, *, tag: Any = None) -> Value:
     return emit_op(Scalar, {"value": value, "dtype": dtype}, tag=tag, location=location)
 
 
+@coded_arguments
 def self_index(
     dim: Any, dtype: DType, elements_per_thread: int | None = None, *, tag: Any = None
 ) -> Value:
@@ -77,6 +81,7 @@ def self_index(
     return emit_op(SelfIndex, fields, tag=tag, location=location)
 
 
+@coded_arguments
 def apply_expr(value: Any, expr: Callable[..., Any], *, tag: Any = None) -> Value:
     """``expr`` of one integer register, or of a sequence of them, element by element.
 
@@ -105,6 +110,7 @@ def apply_expr(value: Any, expr: Callable[..., Any], *, tag: Any = None) -> Valu
     return emit_op(ApplyExpr, fields, tag=tag, location=location)
 
 
+@coded_arguments
 def broadcast(value: Any, target_shape: Sequence[Any], *, tag: Any = None) -> Value:
     """The elements repeated along the dims of ``target_shape`` that are new."""
     location = capture_location()
@@ -113,6 +119,7 @@ def broadcast(value: Any, target_shape: Sequence[Any], *, tag: Any = None) -> Va
     return emit_op(Broadcast, fields, tag=tag, location=location)
 
 
+@coded_arguments
 def permute(value: Any, target_shape: Sequence[Any], *, tag: Any = None) -> Value:
     """The same elements with the dims in the order of ``target_shape``."""
     location = capture_location()
@@ -121,6 +128,7 @@ def permute(value: Any, target_shape: Sequence[Any], *, tag: Any = None) -> Valu
     return emit_op(Permute, fields, tag=tag, location=location)
 
 
+@coded_arguments
 def reshape(
     inputs: Any,
     target_vector_shape: Sequence[Any] | dict[Any, Any],
@@ -141,6 +149,7 @@ def reshape(
     return emit_op(Reshape, fields, tag=tag, location=location)
 
 
+@coded_arguments
 def extract(value: Any, offset: Any, *, tag: Any = None) -> Value:
     """The element at ``offset`` along the fastest dim, which is dropped."""
     location = capture_location()
@@ -153,6 +162,7 @@ def extract(value: Any, offset: Any, *, tag: Any = None) -> Value:
     return emit_op(Extract, fields, tag=tag, location=location)
 
 
+@coded_arguments
 def shuffle(
     value: Any,
     offset: int,
@@ -167,6 +177,7 @@ def shuffle(
     return emit_op(Shuffle, fields, tag=tag, location=capture_location())
 
 
+@coded_arguments
 def set_symbol(symbol: Any, register_: Any, *, tag: Any = None) -> None:
     """Give ``symbol`` the value of an integer scalar from here on."""
     location = capture_location()
@@ -177,6 +188,7 @@ def set_symbol(symbol: Any, register_: Any, *, tag: Any = None) -> None:
     emit_op(SetSymbol, fields, tag=tag, location=location)
 
 
+@coded_arguments
 def sum(  # noqa: A001 - the language's own name
     x: Any,
     acc: Any = None,
@@ -189,6 +201,7 @@ def sum(  # noqa: A001 - the language's own name
     return _reduce("sum", x, acc, dim, block=block, tag=tag)
 
 
+@coded_arguments
 def max(  # noqa: A001 - the language's own name
     x: Any,
     acc: Any = None,
@@ -201,6 +214,7 @@ def max(  # noqa: A001 - the language's own name
     return _reduce("max", x, acc, dim, block=block, tag=tag)
 
 
+@coded_arguments
 def min(  # noqa: A001 - the language's own name
     x: Any,
     acc: Any = None,
@@ -246,6 +260,7 @@ def _accumulator(
     return acc
 
 
+@coded_arguments
 def tag(expr: Any, name: str | Iterable[str]) -> Value:
     """Give the op that computes ``expr`` a name for schedules; gives ``expr``."""
     active("tag")
@@ -256,6 +271,7 @@ def tag(expr: Any, name: str | Iterable[str]) -> Value:
     return expr
 
 
+@coded_arguments
 def get_result(value: Any, res_idx: int = 0) -> Value:
     """Result number ``res_idx`` of a loop or condition."""
     active("get_result")

@@ -9,6 +9,7 @@ from typing import Any
 from wave_core.diagnostics import capture_location
 from wave_core.ops import sync
 from wave_core.ops.debug import Breakpoint
+from wave_core.trace.arguments import coded_arguments
 from wave_core.trace.surface import surface
 from wave_core.trace.value import emit_op
 
@@ -37,6 +38,7 @@ class Operation(Enum):
     WRITE_SHARED = "write_shared"
 
 
+@coded_arguments
 def memory_counter_wait_barrier(
     load: int | None = None,
     store: int | None = None,
@@ -48,6 +50,7 @@ def memory_counter_wait_barrier(
     workgroup_barrier()
 
 
+@coded_arguments
 def scheduling_barrier(
     operations: Sequence[Operation] = (), *, tag: Any = None
 ) -> None:
@@ -56,6 +59,7 @@ def scheduling_barrier(
     emit_op(sync.SchedulingBarrier, fields, tag=tag, location=capture_location())
 
 
+@coded_arguments
 def scheduling_group_barrier(
     instructions: Mapping[Operation, int], sync_id: int = 0, *, tag: Any = None
 ) -> None:

@@ -20,25 +20,25 @@ _FLOATS_ONLY = "write `cast(value, f32)` first"
 
 
 class Add(Binary, name="add"):
-    """The sum, ``lhs + rhs``."""
+    """The sum, ``lhs + rhs``. Dtypes: numbers."""
 
     numpy_name = "add"
 
 
 class Sub(Binary, name="sub"):
-    """The difference, ``lhs - rhs``."""
+    """The difference, ``lhs - rhs``. Dtypes: numbers."""
 
     numpy_name = "subtract"
 
 
 class Mul(Binary, name="mul"):
-    """The product, ``lhs * rhs``."""
+    """The product, ``lhs * rhs``. Dtypes: numbers."""
 
     numpy_name = "multiply"
 
 
 class Div(Binary, name="div"):
-    """The quotient, ``lhs / rhs``, of floats."""
+    """The quotient, ``lhs / rhs``. Dtypes: floats."""
 
     allowed = rules.FLOATS
     hint = "write `//` for integers, or cast both sides to a float type"
@@ -49,7 +49,7 @@ class FloorDiv(Binary, name="floordiv"):
     """The quotient rounded towards minus infinity, ``lhs // rhs``.
 
     Floats follow ``torch.floor_divide``; an integer division by zero gives 0 here
-    and is reported by the simulator where the element takes part.
+    and is reported by the simulator where the element takes part. Dtypes: numbers.
     """
 
     def compute(self, np: Any, *arrays: Any) -> Any:
@@ -70,7 +70,7 @@ class Mod(Binary, name="mod"):
     """The remainder with the sign of ``rhs``, ``lhs % rhs``.
 
     An integer remainder by zero gives 0 here and is reported by the simulator
-    where the element takes part.
+    where the element takes part. Dtypes: numbers.
     """
 
     def compute(self, np: Any, *arrays: Any) -> Any:
@@ -81,40 +81,40 @@ class Mod(Binary, name="mod"):
 
 
 class And(Binary, name="and"):
-    """Bits (or truth) of both, ``lhs & rhs``."""
+    """Bits (or truth) of both, ``lhs & rhs``. Dtypes: integers, bool."""
 
     allowed = rules.BITS
     numpy_name = "bitwise_and"
 
 
 class Or(Binary, name="or"):
-    """Bits (or truth) of either, ``lhs | rhs``."""
+    """Bits (or truth) of either, ``lhs | rhs``. Dtypes: integers, bool."""
 
     allowed = rules.BITS
     numpy_name = "bitwise_or"
 
 
 class Xor(Binary, name="xor"):
-    """Bits (or truth) of exactly one, ``lhs ^ rhs``."""
+    """Bits (or truth) of exactly one, ``lhs ^ rhs``. Dtypes: integers, bool."""
 
     allowed = rules.BITS
     numpy_name = "bitwise_xor"
 
 
 class Maximum(Binary, name="maximum"):
-    """The larger element; NaN if either is NaN."""
+    """The larger element; NaN if either is NaN. Dtypes: numbers."""
 
     numpy_name = "maximum"
 
 
 class Minimum(Binary, name="minimum"):
-    """The smaller element; NaN if either is NaN."""
+    """The smaller element; NaN if either is NaN. Dtypes: numbers."""
 
     numpy_name = "minimum"
 
 
 class Atan2(Binary, name="atan2"):
-    """The angle of the point ``(rhs, lhs)``, in radians."""
+    """The angle of the point ``(rhs, lhs)``, in radians. Dtypes: floats."""
 
     allowed = rules.FLOATS
     hint = _FLOATS_ONLY
@@ -122,7 +122,7 @@ class Atan2(Binary, name="atan2"):
 
 
 class Pow(Binary, name="powf"):
-    """``lhs`` to the power ``rhs``, of floats."""
+    """``lhs`` to the power ``rhs``. Dtypes: floats."""
 
     allowed = rules.FLOATS
     hint = _FLOATS_ONLY
@@ -130,20 +130,23 @@ class Pow(Binary, name="powf"):
 
 
 class Neg(Unary, name="neg"):
-    """The negative; the least integer is its own negative."""
+    """The negative; the least integer is its own negative. Dtypes: numbers."""
 
     numpy_name = "negative"
 
 
 class Not(Unary, name="not"):
-    """All bits flipped; of a bool, its opposite."""
+    """All bits flipped; of a bool, its opposite. Dtypes: integers, bool."""
 
     allowed = rules.BITS
     numpy_name = "invert"
 
 
 class Abs(Unary, name="abs"):
-    """The absolute value; the least integer is its own absolute value."""
+    """The absolute value; the least integer is its own absolute value.
+
+    Dtypes: numbers.
+    """
 
     numpy_name = "absolute"
 
@@ -156,25 +159,25 @@ class FloatUnary(Unary):
 
 
 class Exp(FloatUnary, name="exp"):
-    """e to the power ``value``."""
+    """e to the power ``value``. Dtypes: floats."""
 
     numpy_name = "exp"
 
 
 class Exp2(FloatUnary, name="exp2"):
-    """2 to the power ``value``."""
+    """2 to the power ``value``. Dtypes: floats."""
 
     numpy_name = "exp2"
 
 
 class Sqrt(FloatUnary, name="sqrt"):
-    """The square root; NaN of a negative."""
+    """The square root; NaN of a negative. Dtypes: floats."""
 
     numpy_name = "sqrt"
 
 
 class Rsqrt(FloatUnary, name="rsqrt"):
-    """One over the square root."""
+    """One over the square root. Dtypes: floats."""
 
     def compute(self, np: Any, *arrays: Any) -> Any:
         """The reciprocal of the root."""
@@ -182,85 +185,94 @@ class Rsqrt(FloatUnary, name="rsqrt"):
 
 
 class Log(FloatUnary, name="log"):
-    """The natural logarithm."""
+    """The natural logarithm. Dtypes: floats."""
 
     numpy_name = "log"
 
 
 class Log2(FloatUnary, name="log2"):
-    """The logarithm to base 2."""
+    """The logarithm to base 2. Dtypes: floats."""
 
     numpy_name = "log2"
 
 
 class Log10(FloatUnary, name="log10"):
-    """The logarithm to base 10."""
+    """The logarithm to base 10. Dtypes: floats."""
 
     numpy_name = "log10"
 
 
 class Reciprocal(FloatUnary, name="reciprocal"):
-    """One over ``value``."""
+    """One over ``value``. Dtypes: floats."""
 
     numpy_name = "reciprocal"
 
 
 class Round(FloatUnary, name="round"):
-    """The nearest whole number, halves to the even one (as ``torch.round``)."""
+    """The nearest whole number, halves to the even one (as ``torch.round``).
+
+    Dtypes: floats.
+    """
 
     numpy_name = "rint"
 
 
 class RoundEven(FloatUnary, name="roundeven"):
-    """The nearest whole number, halves to the even one; the same as ``round``."""
+    """The nearest whole number, halves to the even one; the same as ``round``.
+
+    Dtypes: floats.
+    """
 
     numpy_name = "rint"
 
 
 class Floor(FloatUnary, name="floor"):
-    """The greatest whole number that is not above ``value``."""
+    """The greatest whole number that is not above ``value``. Dtypes: floats."""
 
     numpy_name = "floor"
 
 
 class Ceil(FloatUnary, name="ceil"):
-    """The least whole number that is not below ``value``."""
+    """The least whole number that is not below ``value``. Dtypes: floats."""
 
     numpy_name = "ceil"
 
 
 class Sin(FloatUnary, name="sin"):
-    """The sine of an angle in radians."""
+    """The sine of an angle in radians. Dtypes: floats."""
 
     numpy_name = "sin"
 
 
 class Cos(FloatUnary, name="cos"):
-    """The cosine of an angle in radians."""
+    """The cosine of an angle in radians. Dtypes: floats."""
 
     numpy_name = "cos"
 
 
 class Sinh(FloatUnary, name="sinh"):
-    """The hyperbolic sine."""
+    """The hyperbolic sine. Dtypes: floats."""
 
     numpy_name = "sinh"
 
 
 class Tanh(FloatUnary, name="tanh"):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent. Dtypes: floats."""
 
     numpy_name = "tanh"
 
 
 class TanhApprox(FloatUnary, name="tanh_approx"):
-    """The hyperbolic tangent, which a backend may compute less exactly."""
+    """The hyperbolic tangent, which a backend may compute less exactly.
+
+    Dtypes: floats.
+    """
 
     numpy_name = "tanh"
 
 
 class Cbrt(FloatUnary, name="cbrt"):
-    """The cube root, negative of a negative."""
+    """The cube root, negative of a negative. Dtypes: floats."""
 
     numpy_name = "cbrt"
 
@@ -269,11 +281,16 @@ class Softsign(FloatUnary, name="softsign"):
     """``value / (1 + |value / cap|)``: grows like ``value``, stays below ``cap``.
 
     The cap is ``logit_cap``, times ``head_dim ** -0.5`` with ``apply_scaling``.
+    Dtypes: floats.
     """
 
-    logit_cap: float = attribute(default=30.0)
-    apply_scaling: bool = attribute(default=False)
-    head_dim: int | None = attribute(default=None)
+    logit_cap: float = attribute(default=30.0, help="the cap before scaling")
+    apply_scaling: bool = attribute(
+        default=False, help="scale the cap by ``head_dim ** -0.5``"
+    )
+    head_dim: int | None = attribute(
+        default=None, help="elements of an attention head; needed to scale"
+    )
 
     @property
     def cap(self) -> float:

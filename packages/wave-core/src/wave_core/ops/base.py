@@ -323,7 +323,11 @@ class Op:
         return ()
 
     def evaluate(self, *operands: Any) -> Any:
-        """The meaning on whole logical tiles, as numpy arrays."""
+        """The meaning on whole logical tiles, as numpy arrays.
+
+        Shapes: the axes of an operand are its dims, in order; there may be one more
+        in front, for tiles that are computed together, so axes count from the end.
+        """
         del operands
         raise internal_error(
             "WV9905", f"`{self.op_name}` has no meaning of its own on tiles"
@@ -356,30 +360,35 @@ def _flat_operands(args: tuple[Any, ...]) -> tuple[Op, ...]:
 
 
 def bind_fields(
-    cls: type[Op], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    cls: type[Op],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    at: Location | None = None,
 ) -> dict[str, Any]:
     """Match call arguments with the declared fields, in declaration order.
+
+    ``at`` is the call, for messages.
 
     Raises:
         UserError: WV0106 for an unknown, repeated or missing argument.
     """
     if len(args) > len(cls.fields):
-        raise _argument_error(cls, f"takes at most {len(cls.fields)} arguments")
+        raise _argument_error(cls, f"takes at most {len(cls.fields)} arguments", at)
     given: dict[str, Any] = dict(zip(cls.field_names, args, strict=False))
     for key in kwargs:
         if key in given:
-            raise _argument_error(cls, f"got `{key}` twice")
+            raise _argument_error(cls, f"got `{key}` twice", at)
         if key not in cls.field_names:
-            raise _argument_error(cls, f"has no operand or attribute `{key}`")
+            raise _argument_error(cls, f"has no operand or attribute `{key}`", at)
     values = {**cls.field_defaults, **given, **kwargs}
     if len(values) < len(cls.fields):
         missing = next(name for name in cls.field_names if name not in values)
-        raise _argument_error(cls, f"needs `{missing}`")
+        raise _argument_error(cls, f"needs `{missing}`", at)
     return values
 
 
-def _argument_error(cls: type[Op], what: str) -> Exception:
+def _argument_error(cls: type[Op], what: str, at: Location | None) -> Exception:
     names = ", ".join(field.name for field in cls.fields)
     return user_error(
-        "WV0106", f"`{cls.op_name}` {what}", help=(f"its fields are: {names}",)
+        "WV0106", f"`{cls.op_name}` {what}", at=at, help=(f"its fields are: {names}",)
     )

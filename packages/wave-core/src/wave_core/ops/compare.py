@@ -33,39 +33,42 @@ class Comparison(Binary):
 
 
 class Eq(Comparison, name="eq"):
-    """Whether the elements are equal."""
+    """Whether the elements are equal. Dtypes: any; the result is bool."""
 
     allowed = rules.ANY
     numpy_name = "equal"
 
 
 class Ne(Comparison, name="ne"):
-    """Whether the elements differ; true where either is NaN."""
+    """Whether the elements differ; true where either is NaN.
+
+    Dtypes: any; the result is bool.
+    """
 
     allowed = rules.ANY
     numpy_name = "not_equal"
 
 
 class Lt(Comparison, name="lt"):
-    """Whether ``lhs`` is below ``rhs``."""
+    """Whether ``lhs`` is below ``rhs``. Dtypes: numbers; the result is bool."""
 
     numpy_name = "less"
 
 
 class Le(Comparison, name="le"):
-    """Whether ``lhs`` is at most ``rhs``."""
+    """Whether ``lhs`` is at most ``rhs``. Dtypes: numbers; the result is bool."""
 
     numpy_name = "less_equal"
 
 
 class Gt(Comparison, name="gt"):
-    """Whether ``lhs`` is above ``rhs``."""
+    """Whether ``lhs`` is above ``rhs``. Dtypes: numbers; the result is bool."""
 
     numpy_name = "greater"
 
 
 class Ge(Comparison, name="ge"):
-    """Whether ``lhs`` is at least ``rhs``."""
+    """Whether ``lhs`` is at least ``rhs``. Dtypes: numbers; the result is bool."""
 
     numpy_name = "greater_equal"
 
@@ -107,7 +110,7 @@ class Cast(Unary, name="cast"):
 
     Floats round to nearest even; a float becomes an integer by dropping its
     fraction (out of range it is any value); an integer wraps; anything but zero
-    is true. Shapes: those of the value.
+    is true. Shapes: those of the value. Dtypes: any.
     """
 
     allowed = rules.ANY

@@ -99,7 +99,9 @@ class SelfIndex(Op, name="self_index", traits={Trait.PURE, Trait.FLEXIBLE}):
 
     dim: Expr = attribute(help="the dimension")
     dtype: DType = attribute(help="an integer element type")
-    elements_per_thread: int | None = attribute(default=None)
+    elements_per_thread: int | None = attribute(
+        default=None, help="a wish that nothing has to follow: indices cost nothing"
+    )
 
     def infer(self) -> RegisterType:
         """A tile along one dimension."""

@@ -33,7 +33,9 @@ class Iterate(Op, name="iterate"):
     inits: tuple[Op, ...] = variadic(help="the carried values of iteration 0")
     captures: tuple[Op, ...] = variadic(help="outer values that the body uses")
     axis: Expr = attribute(help="the dimension that the loop tiles")
-    induction: Expr | None = attribute(default=None, help="the number of the tile that an iteration works on")
+    induction: Expr | None = attribute(
+        default=None, help="the number of the tile that an iteration works on"
+    )
     count: Expr | None = attribute(default=None, help="the number of iterations")
     start: Expr | int = attribute(default=0, help="the first iteration")
     step: int = attribute(default=1, help="iterations to advance at a time")

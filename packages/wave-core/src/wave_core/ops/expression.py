@@ -24,7 +24,7 @@ def argument_symbol(position: int) -> Expr:
     return symbol(f"$ARG{position}", nonnegative=False)
 
 
-class ApplyExpr(Op, name="apply_expr", traits={Trait.PURE}):
+class ApplyExpr(Op, name="apply_expr", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
     """``expr`` of integer registers, element by element.
 
     ``expr`` is over ``$ARG0``, ``$ARG1``, ... (the operands) and uniform symbols.

@@ -30,14 +30,15 @@ class Allocate(Op, name="allocate"):
     """A buffer in LDS, one for each workgroup.
 
     Shapes: ``shape`` is logical; ``distributed_shape`` is what the workgroup
-    stores, and ``padding`` lengthens its innermost rows. Units: elements. Contents
-    are undefined until written. Raises: WV0217 for shapes of different rank.
+    stores, and ``padding`` lengthens its innermost rows. Dtypes: ``dtype``. Units:
+    elements. Contents are undefined until written. Raises: WV0217 for shapes of
+    different rank.
     """
 
     shape: tuple[Expr, ...] = attribute(help="the logical dims")
     distributed_shape: tuple[Expr, ...] = attribute(help="the extents in storage")
     dtype: DType = attribute(help="the element type")
-    space: AddressSpace = attribute(default=AddressSpace.SHARED)
+    space: AddressSpace = attribute(default=AddressSpace.SHARED, help="where it is")
     padding: int = attribute(default=0, help="elements added to each row")
 
     def infer(self) -> MemoryType:
@@ -74,10 +75,14 @@ class Read(Op, name="read", traits={Trait.FLEXIBLE}):
 
     memory: Op = operand(help="the memory")
     indices: tuple[Op, ...] = variadic(help="index registers of the mapping")
-    mapping: AccessMapping | None = attribute(default=None)
+    mapping: AccessMapping | None = attribute(
+        default=None, help="from register indices to coordinates of the memory"
+    )
     shape: tuple[Expr, ...] | None = attribute(default=None, help="register dims")
-    elements_per_thread: int | None = attribute(default=None)
-    flags: str = attribute(default="none")
+    elements_per_thread: int | None = attribute(
+        default=None, help="consecutive elements of one lane; chosen by default"
+    )
+    flags: str = attribute(default="none", help=f"one of {', '.join(ACCESS_FLAGS)}")
 
     def infer(self) -> RegisterType:
         """A register of the memory's element type."""
@@ -104,9 +109,13 @@ class Write(Op, name="write"):
     value: Op = operand(help="the register")
     memory: Op = operand(help="the memory")
     indices: tuple[Op, ...] = variadic(help="index registers of the mapping")
-    mapping: AccessMapping | None = attribute(default=None)
-    elements_per_thread: int | None = attribute(default=None)
-    flags: str = attribute(default="none")
+    mapping: AccessMapping | None = attribute(
+        default=None, help="from register indices to coordinates of the memory"
+    )
+    elements_per_thread: int | None = attribute(
+        default=None, help="consecutive elements of one lane; chosen by default"
+    )
+    flags: str = attribute(default="none", help=f"one of {', '.join(ACCESS_FLAGS)}")
 
     def infer(self) -> None:
         """No value; the register has to fit the memory."""

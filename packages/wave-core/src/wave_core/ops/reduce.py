@@ -130,7 +130,7 @@ class Reduce(Op, name="reduce", traits={Trait.PURE}):
         return align(whole, kept, rules.register_type(self, self, "result").shape)
 
 
-class Shuffle(Op, name="shuffle", traits={Trait.PURE}):
+class Shuffle(Op, name="shuffle", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
     """Each lane receives the value of another lane of its group.
 
     Groups are ``width`` lanes; ``mode`` says which partner a lane has: ``xor``

@@ -18,10 +18,11 @@ class Relayout(Op, name="relayout", traits={Trait.PURE}):
     """The same tile in another layout (its placement row says which).
 
     Inserted where a use needs a layout that the value does not have; expansion
-    renames registers where it can and goes through LDS where it must.
+    renames registers where it can and goes through LDS where it must. Shapes and
+    dtypes: those of the value.
     """
 
-    value: Op = operand()
+    value: Op = operand(help="the register")
 
     def infer(self) -> Type | None:
         """The type of the operand."""

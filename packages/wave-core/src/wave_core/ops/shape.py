@@ -34,7 +34,7 @@ def align(array: Any, dims: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Any:
     return array.transpose(order).reshape(target)
 
 
-class Broadcast(Op, name="broadcast", traits={Trait.PURE}):
+class Broadcast(Op, name="broadcast", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
     """The same elements repeated along the dims that ``value`` lacks.
 
     Shapes: ``shape``, which has all dims of the value. Dtypes: that of the value.
@@ -67,7 +67,7 @@ class Broadcast(Op, name="broadcast", traits={Trait.PURE}):
         return align(operands[0], self.value.type.shape, self.shape)
 
 
-class Permute(Op, name="permute", traits={Trait.PURE}):
+class Permute(Op, name="permute", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
     """The same elements with the dims in another order.
 
     Shapes: ``shape``, the dims of the value reordered. Dtypes: that of the value.
@@ -91,7 +91,7 @@ class Permute(Op, name="permute", traits={Trait.PURE}):
         return align(operands[0], self.value.type.shape, self.shape)
 
 
-class Reshape(Op, name="reshape", traits={Trait.PURE}):
+class Reshape(Op, name="reshape", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
     """Pieces of a tile put together, or one piece of a tile.
 
     With several ``values`` of equal dims their elements follow one another along

@@ -18,12 +18,13 @@ class Argument(Op, name="argument"):
     """An argument of a region: a kernel parameter, a loop value or a capture.
 
     ``role`` says which: ``parameter``, ``carried`` (position i of the loop's
-    initial values) or ``capture`` (a value of the enclosing region).
+    initial values) or ``capture`` (a value of the enclosing region). Shapes and
+    dtypes: as declared, or those of the value that it stands for.
     """
 
-    role: str = attribute()
-    label: str = attribute()
-    declared: Type = attribute()
+    role: str = attribute(help="parameter, carried or capture")
+    label: str = attribute(help="its name in the kernel's source")
+    declared: Type = attribute(help="its type")
 
     def infer(self) -> Type:
         """The declared type."""
@@ -33,17 +34,17 @@ class Argument(Op, name="argument"):
 class Yield(Op, name="yield", traits={Trait.TERMINATOR}):
     """Ends a region and hands its values to the op that owns it."""
 
-    values: tuple[Op, ...] = variadic()
+    values: tuple[Op, ...] = variadic(help="what the region yields")
 
 
 class GetResult(Op, name="get_result", traits={Trait.PURE}):
     """One result of an op with a region.
 
-    The type is that of the value yielded at ``position``.
+    Shapes and dtypes: those of the value yielded at ``position``.
     """
 
-    source: Op = operand()
-    position: int = attribute(default=0)
+    source: Op = operand(help="the op with the region")
+    position: int = attribute(default=0, help="which of its results")
 
     def infer(self) -> Type | None:
         """The type of the yielded value."""

@@ -35,8 +35,10 @@ class SharedMemoryBarrier(_Barrier, name="shared_memory_barrier"):
     ``tensor_wait`` tensor copies.
     """
 
-    wait_async_ops: bool = attribute(default=False)
-    tensor_wait: bool = attribute(default=False)
+    wait_async_ops: bool = attribute(
+        default=False, help="wait for asynchronous copies to LDS"
+    )
+    tensor_wait: bool = attribute(default=False, help="wait for tensor copies")
 
 
 class WorkgroupBarrier(_Barrier, name="workgroup_barrier"):
@@ -50,15 +52,15 @@ class SharedMemoryBarrierSignal(_Barrier, name="shared_memory_barrier_signal"):
     tensor copies.
     """
 
-    bar_id: int = attribute(default=0)
-    tensor_wait: bool = attribute(default=False)
-    ds_wait: bool = attribute(default=True)
+    bar_id: int = attribute(default=0, help="which barrier")
+    tensor_wait: bool = attribute(default=False, help="wait for tensor copies")
+    ds_wait: bool = attribute(default=True, help="wait for the wave's LDS accesses")
 
 
 class SharedMemoryBarrierWait(_Barrier, name="shared_memory_barrier_wait"):
     """The wave waits until all waves have signalled barrier ``bar_id``."""
 
-    bar_id: int = attribute(default=0)
+    bar_id: int = attribute(default=0, help="which barrier")
 
 
 class SetWavePrio(_Ordered, name="set_wave_prio"):
@@ -85,20 +87,24 @@ class MemoryCounterWait(_Barrier, name="memory_counter_wait"):
     Units: operations; ``None`` does not wait for the kind.
     """
 
-    load: int | None = attribute(default=None)
-    store: int | None = attribute(default=None)
-    ds: int | None = attribute(default=None)
-    exp: int | None = attribute(default=None)
+    load: int | None = attribute(default=None, help="reads of global memory")
+    store: int | None = attribute(default=None, help="writes to global memory")
+    ds: int | None = attribute(default=None, help="LDS accesses")
+    exp: int | None = attribute(default=None, help="exports")
 
 
 class SchedulingBarrier(_Ordered, name="scheduling_barrier"):
     """Instructions do not move across, but those of the named kinds."""
 
-    operations: tuple[str, ...] = attribute(default=())
+    operations: tuple[str, ...] = attribute(
+        default=(), help="kinds of instructions that may move across"
+    )
 
 
 class SchedulingGroupBarrier(_Ordered, name="scheduling_group_barrier"):
     """Groups of instructions to issue in this order: (kind, how many) each."""
 
-    instructions: tuple[tuple[str, int], ...] = attribute()
-    sync_id: int = attribute(default=0)
+    instructions: tuple[tuple[str, int], ...] = attribute(
+        help="(kind of instruction, how many) pairs"
+    )
+    sync_id: int = attribute(default=0, help="groups of one number keep their order")

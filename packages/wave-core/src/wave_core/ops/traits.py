@@ -17,6 +17,10 @@ class Trait(Enum):
     """No effect, no dependence on memory: may be merged, moved and dropped."""
     ELEMENTWISE = "elementwise"
     """``evaluate`` works element by element on arrays of any one shape."""
+    FOLLOWS_OPERANDS = "follows_operands"
+    """Laid out like its operands, dimension by dimension, and cut like them: each
+    piece of the value follows from that piece of every operand. Elementwise ops do,
+    without saying so; others may move elements within a piece."""
     FLEXIBLE = "flexible"
     """Can produce its value in any layout at no cost (read, splat, self_index)."""
     TERMINATOR = "terminator"

@@ -18,6 +18,7 @@ from wave_core.passes.observe import Verify
 from wave_core.passes.phase import PHASES
 from wave_core.passes.phase import Phase
 from wave_core.passes.resolve import check_consumer
+from wave_core.passes.resolve import check_essential
 from wave_core.passes.resolve import resolve
 from wave_core.passes.resolved import ResolvedPass
 from wave_core.passes.resolved import ResolvedPipeline
@@ -58,6 +59,7 @@ __all__ = [
     "Snapshots",
     "Verify",
     "check_consumer",
+    "check_essential",
     "describe_pipeline",
     "load_object",
     "load_pass",

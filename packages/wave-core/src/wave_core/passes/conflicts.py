@@ -123,12 +123,17 @@ def unmet_fact(
     )
 
 
-def missing_at_end(consumer: str, fact: str, passes: PassSet) -> UserError:
-    """A backend or executor needs a fact that does not hold after the last pass."""
+def missing_at_end(
+    consumer: str, fact: str, passes: PassSet, stop_after: str | None = None
+) -> UserError:
+    """A backend or executor needs a fact that does not hold where it takes over."""
     notes, help_ = _where_from(fact, passes)
+    where = "at the end of the pipeline"
+    if stop_after is not None:
+        where = f"after `{stop_after}`, where its pipeline ends"
     return user_error(
         "WV0813",
-        f"{consumer} needs `{fact}`, which does not hold at the end of the pipeline",
+        f"{consumer} needs `{fact}`, which does not hold {where}",
         notes=notes,
         help=help_,
     )
@@ -146,6 +151,16 @@ def _where_from(fact: str, passes: PassSet) -> tuple[tuple[str, ...], tuple[str,
         return tuple(notes), tuple(f"enable pass `{p.name}`" for p in makers)
     helps = (f"install a plugin that has a pass providing `{fact}`",)
     return (f"no installed pass provides `{fact}`",), helps
+
+
+def essential_disabled(this: InstalledPass, origin: str) -> UserError:
+    """Somebody disables a pass that valid programs need."""
+    return user_error(
+        "WV0828",
+        f"{origin} disables pass {_who(this)}, which valid kernels need",
+        notes=f"what it does: {this.spec.summary}" if this.spec.summary else (),
+        help=("leave it enabled", "or install a plugin whose pass replaces it"),
+    )
 
 
 def provided_twice(one: str, other: str, fact: str, passes: PassSet) -> PluginError:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Iterator
 
+    from wave_core.passes.selection import Selection
     from wave_core.passes.spec import InstalledPass
 
 
@@ -120,23 +121,40 @@ def _facts_at_end(order: list[ResolvedPass], passes: PassSet) -> dict[str, str]:
     return dict(sorted(held.items()))
 
 
+def check_essential(installed: Iterable[InstalledPass], selection: Selection) -> None:
+    """See that every essential pass runs, or one that replaces it.
+
+    Raises:
+        UserError: WV0828 for the first that does not, in order of name.
+    """
+    passes = PassSet.of(installed, selection.disabled)
+    for name in sorted(selection.disabled_by.keys() - passes.replaced.keys()):
+        if passes.known[name].spec.essential:
+            raise conflicts.essential_disabled(
+                passes.known[name], selection.disabled_by[name]
+            )
+
+
 def check_consumer(
     consumer: str,
     requires: Iterable[str],
     pipeline: ResolvedPipeline,
     installed: Iterable[InstalledPass],
+    stop_after: str | None = None,
 ) -> None:
-    """See that what a backend or an executor needs holds at the end.
+    """See that what a backend or an executor needs holds where it takes over.
 
     Args:
         consumer: Who needs it, for the message: ``"executor `sim`"``.
         requires: The facts.
         pipeline: The passes that run.
         installed: All that are installed, to say what would help.
+        stop_after: The phase or pass after which it takes over; the last by default.
 
     Raises:
-        UserError: WV0813 where a fact is missing.
+        UserError: WV0813 where a fact is missing, WV0801 for an unknown
+            ``stop_after``.
     """
-    for fact in sorted(set(requires) - pipeline.facts.keys()):
+    for fact in sorted(set(requires) - pipeline.facts_after(stop_after)):
         passes = PassSet.of(installed, pipeline.disabled)
-        raise conflicts.missing_at_end(consumer, fact, passes)
+        raise conflicts.missing_at_end(consumer, fact, passes, stop_after)

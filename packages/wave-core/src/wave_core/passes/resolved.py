@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.passes.phase import PHASES
+from wave_core.passes.selection import unknown_name
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -42,7 +45,7 @@ class ResolvedPipeline:
 
     Attributes:
         passes: First to last.
-        facts: What holds at the end: each fact, and the pass that established it.
+        facts: What holds at the end: each fact, and the pass that provided it last.
         replaced: Passes that do not run, each with the one that runs in its place.
         disabled: Passes that are installed and were asked not to run.
     """
@@ -56,3 +59,27 @@ class ResolvedPipeline:
     def names(self) -> tuple[str, ...]:
         """The names of the passes, first to last."""
         return tuple(entry.name for entry in self.passes)
+
+    def until(self, stop_after: str | None = None) -> tuple[ResolvedPass, ...]:
+        """The passes up to and including a phase or a pass; all by default.
+
+        Raises:
+            UserError: WV0801 for an unknown phase or pass.
+        """
+        if stop_after is None:
+            return self.passes
+        if stop_after in PHASES:
+            last = PHASES.index(stop_after)
+            return tuple(each for each in self.passes if each.phase.ordinal <= last)
+        name = self.replaced.get(stop_after, stop_after)
+        if name not in self.names:
+            raise unknown_name("phase or pass", name, (*PHASES, *self.names))
+        return self.passes[: self.names.index(name) + 1]
+
+    def facts_after(self, stop_after: str | None = None) -> frozenset[str]:
+        """What holds after a phase or a pass; raises as `until`."""
+        held: set[str] = set()
+        for each in self.until(stop_after):
+            held -= each.spec.breaks
+            held |= each.spec.provides
+        return frozenset(held)

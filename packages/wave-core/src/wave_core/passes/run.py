@@ -17,8 +17,6 @@ from wave_core.diagnostics import WaveError
 from wave_core.diagnostics import internal_error
 from wave_core.passes.load import load_pass
 from wave_core.passes.observe import Verify
-from wave_core.passes.phase import PHASES
-from wave_core.passes.selection import unknown_name
 from wave_core.passes.text import Pipeline
 
 if TYPE_CHECKING:
@@ -129,7 +127,7 @@ class PipelineRunner:
             InternalError: WV9901 where a pass fails, WV9902 where it leaves a graph
                 that breaks the rules.
         """
-        entries = self._entries(stop_after)
+        entries = self.pipeline.until(stop_after)
         steps = [(entry, self.load(entry)) for entry in entries]
         runs: list[PassRun] = []
         if self.verify is not Verify.NEVER:
@@ -143,19 +141,6 @@ class PipelineRunner:
             self._end_phase(phase, runs[-1], graph)
         complete = len(entries) == len(self.pipeline.passes)
         return RunReport(tuple(runs), frozenset(graph.facts_present), complete)
-
-    def _entries(self, stop_after: str | None) -> tuple[ResolvedPass, ...]:
-        passes = self.pipeline.passes
-        if stop_after is None:
-            return passes
-        if stop_after in PHASES:
-            last = PHASES.index(stop_after)
-            return tuple(each for each in passes if each.phase.ordinal <= last)
-        name = self.pipeline.replaced.get(stop_after, stop_after)
-        names = self.pipeline.names
-        if name not in names:
-            raise unknown_name("phase or pass", name, (*PHASES, *names))
-        return passes[: names.index(name) + 1]
 
     def _step(
         self, entry: ResolvedPass, step: Pass, graph: GraphLike, context: PassContext

@@ -50,6 +50,10 @@ class Amendment:
         """Whether anything is changed."""
         return bool(self.enable or self.disable or self.options)
 
+    def origin(self, who: str) -> str:
+        """Who makes the change, with the reason."""
+        return f"{who} ({self.reason})" if self.reason else who
+
     def __str__(self) -> str:
         """One line for the log."""
         parts = [f"enables {name}" for name in self.enable]
@@ -70,7 +74,7 @@ class Preset:
     Attributes:
         name: How users ask for it.
         summary: One line for ``wave pipeline``.
-        only: Where not empty, only passes of these plugins run.
+        only: Where not empty, only passes of these plugins run, and essential ones.
         enable: Passes to run.
         disable: Passes not to run; ``"name?"`` means "if installed".
         options: Values of options, by pass and by option.
@@ -86,7 +90,9 @@ class Preset:
     def amendment(self, installed: Iterable[InstalledPass]) -> Amendment:
         """What the preset changes, given what is installed."""
         others = [
-            p.name for p in installed if self.only and p.provider not in self.only
+            p.name
+            for p in installed
+            if self.only and p.provider not in self.only and not p.spec.essential
         ]
         disable = tuple(dict.fromkeys((*others, *self.disable)))
         return Amendment(self.enable, disable, self.options, self.summary)
@@ -98,6 +104,7 @@ class Selection:
 
     Attributes:
         disabled: Passes that do not run.
+        disabled_by: Who says so, for those that would run by default.
         options: Values of options, by pass and by option.
         log: One line for each amendment that changes something.
     """
@@ -105,6 +112,7 @@ class Selection:
     disabled: frozenset[str] = frozenset()
     options: Mapping[str, Mapping[str, object]] = field(default_factory=_no_options)
     log: tuple[str, ...] = ()
+    disabled_by: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def of(
@@ -121,16 +129,19 @@ class Selection:
         off = {name for name, spec in specs.items() if not spec.enabled}
         options: dict[str, dict[str, object]] = {}
         log: list[str] = []
+        by: dict[str, str] = {}
         for origin, amendment in amendments:
             enabled = _installed(amendment.enable, specs, origin)
             disabled = _installed(amendment.disable, specs, origin)
             off = (off | disabled) - enabled
+            asked = dict.fromkeys(disabled, amendment.origin(origin))
+            by = {name: who for name, who in (by | asked).items() if name in off}
             for name in sorted(_installed(amendment.options, specs, origin)):
                 values = _normal(amendment.options[name])
                 options.setdefault(name, {}).update(values)
             if amendment:
                 log.append(f"{origin} {amendment}")
-        return cls(frozenset(off), options, tuple(log))
+        return cls(frozenset(off), options, tuple(log), by)
 
 
 def _normal(options: Mapping[str, object]) -> dict[str, object]:

@@ -41,6 +41,8 @@ class PassSpec:
             means this pass.
         summary: One line for ``wave pipeline``.
         enabled: Whether the pass runs unless something asks for the contrary.
+        essential: Whether without it a valid kernel would be compiled wrongly or not
+            at all. Such a pass can be replaced, and not disabled.
 
     Raises:
         PluginError: WV0809 where a field is malformed.
@@ -57,6 +59,7 @@ class PassSpec:
     replaces: tuple[str, ...] = ()
     summary: str = ""
     enabled: bool = True
+    essential: bool = False
 
     def __post_init__(self) -> None:
         """Check the shape of each field; what others declare is checked later."""
@@ -67,6 +70,8 @@ class PassSpec:
         for key in ("after", "before", "replaces", "requires", "provides", "clobbers"):
             if isinstance(getattr(self, key), str):
                 raise _malformed(self.name, f"`{key}` is a string, not a collection")
+        if self.essential and not self.enabled:
+            raise _malformed(self.name, "it is essential and not enabled")
         object.__setattr__(self, "phase", _phase(self.name, self.phase))
         for key in ("after", "before", "replaces"):
             object.__setattr__(self, key, tuple(getattr(self, key)))

@@ -91,9 +91,12 @@ class WaveSpecs:
 
     @hookspec
     def wave_register_lowerings(self) -> Iterable[LoweringSpec]:
-        """Register lowering rules, for a backend of any plugin.
+        """Register lowering rules, for a backend or an executor of any plugin.
 
-        Fires when a session first uses a backend.
+        Fires when a session first uses it. What a rule takes and returns, the
+        backend says; those of the simulators are in `wave_sim_cpu`. Of the rules for
+        the nearest class of an op, the one of the highest benefit is taken; a
+        backend's own rule for that class stands behind those of plugins.
 
         Example::
 

@@ -90,6 +90,7 @@ class PluginHost:
         """Plugins that are installed and left out."""
         self._providers = {plugin.info.name: plugin.info for plugin in self.plugins}
         self._hooks = register_all(self.plugins).hook
+        self._lowerings: dict[str, LoweringTable] = {}
 
     @cached_property
     def passes(self) -> tuple[InstalledPass, ...]:
@@ -194,7 +195,10 @@ class PluginHost:
         Raises:
             PluginError: WV0814 where a module cannot be loaded.
         """
-        return load_lowerings(backend, self.lowering_specs.values())
+        if backend not in self._lowerings:
+            specs = self.lowering_specs.values()
+            self._lowerings[backend] = load_lowerings(backend, specs)
+        return self._lowerings[backend]
 
     def amend_pipeline(self, request: PipelineRequest) -> list[tuple[str, Amendment]]:
         """What plugins change in a pipeline, each with its origin.

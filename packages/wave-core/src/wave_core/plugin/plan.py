@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wave_core.passes.describe import describe_pipeline
 from wave_core.passes.observe import Verify
 from wave_core.passes.resolve import check_consumer
+from wave_core.passes.resolve import check_essential
 from wave_core.passes.resolve import resolve
 from wave_core.passes.run import PipelineRunner
 from wave_core.passes.selection import Amendment
@@ -55,13 +56,20 @@ class PipelinePlan:
         options = self.selection.options
         return PipelineRunner(self.pipeline, options, observers, verify)
 
-    def check_consumer(self, consumer: str, requires: frozenset[str]) -> None:
-        """See that what ``consumer`` needs holds at the end.
+    def check_consumer(
+        self, consumer: str, requires: frozenset[str], stop_after: str | None = None
+    ) -> None:
+        """See that what ``consumer`` needs holds where it takes over.
+
+        Args:
+            consumer: Who needs it, for the message.
+            requires: The facts.
+            stop_after: The last phase or pass that it wants; all by default.
 
         Raises:
             UserError: WV0813 where a fact is missing.
         """
-        check_consumer(consumer, requires, self.pipeline, self.installed)
+        check_consumer(consumer, requires, self.pipeline, self.installed, stop_after)
 
 
 def plan_pipeline(
@@ -81,13 +89,15 @@ def plan_pipeline(
         user: The user's own wishes for passes.
 
     Raises:
-        UserError: WV0801 for an unknown preset or pass; wrong options.
+        UserError: WV0801 for an unknown preset or pass, WV0828 where an essential
+            pass is disabled; wrong options.
         PluginError: where the passes cannot be ordered.
     """
     amendments = list(_amendments(host, request, options or {}))
     if user is not None:
         amendments.append(("user", user))
     selection = Selection.of(host.passes, amendments)
+    check_essential(host.passes, selection)
     return PipelinePlan(
         host.passes, selection, resolve(host.passes, selection.disabled)
     )

@@ -19,6 +19,7 @@ from wave_core.ops.structure import Yield
 from wave_core.trace.annotations import declared_type
 from wave_core.trace.annotations import has_string_annotations
 from wave_core.trace.annotations import resolve_annotations
+from wave_core.trace.arguments import coded_arguments
 from wave_core.trace.context import active
 from wave_core.trace.context import tag_set
 from wave_core.trace.operands import as_op
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 Results = Value | tuple[Value, ...] | None
 
 
+@coded_arguments
 def iterate(
     axis: Any,
     init_args: Sequence[Any] = (),
@@ -92,6 +94,7 @@ def iterate(
     return decorate
 
 
+@coded_arguments
 def conditional(
     condition: Any,
     else_return: Any = None,

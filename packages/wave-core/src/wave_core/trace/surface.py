@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 from typing import Protocol
 
+from wave_core.diagnostics import capture_location
 from wave_core.ops.base import REQUIRED
 from wave_core.ops.base import FieldKind
 from wave_core.ops.base import bind_fields
@@ -41,7 +42,9 @@ def surface(cls: type[Op], name: str = "") -> Surface:
     def function(
         *args: Any, tag: str | Iterable[str] | None = None, **kwargs: Any
     ) -> Any:
-        value = emit_op(cls, bind_fields(cls, args, kwargs), tag=tag)
+        location = capture_location()
+        fields = bind_fields(cls, args, kwargs, location)
+        value = emit_op(cls, fields, tag=tag, location=location)
         return None if value.op.type is None else value
 
     function.__name__ = function.__qualname__ = name or cls.op_name

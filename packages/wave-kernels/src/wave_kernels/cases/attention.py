@@ -56,7 +56,7 @@ def attention_case(
 def head_attention_case(
     shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
 ) -> KernelCase:
-    """Attention with heads in the third axis from the right."""
+    """Attention with the heads in the third dimension."""
     sizes = with_defaults(
         shape, {"B": 2, "M": 128, "H": 4, "N": 64, "K1": 64, "K2": 128}
     )
@@ -89,7 +89,7 @@ def head_attention_case(
 
 
 def _attention(q: Any, k: Any, v: Any) -> Any:
-    """softmax in base 2 of ``q k^T``, times ``v``."""
+    """The softmax in base 2 of ``q k^T``, times ``v``."""
     import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
 
     scores = q.astype("float64") @ k.astype("float64").swapaxes(-1, -2)

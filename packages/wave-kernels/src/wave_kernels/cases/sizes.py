@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from wave_core.types import DType
+
 
 def with_defaults(
     given: Mapping[str, int | str], defaults: Mapping[str, int]
@@ -38,13 +40,13 @@ def symbols(
 
 
 def normal(
-    rng: np.random.Generator, shape: tuple[int, ...], dtype: tkl.DType
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: DType
 ) -> np.ndarray:
     """Standard normal numbers, rounded to ``dtype``."""
     return rng.standard_normal(shape).astype(dtype.numpy())
 
 
-def poisoned(shape: tuple[int, ...], dtype: tkl.DType) -> np.ndarray:
+def poisoned(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
     """An output full of NaN, so that an element nobody writes shows."""
     import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
 

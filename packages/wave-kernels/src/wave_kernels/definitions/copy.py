@@ -1,11 +1,21 @@
 """Elementwise copy: the smallest kernel that distributes a tensor."""
 
+# Kernels are written in Wave: symbols as types and sizes, decorators that run bodies.
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
+# pyright: reportGeneralTypeIssues=false, reportReturnType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownVariableType=false
+
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from typing import Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+
+if TYPE_CHECKING:
+    from wave_core.types import DType
 
 M = tkl.sym.M
 N = tkl.sym.N
@@ -14,7 +24,7 @@ BLOCK_N = tkl.sym.BLOCK_N
 ADDRESS_SPACE = tkl.sym.ADDRESS_SPACE
 
 
-def copy_kernel(dtype: tkl.DType = tkl.f16) -> Any:
+def copy_kernel(dtype: DType = tkl.f16) -> Any:
     """``b[m, n] = a[m, n]`` for any shape; one wave a workgroup.
 
     Shapes: ``a, b: [M, N]``. Dtypes: ``dtype``, bit for bit. Symbols to bind:

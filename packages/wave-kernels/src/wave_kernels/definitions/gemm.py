@@ -1,11 +1,21 @@
 """Matrix product: the kernel of the tutorial."""
 
+# Kernels are written in Wave: symbols as types and sizes, decorators that run bodies.
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
+# pyright: reportGeneralTypeIssues=false, reportReturnType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownVariableType=false
+
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from typing import Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+
+if TYPE_CHECKING:
+    from wave_core.types import DType
 
 M = tkl.sym.M
 N = tkl.sym.N
@@ -17,7 +27,7 @@ ADDRESS_SPACE = tkl.sym.ADDRESS_SPACE
 
 
 def gemm_kernel(
-    dtype: tkl.DType = tkl.f16,
+    dtype: DType = tkl.f16,
     mma_type: tkl.MMAType = tkl.MMAType.F32_16x16x16_F16,
 ) -> Any:
     """``c[m, n] = sum_k a[m, k] * b[n, k]``; four waves a workgroup, two by two.
@@ -47,8 +57,7 @@ def gemm_kernel(
         def repeat(acc: tkl.Register[M, N, tkl.f32]) -> tkl.Register[M, N, tkl.f32]:
             a_reg = tkw.read(a)
             b_reg = tkw.read(b)
-            acc = tkw.mma(a_reg, b_reg, acc)
-            return acc
+            return tkw.mma(a_reg, b_reg, acc)
 
         tkw.write(repeat, c)
 

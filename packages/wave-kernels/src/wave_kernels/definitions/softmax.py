@@ -1,13 +1,23 @@
 """Softmax over the rows of a matrix, one wave a row."""
 
+# Kernels are written in Wave: symbols as types and sizes, decorators that run bodies.
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
+# pyright: reportGeneralTypeIssues=false, reportReturnType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownVariableType=false
+
 from __future__ import annotations
 
-from math import log2
 from math import e
+from math import log2
+from typing import TYPE_CHECKING
 from typing import Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+
+if TYPE_CHECKING:
+    from wave_core.types import DType
 
 M = tkl.sym.M
 N = tkl.sym.N
@@ -16,7 +26,7 @@ LOG2_E = log2(e)
 """exp(x) = exp2(x * log2(e)): the hardware's exponential is base 2."""
 
 
-def softmax_kernel(dtype: tkl.DType = tkl.f32) -> Any:
+def softmax_kernel(dtype: DType = tkl.f32) -> Any:
     """``b[m, :] = softmax(a[m, :])``, the maximum subtracted first.
 
     Shapes: ``a, b: [M, N]``. Dtypes: ``dtype``. ``N`` is held whole by a wave, so it

@@ -29,17 +29,18 @@ from wave_sim_cpu.races import RaceTracker
 from wave_sim_cpu.reports import Reporter
 from wave_sim_cpu.result import Counters
 from wave_sim_cpu.result import SimulationResult
+from wave_sim_cpu.rule_table import RuleTable
 from wave_sim_cpu.units import Units
 from wave_sim_cpu.units import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wave_core.backends import LoweringTable
     from wave_core.ir.graph import Graph
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
     from wave_core.targets import Target
-    from wave_sim_cpu.lanes.rules import AnyRule
     from wave_sim_cpu.memory import Buffer
 
 
@@ -49,7 +50,7 @@ def run(
     symbols: Mapping[Expr, int],
     target: Target,
     options: SimulationOptions | None = None,
-    rules: Mapping[type[Op], AnyRule] | None = None,
+    lowerings: LoweringTable | None = None,
 ) -> SimulationResult:
     """Execute a lowered graph on all lanes; outputs are written in place.
 
@@ -60,7 +61,8 @@ def run(
         symbols: Values of dynamic sizes and scalar symbols.
         target: The machine.
         options: What to check, and limits.
-        rules: Rules for further op classes, over those of `lane_rules`.
+        lowerings: Rules of plugins, like those of `lane_rules`: each takes an op
+            and the `Program`, and returns the `Step` that sets the op's value.
 
     Returns:
         Totals and findings. Findings do not stop the run: an access out of bounds
@@ -74,9 +76,9 @@ def run(
     launch = prepare(graph, arguments, symbols, target)
     journal = Journal(target, options, Counters(), Reporter(options.report_limit))
     if not launch.is_empty:
-        merged = {**lane_rules(), **(rules or {})}
+        rules = RuleTable(lane_rules(), lowerings)
         program = Program(
-            graph, target, options, _storage(launch), merged, launch.geometry
+            graph, target, options, _storage(launch), rules, launch.geometry
         )
         _prepare_checks(launch, options)
         # Elements that do not exist may hold anything; so may their arithmetic.

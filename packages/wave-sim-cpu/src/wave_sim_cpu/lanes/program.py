@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.targets import Target
     from wave_sim_cpu.options import SimulationOptions
+    from wave_sim_cpu.rule_table import RuleTable
 
 Step = Callable[[Machine], None]
 """Executes one op for all waves of a machine."""
@@ -67,7 +68,7 @@ class Program:
         target: Target,
         options: SimulationOptions,
         storage: Mapping[int, Storage],
-        rules: Mapping[type[Op], Rule],
+        rules: RuleTable[Rule],
         geometry: Geometry,
     ) -> None:
         self.geometry = geometry
@@ -124,23 +125,27 @@ class Program:
         Raises:
             UserError: WV0912 for an op that lanes cannot execute.
         """
-        for cls in type(op).__mro__:
-            if cls in self._rules:
-                return self._rules[cls]
-        raise not_lowered(op)
+        found = self._rules.find(op)
+        if found is None:
+            raise not_lowered(op, *self._rules.reasons(op))
+        return found
 
 
 Rule = Callable[["Op", Program], Step]
 """Prepares the step of one op."""
 
 
-def not_lowered(op: Op) -> Exception:
+def not_lowered(op: Op, *notes: str) -> Exception:
     """The error that an op is not in the form that lanes execute."""
     return user_error(
         codes.UNSUPPORTED_OP,
         f"the lane simulator cannot execute `{op.op_name}` as it is here",
         at=op.location,
-        help=("it executes expanded graphs; run more of the pipeline first",),
+        notes=notes,
+        help=(
+            "it executes expanded graphs; run more of the pipeline first",
+            'a plugin\'s op needs a rule: LoweringSpec("sim", ...)',
+        ),
     )
 
 

@@ -237,12 +237,7 @@ def shuffle(op: Shuffle, program: Program) -> Step:
         return data if data.shape[1] == 1 else data.take(partner, axis=1)
 
     def step(machine: Machine) -> None:
-        value = machine.value(op.value)
-        poison = value.poison
-        if poison is not None:
-            bits = moved(poison.bits)
-            poison = Poison(bits, poison.origin, poison.code, poison.reason)
-        machine.values[op.ident] = Value(moved(value.data), poison)
+        machine.values[op.ident] = machine.value(op.value).rearranged(moved)
         machine.counters.instructions["shuffle"] += machine.active_waves * registers
 
     return step

@@ -71,6 +71,17 @@ class Value:
             found = self._forms[key] = make()
         return found
 
+    def rearranged(self, move: Callable[[Array], Array]) -> Value:
+        """The elements that ``move`` makes of these, their poison moved alike.
+
+        ``move`` takes what broadcasts to ``[units, lanes, registers]``.
+        """
+        poison = self.poison
+        if poison is not None:
+            bits = move(poison.bits)
+            poison = Poison(bits, poison.origin, poison.code, poison.reason)
+        return Value(move(self.data), poison)
+
     def give(self, key: Hashable, form: Array) -> None:
         """Remember a form that is known already."""
         if self._forms is None:

@@ -54,12 +54,14 @@ from wave_sim_cpu.options import SimulationOptions
 from wave_sim_cpu.reports import Reporter
 from wave_sim_cpu.result import Counters
 from wave_sim_cpu.result import SimulationResult
+from wave_sim_cpu.rule_table import RuleTable
 from wave_sim_cpu.units import Units
 from wave_sim_cpu.units import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wave_core.backends import LoweringTable
     from wave_core.ir.graph import Graph
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
@@ -117,7 +119,7 @@ def run(
     symbols: Mapping[Expr, int],
     target: Target,
     options: SimulationOptions | None = None,
-    rules: Mapping[type[Op], TileRule] | None = None,
+    lowerings: LoweringTable | None = None,
 ) -> SimulationResult:
     """Execute a graph on whole tiles; outputs are written in place.
 
@@ -128,7 +130,9 @@ def run(
         symbols: Values of dynamic sizes and scalar symbols.
         target: The machine.
         options: Limits; of the checks, bounds are looked at.
-        rules: Rules for further op classes, over those of `logical_rules`.
+        lowerings: Rules of plugins, like those of `logical_rules`: each takes an op
+            and the `State`, in which it sets the op's value. An op without a rule is
+            executed by its ``evaluate``.
 
     Raises:
         LaunchError: WV07xx for an argument that does not fit.
@@ -144,7 +148,7 @@ def run(
             help=("simulate expanded graphs on lanes",),
         )
     launch = prepare(graph, arguments, symbols, target)
-    table = {**logical_rules(), **(rules or {})}
+    table = RuleTable(logical_rules(), lowerings)
     reporter = Reporter(options.report_limit)
     shared = Shared(table, options, Counters(), reporter)
     limit = options.chunk_lanes * _CHUNK_FACTOR

@@ -8,6 +8,7 @@ import numpy as np
 
 from wave_core.ir.graph import resolve
 from wave_core.ops.memory import Allocate
+from wave_core.symbols import as_expr
 from wave_core.types import MemoryType
 from wave_core.types import dynamic_symbol
 from wave_core.types import iterator_symbol
@@ -165,8 +166,12 @@ class _Access:
 
 
 def _held(memory: Op) -> dict[str, Expr]:
-    """What an LDS buffer holds along each dim; nothing for a kernel argument."""
+    """What an LDS buffer holds along each dim, padding left out.
+
+    Nothing for a kernel argument.
+    """
     if not isinstance(memory, Allocate):
         return {}
     assert isinstance(memory.type, MemoryType), "an allocation is a memory"
-    return dict(zip(memory.type.dims, memory.type.storage_shape, strict=True))
+    extents = [as_expr(extent) for extent in memory.distributed_shape]
+    return dict(zip(memory.type.dims, extents, strict=True))

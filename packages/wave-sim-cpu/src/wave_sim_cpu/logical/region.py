@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
+from wave_core.ops.base import Op
 from wave_core.ops.traits import Trait
 from wave_sim_cpu import codes
+from wave_sim_cpu.logical import tile_rules
 
 if TYPE_CHECKING:
     from wave_core.ir.graph import Region
-    from wave_core.ops.base import Op
     from wave_sim_cpu.logical.state import State
     from wave_sim_cpu.logical.state import TileRule
 
@@ -25,12 +26,15 @@ def run_region(region: Region, state: State) -> None:
 
 def _rule(op: Op, state: State) -> TileRule:
     rules = state.shared.rules
-    for cls in type(op).__mro__:
-        if cls in rules:
-            return rules[cls]
-    raise user_error(
-        codes.UNSUPPORTED_OP,
-        f"whole tiles cannot execute `{op.op_name}`",
-        at=op.location,
-        help=("simulate the lowered graph on lanes",),
-    )
+    found = rules.find(op)
+    if found is None and type(op).evaluate is not Op.evaluate:
+        return tile_rules.evaluated
+    if found is None:
+        raise user_error(
+            codes.UNSUPPORTED_OP,
+            f"whole tiles cannot execute `{op.op_name}`",
+            at=op.location,
+            notes=rules.reasons(op),
+            help=("simulate the lowered graph on lanes",),
+        )
+    return found

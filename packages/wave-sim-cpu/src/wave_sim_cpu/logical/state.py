@@ -15,7 +15,6 @@ from wave_sim_cpu.evaluate import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from collections.abc import Mapping
 
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from wave_sim_cpu.reports import Reporter
     from wave_sim_cpu.result import Counters
     from wave_sim_cpu.result import Snapshot
+    from wave_sim_cpu.rule_table import RuleTable
     from wave_sim_cpu.units import Units
 
 Dims = tuple["Expr", ...]
@@ -157,7 +157,7 @@ class Shared:
 
     def __init__(
         self,
-        rules: Mapping[type[Op], TileRule],
+        rules: RuleTable[TileRule],
         options: SimulationOptions,
         counters: Counters,
         reporter: Reporter,

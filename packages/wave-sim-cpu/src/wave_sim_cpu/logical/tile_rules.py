@@ -55,6 +55,12 @@ def elementwise(op: Op, state: State) -> None:
     state.values[op.ident] = np.asarray(op.evaluate(*arrays))
 
 
+def evaluated(op: Op, state: State) -> None:
+    """The op's own meaning on whole tiles; each operand has its own dims in order."""
+    operands = [whole(state, value) for value in op.operands]
+    state.values[op.ident] = np.asarray(op.evaluate(*operands))
+
+
 def splat(op: Splat, state: State) -> None:
     """One number for all."""
     rank = 1 + len(op.shape)

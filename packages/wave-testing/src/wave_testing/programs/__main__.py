@@ -13,6 +13,7 @@ from wave_testing.programs.check import Discarded
 from wave_testing.programs.check import ProgramFailure
 from wave_testing.programs.check import check_program
 from wave_testing.programs.generate import random_program
+from wave_testing.programs.shrink import shrink
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--show", action="store_true", help="print every program")
     parser.add_argument("--keep-going", action="store_true")
+    parser.add_argument("--shrink", action="store_true", help="shrink what fails")
     options = parser.parse_args(arguments)
     tally: Counter[str] = Counter()
     started = time.perf_counter()
@@ -39,6 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
         except ProgramFailure as failure:
             tally["wrong"] += 1
             _say(f"{seed}: {failure}")
+            if options.shrink:
+                _say(f"smaller: {shrink(failure)}")
             if not options.keep_going:
                 break
     seconds = time.perf_counter() - started

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -23,7 +24,7 @@ def some_dims(build: Builder, most: int = 3) -> tuple[str, ...]:
     for _ in range(20):
         dims = build.subset(build.dims, min(most, len(build.dims)))
         if build.space.chance(0.6):
-            dims = build.shuffled({*dims, *spread})
+            dims = build.shuffled(dict.fromkeys((*dims, *spread)))
         if build.fits(dims):
             return dims
     return (min(build.dims, key=lambda d: build.tile((d,))),)
@@ -178,6 +179,39 @@ def _write_cast(build: Builder, name: str) -> bool:
     dims = build.info(name).dims
     cast = build.emit("cast", Info(dims, "i32"), (name,), dtype="i32")
     return cast is not None and write(build, cast)
+
+
+def update(build: Builder) -> str | None:
+    """Read a memory, add something, and write it back in place."""
+    dims = some_dims(build)
+    dims = build.shuffled(dict.fromkeys((*dims, *_owners(build))))
+    looped = build.loops - set(dims)
+    if looped or not may_write(build, dims) or not build.fits(dims):
+        return None
+    dtype = build.dtype(DTYPES)
+    bound = int(build.rng.integers(1, 5))
+    memory = build.memory(dims, dtype, "small", bound)
+    build.memories[-1] = replace(build.memories[-1], updated=True)
+    fields = {"memory": memory, "shape": dims, "mapping": None, "index": ()}
+    info = Info(dims, dtype, bound)
+    old = build.emit("read", info, **fields, elements=_elements(build))
+    if old is None:
+        build.memories.pop()
+        return None
+    new = build.pointwise("mul", (old,), int(build.rng.integers(2, 5)))
+    if new is None:
+        new = build.pointwise("neg", (old,))
+    assert new is not None, "negation is exact"
+    attributes = {**fields, "elements": _elements(build)}
+    build.add(Step("write", (), (new,), tuple(sorted(attributes.items()))))
+    return new
+
+
+def _owners(build: Builder) -> tuple[str, ...]:
+    """The dims that tell workgroups and waves apart."""
+    return tuple(
+        d.name for d in build.space.dims.values() if d.groups != 1 or d.shared > 1
+    )
 
 
 def may_write(build: Builder, dims: tuple[str, ...]) -> bool:

@@ -28,7 +28,7 @@ def make_inputs(program: Program, rng: np.random.Generator) -> dict[str, Array]:
     return {
         memory.name: _contents(memory, program.extents(memory.dims), rng)
         for memory in program.memories
-        if not memory.is_output
+        if memory.fill
     }
 
 
@@ -82,7 +82,8 @@ def differences(
             continue
         store = reference.stores[memory.name]
         wide = array.astype(store.data.dtype) if array.size else store.data
-        wanted = np.where(store.written, store.data, poison_of(memory.dtype))
+        before = store.data if memory.updated else poison_of(memory.dtype)
+        wanted = np.where(store.written, store.data, before)
         both = np.isnan(wanted) & np.isnan(wide) if wanted.dtype.kind == "f" else False
         wrong = np.argwhere((wide != wanted) & ~np.asarray(both))
         if wrong.size:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wave_testing.programs import control
 from wave_testing.programs import moves
 from wave_testing.programs.accesses import read
+from wave_testing.programs.accesses import update
 from wave_testing.programs.accesses import write
 from wave_testing.programs.builder import Builder
 from wave_testing.programs.exact import Info
@@ -57,6 +58,7 @@ def _attempt(rng: np.random.Generator, seed: int) -> Program | None:
         tuple(build.scopes[0].steps),
         space.hardware(),
         space.reordering(),
+        symbolic=space.chance(0.3),
     )
     return pruned(program)
 
@@ -93,6 +95,7 @@ _WEIGHTS: tuple[tuple[Move, int], ...] = (
     (moves.extract, 3),
     (moves.mma, 8),
     (moves.stage, 5),
+    (update, 4),
     (moves.set_symbol, 3),
 )
 

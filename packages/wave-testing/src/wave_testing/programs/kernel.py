@@ -48,7 +48,7 @@ def constraints(program: Program) -> list[Any]:
         hardware["vector_shapes"] = vector
     rows: list[Any] = [tkl.HardwareConstraint(threads_per_wave=64, **hardware)]
     for dim in program.dims:
-        rows += _distribution(dim)
+        rows += _distribution(dim, symbolic=program.symbolic)
     if program.reorder is not None:
         axis, formula = program.reorder
         expr = compute(formula, lambda _, name: tkl.index_symbol(name))
@@ -56,16 +56,41 @@ def constraints(program: Program) -> list[Any]:
     return rows
 
 
-def _distribution(dim: Dim) -> list[Any]:
+def _distribution(dim: Dim, *, symbolic: bool) -> list[Any]:
     name = tkl.index_symbol(dim.name)
     rows: list[Any] = []
+    tile = tkl.index_symbol(tile_symbol(dim)) if symbolic else dim.tile
     if dim.axis is not None:
-        rows.append(tkl.WorkgroupConstraint(name, dim.tile, dim.axis))
+        start = None
+        if dim.backwards:
+            start = _backwards(dim.groups, tile)
+        rows.append(tkl.WorkgroupConstraint(name, tile, dim.axis, apply_fn=start))
     if dim.waves:
-        rows.append(tkl.WaveConstraint(name, dim.tile // dim.waves))
+        rows.append(
+            tkl.WaveConstraint(
+                name, tile / dim.waves if symbolic else dim.tile // dim.waves
+            )
+        )
     if dim.loop is not None:
         rows.append(tkl.TilingConstraint(name, dim.loop))
     return rows
+
+
+def _backwards(groups: int, tile: Any) -> Callable[[Any], Any]:
+    return lambda group: (groups - 1 - group) * tile
+
+
+def tile_symbol(dim: Dim) -> str:
+    """The symbol of a dimension's workgroup tile."""
+    return f"BLOCK_{dim.name}"
+
+
+def bindings(program: Program) -> dict[str, int]:
+    """Values of the symbols that are known at compile time."""
+    found = {d.name: d.extent for d in program.dims if not d.dynamic}
+    if program.symbolic:
+        found |= {tile_symbol(d): d.tile for d in program.dims if d.axis is not None}
+    return found
 
 
 def _memory(program: Program, memory: Any) -> Any:
@@ -214,7 +239,7 @@ def _reduce(scope: _Scope, step: Step) -> Any:
     acc = values[count] if len(values) > count else step.get("acc")
     source = values[0] if count == 1 else values[:count]
     dim = tkl.index_symbol(step.get("dim"))
-    return _REDUCTIONS[step.get("kind")](source, acc, dim=dim, tag=step.name[0])
+    return _REDUCTIONS[step.get("combine")](source, acc, dim=dim, tag=step.name[0])
 
 
 def _apply(scope: _Scope, step: Step) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from dataclasses import field
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -27,6 +26,7 @@ class Dim:
         waves: Waves that share the workgroup's tile; 0 gives no wave constraint.
         loop: The tile of a loop over it; ``None`` for no loop.
         vector: The vector shape; ``None`` gives none.
+        backwards: Whether workgroups take its tiles from the last to the first.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Dim:
     waves: int = 0
     loop: int | None = None
     vector: int | None = None
+    backwards: bool = False
 
     @property
     def groups(self) -> int:
@@ -71,10 +72,11 @@ class MemorySpec:
         name: The parameter.
         dims: Names of the size symbols of its axes.
         dtype: The element type by name.
-        fill: What an input holds: ``small`` integers up to ``bound``, ``index``
-            values below ``bound``, or a ``permutation``; ``""`` marks an output.
+        fill: What it holds before the launch: ``small`` integers up to ``bound``,
+            ``index`` values below ``bound``, a ``permutation``, or nothing.
         bound: See ``fill``.
         strided: Whether it is a view of a larger array.
+        updated: Whether the kernel reads and writes it.
     """
 
     name: str
@@ -83,11 +85,12 @@ class MemorySpec:
     fill: str = ""
     bound: int = 0
     strided: bool = False
+    updated: bool = False
 
     @property
     def is_output(self) -> bool:
         """Whether the kernel writes it."""
-        return not self.fill
+        return self.updated or not self.fill
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,7 @@ class Program:
         steps: The kernel.
         hardware: Further fields of the hardware constraint.
         reorder: Grid axis and formula of a reordering; ``None`` for none.
+        symbolic: Whether tiles are symbols that the launch's bindings give a value.
     """
 
     seed: int
@@ -161,7 +165,7 @@ class Program:
     steps: tuple[Step, ...] = ()
     hardware: tuple[tuple[str, Any], ...] = ()
     reorder: tuple[int, Formula] | None = None
-    notes: tuple[str, ...] = field(default=(), compare=False)
+    symbolic: bool = False
 
     def dim(self, name: str) -> Dim:
         """A size symbol by name."""

@@ -298,19 +298,15 @@ def reduction(
     bound = found.bound + extra if kind == "sum" else max(found.bound, extra)
     lsb = min(part.lsb for part in parts)
     result = replace(found, bound=max(1, bound), lsb=lsb)
-    fields = {"kind": kind, "dim": dim, "sources": len(sources), "acc": number}
-    return _emit_reduction(build, result, args, fields)
-
-
-def _emit_reduction(
-    build: Builder, info: Info, args: tuple[str, ...], fields: dict[str, Any]
-) -> str | None:
-    if not info.exact or not build.fits(info.dims):
-        return None
-    name = build.fresh("v")
-    build.add(Step("reduce", (name,), args, tuple(sorted(fields.items()))))
-    build.scopes[-1].values[name] = info
-    return name
+    return build.emit(
+        "reduce",
+        result,
+        args,
+        combine=kind,
+        dim=dim,
+        sources=len(sources),
+        acc=number,
+    )
 
 
 def _reduced(build: Builder, kind: str, infos: list[Info], dim: str) -> Info:

@@ -266,7 +266,7 @@ def _realign(ref: Reference, step: Step) -> None:
 
 
 def _reduce(ref: Reference, step: Step) -> None:
-    dim, combine = step.get("dim"), COMBINE[step.get("kind")]
+    dim, combine = step.get("dim"), COMBINE[step.get("combine")]
     count = step.get("sources")
     tiles = [ref.tile(name) for name in step.args[:count]]
     dims = tuple(d for d in tiles[0].dims if d != dim)
@@ -274,7 +274,7 @@ def _reduce(ref: Reference, step: Step) -> None:
     for tile in tiles:
         part = tile.over((*dims, dim))
         # Over nothing, a maximum or minimum is what the accumulator says.
-        if part.shape[-1] == 0 and step.get("kind") != "sum":
+        if part.shape[-1] == 0 and step.get("combine") != "sum":
             continue
         whole = combine.reduce(part, axis=-1)
         total = whole if total is None else combine(total, whole)

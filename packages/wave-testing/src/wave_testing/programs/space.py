@@ -74,6 +74,8 @@ class Space:
         dim = Dim(name, extent, dynamic, axis, tile, shared, loop)
         if loop is not None and (loop > dim.wave_tile or dim.trips > MAX_TRIPS):
             dim = Dim(name, extent, dynamic, axis, tile, shared)
+        if self.chance(0.06):
+            dim = self._replaced(dim, backwards=True)
         return self._with_vector(dim)
 
     def _loop_dim(self, name: str) -> Dim:
@@ -146,4 +148,5 @@ _FIELDS = (
     "waves",
     "loop",
     "vector",
+    "backwards",
 )

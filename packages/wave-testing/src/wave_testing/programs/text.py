@@ -24,13 +24,15 @@ def program_text(program: Program) -> str:
 
 def _lines(program: Program) -> Iterator[str]:
     hardware = "".join(f" {key}={value}" for key, value in program.hardware)
-    yield f"program seed {program.seed}{hardware}"
+    symbolic = " symbolic tiles" if program.symbolic else ""
+    yield f"program seed {program.seed}{hardware}{symbolic}"
     if program.reorder is not None:
         axis, formula = program.reorder
         yield f"  reorder $WG{axis} = {formula_text(formula)}"
     yield from (f"  dim {_dim(dim)}" for dim in program.dims)
     for memory in program.memories:
         kind = f"in {memory.fill} {memory.bound}" if memory.fill else "out"
+        kind = f"update{kind[2:]}" if memory.updated else kind
         strided = " strided" if memory.strided else ""
         dims = ", ".join(memory.dims)
         yield f"  {kind} {memory.name}: [{dims}] {memory.dtype}{strided}"
@@ -51,6 +53,8 @@ def _dim(dim: Dim) -> str:
         parts.append(f"waves {dim.waves}")
     if dim.loop is not None:
         parts.append(f"loop tile {dim.loop}")
+    if dim.backwards:
+        parts.append("backwards")
     if dim.vector is not None:
         parts.append(f"vector {dim.vector}")
     return ", ".join(parts)

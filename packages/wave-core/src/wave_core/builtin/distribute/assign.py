@@ -101,7 +101,7 @@ class _Edges:
         """Write the placement rows."""
         facts = self._graph.facts
         for op in _values(self._graph):
-            placement = self._placements.get(op) or self._solver.known(op)
+            placement = self._placements.get(resolve(op)) or self._solver.known(op)
             if placement is not None:
                 facts.put(PLACEMENT, op, placement)
 

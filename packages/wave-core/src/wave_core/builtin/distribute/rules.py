@@ -15,16 +15,11 @@ from wave_core.ir import Region
 from wave_core.ir import resolve
 from wave_core.ops.control import Conditional
 from wave_core.ops.control import Iterate
-from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Read
 from wave_core.ops.memory import Write
 from wave_core.ops.reduce import Reduce
-from wave_core.ops.reduce import Shuffle
 from wave_core.ops.relayout import Relayout
-from wave_core.ops.shape import Broadcast
-from wave_core.ops.shape import Permute
-from wave_core.ops.shape import Reshape
 from wave_core.ops.structure import Argument
 from wave_core.ops.structure import GetResult
 from wave_core.ops.structure import Yield
@@ -41,8 +36,6 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
 
     Known = Callable[[Op], Placement | None]
-
-_SHAPE_OPS = (Permute, Broadcast, Reshape, Shuffle, ApplyExpr)
 
 
 def is_tile(op: Op) -> bool:
@@ -64,7 +57,7 @@ def variable(op: Op) -> Op:
 
 def spreads(op: Op) -> bool:
     """Whether the layout of the value follows its operands' by dimension name."""
-    return op.has(Trait.ELEMENTWISE) or isinstance(op, _SHAPE_OPS)
+    return op.has(Trait.ELEMENTWISE) or op.has(Trait.FOLLOWS_OPERANDS)
 
 
 def trivial(op: Op, lanes: int) -> Placement | None:

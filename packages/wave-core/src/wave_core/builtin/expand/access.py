@@ -118,8 +118,12 @@ def _coordinates(
     memory = op.memory.type
     assert isinstance(memory, MemoryType), "checked by the type rule"
     held: dict[str, Expr] = {}
-    if isinstance(resolve(op.memory), Allocate):
-        held = dict(zip(memory.dims, memory.storage_shape, strict=True))
+    buffer = resolve(op.memory)
+    if isinstance(buffer, Allocate):
+        # Without the padding, which holds no elements.
+        held = dict(
+            zip(memory.dims, map(as_expr, buffer.distributed_shape), strict=True)
+        )
     index = {
         dim: _index(expander, placement, dim, held.get(dim), scope)
         for dim, _ in placement.origin

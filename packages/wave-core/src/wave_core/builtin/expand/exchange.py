@@ -22,6 +22,7 @@ from wave_core.ops.memory import Write
 from wave_core.symbols import constant
 from wave_core.symbols import eq
 from wave_core.symbols import logical_and
+from wave_core.symbols import lt
 from wave_core.symbols import symbol
 from wave_core.types import AccessMapping
 from wave_core.types import RegisterType
@@ -56,13 +57,13 @@ def exchange(expander: Expander, op: Op, scope: Scope) -> None:
         piece = expander.piece(value, ids, scope)
         write = Write(piece, memory, (), _mapping(dims))
         expander.emit(op, write, scope)
-        mask = _first_copy(have)
-        _put(expander, write, have, ids, dims, mask)
+        _put(expander, write, have, ids, dims, _first_copy(have))
     shape = cast("RegisterType", op.type).shape
     for ids in ids_of(want):
         read = Read(memory, (), _mapping(dims), shape)
         expander.emit(op, read, scope)
-        _put(expander, read, want, ids, dims, None)
+        mask = _written(_local(want, ids, dims), dims, have, want)
+        _put(expander, read, want, ids, dims, mask)
         expander.define(op, ids, read, scope)
 
 
@@ -118,16 +119,36 @@ def _put(
     dims: tuple[str, ...],
     mask: Expr | None,
 ) -> None:
+    local = _local(placement, ids, dims)
+    coordinates = (wave_number(expander.geometry), *local)
+    row = Access(coordinates, placement.layout.registers, mask)
+    expander.graph.facts.put(ACCESS, access, row)
+
+
+def _local(placement: Placement, ids: Ids, dims: tuple[str, ...]) -> tuple[Expr, ...]:
+    """Where the elements of a piece sit in the tile."""
     numbers = {s[0]: n * s[2] for s, n in zip(placement.steps, ids, strict=True)}
     layout = placement.layout
-    local = tuple(
+    return tuple(
         numbers.get(dim, 0)
         + (layout.expr(dim, LANE, REGISTER) if dim in layout.dims else constant(0))
         for dim in dims
     )
-    coordinates = (wave_number(expander.geometry), *local)
-    row = Access(coordinates, layout.registers, mask)
-    expander.graph.facts.put(ACCESS, access, row)
+
+
+def _written(
+    local: tuple[Expr, ...], dims: tuple[str, ...], have: Placement, want: Placement
+) -> Expr | None:
+    """Which elements the old layout reaches; the others read as 0.
+
+    They do not exist, and contractions count on their being 0.
+    """
+    conditions = [
+        lt(index, _reach(have, dim))
+        for index, dim in zip(local, dims, strict=True)
+        if _reach(want, dim) > _reach(have, dim)
+    ]
+    return logical_and(*conditions) if conditions else None
 
 
 def _first_copy(placement: Placement) -> Expr | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.builtin.distribute.rules import spreads
 from wave_core.builtin.expand.access import expand_read
 from wave_core.builtin.expand.access import expand_write
 from wave_core.builtin.expand.control import expand_conditional
@@ -21,6 +22,7 @@ from wave_core.builtin.expand.values import expand_self_index
 from wave_core.builtin.expand.values import expand_splat
 from wave_core.builtin.expand.values import rebuilt
 from wave_core.constraints.geometry import Geometry
+from wave_core.diagnostics import user_error
 from wave_core.ops.base import Op
 from wave_core.ops.constant import Scalar
 from wave_core.ops.constant import SelfIndex
@@ -102,12 +104,25 @@ def expansion_rules() -> Mapping[type[Op], Rule]:
 
 
 def expand_by_trait(expander: Expander, op: Op, scope: Scope) -> None:
-    """Values go piece by piece; what has no value (a barrier) stays one op."""
-    if op.type is not None:
+    """Values go piece by piece; what has no value (a barrier) stays one op.
+
+    Raises:
+        UserError: WV0601 for an op whose class says neither.
+    """
+    if op.type is not None and spreads(op):
         expand_elementwise(expander, op, scope)
+    elif op.type is None and op.has(Trait.ORDERED) and not op.operands:
+        expander.emit(op, rebuilt(op, ()), scope)
     else:
-        assert op.has(Trait.ORDERED), "an op without a value has an order"
-        expander.emit(op, rebuilt(op, op.slots), scope)
+        raise user_error(
+            "WV0601",
+            f"nothing says how `{op.op_name}` is cut into pieces for the lanes",
+            at=op.location,
+            help=(
+                "if it works within pieces, its class has Trait.FOLLOWS_OPERANDS",
+                "else a pass lowers it before the phase `distribute`",
+            ),
+        )
 
 
 def expand_allocate(expander: Expander, op: Op, scope: Scope) -> None:  # noqa: ARG001

@@ -78,11 +78,13 @@ def launch(
 
 
 def _options(compiled: Compiled) -> dict[str, object]:
-    """What an executor is told besides the arguments."""
+    """What an executor is told besides the arguments; see `Executor.run`."""
+    plugins, device = compiled.session.plugins, compiled.device.name
     return {
         "target": compiled.target,
         "checks": compiled.options.checks,
         "poison_outputs": compiled.options.poison_outputs,
+        "lowerings": plugins.lowering_table(device),
     }
 
 

@@ -1,0 +1,115 @@
+"""The registered kernels: small shapes on both simulators, settings, references."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from wave_core.compile import Session
+from wave_core.compile import run_case
+from wave_core.compile.kernels import make_case
+from wave_core.diagnostics import UserError
+from wave_kernels.plugin import KERNELS
+
+SMALL = {
+    "attention": {"B": 2, "M": 33, "N": 17, "K1": 20, "K2": 40},
+    "attention-heads": {"B": 2, "M": 33, "H": 3, "N": 17, "K1": 20, "K2": 40},
+    "conv2d": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},
+    "copy": {"M": 19, "N": 70},
+    "gemm": {"M": 33, "N": 17, "K": 50},
+    "gemm-staged": {"M": 33, "N": 17, "K": 50},
+    "softmax": {"M": 5, "N": 70},
+}
+DYNAMIC = ("copy", "gemm", "gemm-staged", "softmax")
+FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
+
+
+@pytest.fixture(scope="module")
+def session():
+    return Session(announce=lambda _: None)
+
+
+def case(name, settings=None):
+    return make_case(FACTORIES[name], name, SMALL[name], settings or {}, "generic")
+
+
+def check(session, made, device):
+    options = replace(made.options, device=device, poison_outputs=True)
+    report = run_case(made, options=options, session=session)
+    assert report.passed, report.to_json()
+    assert report.record.reports == ()
+
+
+def test_every_kernel_has_a_small_shape():
+    assert SMALL.keys() == FACTORIES.keys()
+
+
+@pytest.mark.parametrize("device", ["sim", "sim-logical"])
+@pytest.mark.parametrize("name", SMALL)
+def test_agrees_with_its_reference(session, name, device):
+    check(session, case(name), device)
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_takes_its_sizes_at_launch(session, name):
+    made = case(name, {"DYNAMIC": 1})
+    assert made.options.dynamic_symbols
+    check(session, made, "sim")
+
+
+def test_filters_may_move_further(session):
+    check(session, case("conv2d", {"STRIDE": 2}), "sim")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_outputs_start_poisoned(name):
+    made = case(name)
+    arguments = made.make_arguments(np.random.default_rng(0))
+    for position in made.outputs:
+        assert np.isnan(arguments[position]).all()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_inputs_are_fresh(name):
+    made = case(name)
+    first = made.make_arguments(np.random.default_rng())
+    second = made.make_arguments(np.random.default_rng())
+    assert not np.array_equal(first[0], second[0])
+
+
+def reference(name):
+    made = case(name)
+    arguments = made.make_arguments(np.random.default_rng(0))
+    tensors = [torch.from_numpy(a).double() for a in arguments]
+    return torch.from_numpy(made.reference(arguments)[0]), tensors
+
+
+def test_convolution_is_that_of_torch():
+    found, (x, we, _) = reference("conv2d")
+    wanted = torch.nn.functional.conv2d(
+        x.permute(0, 3, 1, 2), we.permute(3, 2, 0, 1)
+    ).permute(0, 2, 3, 1)
+    torch.testing.assert_close(found, wanted)
+
+
+def test_attention_is_that_of_torch():
+    found, (q, k, v, _) = reference("attention-heads")
+    heads = (each.transpose(1, 2) for each in (q, k, v))
+    wanted = torch.nn.functional.scaled_dot_product_attention(*heads)
+    torch.testing.assert_close(found, wanted.transpose(1, 2))
+
+
+def test_softmax_is_that_of_torch():
+    found, (rows, _) = reference("softmax")
+    torch.testing.assert_close(found, torch.softmax(rows, dim=1))
+
+
+@pytest.mark.parametrize(
+    ("shape", "settings"), [({"Q": 1}, {}), ({}, {"BLOCK": 1}), ({}, {"BLOCK_M": "x"})]
+)
+def test_unknown_sizes_and_settings_are_refused(shape, settings):
+    with pytest.raises(UserError):
+        make_case(FACTORIES["gemm"], "gemm", shape, settings, "generic")

@@ -1,0 +1,119 @@
+"""Runs graphs of one program on executors and compares with its reference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import cast
+
+import numpy as np
+
+from wave_core.diagnostics import Severity
+from wave_core.passes import PassContext
+from wave_core.passes import Verify
+from wave_core.plugin.plan import plan_pipeline
+from wave_core.plugin.results import PipelineRequest
+from wave_testing.programs.arguments import differences
+from wave_testing.programs.arguments import make_arguments
+from wave_testing.programs.arguments import make_inputs
+from wave_testing.programs.kernel import bindings
+from wave_testing.programs.kernel import program_kernel
+from wave_testing.programs.reference import Reference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_core.compile import Session
+    from wave_core.ir import Graph
+    from wave_core.passes import Amendment
+    from wave_core.passes import PassObserver
+    from wave_core.passes.base import GraphLike
+    from wave_testing.programs.model import Program
+
+TARGET = "generic"
+
+
+class Execution:
+    """One program with inputs, and what it should give on them.
+
+    Attributes:
+        program: The program.
+        reference: Its meaning on these inputs.
+    """
+
+    def __init__(self, program: Program, seed: int | None = None) -> None:
+        """Make inputs from ``seed``, the program's own by default."""
+        self.program = program
+        rng = np.random.default_rng(program.seed if seed is None else seed)
+        self._inputs = make_inputs(program, rng)
+        self.reference = Reference(program, self._inputs)
+        self.reference.run()
+
+    def symbols(self) -> Mapping[str, int]:
+        """Values of the symbols that come with the launch."""
+        found = {d.name: d.extent for d in self.program.dims if d.dynamic}
+        found |= {s.name: s.value for s in self.program.scalars if s.bind}
+        return found
+
+    def trace(self) -> Graph:
+        """The program's kernel, traced."""
+        return program_kernel(self.program).trace(bindings(self.program))
+
+    def lower(
+        self,
+        session: Session,
+        observers: Sequence[PassObserver] = (),
+        *,
+        verify: Verify = Verify.EACH,
+        amendment: Amendment | None = None,
+    ) -> Graph:
+        """The kernel after all passes of the session."""
+        graph = self.trace()
+        self.run_passes(session, graph, observers, verify=verify, amendment=amendment)
+        return graph
+
+    def run_passes(
+        self,
+        session: Session,
+        graph: Graph,
+        observers: Sequence[PassObserver] = (),
+        *,
+        verify: Verify = Verify.EACH,
+        amendment: Amendment | None = None,
+        stop_after: str | None = None,
+    ) -> None:
+        """Run the passes of the session on a graph, in place."""
+        target = session.target(TARGET)
+        request = PipelineRequest(target.name, graph.name, "naive")
+        plan = plan_pipeline(session.plugins, request, user=amendment)
+        runner = plan.runner(observers, verify)
+        runner.run(cast("GraphLike", graph), PassContext(target), stop_after)
+
+    def run(
+        self, session: Session, graph: Graph, device: str, checks: Any = True
+    ) -> tuple[list[str], tuple[Any, ...]]:
+        """Run a graph; what is wrong with its outputs, and errors reported."""
+        arguments = make_arguments(self.program, self._inputs)
+        before = [array.copy() for array in arguments]
+        options = {"target": session.target(TARGET), "checks": checks}
+        options["poison_outputs"] = frozenset(
+            m.name for m in self.program.memories if not m.fill
+        )
+        executor = session.plugins.load_executor(device)
+        result = executor.run(graph, arguments, self.symbols(), options)
+        reports = tuple(
+            r for r in getattr(result, "reports", ()) if r.severity is Severity.ERROR
+        )
+        wrong = differences(self.program, arguments, self.reference)
+        wrong += self._changed_inputs(before, arguments)
+        return wrong, reports
+
+    def _changed_inputs(self, before: list[Any], after: list[Any]) -> list[str]:
+        return [
+            f"input {memory.name} was changed"
+            for memory, old, new in zip(
+                self.program.memories, before, after, strict=False
+            )
+            if not memory.is_output and not np.array_equal(old, new)
+        ]

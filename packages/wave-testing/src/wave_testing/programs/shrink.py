@@ -1,0 +1,165 @@
+"""Makes a failing program smaller, as long as it fails in the same way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_testing.programs.check import Discarded
+from wave_testing.programs.check import ProgramFailure
+from wave_testing.programs.check import check_program
+from wave_testing.programs.exact import is_float
+from wave_testing.programs.infer import infer_types
+from wave_testing.programs.model import Step
+from wave_testing.programs.prune import pruned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_testing.programs.infer import Known
+    from wave_testing.programs.model import Program
+
+MAX_TRIES = 400
+"""Programs to try: a minute or so."""
+
+
+def shrink(failure: ProgramFailure, tries: int = MAX_TRIES) -> ProgramFailure:
+    """The failure of a smaller program with the same symptom in the same phase."""
+    best, left = failure, tries
+    progress = True
+    while progress and left > 0:
+        progress = False
+        for candidate in _smaller(best.program):
+            left -= 1
+            found = _fails_alike(candidate, failure)
+            if found is not None:
+                best, progress = found, True
+                break
+            if left <= 0:
+                break
+    return best
+
+
+def _fails_alike(program: Program, failure: ProgramFailure) -> ProgramFailure | None:
+    try:
+        check_program(program)
+    except ProgramFailure as found:
+        same = (found.phase, found.symptom) == (failure.phase, failure.symptom)
+        return found if same else None
+    except Discarded:
+        return None
+    except Exception:  # noqa: BLE001 - a candidate may make no sense at all
+        return None
+    return None
+
+
+def _smaller(program: Program) -> Iterator[Program]:
+    """Smaller programs, those that drop most first."""
+    yield from _without_steps(program)
+    yield from _simpler_launch(program)
+    yield from _simpler_steps(program)
+
+
+def _without_steps(program: Program) -> Iterator[Program]:
+    known = infer_types(program)
+    count = sum(1 for _ in program.walk())
+    for position in range(count):
+        steps = _edited(program.steps, [position], known)
+        if steps is not None:
+            smaller = pruned(program.with_steps(steps))
+            if smaller != program and smaller.steps:
+                yield smaller
+
+
+def _edited(
+    steps: tuple[Step, ...], left: list[int], known: Known
+) -> tuple[Step, ...] | None:
+    """The steps with one of them, counted in order, made trivial."""
+    result: list[Step] = []
+    for step in steps:
+        here = left[0] == 0
+        left[0] -= 1
+        if here:
+            result += _trivial(step, known)
+        elif step.body:
+            body = _edited(step.body, left, known)
+            result.append(replace(step, body=body or ()))
+        else:
+            result.append(step)
+    return tuple(result)
+
+
+def _trivial(step: Step, known: Known) -> list[Step]:
+    """Constants in place of a step."""
+    found: list[Step] = []
+    for name in step.name:
+        if name not in known:
+            continue
+        dims, dtype = known[name]
+        if step.kind == "splat":
+            return [step]
+        number: Any = 1.0 if is_float(dtype) else 1
+        attributes = (("dtype", dtype), ("shape", dims), ("value", number))
+        if dtype == "bool":
+            return [step]
+        found.append(Step("splat", (name,), (), attributes))
+    return found
+
+
+def _simpler_launch(program: Program) -> Iterator[Program]:
+    for key in range(len(program.hardware)):
+        rest = program.hardware[:key] + program.hardware[key + 1 :]
+        yield replace(program, hardware=rest)
+    if program.reorder is not None:
+        yield replace(program, reorder=None)
+    if program.symbolic:
+        yield replace(program, symbolic=False)
+    for position, dim in enumerate(program.dims):
+        for fields in (
+            {"dynamic": False},
+            {"vector": None},
+            {"backwards": False},
+            {"waves": 0},
+        ):
+            simpler = replace(dim, **fields)
+            if simpler != dim:
+                dims = list(program.dims)
+                dims[position] = simpler
+                yield replace(program, dims=tuple(dims))
+    for position, memory in enumerate(program.memories):
+        if memory.strided:
+            memories = list(program.memories)
+            memories[position] = replace(memory, strided=False)
+            yield replace(program, memories=tuple(memories))
+
+
+def _simpler_steps(program: Program) -> Iterator[Program]:
+    for name in ("elements", "instruction", "padding"):
+        steps = _without(program.steps, name)
+        if steps != program.steps:
+            yield program.with_steps(steps)
+    used = {d for step in program.walk() for d in _names(step)}
+    used |= {d for memory in program.memories for d in memory.dims}
+    for dim in program.dims:
+        last = max((d.axis for d in program.dims if d.axis is not None), default=0)
+        if dim.name not in used and dim.axis in (None, last):
+            yield replace(
+                program, dims=tuple(d for d in program.dims if d is not dim)
+            )
+
+
+def _names(step: Step) -> Iterator[str]:
+    text = str(step)
+    yield from (part.strip("(),' ") for part in text.replace("'", " ").split())
+
+
+def _without(steps: tuple[Step, ...], name: str) -> tuple[Step, ...]:
+    return tuple(
+        replace(
+            step,
+            attributes=tuple(row for row in step.attributes if row[0] != name),
+            body=_without(step.body, name),
+        )
+        for step in steps
+    )

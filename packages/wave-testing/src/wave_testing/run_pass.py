@@ -1,0 +1,83 @@
+"""One pass on one text: what golden tests of passes are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.ir import parse_graph
+from wave_core.ir import print_graph
+from wave_core.ir import verify
+from wave_core.passes import Pass
+from wave_core.passes import PassContext
+from wave_core.passes import PassText
+from wave_core.passes import Pipeline
+from wave_core.passes import load_pass
+
+if TYPE_CHECKING:
+    from wave_core.compile import Session
+    from wave_core.ir import Graph
+    from wave_core.passes import InstalledPass
+
+
+class PassRunner:
+    """Runs one pass at a time on IR given as text."""
+
+    def __init__(self, session: Session) -> None:
+        """Look up passes, ops and targets in ``session``."""
+        self._session = session
+
+    def __call__(self, step: Pass | str, text: str, *, target: str = "generic") -> str:
+        """The IR after the pass, verified, as text.
+
+        Args:
+            step: A pass, or its text: ``"eliminate-dead-code"``, with options
+                ``"minimize-loads{max-bits=64}"``.
+            text: The IR before.
+            target: The name of the machine.
+
+        Raises:
+            WaveError: what the pass raises, and what the verifier finds.
+        """
+        graph = self.parse(text)
+        self.apply(step, graph, target=target)
+        return print_graph(graph)
+
+    def parse(self, text: str) -> Graph:
+        """The graph of a text; the ops of all plugins are known."""
+        return parse_graph(text, self._session.plugins.op_classes.values())
+
+    def apply(self, step: Pass | str, graph: Graph, *, target: str = "generic") -> bool:
+        """Run a pass on a graph, as the pipeline would; whether it changed anything."""
+        machine = self._session.target(target)
+        one = self.load(step)
+        changed = one.should_run(graph) and one.apply(graph, PassContext(machine))
+        row = self.installed(one.pass_name())
+        if row is not None:
+            graph.facts_present -= row.spec.clobbers
+            graph.facts_present |= row.spec.provides
+        verify(graph, target=machine, pass_name=one.pass_name())
+        return changed
+
+    def load(self, step: Pass | str) -> Pass:
+        """A pass from its text.
+
+        Raises:
+            LookupError: where no pass of that name is installed.
+        """
+        if isinstance(step, Pass):
+            return step
+        (wanted,) = _texts(step)
+        row = self.installed(wanted.name)
+        if row is None:
+            names = ", ".join(each.name for each in self._session.plugins.passes)
+            raise LookupError(f"no pass `{wanted.name}`; installed: {names}")
+        return load_pass(row, dict(wanted.options))
+
+    def installed(self, name: str) -> InstalledPass | None:
+        """The declaration of a pass, if it is installed."""
+        rows = self._session.plugins.passes
+        return next((row for row in rows if row.name == name), None)
+
+
+def _texts(text: str) -> tuple[PassText, ...]:
+    return Pipeline.parse(text).passes

@@ -1,0 +1,13 @@
+"""The simulators do what executors have to do."""
+
+from __future__ import annotations
+
+from wave_testing.conformance import ExecutorConformance
+
+
+class TestLanes(ExecutorConformance):
+    executor = "sim"
+
+
+class TestTiles(ExecutorConformance):
+    executor = "sim-logical"
