@@ -86,7 +86,9 @@ def argument_buffer(label: str, dtype: DType, array: Array) -> Buffer:
     )
     origin = array[reversed_axes]
     span = _span(origin.shape, tuple(map(abs, strides)))
-    cells = as_strided(origin, shape=(span,), strides=(itemsize,))
+    # As plain bits: numpy cannot restride all element types of extensions.
+    bits = as_strided(origin.view(f"V{itemsize}"), shape=(span,), strides=(itemsize,))
+    cells = bits.view(array.dtype)
     first = sum(
         -stride * (extent - 1)
         for stride, extent in zip(strides, array.shape, strict=True)

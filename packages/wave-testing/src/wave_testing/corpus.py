@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from wave_testing.programs.literal import read
+from wave_testing.programs.literal import splat
+from wave_testing.programs.literal import step
+from wave_testing.programs.literal import write
 from wave_testing.programs.model import Dim
 from wave_testing.programs.model import MemorySpec
 from wave_testing.programs.model import Program
 from wave_testing.programs.model import ScalarSpec
 from wave_testing.programs.model import Step
-
-_ACCESS: dict[str, Any] = {"mapping": None, "index": ()}
-
-
-def _step(kind: str, name: str, *args: str, **attributes: Any) -> Step:
-    """A statement; ``name`` holds the values that it defines, by commas."""
-    names = tuple(part for part in name.split(",") if part)
-    return Step(kind, names, args, tuple(sorted(attributes.items())))
-
-
-def _read(name: str, memory: str, *dims: str, **fields: Any) -> Step:
-    return _step("read", name, memory=memory, shape=dims, **{**_ACCESS, **fields})
-
-
-def _write(value: str, memory: str, *dims: str, **fields: Any) -> Step:
-    return _step("write", "", value, memory=memory, shape=dims, **{**_ACCESS, **fields})
-
-
-def _splat(name: str, dtype: str, value: float, *dims: str) -> Step:
-    return _step("splat", name, shape=dims, dtype=dtype, value=value)
 
 
 def copy() -> Program:
@@ -43,7 +25,7 @@ def copy() -> Program:
             MemorySpec("a", ("M", "N"), "f16", "small", 4),
             MemorySpec("b", ("N", "M"), "f16", strided=True),
         ),
-        steps=(_read("x", "a", "M", "N"), _write("x", "b", "M", "N")),
+        steps=(read("x", "a", "M", "N"), write("x", "b", "M", "N")),
     )
 
 
@@ -59,13 +41,13 @@ def elementwise() -> Program:
         ),
         scalars=(ScalarSpec("alpha", "f32", 3),),
         steps=(
-            _read("x", "a", "M", "N"),
-            _read("y", "bias", "N"),
-            _step("add", "s", "x", "y"),
-            _step("mul", "t", "s", "alpha"),
-            _step("gt", "c", "x", number=0),
-            _step("select", "r", "c", "t", "x"),
-            _write("r", "b", "M", "N"),
+            read("x", "a", "M", "N"),
+            read("y", "bias", "N"),
+            step("add", "s", "x", "y"),
+            step("mul", "t", "s", "alpha"),
+            step("gt", "c", "x", number=0),
+            step("select", "r", "c", "t", "x"),
+            write("r", "b", "M", "N"),
         ),
     )
 
@@ -85,21 +67,21 @@ def product() -> Program:
             MemorySpec("c", ("M", "N"), "f32"),
         ),
         steps=(
-            _splat("zero", "f32", 0.0, "M", "N"),
+            splat("zero", "f32", 0.0, "M", "N"),
             Step(
                 "iterate",
                 ("sum",),
                 ("zero",),
                 (("axis", "K"),),
                 (
-                    _read("x", "a", "M", "K"),
-                    _read("y", "b", "N", "K"),
-                    _step("mma", "next", "x", "y", "acc"),
+                    read("x", "a", "M", "K"),
+                    read("y", "b", "N", "K"),
+                    step("mma", "next", "x", "y", "acc"),
                 ),
                 ("acc",),
                 ("next",),
             ),
-            _write("sum", "c", "M", "N"),
+            write("sum", "c", "M", "N"),
         ),
     )
 
@@ -118,12 +100,12 @@ def reduction() -> Program:
             MemorySpec("c", ("M",), "f32"),
         ),
         steps=(
-            _read("x", "a", "M", "N"),
-            _step("reduce", "m", "x", combine="max", dim="N", sources=1, acc=-7),
-            _step("sub", "d", "x", "m"),
-            _step("reduce", "s", "d", combine="sum", dim="N", sources=1, acc=None),
-            _write("d", "b", "M", "N"),
-            _write("s", "c", "M"),
+            read("x", "a", "M", "N"),
+            step("reduce", "m", "x", combine="max", dim="N", sources=1, acc=-7),
+            step("sub", "d", "x", "m"),
+            step("reduce", "s", "d", combine="sum", dim="N", sources=1, acc=None),
+            write("d", "b", "M", "N"),
+            write("s", "c", "M"),
         ),
     )
 
@@ -139,12 +121,12 @@ def staged() -> Program:
             MemorySpec("b", ("M", "D"), "f16"),
         ),
         steps=(
-            _read("x", "a", "M", "D"),
-            _step("allocate", "lds", shape=("M", "D"), held=(32, 24), dtype="f16"),
-            _write("x", "lds", "M", "D"),
-            _step("barrier", ""),
-            _read("y", "lds", "M", "D", mapping=rolled),
-            _write("y", "b", "M", "D"),
+            read("x", "a", "M", "D"),
+            step("allocate", "lds", shape=("M", "D"), held=(32, 24), dtype="f16"),
+            write("x", "lds", "M", "D"),
+            step("barrier", ""),
+            read("y", "lds", "M", "D", mapping=rolled),
+            write("y", "b", "M", "D"),
         ),
     )
 
@@ -167,9 +149,9 @@ def gather() -> Program:
             MemorySpec("b", ("H", "W", "M"), "i32"),
         ),
         steps=(
-            _read("i", "rows", "M"),
-            _read("x", "a", "M", "N", mapping=(("dyn", 0), ("it", 1)), index=("i",)),
-            _write("x", "b", "M", "N", mapping=flat),
+            read("i", "rows", "M"),
+            read("x", "a", "M", "N", mapping=(("dyn", 0), ("it", 1)), index=("i",)),
+            write("x", "b", "M", "N", mapping=flat),
         ),
     )
 
@@ -186,24 +168,24 @@ def branches() -> Program:
         ),
         scalars=(ScalarSpec("limit", "i32", 2, bind=True),),
         steps=(
-            _read("x", "a", "M"),
+            read("x", "a", "M"),
             Step(
                 "conditional",
                 ("r",),
                 ("x",),
                 (("condition", (">", ("sym", "limit"), 1)),),
-                (_step("mul", "y", "x", number=2),),
+                (step("mul", "y", "x", number=2),),
                 (),
                 ("y",),
             ),
-            _step("ge", "c1", "x", number=0),
-            _write("r", "b", "M"),
+            step("ge", "c1", "x", number=0),
+            write("r", "b", "M"),
             Step(
                 "conditional",
                 (),
                 (),
                 (("register", "c1"),),
-                (_write("x", "c", "M"),),
+                (write("x", "c", "M"),),
             ),
         ),
     )

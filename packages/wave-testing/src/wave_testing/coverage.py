@@ -106,10 +106,8 @@ def _lanes(op: Op, placement: Placement, tile: Mapping[str, int]) -> list[str]:
         return [f"{where}: nobody holds {coverage.missing} elements"]
     wanted = slots // held
     if not coverage.min_multiplicity == coverage.max_multiplicity == wanted:
-        return [
-            f"{where}: elements are held {coverage.min_multiplicity} to "
-            f"{coverage.max_multiplicity} times, the layout declares {wanted}"
-        ]
+        held_times = f"{coverage.min_multiplicity} to {coverage.max_multiplicity} times"
+        return [f"{where}: elements are held {held_times}, the layout says {wanted}"]
     return []
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-FOLDER = "goldens"
+FOLDER = "golden"
 _ODD = re.compile(r"[^\w.=+-]+")
 
 

@@ -7,6 +7,7 @@ each fixture does when a test asks for it.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 
@@ -43,8 +44,6 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 
     The seed follows from the test's name, so adding a test changes no other one.
     """
-    from zlib import crc32  # noqa: PLC0415 - light until asked for
-
     import numpy as np  # noqa: PLC0415 - light until asked for
 
     return np.random.default_rng(crc32(request.node.nodeid.encode()))
@@ -64,7 +63,7 @@ def filecheck() -> Matcher:
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Golden:
-    """``golden(text)``: compare with ``goldens/<module>/<test>.txt`` beside the test.
+    """``golden(text)``: compare with ``golden/<module>/<test>.txt`` beside the test.
 
     ``golden(text, "name")`` names one of several texts of a test;
     ``--update-golden`` writes the files.

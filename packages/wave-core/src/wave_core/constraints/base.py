@@ -17,6 +17,28 @@ from wave_core.symbols import from_sympy
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location
 
+    class SurfaceExpr:
+        """A field that takes what users write and gives an expression."""
+
+        def __get__(self, instance: object, owner: type) -> Expr: ...
+
+        def __set__(self, instance: object, value: Any) -> None: ...
+
+    class SurfaceOption:
+        """As `SurfaceExpr`, where the field may be left out."""
+
+        def __get__(self, instance: object, owner: type) -> Expr | None: ...
+
+        def __set__(self, instance: object, value: Any) -> None: ...
+
+else:
+    SurfaceExpr = Expr
+    SurfaceOption = Expr
+
+
+LEFT_OUT: Any = None
+"""The default of a `SurfaceOption`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Constraint:

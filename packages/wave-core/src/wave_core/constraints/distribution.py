@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from wave_core.constraints.base import LEFT_OUT
 from wave_core.constraints.base import Constraint
+from wave_core.constraints.base import SurfaceExpr
+from wave_core.constraints.base import SurfaceOption
 from wave_core.constraints.base import surface_expr
 from wave_core.symbols import Expr
 from wave_core.symbols import ceildiv
@@ -40,12 +43,12 @@ class WorkgroupConstraint(Constraint):
     number of tiles.
     """
 
-    dim: Expr
-    tile_size: Expr
+    dim: SurfaceExpr
+    tile_size: SurfaceExpr
     workgroup_dim: int
     apply_fn: Callable[[Any], Any] | Expr | None = None
     primary: bool = True
-    iters: Expr | None = None
+    iters: SurfaceOption = LEFT_OUT
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,9 +79,9 @@ class WaveConstraint(Constraint):
     ``wave_id`` replaces the wave's coordinate on the workgroup's axis.
     """
 
-    dim: Expr
-    tile_size: Expr
-    wave_id: Expr | None = None
+    dim: SurfaceExpr
+    tile_size: SurfaceExpr
+    wave_id: SurfaceOption = LEFT_OUT
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,10 +95,10 @@ class TilingConstraint(Constraint):
     Without a tile size the loop advances by one element.
     """
 
-    dim: Expr
-    tile_size: Expr | None = None
-    iters: Expr | None = None
-    start: Expr | None = None
+    dim: SurfaceExpr
+    tile_size: SurfaceOption = LEFT_OUT
+    iters: SurfaceOption = LEFT_OUT
+    start: SurfaceOption = LEFT_OUT
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,8 +109,8 @@ class TilingConstraint(Constraint):
 class DeviceConstraint(Constraint):
     """Split ``dim`` over device axis ``device_dim`` in parts of ``tile_size``."""
 
-    dim: Expr
-    tile_size: Expr
+    dim: SurfaceExpr
+    tile_size: SurfaceExpr
     device_dim: int
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from wave_core.constraints.base import Constraint
+from wave_core.constraints.base import SurfaceExpr
 from wave_core.constraints.base import surface_expr
 from wave_core.targets import MMAType
 
@@ -66,7 +67,7 @@ class GridConstraint(Constraint):
     work (persistent and stream-K kernels).
     """
 
-    grid_size: Expr
+    grid_size: SurfaceExpr
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,7 +81,7 @@ class ReorderingConstraint(Constraint):
     ``new_expr`` is over the workgroup symbols; it must permute the grid.
     """
 
-    new_expr: Expr
+    new_expr: SurfaceExpr
     workgroup_dim: int
 
     def __post_init__(self) -> None:

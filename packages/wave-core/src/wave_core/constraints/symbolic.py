@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wave_core.constraints.base import Constraint
+from wave_core.constraints.base import SurfaceExpr
 from wave_core.constraints.base import surface_expr
 from wave_core.symbols import Expr
 from wave_core.symbols import symbol
@@ -24,8 +25,8 @@ class SymbolicAlias(Constraint):
     the function applied to their tiles.
     """
 
-    source: Expr
-    target: Expr
+    source: SurfaceExpr
+    target: SurfaceExpr
     source_to_target: Callable[[Any], Any] | Expr
 
     def __post_init__(self) -> None:
@@ -48,7 +49,7 @@ class SymbolicAlias(Constraint):
 class Assumption(Constraint):
     """A fact about symbols that the compiler may use; checked at launch."""
 
-    expr: Expr
+    expr: SurfaceExpr
 
     def __post_init__(self) -> None:
         super().__post_init__()

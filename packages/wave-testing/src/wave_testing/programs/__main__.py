@@ -52,6 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,9 @@
 """Random reads and writes: plain, permuted, strided, flattened, gathered, staged."""
 
+# Programs are data of many shapes, and kernels are built from them at run time.
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -14,7 +18,21 @@ if TYPE_CHECKING:
     from wave_testing.programs.builder import Builder
     from wave_testing.programs.formula import Formula
 
-DTYPES = ("f16", "f16", "bf16", "f32", "f32", "f64", "i8", "i16", "i32", "i32", "i64")
+DTYPES = (
+    "f16",
+    "f16",
+    "bf16",
+    "f32",
+    "f32",
+    "f64",
+    "i8",
+    "i16",
+    "i32",
+    "i32",
+    "i64",
+    "f8e5m2",
+    "f8e4m3fn",
+)
 MATRIX_DTYPES = ("f16", "f16", "bf16")
 
 
@@ -67,7 +85,7 @@ def read(
 
 
 def _elements(build: Builder) -> int | None:
-    return build.space.pick((1, 2, 4, 8)) if build.space.chance(0.15) else None
+    return build.space.pick((1, 2, 3, 4, 8, 16)) if build.space.chance(0.15) else None
 
 
 Side = tuple[tuple[str, ...], "tuple[Formula, ...] | None", tuple[str, ...]]
@@ -185,8 +203,11 @@ def update(build: Builder) -> str | None:
     """Read a memory, add something, and write it back in place."""
     dims = some_dims(build)
     dims = build.shuffled(dict.fromkeys((*dims, *_owners(build))))
+    if build.space.chance(0.5):
+        dims = tuple(d for d in dims if d not in build.loops or d in _owners(build))
     looped = build.loops - set(dims)
-    if looped or not may_write(build, dims) or not build.fits(dims):
+    copied = any(d.copies > 1 for d in build.space.dims.values())
+    if copied or not may_write(build, dims) or not build.fits(dims):
         return None
     dtype = build.dtype(DTYPES)
     bound = int(build.rng.integers(1, 5))
@@ -198,8 +219,11 @@ def update(build: Builder) -> str | None:
     if old is None:
         build.memories.pop()
         return None
-    new = build.pointwise("mul", (old,), int(build.rng.integers(2, 5)))
+    new = None
+    if not looped:
+        new = build.pointwise("mul", (old,), int(build.rng.integers(2, 5)))
     if new is None:
+        # Any number of times, for it may be done in every iteration of a loop.
         new = build.pointwise("neg", (old,))
     assert new is not None, "negation is exact"
     attributes = {**fields, "elements": _elements(build)}
@@ -311,11 +335,14 @@ def _held(build: Builder, name: str) -> int:
 
 
 def _rolled(build: Builder, dims: tuple[str, ...]) -> dict[str, Formula] | None:
-    """``(i + shift) % extent`` along one dim that each workgroup holds whole."""
+    """``(i + shift) % extent`` along one dim that each workgroup holds whole.
+
+    Where waves share the dim, each reads what others wrote.
+    """
     whole = [
         d
         for d in dims
-        if build.dim(d).axis is None and d not in build.loops and build.dim(d).extent
+        if build.dim(d).groups == 1 and d not in build.loops and build.dim(d).extent
     ]
     if not whole or not build.space.chance(0.5):
         return None

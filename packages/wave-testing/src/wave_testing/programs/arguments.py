@@ -52,9 +52,8 @@ def make_arguments(program: Program, inputs: Mapping[str, Array]) -> list[Any]:
         array = _storage(shape, memory)
         array[...] = inputs.get(memory.name, poison_of(memory.dtype))
         found.append(array)
-    for scalar in program.scalars:
-        found.append(np.asarray(scalar.value, DTYPES[scalar.dtype].numpy()))
-    return found
+    scalars = [np.asarray(s.value, DTYPES[s.dtype].numpy()) for s in program.scalars]
+    return [*found, *scalars]
 
 
 def poison_of(dtype: str) -> float:

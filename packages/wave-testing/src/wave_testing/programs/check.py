@@ -63,7 +63,7 @@ class Discarded(Exception):  # noqa: N818 - an outcome, not an error
         self.code = code
 
 
-class ProgramFailure(AssertionError):
+class ProgramFailure(AssertionError):  # noqa: N818 - an outcome, as `Discarded`
     """A program was compiled or executed wrongly.
 
     Attributes:

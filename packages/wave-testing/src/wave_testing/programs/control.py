@@ -14,7 +14,6 @@ from wave_testing.programs.builder import Scope
 from wave_testing.programs.exact import SIGNIFICANT
 from wave_testing.programs.exact import Info
 from wave_testing.programs.exact import is_float
-from wave_testing.programs.formula import Formula
 from wave_testing.programs.model import Step
 from wave_testing.programs.moves import product
 from wave_testing.programs.moves import reducible
@@ -23,6 +22,7 @@ from wave_testing.programs.moves import scores
 
 if TYPE_CHECKING:
     from wave_testing.programs.builder import Builder
+    from wave_testing.programs.formula import Formula
 
     Move = Callable[[Builder], str | None]
 
@@ -176,9 +176,7 @@ def _update(
     return None if added is None else (added, other.bound)
 
 
-def _update_mma(
-    build: Builder, carried: Carried, axis: str
-) -> tuple[str, int] | None:
+def _update_mma(build: Builder, carried: Carried, axis: str) -> tuple[str, int] | None:
     info = build.info(carried.init)
     if len(info.dims) < 2 or info.dtype != "f32":
         return None

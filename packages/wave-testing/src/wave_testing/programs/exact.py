@@ -17,13 +17,16 @@ SIGNIFICANT: Mapping[str, int] = {
     "bf16": 8,
     "f32": 24,
     "f64": 53,
+    "f8e5m2": 3,
+    "f8e4m3fn": 4,
     "i8": 7,
     "i16": 15,
     "i32": 31,
     "i64": 53,
     "bool": 1,
 }
-"""Bits of the integers that an element type holds exactly; IEEE 754-2019, table 3.5.
+"""Bits of the integers that an element type holds exactly; IEEE 754-2019, table 3.5,
+and the OCP 8-bit floating point specification 1.0.
 
 Bits beyond 53 cannot be compared in f64.
 """
@@ -34,7 +37,7 @@ _SMALLEST = -9
 
 def is_float(dtype: str) -> bool:
     """Whether an element type is a float, by name."""
-    return dtype in ("f16", "bf16", "f32", "f64")
+    return dtype in ("f16", "bf16", "f32", "f64", "f8e5m2", "f8e4m3fn")
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,9 @@ class Info:
         return replace(self, dims=dims)
 
 
-def elementwise(kind: str, dims: tuple[str, ...], parts: list[Info]) -> Info | None:
+def elementwise(  # noqa: PLR0911 - one return for each kind
+    kind: str, dims: tuple[str, ...], parts: list[Info]
+) -> Info | None:
     """What an elementwise operation gives; ``None`` where that is not known."""
     first = parts[0]
     lsb = min(part.lsb for part in parts)
@@ -97,7 +102,7 @@ def _powers(kind: str, dims: tuple[str, ...], first: Info) -> Info | None:
     if kind == "exp2" and first.lsb >= 0 and first.bound <= -_SMALLEST:
         return Info(dims, first.dtype, 2**first.bound, -first.bound, power=True)
     if kind == "reciprocal" and first.power:
-        return Info(dims, first.dtype, 2 ** max(0, -first.lsb), _log2(first), True)  # noqa: FBT003
+        return Info(dims, first.dtype, 2 ** max(0, -first.lsb), _log2(first), True)
     return None
 
 

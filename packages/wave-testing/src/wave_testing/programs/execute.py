@@ -91,7 +91,11 @@ class Execution:
         runner.run(cast("GraphLike", graph), PassContext(target), stop_after)
 
     def run(
-        self, session: Session, graph: Graph, device: str, checks: Any = True
+        self,
+        session: Session,
+        graph: Graph,
+        device: str,
+        checks: Any = True,  # noqa: FBT002 - an option
     ) -> tuple[list[str], tuple[Any, ...]]:
         """Run a graph; what is wrong with its outputs, and errors reported."""
         arguments = make_arguments(self.program, self._inputs)

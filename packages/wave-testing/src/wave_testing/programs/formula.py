@@ -4,6 +4,10 @@ A formula is an integer, a leaf ``(kind, name)``, or ``(operator, left, right)``
 same formula is computed on sympy symbols and on numpy arrays.
 """
 
+# Programs are data of many shapes, and kernels are built from them at run time.
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import operator

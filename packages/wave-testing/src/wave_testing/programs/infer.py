@@ -47,7 +47,7 @@ def _body(step: Step, known: Known, dtypes: dict[str, str]) -> None:
             known[name] = known[source]
 
 
-def _value(
+def _value(  # noqa: PLR0911 - one return for each kind
     step: Step, known: Known, dtypes: dict[str, str]
 ) -> tuple[tuple[str, ...], str] | None:
     kind = step.kind

@@ -1,5 +1,10 @@
 """A program as a kernel: its steps in the language, inside a traced function."""
 
+# Programs are data of many shapes, and kernels are built from them at run time.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownVariableType=false, reportCallIssue=false
+# pyright: reportArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import inspect
@@ -30,7 +35,7 @@ def program_kernel(program: Program) -> LaunchableWave:
         scope.values |= dict(zip(names, arguments, strict=True))
         scope.run(program.steps)
 
-    parameters = {memory.name: _memory(program, memory) for memory in program.memories}
+    parameters = {memory.name: _memory(memory) for memory in program.memories}
     for scalar in program.scalars:
         dtype = DTYPES[scalar.dtype]
         parameters[scalar.name] = tkl.SymbolBind[dtype] if scalar.bind else dtype
@@ -93,16 +98,21 @@ def bindings(program: Program) -> dict[str, int]:
     return found
 
 
-def _memory(program: Program, memory: Any) -> Any:
+def _memory(memory: Any) -> Any:
     dims = tuple(tkl.index_symbol(name) for name in memory.dims)
     return tkl.Memory[(*dims, tkl.GLOBAL_ADDRESS_SPACE, DTYPES[memory.dtype])]
+
+
+def _as_sympy(value: Any) -> Any:
+    """A number or a sympy expression, as an expression."""
+    return sympy.Integer(value) if isinstance(value, int) else value
 
 
 def _declare(function: Callable[..., Any], parameters: Mapping[str, Any]) -> None:
     """Give a function of ``*arguments`` named and annotated parameters."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     rows = [inspect.Parameter(name, kind) for name in parameters]
-    function.__signature__ = inspect.Signature(rows)  # pyright: ignore[reportFunctionMemberAccess] - what inspect reads
+    function.__signature__ = inspect.Signature(rows)
     function.__annotations__ = dict(parameters)
 
 
@@ -166,7 +176,7 @@ def _access(scope: _Scope, step: Step) -> dict[str, Any]:
     register = dict(
         zip(_symbols(dims), (_leaf("it", i) for i in range(len(dims))), strict=True)
     )
-    parts = [sympy.sympify(compute(part, _leaf)) for part in mapping]
+    parts = [_as_sympy(compute(part, _leaf)) for part in mapping]
     place = dict(zip(_symbols(memory.type.dims), parts, strict=True))
     indices = tuple(scope.values[name] for name in step.get("index", ()))
     rows = [
@@ -255,7 +265,10 @@ def _apply(scope: _Scope, step: Step) -> Any:
 
 
 def _extract(scope: _Scope, step: Step) -> Any:
-    return tkl.extract(*scope.args(step), step.get("offset"), tag=step.name[0])
+    offset = step.get("offset")
+    if isinstance(offset, str):
+        offset = tkl.index_symbol(offset)
+    return tkl.extract(*scope.args(step), offset, tag=step.name[0])
 
 
 def _mma(scope: _Scope, step: Step) -> Any:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import replace
 from math import prod
+from typing import TYPE_CHECKING
 from typing import Any
 
-from wave_testing.programs.formula import Formula
+if TYPE_CHECKING:
+    from wave_testing.programs.formula import Formula
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Dim:
         loop: The tile of a loop over it; ``None`` for no loop.
         vector: The vector shape; ``None`` gives none.
         backwards: Whether workgroups take its tiles from the last to the first.
+        copies: Waves on its axis that all do the same; above 1 only where no wave
+            constraint splits the tile, and with ``waves_per_block`` given.
     """
 
     name: str
@@ -38,6 +42,7 @@ class Dim:
     loop: int | None = None
     vector: int | None = None
     backwards: bool = False
+    copies: int = 1
 
     @property
     def groups(self) -> int:
@@ -184,7 +189,7 @@ class Program:
     @property
     def units(self) -> int:
         """Waves of the whole launch."""
-        return prod(self.grid) * prod(d.shared for d in self.dims)
+        return prod(self.grid) * prod(d.shared * d.copies for d in self.dims)
 
     def walk(self) -> Iterator[Step]:
         """All steps, those of bodies included."""

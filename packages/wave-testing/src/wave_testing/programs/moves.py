@@ -13,13 +13,13 @@ from wave_testing.programs.accesses import staged
 from wave_testing.programs.exact import SIGNIFICANT
 from wave_testing.programs.exact import Info
 from wave_testing.programs.exact import is_float
-from wave_testing.programs.formula import Formula
 from wave_testing.programs.model import Step
 from wave_testing.programs.reference import union_dims
 from wave_testing.programs.space import INSTRUCTIONS
 
 if TYPE_CHECKING:
     from wave_testing.programs.builder import Builder
+    from wave_testing.programs.formula import Formula
 
 _BINARY = ("add", "sub", "mul", "maximum", "minimum")
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
@@ -332,18 +332,18 @@ def extract(build: Builder) -> str | None:
     if not rows:
         return None
     name, info = build.space.pick(rows)
-    offset = int(build.rng.integers(build.dim(info.dims[-1]).extent))
-    return build.emit(
-        "extract", info.over(info.dims[:-1]), (name,), offset=offset
-    )
+    extent = build.dim(info.dims[-1]).extent
+    offset: int | str = int(build.rng.integers(extent))
+    small = [s for s in sorted(build.symbols) if build.symbols[s] < extent]
+    if small and build.space.chance(0.3):
+        offset = build.space.pick(small)
+    return build.emit("extract", info.over(info.dims[:-1]), (name,), offset=offset)
 
 
 def mma(build: Builder) -> str | None:
     """A matrix product of reads or of what was computed before."""
     contracted = [
-        d
-        for d in build.dims
-        if reducible(build, d) and build.dim(d).shared == 1
+        d for d in build.dims if reducible(build, d) and build.dim(d).shared == 1
     ]
     if not contracted:
         return None
@@ -394,8 +394,7 @@ def _operand(build: Builder, dims: set[str], dtype: str) -> str | None:
     known = [
         (name, info)
         for name, info in build.numbers()
-        if set(info.dims) == dims and replace(info, dtype=dtype).exact
-        and info.lsb == 0
+        if set(info.dims) == dims and replace(info, dtype=dtype).exact and info.lsb == 0
     ]
     if known and build.space.chance(0.7):
         name, info = build.space.pick(known[-3:])

@@ -4,6 +4,10 @@ Nothing here knows of waves or lanes. A value is an array over the indices that 
 dimensions have where it is computed: all of them, or those of one iteration.
 """
 
+# Programs are data of many shapes, and kernels are built from them at run time.
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -104,7 +108,7 @@ class Reference:
     """
 
     def __init__(self, program: Program, inputs: Mapping[str, Array]) -> None:
-        self._program = program
+        self.program = program
         self.values: dict[str, Tile] = {}
         self.symbols: dict[str, int] = {d.name: d.extent for d in program.dims}
         self._domains: dict[str, Array] = {}
@@ -120,8 +124,8 @@ class Reference:
 
     def run(self) -> None:
         """Execute all steps, unless there is no workgroup to do so."""
-        if 0 not in self._program.grid:
-            self.steps(self._program.steps)
+        if 0 not in self.program.grid:
+            self.steps(self.program.steps)
 
     def steps(self, steps: tuple[Step, ...]) -> None:
         """Execute some steps."""
@@ -129,7 +133,7 @@ class Reference:
             MEANINGS[step.kind](self, step)
 
     def _store(self, dims: Dims, data: Array | None, dtype: str) -> Store:
-        shape = self._program.extents(dims)
+        shape = self.program.extents(dims)
         held = np.zeros(shape) if data is None else data
         held = held.astype(wide(dtype))
         return Store(dims, held, np.zeros(shape, np.bool_))
@@ -137,7 +141,7 @@ class Reference:
     def domain(self, dim: str) -> Array:
         """The indices that exist along a dimension here."""
         found = self._domains.get(dim)
-        return np.arange(self._program.dim(dim).extent) if found is None else found
+        return np.arange(self.program.dim(dim).extent) if found is None else found
 
     def sizes(self, dims: Dims) -> tuple[int, ...]:
         """How many indices exist along each dim here."""
@@ -298,7 +302,10 @@ def _apply(ref: Reference, step: Step) -> None:
 
 def _extract(ref: Reference, step: Step) -> None:
     tile = ref.tile(step.args[0])
-    ref.define(step, tile.dims[:-1], tile.data[..., step.get("offset")])
+    offset = step.get("offset")
+    if isinstance(offset, str):
+        offset = ref.symbols[offset]
+    ref.define(step, tile.dims[:-1], tile.data[..., offset])
 
 
 def _mma(ref: Reference, step: Step) -> None:
@@ -312,7 +319,7 @@ def _mma(ref: Reference, step: Step) -> None:
 
 
 def _iterate(ref: Reference, step: Step) -> None:
-    dim = next(d for d in ref._program.dims if d.name == step.get("axis"))  # noqa: SLF001
+    dim = next(d for d in ref.program.dims if d.name == step.get("axis"))
     carried = [ref.tile(name) for name in step.args]
     for turn in range(step.get("start", 0), dim.trips, step.get("step", 1)):
         ref.inside(dim, turn)

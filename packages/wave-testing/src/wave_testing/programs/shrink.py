@@ -144,9 +144,7 @@ def _simpler_steps(program: Program) -> Iterator[Program]:
     for dim in program.dims:
         last = max((d.axis for d in program.dims if d.axis is not None), default=0)
         if dim.name not in used and dim.axis in (None, last):
-            yield replace(
-                program, dims=tuple(d for d in program.dims if d is not dim)
-            )
+            yield replace(program, dims=tuple(d for d in program.dims if d is not dim))
 
 
 def _names(step: Step) -> Iterator[str]:

@@ -1,5 +1,9 @@
 """Random dimensions: sizes, and how they spread over the machine."""
 
+# Programs are data of many shapes, and kernels are built from them at run time.
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from math import prod
@@ -38,7 +42,9 @@ class Space:
         waves = MAX_WAVES
         for axis in range(grid):
             dim = self._grid_dim("MNBH"[axis], axis, waves, crowded=grid > 2)
-            waves //= dim.shared
+            if waves > 1 and not dim.waves and self.chance(0.06):
+                dim = self._replaced(dim, copies=2)
+            waves //= dim.shared * dim.copies
             self.dims[dim.name] = dim
         for name in "KL"[: int(rng.choice([0, 1, 1, 2, 2]))]:
             self.dims[name] = self._loop_dim(name)
@@ -49,7 +55,7 @@ class Space:
     @property
     def units(self) -> int:
         """Waves of the launch."""
-        return prod(d.groups * d.shared for d in self.dims.values())
+        return prod(d.groups * d.shared * d.copies for d in self.dims.values())
 
     def chance(self, share: float) -> bool:
         """True in this share of cases."""
@@ -101,8 +107,8 @@ class Space:
         while self.units > MAX_UNITS:
             dim = max(self.dims.values(), key=lambda d: d.groups)
             if dim.groups == 1:
-                dim = max(self.dims.values(), key=lambda d: d.shared)
-                self.dims[dim.name] = self._replaced(dim, waves=0, loop=None)
+                dim = max(self.dims.values(), key=lambda d: d.shared * d.copies)
+                self.dims[dim.name] = self._replaced(dim, waves=0, loop=None, copies=1)
             else:
                 self.dims[dim.name] = self._replaced(
                     dim, tile=dim.tile * 2, loop=None, vector=None
@@ -118,11 +124,10 @@ class Space:
             found["max_bits_per_load"] = self.pick((32, 64, 128))
         if self.chance(0.4):
             found["mma_type"] = self.pick(INSTRUCTIONS)
-        if self.chance(0.2):
-            rows = sorted(
-                (d.axis, d.shared) for d in self.dims.values() if d.axis is not None
-            )
-            found["waves_per_block"] = tuple(shared for _, shared in rows)
+        spread = [d for d in self.dims.values() if d.axis is not None]
+        if self.chance(0.2) or any(d.copies > 1 for d in spread):
+            rows = sorted((d.axis, d.shared * d.copies) for d in spread)
+            found["waves_per_block"] = tuple(count for _, count in rows)
         return tuple(sorted(found.items()))
 
     def reordering(self) -> tuple[int, Formula] | None:
@@ -149,4 +154,5 @@ _FIELDS = (
     "loop",
     "vector",
     "backwards",
+    "copies",
 )

@@ -53,6 +53,8 @@ def _dim(dim: Dim) -> str:
         parts.append(f"waves {dim.waves}")
     if dim.loop is not None:
         parts.append(f"loop tile {dim.loop}")
+    if dim.copies > 1:
+        parts.append(f"copied by {dim.copies} waves")
     if dim.backwards:
         parts.append("backwards")
     if dim.vector is not None:
@@ -83,5 +85,5 @@ def _value(key: str, value: Any) -> str:
     if key == "mapping":
         return f"[{', '.join(formula_text(part) for part in value)}]"
     if isinstance(value, tuple):
-        return f"[{', '.join(map(str, value))}]"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - printed
+        return f"[{', '.join(map(str, value))}]"  # pyright: ignore[reportUnknownArgumentType] - printed
     return str(value)

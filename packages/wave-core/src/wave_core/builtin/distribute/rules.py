@@ -13,6 +13,7 @@ from wave_core.builtin.distribute.placements import project
 from wave_core.ir import Placement
 from wave_core.ir import Region
 from wave_core.ir import resolve
+from wave_core.ir import walk
 from wave_core.ops.control import Conditional
 from wave_core.ops.control import Iterate
 from wave_core.ops.matrix import Mma
@@ -134,8 +135,29 @@ def demands(
     elif isinstance(op, Yield):
         yield from _yield_demands(op, known)
     elif isinstance(op, Conditional):
+        yield from _condition_demand(op, known)
         first = len(op.operands) - len(op.else_values)
         yield from _matching(op.else_values, _results(op), known, first)
+
+
+def acting_values(op: Conditional) -> Iterator[Op]:
+    """What lanes act on where the condition holds: values written, and results."""
+    yield from (each.value for each in walk(op.body) if isinstance(each, Write))  # pyright: ignore[reportArgumentType] - a Region
+    terminator = op.body.terminator
+    if terminator is not None:
+        yield from terminator.operands
+
+
+def _condition_demand(op: Conditional, known: Known) -> Iterator[tuple[int, Placement]]:
+    """A lane decides about the elements that it acts on itself."""
+    condition = op.condition
+    if condition is None or not dims_of(condition):
+        return
+    for value in acting_values(op):
+        placement = known(value)
+        if placement is not None:
+            yield 0, project(placement, dims_of(condition))
+            return
 
 
 def _spread_demands(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_core.builtin.distribute.matrix import dims_of
 from wave_core.builtin.distribute.placements import ids_of
+from wave_core.builtin.distribute.placements import project
+from wave_core.builtin.distribute.rules import acting_values
 from wave_core.builtin.expand.scope import Scope
 from wave_core.diagnostics import user_error
 from wave_core.ir import Region
@@ -64,6 +67,7 @@ def expand_conditional(expander: Expander, op: Op, scope: Scope) -> None:
     assert isinstance(op, Conditional), "registered for conditionals"
     condition = op.condition
     if condition is not None:
+        _check_lanes(expander, op, condition)
         condition = _condition(expander, op, condition, scope)
     body = expander.graph.region()
     others = [p for value in op.else_values for p in expander.pieces(value, scope)]
@@ -73,6 +77,27 @@ def expand_conditional(expander: Expander, op: Op, scope: Scope) -> None:
     inner = Scope(body, scope.facts, scope.loops)
     expander.region(_body(op), inner)
     _record_results(expander, op, new)
+
+
+def _check_lanes(expander: Expander, op: Conditional, condition: Op) -> None:
+    """Each lane has to decide about what it acts on itself.
+
+    Raises:
+        UserError: WV0321 where something is written, or results, in other lanes.
+    """
+    dims = dims_of(condition)
+    have = expander.placement(condition)
+    for value in acting_values(op) if dims else ():
+        fits = set(dims) <= set(dims_of(value))
+        if not fits or project(expander.placement(value), dims) != have:
+            raise user_error(
+                "WV0321",
+                "the condition sits in other lanes than what depends on it",
+                at=op.location,
+                label="a lane cannot decide for another one",
+                secondary=[(value.location, "depends on the condition")],
+                help=("use `select`, or a condition without dimensions",),
+            )
 
 
 def _condition(expander: Expander, op: Op, condition: Op, scope: Scope) -> Op:

@@ -6,8 +6,8 @@ from wave_testing.conformance import ExecutorConformance
 
 
 class TestLanes(ExecutorConformance):
-    executor = "sim"
+    device = "sim"
 
 
 class TestTiles(ExecutorConformance):
-    executor = "sim-logical"
+    device = "sim-logical"

@@ -7,6 +7,7 @@ from wave_testing.conformance import PassConformance
 
 class TestNumberLoops(PassConformance):
     pass_name = "number-loops"
+    idempotent = False
 
 
 class TestMergeCommonSubexpressions(PassConformance):
@@ -15,11 +16,11 @@ class TestMergeCommonSubexpressions(PassConformance):
 
 class TestEliminateDeadCode(PassConformance):
     pass_name = "eliminate-dead-code"
-    idle = True  # nothing in these kernels is dead
 
 
 class TestAssignLayouts(PassConformance):
     pass_name = "assign-layouts"
+    idempotent = False
 
 
 class TestExpandTiles(PassConformance):
@@ -37,4 +38,3 @@ class TestInsertSafeBarriers(PassConformance):
 
 class TestCheckLdsBudget(PassConformance):
     pass_name = "check-lds-budget"
-    idle = True

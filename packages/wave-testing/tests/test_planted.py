@@ -1,0 +1,113 @@
+"""Defects planted in the compiler: random programs find each, and shrink it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from wave_core.builtin.expand import access
+from wave_core.builtin.expand import reduce as expand_reduce
+from wave_core.builtin.expand.existence import Existence
+from wave_core.builtin.legalize import reductions
+from wave_core.builtin.synchronize.barriers import InsertSafeBarriers
+from wave_core.constraints.geometry import Geometry
+from wave_core.ir import PLACEMENT
+from wave_testing.corpus import corpus
+from wave_testing.programs import Discarded
+from wave_testing.programs import ProgramFailure
+from wave_testing.programs import check_program
+from wave_testing.programs import random_program
+from wave_testing.programs.shrink import shrink
+
+MOST = 150
+
+
+def no_masks(patch):
+    patch.setattr(Existence, "mask", lambda *_: None)
+
+
+def unmasked_reductions(patch):
+    patch.setattr(
+        expand_reduce,
+        "masked",
+        lambda e, u, value, ids, d, f, s: e.piece(value, ids, s),
+    )
+
+
+def replicas_write(patch):
+    patch.setattr(access, "_once", lambda *_: [])
+
+
+def half_a_butterfly(patch):
+    whole = reductions._butterfly
+    patch.setattr(reductions, "_butterfly", lambda digit: whole(digit)[1:])
+
+
+def wrong_wave_offset(patch):
+    right = Geometry._wave_start
+    patch.setattr(Geometry, "_wave_start", lambda self, dim: right(self, dim) * 2)
+
+
+def no_barriers(patch):
+    patch.setattr(InsertSafeBarriers, "apply", lambda *_: False)
+
+
+PLANTS = [
+    no_masks,
+    unmasked_reductions,
+    replicas_write,
+    half_a_butterfly,
+    wrong_wave_offset,
+    no_barriers,
+]
+
+
+def first_failure():
+    for seed in range(MOST):
+        try:
+            check_program(random_program(np.random.default_rng(seed), seed))
+        except Discarded:
+            continue
+        except ProgramFailure as failure:
+            return failure
+    raise AssertionError(f"{MOST} programs found nothing")
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_a_planted_defect_is_found(plant, monkeypatch):
+    plant(monkeypatch)
+    assert first_failure().phase
+
+
+def test_a_failure_shrinks(monkeypatch):
+    half_a_butterfly(monkeypatch)
+    failure = first_failure()
+    smaller = shrink(failure, tries=60)
+    assert (smaller.phase, smaller.symptom) == (failure.phase, failure.symptom)
+    assert len(list(smaller.program.walk())) <= len(list(failure.program.walk()))
+    assert any(step.kind == "reduce" for step in smaller.program.walk())
+
+
+def test_what_is_right_does_not_shrink():
+    failure = ProgramFailure(corpus()["copy"], "legalize", "wrong result", "")
+    assert shrink(failure, tries=10) is failure
+
+
+def test_the_coverage_theorem_is_checked(monkeypatch):
+    from wave_core.builtin.distribute.assign import AssignLayouts
+
+    right = AssignLayouts.apply
+
+    def apply(self, graph, context):
+        right(self, graph, context)
+        for op in graph.walk():
+            row = graph.facts.get(PLACEMENT, op)
+            if row is not None and row.steps:
+                graph.facts.put(PLACEMENT, op, replace(row, steps=row.steps[1:]))
+        return True
+
+    monkeypatch.setattr(AssignLayouts, "apply", apply)
+    with pytest.raises(ProgramFailure, match="nobody holds"):
+        check_program(corpus()["product"])

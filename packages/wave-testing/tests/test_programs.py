@@ -1,0 +1,97 @@
+"""Random programs: right on this compiler, and wrong on one that is broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from wave_testing.corpus import corpus
+from wave_testing.programs import Discarded
+from wave_testing.programs import ProgramFailure
+from wave_testing.programs import check_program
+from wave_testing.programs import random_program
+from wave_testing.programs.__main__ import main
+from wave_testing.programs.store import from_json
+from wave_testing.programs.store import to_json
+
+SEEDS = range(200, 220)
+
+
+def program(seed):
+    return random_program(np.random.default_rng(seed), seed)
+
+
+def outcome_of(made):
+    """The code with which the compiler refuses a program; the phases that are right."""
+    try:
+        return None, check_program(made).phases
+    except Discarded as refused:
+        return refused.code, []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_programs_are_right(seed):
+    code, phases = outcome_of(program(seed))
+    assert "synchronize" in phases or code in {"WV0309", "WV0321", "WV0406", "WV0412"}
+
+
+@pytest.mark.parametrize("name", sorted(corpus()))
+def test_the_corpus_is_right(name):
+    assert len(check_program(corpus()[name]).phases) == 5
+
+
+def test_a_program_reads_back_from_json():
+    for seed in range(100):
+        text = json.dumps(to_json(program(seed)))
+        assert from_json(json.loads(text)) == program(seed)
+
+
+def test_programs_do_not_depend_on_the_hash_seed():
+    code = (
+        "import numpy as np\n"
+        "from wave_testing.programs import random_program\n"
+        "for s in range(40):\n"
+        "    print(random_program(np.random.default_rng(s), s))\n"
+    )
+    texts = set()
+    for seed in ("1", "2"):
+        env = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", code]
+        texts.add(
+            subprocess.run(command, env=env, capture_output=True, check=True).stdout
+        )
+    assert len(texts) == 1
+
+
+def test_most_kinds_of_steps_occur():
+    kinds = {step.kind for seed in range(400) for step in program(seed).walk()}
+    assert {"mma", "iterate", "conditional", "reduce", "allocate", "apply"} <= kinds
+    assert {"extract", "set_symbol", "permute", "broadcast", "select"} <= kinds
+
+
+def test_the_command_prints_what_it_checked(capsys):
+    assert main(["--seed", "3", "--count", "2", "--show"]) == 0
+    text = capsys.readouterr().out
+    assert "program seed 4" in text
+    assert "'right'" in text
+
+
+def test_another_seed_gives_other_inputs_and_the_same_verdict():
+    one = corpus()["product"]
+    assert check_program(one, seed=5).phases == check_program(one, seed=6).phases
+
+
+def test_failures_say_seed_phase_and_first_difference(monkeypatch):
+    from wave_core.ops.arithmetic import Add
+
+    monkeypatch.setattr(Add, "numpy_name", "subtract")
+    with pytest.raises(ProgramFailure) as caught:
+        check_program(corpus()["elementwise"])
+    text = str(caught.value)
+    assert "program seed 2" in text
+    assert "canonicalize: wrong result: b[" in text

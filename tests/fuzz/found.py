@@ -1,0 +1,270 @@
+"""Programs that were once compiled or executed wrongly, made small."""
+
+from __future__ import annotations
+
+from wave_testing.programs.literal import read
+from wave_testing.programs.literal import splat
+from wave_testing.programs.literal import step
+from wave_testing.programs.literal import write
+from wave_testing.programs.model import Dim
+from wave_testing.programs.model import MemorySpec
+from wave_testing.programs.model import Program
+from wave_testing.programs.model import Step
+
+
+def expression_of_one_symbol():
+    """`apply_expr(x, lambda a: a * 1)` was a truth value."""
+    return Program(
+        seed=1,
+        dims=(Dim("M", 40, axis=0, tile=64),),
+        memories=(
+            MemorySpec("a", ("M",), "i32", "small", 9),
+            MemorySpec("b", ("M",), "i32"),
+        ),
+        steps=(
+            read("x", "a", "M"),
+            step("apply", "y", "x", formula=("*", ("arg", 0), 1)),
+            write("y", "b", "M"),
+        ),
+    )
+
+
+def sources_of_two_orders():
+    """A reduction of `[M, K]` and `[K, M]` failed while it was lowered."""
+    return Program(
+        seed=2,
+        dims=(Dim("M", 20, axis=0, tile=8), Dim("K", 12)),
+        memories=(
+            MemorySpec("a", ("M", "K"), "f32", "small", 4),
+            MemorySpec("b", ("K", "M"), "f32", "small", 4),
+            MemorySpec("c", ("M",), "f32"),
+        ),
+        steps=(
+            read("x", "a", "M", "K"),
+            read("y", "b", "K", "M"),
+            step("reduce", "r", "x", "y", combine="max", dim="K", sources=2, acc=None),
+            write("r", "c", "M"),
+        ),
+    )
+
+
+def chained_batch():
+    """The batch dim of one product was contracted by the next: a crash."""
+    return Program(
+        seed=3,
+        dims=(
+            Dim("M", 20, axis=0, tile=16),
+            Dim("N", 16, axis=1, tile=16),
+            Dim("D", 2),
+            Dim("E", 3),
+            Dim("K", 8),
+        ),
+        memories=(
+            MemorySpec("a", ("E", "D", "K"), "f16", "small", 2),
+            MemorySpec("b", ("E", "M", "K"), "f16", "small", 2),
+            MemorySpec("c", ("N", "D", "E"), "f16", "small", 2),
+            MemorySpec("out", ("D", "N", "M"), "f32"),
+        ),
+        steps=(
+            read("x", "a", "E", "D", "K"),
+            read("y", "b", "E", "M", "K"),
+            splat("z", "f32", 0.0, "E", "D", "M"),
+            step("mma", "p", "x", "y", "z", instruction="F32_32x32x8_F16"),
+            step("cast", "q", "p", dtype="f16"),
+            read("w", "c", "N", "D", "E"),
+            splat("v", "f32", 0.0, "D", "N", "M"),
+            step("mma", "r", "w", "q", "v", instruction="F32_16x16x16_F16"),
+            write("r", "out", "D", "N", "M"),
+        ),
+    )
+
+
+def loop_from_tile(start, stride):
+    """A loop that starts at tile 1, or takes every second one, took others."""
+    return Program(
+        seed=4,
+        dims=(Dim("M", 20, axis=0, tile=16), Dim("K", 33, loop=4)),
+        memories=(
+            MemorySpec("a", ("M", "K"), "f32", "small", 4),
+            MemorySpec("b", ("M", "K"), "f32"),
+        ),
+        steps=(
+            Step(
+                "iterate",
+                (),
+                (),
+                (("axis", "K"), ("start", start), ("step", stride)),
+                (read("x", "a", "M", "K"), write("x", "b", "M", "K")),
+            ),
+        ),
+    )
+
+
+def padded_buffer_in_a_loop():
+    """Padding counted as room for further tiles: accesses out of bounds."""
+    return Program(
+        seed=5,
+        dims=(Dim("M", 20, axis=0, tile=10), Dim("K", 16, loop=4)),
+        memories=(
+            MemorySpec("a", ("M", "K"), "f32", "small", 4),
+            MemorySpec("b", ("M", "K"), "f32"),
+        ),
+        steps=(
+            Step(
+                "iterate",
+                (),
+                (),
+                (("axis", "K"),),
+                (
+                    read("x", "a", "M", "K"),
+                    step(
+                        "allocate",
+                        "lds",
+                        shape=("M", "K"),
+                        held=(10, 4),
+                        padding=8,
+                        dtype="f32",
+                    ),
+                    write("x", "lds", "M", "K"),
+                    read("y", "lds", "M", "K"),
+                    write("y", "b", "M", "K"),
+                ),
+            ),
+        ),
+    )
+
+
+def exchange_to_a_deeper_instruction():
+    """An operand that held 8 elements of K was read back as 16 from LDS."""
+    return Program(
+        seed=6,
+        dims=(
+            Dim("M", 16, axis=0, tile=32),
+            Dim("N", 65, axis=1, tile=32, waves=2),
+            Dim("D", 5),
+            Dim("R", 18),
+        ),
+        memories=(
+            MemorySpec("rows", ("D", "M"), "i32", "index", 18),
+            MemorySpec("a", ("R", "D"), "f16", "small", 2),
+            MemorySpec("b", ("D", "N"), "f16", "small", 1),
+            MemorySpec("c", ("M", "N"), "f32"),
+            MemorySpec("d", ("N", "M"), "f32"),
+        ),
+        steps=(
+            read("i", "rows", "D", "M"),
+            read("x", "a", "M", "D", mapping=(("dyn", 0), ("it", 1)), index=("i",)),
+            read("y", "b", "D", "N"),
+            splat("z", "f32", 0.0, "M", "N"),
+            step("mma", "p", "x", "y", "z", instruction="F32_16x16x16_F16"),
+            step("cast", "x2", "x", dtype="bf16"),
+            step("cast", "y2", "y", dtype="bf16"),
+            splat("z2", "f32", 1.0, "N", "M"),
+            step("mma", "q", "y2", "x2", "z2", instruction="F32_32x32x8_F16"),
+            write("p", "c", "M", "N"),
+            write("q", "d", "N", "M"),
+        ),
+    )
+
+
+def loop_in_a_branch_from_a_copied_read():
+    """The copy of a read in another layout had no place where it was captured."""
+    loop = Step(
+        "iterate",
+        ("s",),
+        ("x",),
+        (("axis", "L"),),
+        (splat("o", "i8", 1, "N"),),
+        ("p",),
+        ("o",),
+    )
+    first = (("condition", ("<=", ("sym", "N"), 7)),)
+    second = (("condition", (">", ("sym", "N"), 59)),)
+    return Program(
+        seed=7,
+        dims=(
+            Dim("M", 1, axis=0, tile=24),
+            Dim("N", 64, axis=1, tile=4),
+            Dim("L", 65, loop=20),
+        ),
+        memories=(
+            MemorySpec("a", ("N",), "i8", "small", 4),
+            MemorySpec("b", ("N", "M"), "i8"),
+            MemorySpec("c", ("N",), "i32"),
+        ),
+        steps=(
+            read("x", "a", "N"),
+            Step("conditional", ("r",), ("x",), first, (loop,), (), ("s",)),
+            step("cast", "u", "r", dtype="i32"),
+            splat("v", "i8", 1, "M", "N"),
+            Step(
+                "conditional",
+                ("w",),
+                ("v",),
+                second,
+                (
+                    step("broadcast", "y", "x", shape=("M", "N")),
+                    write("y", "b", "M", "N"),
+                ),
+                (),
+                ("y",),
+            ),
+            write("u", "c", "N"),
+        ),
+    )
+
+
+def branch_by_element(dims, tile):
+    """Lanes decided by their own element of the condition, and wrote another's."""
+    return Program(
+        seed=8,
+        dims=(
+            Dim("M", 33, axis=0, tile=32, waves=4),
+            Dim("N", 63, axis=1, tile=tile, waves=2),
+            Dim("D", 3),
+        ),
+        memories=(
+            MemorySpec("a", dims, "i32", "small", 2),
+            MemorySpec("b", ("D", "M", "N"), "i32"),
+        ),
+        steps=(
+            read("x", "a", *dims),
+            step("gt", "c", "x", number=0),
+            splat("v", "i32", 1, "D", "N", "M"),
+            Step(
+                "conditional",
+                (),
+                (),
+                (("register", "c"),),
+                (write("v", "b", "D", "N", "M"),),
+            ),
+        ),
+    )
+
+
+def elements_of_8_bits():
+    """Arguments of one narrow element type could not be simulated at all."""
+    return Program(
+        seed=9,
+        dims=(Dim("M", 40, axis=0, tile=16),),
+        memories=(
+            MemorySpec("a", ("M",), "f8e5m2", "small", 3),
+            MemorySpec("b", ("M",), "f8e5m2", strided=True),
+        ),
+        steps=(read("x", "a", "M"), write("x", "b", "M")),
+    )
+
+
+FOUND = {
+    "elements-of-8-bits": elements_of_8_bits(),
+    "branch-by-row": branch_by_element(("N",), 8),
+    "branch-by-element": branch_by_element(("N", "M"), 4),
+    "expression-of-one-symbol": expression_of_one_symbol(),
+    "sources-of-two-orders": sources_of_two_orders(),
+    "chained-batch": chained_batch(),
+    "loop-from-tile-1": loop_from_tile(1, 1),
+    "loop-over-every-second-tile": loop_from_tile(0, 2),
+    "padded-buffer-in-a-loop": padded_buffer_in_a_loop(),
+    "exchange-to-a-deeper-instruction": exchange_to_a_deeper_instruction(),
+    "loop-in-a-branch": loop_in_a_branch_from_a_copied_read(),
+}
