@@ -236,13 +236,13 @@ def test_layouts_that_no_barrier_can_reconcile():
         a: tkl.Memory[M, K, GLOBAL, tkl.f16],
         b: tkl.Memory[N, K, GLOBAL, tkl.f16],
         c: tkl.Memory[M, K, GLOBAL, tkl.f32],
-        flag: tkl.SymbolBind[tkl.i32],
+        flag: tkl.i32,
     ):
         zero = tkl.Register[M, N, tkl.f32](0.0)
         first = tkw.mma(tkw.read(a), tkw.read(b), zero)
         half = tkw.cast(first, tkl.f16)
 
-        @tkw.conditional(sym.flag > 0)
+        @tkw.conditional(flag > 0)
         def only_then():
             other = tkl.Register[M, K, tkl.f32](0.0)
             turned = tkw.permute(tkw.read(b), target_shape=[K, N])

@@ -14,6 +14,7 @@ from wave_testing.corpus import corpus
 from wave_testing.programs import Discarded
 from wave_testing.programs import ProgramFailure
 from wave_testing.programs import check_program
+from wave_testing.programs import launch_program
 from wave_testing.programs import random_program
 from wave_testing.programs.__main__ import main
 from wave_testing.programs.store import from_json
@@ -38,6 +39,20 @@ def outcome_of(made):
 def test_random_programs_are_right(seed):
     code, phases = outcome_of(program(seed))
     assert "synchronize" in phases or code in {"WV0309", "WV0321", "WV0406", "WV0412"}
+
+
+@pytest.mark.parametrize("name", sorted(corpus()))
+def test_the_corpus_is_right_when_launched(name):
+    launch_program(corpus()[name])
+
+
+def test_a_launch_that_writes_nothing_is_wrong(monkeypatch):
+    def lazy(*_, **__):
+        return lambda *_: None
+
+    monkeypatch.setattr("wave_testing.programs.launch.wave_compile", lazy)
+    with pytest.raises(ProgramFailure, match="launch"):
+        launch_program(program(200))
 
 
 @pytest.mark.parametrize("name", sorted(corpus()))

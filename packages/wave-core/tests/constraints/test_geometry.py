@@ -143,6 +143,16 @@ def test_reordering_reads_a_coordinate_as_another():
         ("WV0316", [tkw.WorkgroupConstraint(M, BLOCK, 0)], {"BLOCK": 0}),
         ("WV0317", [tkw.WorkgroupConstraint(M, 64, 0), tkw.WaveConstraint(M, 2)], {}),
         ("WV0319", [tkw.DeviceConstraint(M, 16, 1)], {}),
+        (
+            "WV0325",
+            [
+                tkw.WorkgroupConstraint(M, 64, 0),
+                tkw.WorkgroupConstraint(N, 64, 0, primary=False),
+                tkw.WaveConstraint(M, 32),
+                tkw.WaveConstraint(N, 16),
+            ],
+            {},
+        ),
     ],
 )
 def test_constraints_that_contradict_each_other(code, constraints, bindings):
@@ -162,3 +172,17 @@ def test_a_wave_that_the_machine_does_not_have():
 def test_a_loop_without_a_tiling_constraint_is_refused():
     with pytest.raises(UserError, match="no TilingConstraint"):
         geometry().trip_count("K")
+
+
+@pytest.mark.parametrize("waves", [(1,), (4, 1)])
+def test_the_waves_given_are_those_that_the_tile_is_cut_for(waves):
+    hardware = tkw.HardwareConstraint(threads_per_wave=64, waves_per_block=waves)
+    split = [tkw.WorkgroupConstraint(M, 64, 0), tkw.WaveConstraint(M, 32)]
+    with pytest.raises(UserError, match="is cut for 2 waves, axis 0 has"):
+        Geometry((hardware, *split), {}, generic_target())
+
+
+def test_waves_beyond_those_of_the_constraints_all_do_the_same():
+    hardware = tkw.HardwareConstraint(threads_per_wave=64, waves_per_block=(2, 1))
+    rows = (hardware, tkw.WorkgroupConstraint(M, 64, 0))
+    assert Geometry(rows, {}, generic_target()).waves == (2, 1)

@@ -67,9 +67,10 @@ def test_apply_expr_of_several_registers():
     assert str(relation.type) == "reg<M, K, bool>"
 
 
-def test_apply_expr_that_is_constant_keeps_the_element_type():
+@pytest.mark.parametrize("factor", [0, 1])
+def test_apply_expr_that_gets_simple_keeps_the_element_type(factor):
     *_, applied = traced(
-        lambda a: tkw.apply_expr(tkw.self_index(M, tkw.i32), lambda x: x * 0)
+        lambda a: tkw.apply_expr(tkw.self_index(M, tkw.i32), lambda x: x * factor)
     )
     assert str(applied.type) == "reg<M, i32>"
 

@@ -350,15 +350,39 @@ class Geometry:
     def _wave_counts(self) -> tuple[int, ...]:
         axes = max(len(self.grid), 1)
         given = self.hardware.waves_per_block
-        if given is not None:
-            return (*given, *([1] * (axes - len(given))))
-        counts = [1] * axes
-        for wave in self._waves:
-            group = self._group(str(wave.dim))
-            if group is not None and group.workgroup_dim < axes:
-                ratio = ceildiv(group.tile_size, wave.tile_size)
-                counts[group.workgroup_dim] = self._static(ratio, wave)
+        counts = [1] * axes if given is None else list(given)
+        counts += [1] * (axes - len(counts))
+        shares = [
+            (wave, group.workgroup_dim, self._static(ratio, wave))
+            for wave in self._waves
+            if (group := self._group(str(wave.dim))) is not None
+            and group.workgroup_dim < axes
+            for ratio in [ceildiv(group.tile_size, wave.tile_size)]
+        ]
+        if given is None:
+            for _, axis, count in shares:
+                counts[axis] = count
+        for wave, axis, count in shares:
+            if wave.wave_id is None and counts[axis] != count:
+                raise self._uneven(wave, axis, count, counts[axis])
         return tuple(counts)
+
+    def _uneven(
+        self, wave: WaveConstraint, axis: int, wanted: int, found: int
+    ) -> Exception:
+        given = self.hardware.waves_per_block is not None
+        return user_error(
+            "WV0325",
+            f"the workgroup's tile of `{wave.dim}` is cut for {wanted} waves, axis "
+            f"{axis} has {found}",
+            at=wave.location,
+            label=f"{wanted} waves",
+            secondary=((self.hardware.location, f"{found} waves"),) if given else (),
+            help=(
+                "leave `waves_per_block` out: it follows from the wave constraints",
+                "or make the wave tile fit it",
+            ),
+        )
 
     def _static(self, expr: Expr, row: Constraint) -> int:
         if expr.is_constant:

@@ -272,4 +272,23 @@ CONSTRAINT_CODES = (
         Fix: use an expression that takes every coordinate of the grid once.
         """,
     ),
+    Code(
+        "WV0325",
+        "the waves of a workgroup do not match its wave tiles",
+        """
+        Cause: `waves_per_block`, or another wave constraint on the same axis, gives
+        the workgroup more or fewer waves than its tile is cut for. Some elements
+        would belong to no wave, or to two.
+
+        Bad:
+            HardwareConstraint(threads_per_wave=64, waves_per_block=(1,))
+            WorkgroupConstraint(M, 64, 0); WaveConstraint(M, 32)    # two waves
+
+        Good:
+            HardwareConstraint(threads_per_wave=64)
+            WorkgroupConstraint(M, 64, 0); WaveConstraint(M, 32)
+
+        Fix: leave `waves_per_block` out, or make the wave tile fit it.
+        """,
+    ),
 )

@@ -1,7 +1,8 @@
 """Random programs: kernels as data, run by the compiler and by numpy, compared.
 
 ``random_program(rng)`` makes one, ``check_program(program)`` compiles it and compares
-every phase with exact arithmetic on whole arrays. A program prints as a short text;
+every phase with exact arithmetic on whole arrays; ``launch_program(program)`` goes
+through the front door, on any device. A program prints as a short text;
 ``python -m wave_testing.programs --seed N`` makes, prints and checks it again.
 """
 
@@ -12,6 +13,7 @@ from wave_testing.programs.check import Outcome
 from wave_testing.programs.check import ProgramFailure
 from wave_testing.programs.check import check_program
 from wave_testing.programs.generate import random_program
+from wave_testing.programs.launch import launch_program
 from wave_testing.programs.model import Program
 
 __all__ = [
@@ -20,5 +22,6 @@ __all__ = [
     "Program",
     "ProgramFailure",
     "check_program",
+    "launch_program",
     "random_program",
 ]

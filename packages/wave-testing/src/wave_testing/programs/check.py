@@ -62,6 +62,12 @@ class Discarded(Exception):  # noqa: N818 - an outcome, not an error
         super().__init__(f"{code}: {message}")
         self.code = code
 
+    @classmethod
+    def of(cls, error: UserError) -> Discarded:
+        """What the first diagnostic of ``error`` says."""
+        first = error.diagnostics[0]
+        return cls(str(first.code), first.message)
+
 
 class ProgramFailure(AssertionError):  # noqa: N818 - an outcome, as `Discarded`
     """A program was compiled or executed wrongly.
@@ -82,7 +88,8 @@ class ProgramFailure(AssertionError):  # noqa: N818 - an outcome, as `Discarded`
 
 
 @cache
-def _session() -> Session:
+def default_session() -> Session:
+    """A session with all installed plugins."""
     return Session()
 
 
@@ -100,7 +107,7 @@ def check_program(
         ProgramFailure: where anything is wrong.
         Discarded: where the compiler refuses the program with a coded error.
     """
-    return _Check(Execution(program, seed), session or _session()).run()
+    return _Check(Execution(program, seed), session or default_session()).run()
 
 
 class _Check(PassObserver):
@@ -117,7 +124,7 @@ class _Check(PassObserver):
         try:
             self._execution.run_passes(self._session, graph, (self,))
         except UserError as error:
-            raise _refused(error) from error
+            raise Discarded.of(error) from error
         except InternalError as error:
             where = error.pass_name or "pipeline"
             raise self._failure(where, "internal error", error) from error
@@ -146,7 +153,7 @@ class _Check(PassObserver):
         try:
             graph = self._execution.trace()
         except UserError as error:
-            raise _refused(error) from error
+            raise Discarded.of(error) from error
         except Exception as error:
             raise self._failure("trace", type(error).__name__, error) from error
         self._round_trip(graph, "trace")
@@ -178,8 +185,3 @@ class _Check(PassObserver):
 
     def _failure(self, phase: str, symptom: str, details: object) -> ProgramFailure:
         return ProgramFailure(self._execution.program, phase, symptom, details)
-
-
-def _refused(error: UserError) -> Discarded:
-    first = error.diagnostics[0]
-    return Discarded(str(first.code), first.message)

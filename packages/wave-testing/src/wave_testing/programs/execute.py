@@ -56,6 +56,10 @@ class Execution:
         found |= {s.name: s.value for s in self.program.scalars if s.bind}
         return found
 
+    def arguments(self) -> list[Any]:
+        """One argument for each parameter, outputs poisoned; fresh each time."""
+        return make_arguments(self.program, self._inputs)
+
     def trace(self) -> Graph:
         """The program's kernel, traced."""
         return program_kernel(self.program).trace(bindings(self.program))
@@ -98,7 +102,7 @@ class Execution:
         checks: Any = True,  # noqa: FBT002 - an option
     ) -> tuple[list[str], tuple[Any, ...]]:
         """Run a graph; what is wrong with its outputs, and errors reported."""
-        arguments = make_arguments(self.program, self._inputs)
+        arguments = self.arguments()
         before = [array.copy() for array in arguments]
         options = {"target": session.target(TARGET), "checks": checks}
         options["poison_outputs"] = frozenset(

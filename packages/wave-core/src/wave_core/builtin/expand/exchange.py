@@ -76,7 +76,8 @@ def capture_buffer(expander: Expander, buffer: Op, scope: Scope) -> Op:
 def _check_uniform(op: Op, value: Op) -> None:
     parent = region_of(op).parent
     while parent is not None:
-        if isinstance(parent, Conditional):
+        # A relation of symbols is the same for all lanes, so they come along together.
+        if isinstance(parent, Conditional) and parent.condition is not None:
             raise user_error(
                 "WV0309",
                 "two uses want a value in different layouts where no barrier may stand",
