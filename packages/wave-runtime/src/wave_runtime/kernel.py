@@ -1,0 +1,174 @@
+"""A loaded kernel, called with arrays and numbers."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_runtime.arrays import reader_of
+from wave_runtime.arrays import view
+from wave_runtime.errors import DeviceError
+from wave_runtime.errors import LaunchRefused
+from wave_runtime.kernarg import INTEGERS
+from wave_runtime.kernarg import scalar_packer
+from wave_runtime.plan import Plan
+from wave_runtime.plan import Planner
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+    from collections.abc import Sequence
+
+    from wave_runtime.artifact import Artifact
+    from wave_runtime.devices import Buffer
+    from wave_runtime.devices import Device
+
+KEPT_PLANS = 64
+"""Plans that a kernel keeps, by what is alike in the arguments of launches."""
+
+ALIGNMENT = 16
+"""Bytes that every address is a multiple of: the widest access of a lane."""
+
+
+class LoadedKernel:
+    """A kernel on a device.
+
+    Call it with one argument for each parameter: arrays that live where the device
+    can reach them, and numbers. Outputs are written in place.
+    """
+
+    def __init__(self, artifact: Artifact, device: Device) -> None:
+        """Load the code.
+
+        Raises:
+            ArtifactError: where the manifest has an expression that is none.
+            DeviceError: where the device is of another architecture, or refuses.
+        """
+        manifest = artifact.manifest
+        if device.architecture not in (None, manifest.target):
+            raise DeviceError(
+                f"`{manifest.name}` is compiled for {manifest.target}; device"
+                f" {device.name} is {device.architecture}"
+            )
+        self.manifest = manifest
+        self.device = device
+        self._planner = Planner(manifest, device)
+        self.code = device.load(
+            artifact.code, manifest.name, manifest.threads, manifest.lds_bytes
+        )
+        place = {name: i for i, name in enumerate(manifest.parameters)}
+        self._tensors = [place[row.name] for row in manifest.bindings]
+        self._written = [i for i, row in enumerate(manifest.bindings) if row.written]
+        rows = [row for row in manifest.constants if row.parameter]
+        self._scalars = [(place[r.name], r, scalar_packer(r.dtype)) for r in rows]
+        deciding = self._planner.symbols
+        self._deciding = [
+            place[r.name] for r in rows if r.name in deciding and r.dtype in INTEGERS
+        ]
+        self._plans: dict[Hashable, Plan] = {}
+
+    def __call__(self, *arguments: Any, stream: Any = None) -> None:
+        """Queue the kernel.
+
+        Args:
+            arguments: One for each parameter, in order.
+            stream: A queue of the device: its handle, or a stream of torch. By
+                default torch's current one for tensors of torch on a GPU, else the
+                device's own.
+
+        Raises:
+            LaunchRefused: where an argument does not fit; nothing runs.
+            DeviceError: where the driver reports an error.
+        """
+        if len(arguments) != len(self.manifest.parameters):
+            raise self._miscounted(len(arguments))
+        tensors = [arguments[place] for place in self._tensors]
+        queue = stream if type(stream) is int else _queue(stream, tensors)
+        seen = [reader_of(each.__class__).glance(each, queue) for each in tensors]
+        scalars = self._pack_scalars(arguments) if self._scalars else b""
+        looks: list[Hashable] = [look for _, look in seen]
+        looks.extend([arguments[place] for place in self._deciding])
+        key = tuple(looks)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._remember(key, self._plan(tensors, arguments))
+        if plan.empty:
+            return
+        lengths = iter(plan.lengths)
+        buffers = [(pointer, next(lengths)) for pointer, _ in seen]
+        self._check_addresses(buffers)
+        self.code.launch(plan.grid, buffers, plan.sizes + scalars, queue)
+
+    def _miscounted(self, count: int) -> LaunchRefused:
+        names = ", ".join(self.manifest.parameters)
+        return LaunchRefused(
+            f"`{self.manifest.name}` takes {len(self.manifest.parameters)} arguments"
+            f" ({names}), {count} were given"
+        )
+
+    def _plan(self, tensors: Sequence[Any], arguments: Sequence[Any]) -> Plan:
+        scalars = {row.name: arguments[place] for place, row, _ in self._scalars}
+        return self._planner.plan([view(each) for each in tensors], scalars)
+
+    def _remember(self, key: Hashable, plan: Plan) -> Plan:
+        if len(self._plans) >= KEPT_PLANS:
+            self._plans.clear()
+        self._plans[key] = plan
+        return plan
+
+    def _pack_scalars(self, arguments: Sequence[Any]) -> bytes:
+        found = b""
+        for place, row, packer in self._scalars:
+            try:
+                found += packer(arguments[place])
+            except (struct.error, OverflowError, TypeError, ValueError):
+                raise LaunchRefused(
+                    f"`{row.name}` is {arguments[place]!r}, which is no {row.dtype}"
+                ) from None
+        return found
+
+    def _check_addresses(self, buffers: Sequence[Buffer]) -> None:
+        """Refuse outputs that overlap another argument, and crooked addresses."""
+        union = 0
+        for address, _ in buffers:
+            union |= address
+        if union % ALIGNMENT:
+            self._check_alignment(buffers)
+        for place in self._written:
+            start, length = buffers[place]
+            end = start + length
+            for other, (address, size) in enumerate(buffers):
+                if address < end and start < address + size and other != place and size:
+                    raise self._overlap(place, other)
+
+    def _check_alignment(self, buffers: Sequence[Buffer]) -> None:
+        for row, (address, size) in zip(self.manifest.bindings, buffers, strict=True):
+            if size and address % ALIGNMENT:
+                raise LaunchRefused(
+                    f"`{row.name}` is at {address:#x}, which is no multiple of"
+                    f" {ALIGNMENT} bytes: pass a copy"
+                )
+
+    def _overlap(self, one: int, other: int) -> LaunchRefused:
+        names = [row.name for row in self.manifest.bindings]
+        return LaunchRefused(
+            f"`{names[one]}` is written and overlaps `{names[other]}`: pass a copy of"
+            " one of them"
+        )
+
+
+def _queue(stream: Any, tensors: Sequence[Any]) -> int:
+    """The handle of a stream."""
+    if stream is None:
+        torch = sys.modules.get("torch")
+        if torch is None:
+            return 0
+        for each in tensors:
+            if isinstance(each, torch.Tensor) and each.is_cuda:
+                return int(torch.cuda.current_stream(each.device).cuda_stream)
+        return 0
+    handle = getattr(stream, "cuda_stream", stream)
+    if not isinstance(handle, int):
+        raise LaunchRefused(f"{type(stream).__name__} is no stream")
+    return handle

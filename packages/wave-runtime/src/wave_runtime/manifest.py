@@ -1,0 +1,159 @@
+"""The manifest of an artifact: all that a launch needs besides the code."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import msgspec
+
+from wave_runtime.errors import ArtifactError
+
+FORMAT = 1
+"""Raised when the meaning of a field changes."""
+
+MAX_MANIFEST = 1 << 20
+"""Bytes of a manifest; larger ones come from no compiler."""
+
+MAX_PARAMETERS = 4096
+MAX_GRID_AXES = 3
+
+WORDS = {
+    "i8": 1,
+    "i16": 1,
+    "i32": 1,
+    "i64": 2,
+    "index": 2,
+    "bool": 1,
+    "f16": 1,
+    "bf16": 1,
+    "f32": 1,
+    "f64": 2,
+}
+"""32-bit words of a scalar argument, by element type."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.$]{0,255}")
+
+
+class BindingInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One pointer argument.
+
+    Attributes:
+        name: The parameter.
+        dtype: Its element type.
+        shape: Its extents as text, over the symbols that the launch binds.
+        written: Whether the kernel writes it.
+        limit: Bytes that it may not reach; ``None`` for any size.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[str, ...]
+    written: bool
+    limit: int | None = None
+
+
+class ConstantInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A number after the pointers: a size, or a scalar argument."""
+
+    name: str
+    dtype: str
+    words: int
+    parameter: bool
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a code object is, and how to launch it.
+
+    Attributes:
+        name: The symbol of the kernel.
+        target: The architecture, such as ``gfx942``.
+        parameters: Names of the arguments in the order of a call.
+        bindings: The pointer arguments, in the order of the code's arguments.
+        constants: The words after them, in order.
+        grid: Workgroups on each axis, as text.
+        threads: Threads of a workgroup.
+        wave_size: Lanes of a wave.
+        lds_bytes: LDS of a workgroup.
+        max_extent: Extents that the launch binds stay below this.
+        code_bytes: Size of the code object.
+        code_digest: SHA-256 of the code object, in hexadecimal.
+        versions: What compiled it.
+        format: Of this record.
+    """
+
+    name: str
+    target: str
+    parameters: tuple[str, ...]
+    bindings: tuple[BindingInfo, ...]
+    constants: tuple[ConstantInfo, ...]
+    grid: tuple[str, ...]
+    threads: int
+    wave_size: int
+    lds_bytes: int
+    max_extent: int
+    code_bytes: int
+    code_digest: str
+    versions: dict[str, str]
+    format: int = FORMAT
+
+    def to_json(self) -> bytes:
+        """The text form; equal manifests give equal bytes."""
+        return msgspec.json.format(
+            msgspec.json.encode(self, order="deterministic"), indent=2
+        )
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Manifest:
+        """Read the text form.
+
+        Raises:
+            ArtifactError: where it is no manifest.
+        """
+        if len(data) > MAX_MANIFEST:
+            raise ArtifactError(f"a manifest of {len(data)} bytes")
+        try:
+            found = msgspec.json.decode(data, type=cls)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ArtifactError(f"not a manifest: {error}") from None
+        check(found)
+        return found
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def check(manifest: Manifest) -> None:
+    """Refuse what no compiler writes.
+
+    Raises:
+        ArtifactError: with what is wrong.
+    """
+    if manifest.format != FORMAT:
+        raise ArtifactError(
+            f"manifest format {manifest.format}; this version reads {FORMAT}"
+        )
+    names = [manifest.name, manifest.target, *manifest.parameters]
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise ArtifactError(f"{name!r} is no name")
+    if len(manifest.parameters) > MAX_PARAMETERS:
+        raise ArtifactError(f"{len(manifest.parameters)} parameters")
+    if not 1 <= len(manifest.grid) <= MAX_GRID_AXES:
+        raise ArtifactError(f"a grid of {len(manifest.grid)} axes")
+    sizes = (manifest.threads, manifest.wave_size, manifest.max_extent)
+    if min(sizes) <= 0 or manifest.lds_bytes < 0 or manifest.code_bytes < 0:
+        raise ArtifactError("a size that is not positive")
+    _check_arguments(manifest)
+
+
+def _check_arguments(manifest: Manifest) -> None:
+    tensors = {row.name for row in manifest.bindings}
+    scalars = {row.name for row in manifest.constants if row.parameter}
+    if sorted(tensors | scalars) != sorted(manifest.parameters) or tensors & scalars:
+        raise ArtifactError("parameters and arguments of the code differ")
+    for row in manifest.constants:
+        if WORDS.get(row.dtype) != row.words:
+            raise ArtifactError(f"`{row.name}` is {row.dtype} in {row.words} words")

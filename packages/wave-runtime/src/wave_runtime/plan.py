@@ -1,0 +1,173 @@
+"""What the shapes and integers of a launch decide, and what they must be."""
+
+from __future__ import annotations
+
+import operator
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_runtime.arrays import BYTES
+from wave_runtime.arrays import ArrayView
+from wave_runtime.errors import LaunchRefused
+from wave_runtime.grid import GridExpression
+from wave_runtime.kernarg import INTEGERS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_runtime.devices import Device
+    from wave_runtime.manifest import BindingInfo
+    from wave_runtime.manifest import Manifest
+
+Grid = tuple[int, int, int]
+
+MAX_GRID = (1 << 31) - 1
+"""Workgroups of one axis. Source: HIP, dim3 of a launch."""
+
+MAX_ITEMS = (1 << 32) - 1
+"""Work items of the first axis. Source: HSA, ``grid_size_x`` of a dispatch packet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to launch with arguments like these.
+
+    Attributes:
+        grid: Workgroups.
+        empty: Whether there is nothing to do.
+        sizes: The first words after the pointers.
+        lengths: Bytes of each binding.
+    """
+
+    grid: Grid
+    empty: bool
+    sizes: bytes
+    lengths: tuple[int, ...]
+
+
+class Planner:
+    """Makes the plans of one kernel on one device."""
+
+    def __init__(self, manifest: Manifest, device: Device) -> None:
+        self._manifest = manifest
+        self._memory = getattr(device, "memory", None)
+        self._ordinal = getattr(device, "ordinal", None)
+        self._device = device.name
+        self._grid = [GridExpression(text) for text in manifest.grid]
+        self._shapes = [
+            [GridExpression(text) for text in row.shape] for row in manifest.bindings
+        ]
+        self._sizes = [row.name for row in manifest.constants if not row.parameter]
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The names that grid and shapes depend on."""
+        rows = [self._grid, *self._shapes]
+        return frozenset(name for row in rows for each in row for name in each.symbols)
+
+    def plan(self, views: Sequence[ArrayView], scalars: Mapping[str, Any]) -> Plan:
+        """Check the arguments and work out the grid.
+
+        Raises:
+            LaunchRefused: where an argument does not fit.
+        """
+        values = self._values(views, scalars)
+        rows = zip(self._manifest.bindings, self._shapes, views, strict=True)
+        lengths = tuple(self._check(row, shape, v, values) for row, shape, v in rows)
+        grid = self._counts(values)
+        words = struct.pack(
+            f"<{len(self._sizes)}i", *[values[name] for name in self._sizes]
+        )
+        return Plan(grid, not all(grid), words, lengths)
+
+    def _counts(self, values: Mapping[str, int]) -> Grid:
+        counts = [max(0, expression(values)) for expression in self._grid]
+        counts += [1] * (3 - len(counts))
+        for axis, count in enumerate(counts):
+            limit = MAX_ITEMS // self._manifest.threads if axis == 0 else MAX_GRID
+            if count > min(limit, MAX_GRID):
+                raise LaunchRefused(
+                    f"{count} workgroups of {self._manifest.threads} threads on axis"
+                    f" {axis}, more than a launch can have"
+                )
+        return counts[0], counts[1], counts[2]
+
+    def _values(
+        self, views: Sequence[ArrayView], scalars: Mapping[str, Any]
+    ) -> dict[str, int]:
+        """The symbols that shapes and integer arguments give."""
+        values = {
+            row.name: operator.index(scalars[row.name])
+            for row in self._manifest.constants
+            if row.parameter and row.dtype in INTEGERS
+        }
+        rows = zip(self._manifest.bindings, self._shapes, views, strict=True)
+        for row, shape, found in rows:
+            if len(shape) != len(found.shape):
+                raise LaunchRefused(
+                    f"`{row.name}` has {len(shape)} dimensions,"
+                    f" {len(found.shape)} were given"
+                )
+            for expression, extent in zip(shape, found.shape, strict=True):
+                if expression.text in expression.symbols:
+                    self._check_extent(row.name, extent)
+                    values.setdefault(expression.text, extent)
+        missing = [name for name in self._sizes if name not in values]
+        if missing:
+            raise LaunchRefused(f"nothing gives {', '.join(missing)} a value")
+        return values
+
+    def _check_extent(self, name: str, extent: int) -> None:
+        if extent >= self._manifest.max_extent:
+            raise LaunchRefused(
+                f"`{name}`: an extent of {extent} is beyond {self._manifest.max_extent}"
+            )
+
+    def _check(
+        self,
+        row: BindingInfo,
+        shape: Sequence[GridExpression],
+        found: ArrayView,
+        values: Mapping[str, int],
+    ) -> int:
+        """Compare an argument with its parameter; its size in bytes."""
+        self._check_place(row, found)
+        if found.dtype != row.dtype and (row.dtype, found.dtype) != ("index", "i64"):
+            raise LaunchRefused(f"`{row.name}` is {row.dtype}, {found.dtype} was given")
+        total = BYTES.get(row.dtype, 1)
+        for expression, extent in zip(shape, found.shape, strict=True):
+            wanted = expression(values)
+            if wanted != extent:
+                raise LaunchRefused(
+                    f"`{row.name}`: {expression.text} is {wanted}, {extent} was given"
+                )
+            total *= extent
+        if not found.contiguous:
+            raise LaunchRefused(f"`{row.name}` is not row-major: pass a compact copy")
+        if row.limit is not None and total >= row.limit:
+            raise LaunchRefused(
+                f"`{row.name}` has {total} bytes, and {row.limit} are out of reach of"
+                " the buffer instructions that the kernel uses"
+            )
+        return total
+
+    def _check_place(self, row: BindingInfo, found: ArrayView) -> None:
+        """Refuse memory that the device does not reach, or must not write."""
+        reached = self._memory in {None, found.memory} or found.memory == "pinned"
+        if not reached:
+            raise LaunchRefused(
+                f"`{row.name}` is in {found.memory} memory; device {self._device}"
+                f" reaches {self._memory} memory: copy it there"
+            )
+        if None not in {self._ordinal, found.ordinal} and (
+            self._ordinal != found.ordinal
+        ):
+            raise LaunchRefused(
+                f"`{row.name}` is on device {found.ordinal}, the kernel on"
+                f" {self._ordinal}"
+            )
+        if row.written and not found.writable:
+            raise LaunchRefused(f"`{row.name}` is written, and is read-only")
