@@ -8,13 +8,23 @@ import types
 import pytest
 import sympy
 
-from wave_core.compile.fingerprint import fingerprint
+from wave_core.compile import fingerprint as fresh
+from wave_core.compile.trail import recall
 
+KNOWN = {}
 GLOBAL = 1
 SETTINGS = {"tile": [1, 2]}
 MODULE = types.ModuleType("settings")
 MODULE.tile = 1
 MODULE.unread = 1
+
+
+def fingerprint(function, namespaces=()):
+    """The key; what is remembered of the function says the same."""
+    found = fresh.fingerprint(function, namespaces)
+    assert recall(KNOWN, function, namespaces, fresh.fingerprint) == found
+    assert recall(KNOWN, function, namespaces, fresh.fingerprint) == found
+    return found
 
 
 class Opaque:
@@ -182,3 +192,95 @@ def test_same_text_twice_is_not_the_same_function():
 
     one, other = closure(1), twin(1)
     assert fingerprint(one) != fingerprint(other)
+
+
+def changing(number=1):
+    captured = number
+
+    def kernel(a: int, b=(1, 2)):
+        return a, b, captured
+
+    def change(value):
+        nonlocal captured
+        captured = value
+
+    return kernel, change
+
+
+def set_defaults(kernel, change):
+    kernel.__defaults__ = ((1, 3),)
+
+
+def set_keywords(kernel, change):
+    kernel.__kwdefaults__ = {"b": 3}
+
+
+def set_annotations(kernel, change):
+    kernel.__annotations__ = {"a": "float"}
+
+
+def add_annotation(kernel, change):
+    kernel.__annotations__["b"] = "float"
+
+
+def set_annotation(kernel, change):
+    kernel.__annotations__["a"] = "float"
+
+
+def set_code(kernel, change):
+    kernel.__code__ = changing.__code__.replace(co_freevars=("captured",))
+
+
+def set_cell(kernel, change):
+    change(5)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        set_defaults,
+        set_keywords,
+        set_annotations,
+        add_annotation,
+        set_annotation,
+        set_code,
+        set_cell,
+    ],
+)
+def test_edits_of_a_function_are_seen(edit):
+    kernel, change = changing()
+    before = fingerprint(kernel)
+    edit(kernel, change)
+    assert fingerprint(kernel) != before
+
+
+def test_names_that_appear_are_seen():
+    def kernel(a: "Memory[late]"):  # noqa: F821, UP037 - never evaluated
+        return a
+
+    space = {}
+    before = fingerprint(kernel, (space,))
+    spaces = (space,)
+    assert fingerprint(kernel, spaces) == before
+    space["late"] = 1
+    assert fingerprint(kernel, spaces) != before
+
+
+def test_an_unchanged_function_is_not_walked_again():
+    calls = []
+
+    def make(*given):
+        calls.append(given)
+        return fresh.fingerprint(*given)
+
+    known = {}
+    keys = [recall(known, calls_helper, (), make) for _ in range(3)]
+    assert len(calls) == 1
+    assert keys[0] is keys[1] is keys[2] is not None
+
+
+def test_the_number_of_functions_is_bounded():
+    known = {}
+    for value in range(600):
+        recall(known, closure(value), (), fresh.fingerprint)
+    assert len(known) <= 256

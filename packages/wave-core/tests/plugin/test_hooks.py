@@ -27,6 +27,7 @@ def test_the_hooks_are_these():
         "wave_after_pass",
         "wave_amend_pipeline",
         "wave_before_pass",
+        "wave_register_backends",
         "wave_register_commands",
         "wave_register_executors",
         "wave_register_kernels",
@@ -36,6 +37,7 @@ def test_the_hooks_are_these():
         "wave_register_passes",
         "wave_register_presets",
         "wave_register_targets",
+        "wave_register_views",
     )
 
 

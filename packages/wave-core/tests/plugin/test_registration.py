@@ -121,6 +121,15 @@ def test_wave_register_executors(host, module):
     assert plugins.executors["toy"].value.requires == frozenset({"expanded"})
 
 
+def test_wave_register_backends(host, module):
+    module.Toy = type("Toy", (), {"versions": lambda self: {"toy": "1"}})
+    spec = 'BackendSpec("toy", "wave_test_made:Toy", targets={"toy"}, forms=("asm",))'
+    plugins = host(toy=hook("wave_register_backends", spec))
+    assert plugins.load_backend("toy").versions() == {"toy": "1"}
+    assert plugins.load_backend("toy") is plugins.load_backend("toy")
+    assert plugins.backends["toy"].value.targets == frozenset({"toy"})
+
+
 def test_wave_register_kernels(host, module):
     module.saxpy = object()
     spec = 'KernelSpec("saxpy", "wave_test_made:saxpy")'
@@ -133,6 +142,14 @@ def test_wave_register_commands(host, module):
     spec = 'CommandSpec("tune", "wave_test_made:app", "search")'
     plugins = host(toy=hook("wave_register_commands", spec))
     assert plugins.load_command("tune") is module.app
+
+
+def test_wave_register_views(host, module):
+    module.count = object()
+    spec = 'ViewSpec("bytes", "wave_test_made:count", "hsaco", "size")'
+    plugins = host(toy=hook("wave_register_views", spec))
+    assert plugins.load_view("bytes") is module.count
+    assert plugins.tables()["views"]["bytes"].value.form == "hsaco"
 
 
 def test_wave_register_presets(host):

@@ -51,6 +51,8 @@ _COMMANDS = {
     "run": ("wave_core.cli.run", "run a kernel and check it against its reference"),
     "pipeline": ("wave_core.cli.pipeline", "list the passes, each with its reason"),
     "inspect": ("wave_core.cli.inspect", "show IR, indices or layouts of a kernel"),
+    "compile": ("wave_core.cli.compile", "compile a kernel to MLIR, assembly or code"),
+    "cache": ("wave_core.cli.cache", "show, clear, prune or export compiled kernels"),
     "plugins": ("wave_core.cli.plugins", "list plugins and what they bring"),
     "doctor": ("wave_core.cli.doctor", "check the installation"),
     "explain": ("wave_core.cli.explain", "explain a diagnostic code"),

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from wave_core import __version__
+from wave_core.cli.doctor_devices import Check
+from wave_core.cli.doctor_devices import cache_check
+from wave_core.cli.doctor_devices import device_checks
 from wave_core.cli.load import open_session
 from wave_core.cli.output import print_json
 from wave_core.cli.output import print_table
@@ -22,7 +25,17 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False)
 
 #: Distributions that Wave runs with, whether needed or not.
-_LIBRARIES = ("torch", "sympy", "numpy", "ml-dtypes", "pluggy", "typer", "rich")
+_LIBRARIES = (
+    "torch",
+    "sympy",
+    "numpy",
+    "ml-dtypes",
+    "pluggy",
+    "typer",
+    "rich",
+    "iree-base-compiler",
+    "iree-base-runtime",
+)
 
 #: Wave's own distributions.
 _PACKAGES = (
@@ -39,16 +52,19 @@ _PACKAGES = (
 
 _VARIABLES = ("WAVE_CACHE", "WAVE_CACHE_DIR", "WAVE_DISABLE_PLUGINS")
 
-Check = tuple[str, str, str]
-"""What was looked at, the state (ok, missing, broken), what was found."""
-
 
 @app.command()
 def doctor(
     json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
 ) -> None:
     """Check the installation: packages, plugins, devices, environment."""
-    checks = [*_versions(), *_environment(), *_plugins()]
+    checks = [
+        *_versions(),
+        *_environment(),
+        cache_check(),
+        *_plugins(),
+        *device_checks(),
+    ]
     broken = [check for check in checks if check[1] == "broken"]
     if json:
         keys = ("what", "state", "found")
@@ -88,6 +104,7 @@ def _plugins() -> Iterator[Check]:
     yield "plugins", "ok", ", ".join(plugin.info.name for plugin in host.plugins)
     for kind, load in (
         ("targets", host.load_target),
+        ("backends", host.load_backend),
         ("executors", host.load_executor),
         ("kernels", host.load_kernel),
         ("commands", host.load_command),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from wave_core.cli.assembly import show_assembly
 from wave_core.cli.load import find_case
 from wave_core.cli.load import open_session
 from wave_core.cli.load import with_options
@@ -18,6 +19,7 @@ from wave_core.cli.output import print_table
 from wave_core.cli.output import print_text
 from wave_core.cli.parse import assignments
 from wave_core.cli.parse import sizes
+from wave_core.cli.views import show_view
 
 if TYPE_CHECKING:
     from wave_core.cli.ownership import Ownership
@@ -33,16 +35,19 @@ class What(StrEnum):
     IR = "ir"
     INDEX = "index"
     LAYOUT = "layout"
+    ASM = "asm"
 
 
 #: Where each is most telling, unless a phase is given.
-_PHASES = {What.IR: None, What.INDEX: None, What.LAYOUT: "distribute"}
+_PHASES = {What.IR: None, What.INDEX: None, What.LAYOUT: "distribute", What.ASM: None}
 
 
 @app.command()
 def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     kernel: str = typer.Argument(help="A kernel's name, or FILE.py:NAME."),
-    what: What = typer.Option(What.IR, help="The IR, who owns what, or a picture."),  # noqa: B008 - typer's form
+    what: str = typer.Option(
+        What.IR, help="ir, index, layout, asm; or a plugin's view, such as cycles."
+    ),
     phase: str | None = typer.Option(None, help="After which phase or pass."),
     value: int | None = typer.Option(
         None, help="Layout: a value, by its key after --phase."
@@ -52,6 +57,9 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     target: str = typer.Option("generic", help="The machine to compile for."),
     preset: str | None = typer.Option(None, help="A named configuration."),
+    output: Path | None = typer.Option(  # noqa: B008 - typer's form
+        None, "-o", "--output", help="A plugin's view: a file for its picture."
+    ),
     json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
 ) -> None:
     """Show the IR, the indices or the layouts of a kernel."""
@@ -63,11 +71,17 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
         session, kernel, sizes("--shape", shape), assignments("--set", settings), target
     )
     case = with_options(case, {"target": target, "preset": preset})
+    if what not in set(What):
+        show_view(session, case, what, output, as_json=json)
+        return
+    if what == What.ASM:
+        show_assembly(session, case, as_json=json)
+        return
     compiled = wave_compile(case.options, case.kernel, session=session)
-    graph = _graph(compiled, what, phase)
-    if what is What.IR:
+    graph = _graph(compiled, What(what), phase)
+    if what == What.IR:
         _show_ir(graph, as_json=json)
-    elif what is What.INDEX:
+    elif what == What.INDEX:
         _show_index(graph, as_json=json)
     else:
         _show_layout(graph, compiled.name, value, svg, as_json=json)

@@ -28,7 +28,9 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     target: str = typer.Option("generic", help="The machine to compile for."),
-    device: str | None = typer.Option(None, help="What runs it: sim, sim-logical."),
+    device: str | None = typer.Option(
+        None, help="What runs it: sim, sim-logical, emulator, hip, iree."
+    ),
     preset: str | None = typer.Option(None, help="A named configuration."),
     seed: int | None = typer.Option(None, help="Seed of the inputs; fresh by default."),
     print_ir_after: str | None = typer.Option(
@@ -38,6 +40,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
         None, help="Passes or phases before which to print the IR, by commas."
     ),
     timing: bool = typer.Option(False, "--timing", help="Time every pass."),  # noqa: FBT001 - a flag
+    checks: bool = typer.Option(True, help="Look for races, bounds, hazards."),  # noqa: FBT001 - a flag
     json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
 ) -> None:
     """Run a kernel on random inputs and compare with its reference."""
@@ -56,6 +59,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
             "preset": preset,
             "print_ir_after": print_ir_after,
             "print_ir_before": print_ir_before,
+            "checks": None if checks else False,
         },
     )
     with progress() as told:

@@ -12,6 +12,8 @@ from typing import cast
 from wave_core.compile import codes
 from wave_core.compile.bindings import resolve_bindings
 from wave_core.compile.devices import find_device
+from wave_core.compile.elsewhere import NO_INSTRUCTION
+from wave_core.compile.elsewhere import with_targets
 from wave_core.compile.fingerprint import fingerprint
 from wave_core.compile.kernel import Compiled
 from wave_core.compile.kernel import Timings
@@ -29,7 +31,9 @@ from wave_core.compile.session import Session
 from wave_core.compile.session import default_session
 from wave_core.compile.symbol_check import alias_bindings
 from wave_core.compile.symbol_check import check_symbols
+from wave_core.compile.trail import recall
 from wave_core.constraints.geometry import Geometry
+from wave_core.diagnostics import UserError
 from wave_core.diagnostics import capture_location
 from wave_core.diagnostics import user_error
 from wave_core.passes.context import PassContext
@@ -92,7 +96,7 @@ def wave_compile(
     """
     _check_arguments(options, kernel)
     session = default_session() if session is None else session
-    key = _memo_key(options, kernel)
+    key = memo_key(options, kernel, session)
     found = None if key is None else session.remembered(key)
     if found is None:
         found = _compile(options, kernel, session)
@@ -122,10 +126,14 @@ def _check_arguments(options: object, kernel: object) -> None:
         )
 
 
-def _memo_key(options: WaveCompileOptions, kernel: KernelLike) -> Hashable | None:
+def memo_key(
+    options: WaveCompileOptions, kernel: KernelLike, session: Session
+) -> Hashable | None:
+    """What compiles to the same within a session; ``None`` where it is unknown."""
     if options.print_ir_after or options.print_ir_before or options.timing:
         return None
-    function = fingerprint(kernel.function, getattr(kernel, "namespaces", ()))
+    spaces = getattr(kernel, "namespaces", ())
+    function = recall(session.functions, kernel.function, spaces, fingerprint)
     if function is None:
         return None
     key = (function, kernel.name, kernel.constraints, options)
@@ -137,9 +145,12 @@ def _memo_key(options: WaveCompileOptions, kernel: KernelLike) -> Hashable | Non
 
 
 @dataclass(frozen=True)
-class _Front:
+class Front:
     """What is known before the pipeline runs."""
 
+    options: WaveCompileOptions
+    session: Session
+    started: float
     target: Target
     device: Device
     plan: PipelinePlan
@@ -152,17 +163,25 @@ class _Front:
 def _compile(
     options: WaveCompileOptions, kernel: KernelLike, session: Session
 ) -> Compiled:
-    started = time.perf_counter()
-    front = _front(options, kernel, session)
+    return compile_front(front_of(options, kernel, session), kernel)
+
+
+def compile_front(front: Front, kernel: KernelLike, *, whole: bool = False) -> Compiled:
+    """Run the pipeline: all of it with ``whole``, else as far as the device wants."""
+    options, session = front.options, front.session
     traced = front.graph
     lowered = cast("Graph", cast("GraphLike", traced).clone())
     observers = [session.plugins.observer(), *printers(options, front.plan.pipeline)]
     verify = Verify.EACH if options.verify_each else Verify.PHASES
     runner = front.plan.runner(observers, verify)
     context = PassContext(front.target, kernel)
-    report = runner.run(
-        cast("GraphLike", lowered), context, front.device.spec.stop_after
-    )
+    stop = None if whole else front.device.spec.stop_after
+    try:
+        report = runner.run(cast("GraphLike", lowered), context, stop)
+    except UserError as error:
+        if error.code != NO_INSTRUCTION:
+            raise
+        raise with_targets(error, session) from None
     if options.timing:
         to_stderr(f"timing of {kernel.name}", timing_table(front.trace_s, report))
     for warning in context.collector.warnings:
@@ -179,11 +198,21 @@ def _compile(
         geometry=front.geometry,
         report=report,
         warnings=context.collector.warnings,
-        timings=Timings(front.trace_s, report.passes, time.perf_counter() - started),
+        timings=Timings(
+            front.trace_s, report.passes, time.perf_counter() - front.started
+        ),
     )
 
 
-def _front(options: WaveCompileOptions, kernel: KernelLike, session: Session) -> _Front:
+def front_of(
+    options: WaveCompileOptions, kernel: KernelLike, session: Session
+) -> Front:
+    """Trace the kernel and put its pipeline together; nothing is compiled.
+
+    Raises:
+        UserError: for mistakes in the kernel, its constraints or the options.
+    """
+    begun = time.perf_counter()
     target = session.target(options.target, options.location)
     device = find_device(session, options.device, options.location)
     plan = plan_for(session, options, target, kernel.name)
@@ -205,4 +234,6 @@ def _front(options: WaveCompileOptions, kernel: KernelLike, session: Session) ->
         graph.constraints,
         graph.dynamic_symbols,
     )
-    return _Front(target, device, plan, graph, shape, geometry, trace_s)
+    return Front(
+        options, session, begun, target, device, plan, graph, shape, geometry, trace_s
+    )

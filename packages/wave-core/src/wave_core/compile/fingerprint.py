@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field
 from dataclasses import replace
 from enum import Enum
 from functools import cache
@@ -27,6 +28,8 @@ from types import ModuleType
 from typing import Any
 from typing import cast
 
+from wave_core.compile.trail import MISSING
+from wave_core.compile.trail import Trail
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import Location
 from wave_core.symbols import Expr
@@ -100,11 +103,13 @@ class _Walk:
         reads: Names that the code may read of modules and classes.
         seen: Functions that are being looked at.
         depth: Levels of nesting.
+        trail: Remembers what was read, and where.
     """
 
     reads: frozenset[str] = frozenset()
     seen: frozenset[int] = frozenset()
     depth: int = 0
+    trail: Trail = field(default_factory=Trail)
 
     def deeper(self) -> _Walk:
         if self.depth >= _MAX_DEPTH:
@@ -113,17 +118,21 @@ class _Walk:
 
 
 def fingerprint(
-    function: Any, namespaces: Sequence[Mapping[str, Any]] = ()
+    function: Any,
+    namespaces: Sequence[Mapping[str, Any]] = (),
+    trail: Trail | None = None,
 ) -> Hashable | None:
     """A key that is equal when tracing ``function`` gives the same graph.
 
     ``None`` where that cannot be told. Names in strings are looked up in
-    ``namespaces`` too, as tracing does.
+    ``namespaces`` too, as tracing does. ``trail`` takes down what was read: the key
+    is the same as long as that is.
     """
     if not isinstance(function, FunctionType):
         return None
     try:
-        return _function(function, _Walk(), namespaces)
+        walk = _Walk() if trail is None else _Walk(trail=trail)
+        return _function(function, walk, namespaces)
     except UnknowableError:
         return None
 
@@ -136,14 +145,15 @@ def _function(
     if id(function) in walk.seen:
         return "recursion"
     code = function.__code__
-    hints = dict(getattr(function, "__annotations__", {}))
-    quoted = _in_strings(code) | {n for text in hints.values() for n in _words(text)}
-    inner = _Walk(
-        _names(code) | quoted, walk.seen | {id(function)}, walk.deeper().depth
+    walk.trail.function(function)
+    hints = tuple(function.__annotations__.items())
+    quoted = _in_strings(code) | {n for _, text in hints for n in _words(text)}
+    inner = replace(
+        walk.deeper(), reads=_names(code) | quoted, seen=walk.seen | {id(function)}
     )
     values = [
-        *_environment(function, code),
-        *_quoted(quoted, (*namespaces, function.__globals__)),
+        *_environment(function, code, walk.trail),
+        *_quoted(quoted, (*namespaces, function.__globals__), walk.trail),
         ("defaults", (function.__defaults__, function.__kwdefaults__)),
         ("annotations", hints),
     ]
@@ -151,31 +161,32 @@ def _function(
 
 
 def _environment(
-    function: FunctionType, code: CodeType
+    function: FunctionType, code: CodeType, trail: Trail
 ) -> Iterator[tuple[str, object]]:
     """The values of the closure, and of the globals that the code reads."""
     cells = function.__closure__ or ()
     for name, cell in zip(code.co_freevars, cells, strict=True):
-        try:
-            yield name, cell.cell_contents
-        except ValueError:
-            yield name, None
+        value = trail.cell(cell)
+        yield name, None if value is MISSING else value
     for name in _globals(code):
-        if name in function.__globals__:
-            yield name, function.__globals__[name]
+        value = trail.read(function.__globals__, name)
+        if value is not MISSING:
+            yield name, value
         elif hasattr(builtins, name):
             if name in _HIDING:
                 raise UnknowableError
-            yield name, getattr(builtins, name)
+            yield name, trail.read(vars(builtins), name)
 
 
 def _quoted(
-    names: frozenset[str], spaces: Sequence[Mapping[str, Any]]
+    names: frozenset[str], spaces: Sequence[Mapping[str, Any]], trail: Trail
 ) -> Iterator[tuple[str, object]]:
     """The values of names in strings: annotations are strings in many modules."""
     for space in spaces:
-        for name in sorted(names & space.keys()):
-            yield name, space[name]
+        for name in sorted(names):
+            value = trail.read(space, name)
+            if value is not MISSING:
+                yield name, value
 
 
 def _words(text: object) -> Iterable[str]:
@@ -232,6 +243,8 @@ def _value(value: object, walk: _Walk) -> Hashable:
         return value
     if isinstance(value, Location):
         return None
+    if isinstance(value, (Mapping, list)):
+        walk.trail.lose()
     if isinstance(value, Mapping):
         rows = cast("Mapping[object, object]", value).items()
         return _each((item for row in rows for item in row), walk)
@@ -249,9 +262,9 @@ def _module(value: ModuleType, walk: _Walk) -> Hashable:
     """A module counts with what the code may read of it; no code of it is run."""
     if _is_trusted(value.__name__):
         return Same(value)
-    space = vars(value)
-    read = [space[name] for name in sorted(walk.reads & space.keys())]
-    return (Same(value), _each(read, walk))
+    read = [walk.trail.read(vars(value), name) for name in sorted(walk.reads)]
+    found = [each for each in read if each is not MISSING]
+    return (Same(value), _each(found, walk))
 
 
 def _object(value: object) -> Hashable:

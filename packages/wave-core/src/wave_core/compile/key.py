@@ -7,29 +7,68 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wave_core.compile.kernel import Compiled
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.compile.session import Session
+    from wave_core.ir.graph import Graph
+    from wave_core.plugin.plan import PipelinePlan
+    from wave_core.targets import Target
 
 #: Raised when what goes into the key changes meaning.
 _FORMAT = 1
 
 #: Options that change what is printed and not what is compiled.
-_SILENT = frozenset({"print_ir_after", "print_ir_before", "timing", "cost_limit"})
+_SILENT = frozenset(
+    {
+        "cost_limit",
+        "dump_binaries",
+        "dump_intermediates",
+        "dump_schedule",
+        "print_ir_after",
+        "print_ir_before",
+        "timing",
+    }
+)
 
 
 def content_key(compiled: Compiled) -> str:
     """SHA-256 in hexadecimal, the same in every process and on every machine."""
-    described = compiled.options.describe()
+    return digest_of(
+        compiled.options,
+        compiled.traced,
+        compiled.target,
+        compiled.device.name,
+        compiled.plan,
+        compiled.session,
+        {},
+    )
+
+
+def digest_of(
+    options: WaveCompileOptions,
+    traced: Graph,
+    target: Target,
+    device: str,
+    plan: PipelinePlan,
+    session: Session,
+    extra: Mapping[str, object],
+) -> str:
+    """The digest of a traced kernel, how it is compiled, and what else counts."""
+    described = options.describe()
     content = {
         "format": _FORMAT,
-        "ir": str(compiled.traced),
+        "ir": str(traced),
         "options": {k: v for k, v in described.items() if k not in _SILENT},
-        "target": repr(compiled.target),
-        "device": compiled.device.name,
-        "pipeline": str(compiled.plan.runner().text()),
+        "target": session.target_digest(target),
+        "device": device,
+        "pipeline": str(plan.runner().text()),
         "plugins": sorted(
             (each.info.name, each.info.distribution, each.info.version)
-            for each in compiled.session.plugins.plugins
+            for each in session.plugins.plugins
         ),
+        "extra": extra,
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import threading
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping
 
+    from wave_core.compile.trail import Known
     from wave_core.diagnostics import Location
     from wave_core.plugin.discover import EntryPointLike
 
@@ -65,6 +67,10 @@ class Session:
         self._announce = announce or _LOG.warning
         self._announced: set[str] = set()
         self._kernels: OrderedDict[Hashable, object] = OrderedDict()
+        self.functions: dict[int, Known] = {}
+        """What decides the meaning of functions that were compiled."""
+        self._targets: dict[str, Target] = {}
+        self._digests: dict[str, tuple[Target, str]] = {}
         self._lock = threading.Lock()
 
     @cached_property
@@ -84,9 +90,20 @@ class Session:
         """
         if isinstance(target, Target):
             return target
-        if target not in self.plugins.targets:
-            raise _no_target(target, tuple(self.plugins.targets), at)
-        return self.plugins.load_target(target)
+        found = self._targets.get(target)
+        if found is None:
+            if target not in self.plugins.targets:
+                raise _no_target(target, tuple(self.plugins.targets), at)
+            found = self._targets[target] = self.plugins.load_target(target)
+        return found
+
+    def target_digest(self, target: Target) -> str:
+        """SHA-256 of all rows of a target."""
+        known = self._digests.get(target.name)
+        if known is None or known[0] is not target:
+            text = hashlib.sha256(repr(target).encode()).hexdigest()
+            known = self._digests[target.name] = (target, text)
+        return known[1]
 
     def announce(self, topic: str, message: str) -> None:
         """Tell the user something, once a session for each topic."""
@@ -119,6 +136,7 @@ class Session:
         """Drop all compiled kernels."""
         with self._lock:
             self._kernels.clear()
+            self.functions.clear()
 
 
 def _no_target(name: str, known: tuple[str, ...], at: Location | None) -> Exception:

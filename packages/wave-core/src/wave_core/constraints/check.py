@@ -38,7 +38,7 @@ def hardware_of(
         "WV0307",
         f"a kernel needs exactly one HardwareConstraint, this one has {len(found)}",
         at=where,
-        help=("add HardwareConstraint(threads_per_wave=64)",) if not found else (),
+        help=("add HardwareConstraint()",) if not found else (),
     )
 
 
@@ -48,13 +48,13 @@ def check_wave_size(hardware: HardwareConstraint, target: Target) -> None:
     Raises:
         UserError: WV0318.
     """
-    if hardware.threads_per_wave != target.wave_size:
+    if hardware.threads_per_wave not in (None, target.wave_size):
         raise user_error(
             "WV0318",
             f"the kernel has waves of {hardware.threads_per_wave} lanes, "
             f"target `{target.name}` has {target.wave_size}",
             at=hardware.location,
-            help=(f"write threads_per_wave={target.wave_size}",),
+            help=(f"write threads_per_wave={target.wave_size}, or leave it out",),
         )
 
 

@@ -21,19 +21,20 @@ class HardwareConstraint(Constraint):
     """The wave, the matrix instruction, and how much one step handles.
 
     Attributes:
-        threads_per_wave: Lanes of a wave.
+        threads_per_wave: Lanes of a wave; the target's if left out.
         waves_per_block: Waves of a workgroup on each axis; inferred from the wave
             constraints when left out.
-        mma_type: The matrix instruction of ops that name none.
+        mma_type: The matrix instruction of ops that name none; by default the
+            first of the target's that takes the operands.
         vector_shapes: Elements of a dimension that one step handles; 0 marks a
             batch dimension, which is not a vector dimension.
         max_bits_per_load: The widest access of one lane, in bits.
     """
 
-    threads_per_wave: int
+    threads_per_wave: int | None = None
     waves_per_block: tuple[int, ...] | None = None
     workgroups_per_cluster: tuple[int, ...] | None = None
-    mma_type: MMAType | str | None = MMAType.F32_16x16x16_F16
+    mma_type: MMAType | str | None = None
     vector_shapes: Mapping[Any, Any] | tuple[tuple[str, Expr], ...] | None = None
     max_bits_per_load: int = 128
     n_service_waves: int = 0

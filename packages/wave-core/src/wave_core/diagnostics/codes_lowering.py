@@ -71,4 +71,21 @@ LOWERING_CODES = (
         registers.
         """,
     ),
+    Code(
+        "WV0605",
+        "a kernel needs more than the chip has: LDS, registers, or workgroups",
+        """
+        Cause: the buffers of a workgroup, the values that live across a loop or a
+        barrier, or the workgroups of the grid do not fit the target.
+
+        Bad:
+            WaveConstraint(M, 256); WaveConstraint(N, 256)    # 1024 registers a lane
+
+        Good:
+            WaveConstraint(M, 64); WaveConstraint(N, 64)
+
+        Fix: use smaller tiles, more waves, or fewer buffers; the message names the
+        largest buffers and values.
+        """,
+    ),
 )

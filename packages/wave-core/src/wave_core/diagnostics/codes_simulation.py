@@ -223,4 +223,25 @@ SIMULATION_CODES = (
         Fix: go on, or remove the breakpoint.
         """,
     ),
+    Code(
+        "WV0914",
+        "machine code uses a result before it is there",
+        """
+        Cause: the emulator executes machine code and saw an instruction use a
+        register or LDS while the operation that fills it is in flight, or fewer
+        wait states than the chip needs. The wait that is missing is the code
+        generator's to place, or that of assembly written by hand.
+
+        Bad:
+            ds_read_b128 v[0:3], v8
+            v_add_f32 v4, v0, v1
+
+        Good:
+            ds_read_b128 v[0:3], v8
+            s_waitcnt lgkmcnt(0)
+            v_add_f32 v4, v0, v1
+
+        Fix: if you wrote no machine code, report it with the kernel.
+        """,
+    ),
 )

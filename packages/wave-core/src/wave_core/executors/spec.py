@@ -23,6 +23,8 @@ class ExecutorSpec:
         requires: Facts that have to hold where the executor takes over.
         summary: One line for ``wave plugins``.
         stop_after: The last phase or pass that the executor wants; all by default.
+        backend: Whose machine code the executor runs. It is given the lowering rules
+            of that backend, and under ``compile_options`` the compile options.
     """
 
     name: str
@@ -30,6 +32,7 @@ class ExecutorSpec:
     requires: AbstractSet[str] = frozenset()
     summary: str = ""
     stop_after: str | None = None
+    backend: str | None = None
 
     def __post_init__(self) -> None:
         """Keep the facts as a frozen set."""
@@ -58,7 +61,8 @@ class Executor(Protocol):
             bindings: Values of the symbols that were left open at compile time.
             options: The ``target``; ``checks`` and ``poison_outputs`` as in
                 ``WaveCompileOptions``; under ``lowerings`` the `LoweringTable` with
-                the rules that plugins register for the executor's name. Further ones
+                the rules that plugins register for the executor's name, or for its
+                backend. Further ones
                 are between the executor and who calls it directly.
 
         Returns:

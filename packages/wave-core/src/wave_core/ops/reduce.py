@@ -28,13 +28,20 @@ _NUMPY = {"sum": "add", "max": "maximum", "min": "minimum"}
 SHUFFLE_MODES = ("xor", "up", "down", "idx")
 
 
+GREATEST = {"f8e4m3fn": 448.0, "f8e4m3fnuz": 240.0, "f8e5m2fnuz": 57344.0}
+"""The greatest value of floats that have no infinity, which stands in for it.
+
+Source: OCP 8-bit floating point specification 1.0, table 1; arXiv:2206.02915, table 1.
+"""
+
+
 def identity_value(kind: str, dtype: DType) -> float:
     """What leaves every element as it is: 0, -inf or inf, or an integer's limit."""
     if kind == "sum":
         return 0.0 if dtype.is_float else 0
     if dtype.is_float:
-        # f8e4m3 and the fnuz kinds have no infinity; their greatest value stands in.
-        return float("-inf") if kind == "max" else float("inf")
+        greatest = GREATEST.get(dtype.name, float("inf"))
+        return -greatest if kind == "max" else greatest
     bound = 1 << (dtype.bits - 1)
     return -bound if kind == "max" else bound - 1
 

@@ -5,6 +5,7 @@ Importing it loads neither torch, sympy nor numpy.
 
 from __future__ import annotations
 
+from wave_core.backends import BackendSpec
 from wave_core.backends import lowers
 from wave_core.executors import ExecutorSpec
 from wave_core.passes import Amendment
@@ -34,6 +35,9 @@ from wave_core.plugin.results import OpSet
 from wave_core.plugin.results import OptionSpec
 from wave_core.plugin.results import PipelineRequest
 from wave_core.plugin.results import TargetSpec
+from wave_core.plugin.results import ViewRequest
+from wave_core.plugin.results import ViewResult
+from wave_core.plugin.results import ViewSpec
 from wave_core.plugin.validate import HOOKS
 
 __all__ = [
@@ -43,6 +47,7 @@ __all__ = [
     "ENTRY_POINT_GROUP",
     "HOOKS",
     "Amendment",
+    "BackendSpec",
     "CommandSpec",
     "ExecutorSpec",
     "Fact",
@@ -62,6 +67,9 @@ __all__ = [
     "Preset",
     "Registered",
     "TargetSpec",
+    "ViewRequest",
+    "ViewResult",
+    "ViewSpec",
     "WaveSpecs",
     "describe_plugins",
     "hookimpl",

@@ -1,8 +1,7 @@
 """The hooks of Wave.
 
-A hook comes with its first user. There is none yet for backends, views and the cache
-key, so ``wave_register_backends``, ``wave_register_views`` and ``wave_cache_key`` do
-not exist.
+A hook comes with its first user. There is none yet for the cache key, so
+``wave_cache_key`` does not exist.
 
 Hooks that register are called at most once for each session, and their results are
 merged in the order of the plugins' names. Two results of one name are an error.
@@ -17,6 +16,7 @@ from wave_core.plugin.api import hookspec
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from wave_core.backends import BackendSpec
     from wave_core.executors import ExecutorSpec
     from wave_core.passes import Amendment
     from wave_core.passes import GraphLike
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from wave_core.plugin.results import OptionSpec
     from wave_core.plugin.results import PipelineRequest
     from wave_core.plugin.results import TargetSpec
+    from wave_core.plugin.results import ViewSpec
 
 
 class WaveSpecs:
@@ -109,6 +110,28 @@ class WaveSpecs:
         yield from ()
 
     @hookspec
+    def wave_register_backends(self) -> Iterable[BackendSpec]:
+        """Register what makes machine code of lowered kernels.
+
+        Fires when a session first emits code.
+
+        Example::
+
+            from wave_core.plugin import BackendSpec, Fact, hookimpl
+
+            @hookimpl
+            def wave_register_backends():
+                yield BackendSpec(
+                    "toy",
+                    "wave_toy.backend:ToyBackend",
+                    targets={"toy"},
+                    forms=("asm",),
+                    requires={Fact.EXPANDED},
+                )
+        """
+        yield from ()
+
+    @hookspec
     def wave_register_executors(self) -> Iterable[ExecutorSpec]:
         """Register what runs lowered kernels.
 
@@ -155,6 +178,22 @@ class WaveSpecs:
             @hookimpl
             def wave_register_commands():
                 yield CommandSpec("tune", "wave_toy.cli:app", "search options")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_views(self) -> Iterable[ViewSpec]:
+        """Register views of compiled kernels for ``wave inspect --what NAME``.
+
+        Fires when the command line first looks up a view that core does not have.
+
+        Example::
+
+            from wave_core.plugin import ViewSpec, hookimpl
+
+            @hookimpl
+            def wave_register_views():
+                yield ViewSpec("bytes", "wave_toy.views:count", "hsaco", "size of code")
         """
         yield from ()
 

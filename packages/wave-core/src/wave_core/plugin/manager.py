@@ -10,6 +10,7 @@ from typing import TypeVar
 from typing import cast
 
 from wave_core import __version__
+from wave_core.backends.spec import BackendSpec
 from wave_core.executors.spec import ExecutorSpec
 from wave_core.passes.selection import Amendment
 from wave_core.passes.selection import Preset
@@ -32,6 +33,7 @@ from wave_core.plugin.results import LoweringSpec
 from wave_core.plugin.results import OpSet
 from wave_core.plugin.results import OptionSpec
 from wave_core.plugin.results import TargetSpec
+from wave_core.plugin.results import ViewSpec
 from wave_core.plugin.tables import load_lowerings
 from wave_core.plugin.tables import load_named
 from wave_core.plugin.tables import load_ops
@@ -43,11 +45,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.backends.lowering import LoweringTable
+    from wave_core.backends.spec import Backend
     from wave_core.executors.spec import Executor
     from wave_core.ops.base import Op
     from wave_core.plugin.discover import EntryPointLike
     from wave_core.plugin.registry import Named
     from wave_core.plugin.results import PipelineRequest
+    from wave_core.plugin.results import ViewRequest
+    from wave_core.plugin.results import ViewResult
     from wave_core.targets import Target
 
 N = TypeVar("N", bound="Named")
@@ -91,6 +96,7 @@ class PluginHost:
         self._providers = {plugin.info.name: plugin.info for plugin in self.plugins}
         self._hooks = register_all(self.plugins).hook
         self._lowerings: dict[str, LoweringTable] = {}
+        self._backends: dict[str, Backend] = {}
 
     @cached_property
     def passes(self) -> tuple[InstalledPass, ...]:
@@ -109,6 +115,11 @@ class PluginHost:
         return self._table("wave_register_targets", "target", TargetSpec)
 
     @cached_property
+    def backends(self) -> Mapping[str, Registered[BackendSpec]]:
+        """What makes machine code."""
+        return self._table("wave_register_backends", "backend", BackendSpec)
+
+    @cached_property
     def executors(self) -> Mapping[str, Registered[ExecutorSpec]]:
         """What runs lowered kernels."""
         return self._table("wave_register_executors", "executor", ExecutorSpec)
@@ -122,6 +133,11 @@ class PluginHost:
     def commands(self) -> Mapping[str, Registered[CommandSpec]]:
         """The subcommands that plugins add."""
         return self._table("wave_register_commands", "command", CommandSpec)
+
+    @cached_property
+    def views(self) -> Mapping[str, Registered[ViewSpec]]:
+        """The views of compiled kernels that plugins add."""
+        return self._table("wave_register_views", "view", ViewSpec)
 
     @cached_property
     def presets(self) -> Mapping[str, Registered[Preset]]:
@@ -181,6 +197,13 @@ class PluginHost:
         found = load_named("executor", name, self.executors)
         return cast("Callable[[], Executor]", found)()
 
+    def load_backend(self, name: str) -> Backend:
+        """The backend of that name, made once; raises as `load_target`, but WV0801."""
+        if name not in self._backends:
+            found = load_named("backend", name, self.backends)
+            self._backends[name] = cast("Callable[[], Backend]", found)()
+        return self._backends[name]
+
     def load_kernel(self, name: str) -> object:
         """The kernel of that name; raises as `load_target`, but WV0801."""
         return load_named("kernel", name, self.kernels)
@@ -188,6 +211,11 @@ class PluginHost:
     def load_command(self, name: str) -> object:
         """The command of that name; raises as `load_target`, but WV0801."""
         return load_named("command", name, self.commands)
+
+    def load_view(self, name: str) -> Callable[[ViewRequest], ViewResult]:
+        """The view of that name; raises as `load_target`, but WV0801."""
+        found = load_named("view", name, self.views)
+        return cast("Callable[[ViewRequest], ViewResult]", found)
 
     def lowering_table(self, backend: str) -> LoweringTable:
         """The lowering rules of all plugins for ``backend``; loads their modules.
@@ -221,9 +249,11 @@ class PluginHost:
             "ops": self.op_sets,
             "targets": self.targets,
             "lowerings": self.lowering_specs,
+            "backends": self.backends,
             "executors": self.executors,
             "kernels": self.kernels,
             "commands": self.commands,
+            "views": self.views,
             "presets": self.presets,
             "options": self.option_specs,
         }

@@ -7,7 +7,9 @@ belong here too and are declared beside what they describe.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
 from typing import Any
@@ -95,6 +97,59 @@ class CommandSpec:
     name: str
     target: str
     summary: str = ""
+
+
+@dataclass(frozen=True)
+class ViewSpec:
+    """A view of a compiled kernel, for ``wave inspect KERNEL --what NAME``.
+
+    Attributes:
+        name: The name.
+        target: ``"module:name"`` of a function from a `ViewRequest` to a `ViewResult`.
+        form: What it looks at: a form that a backend emits, such as ``hsaco``.
+        summary: One line for listings.
+        options: Options of plugins to compile with, where a plugin declares them.
+    """
+
+    name: str
+    target: str
+    form: str
+    summary: str = ""
+    options: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
+
+
+@dataclass(frozen=True)
+class ViewRequest:
+    """What a view is given.
+
+    Attributes:
+        kernel: The name of the kernel.
+        target: The name of the machine.
+        files: What the backend emitted, by name of the file.
+        shape: The sizes of the case.
+        make_arguments: Fresh arguments to run the kernel on, the same each time.
+    """
+
+    kernel: str
+    target: str
+    files: Mapping[str, bytes]
+    shape: Mapping[str, int]
+    make_arguments: Callable[[], Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class ViewResult:
+    """What a view shows.
+
+    Attributes:
+        document: For ``--json``: JSON values.
+        tables: For the terminal: titles of columns, and rows.
+        picture: SVG, for ``--output``; empty where there is none.
+    """
+
+    document: Mapping[str, object]
+    tables: Sequence[tuple[tuple[str, ...], Sequence[tuple[str, ...]]]]
+    picture: str = ""
 
 
 @dataclass(frozen=True)

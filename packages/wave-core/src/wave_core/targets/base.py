@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
@@ -27,6 +28,14 @@ class MatrixInstruction:
         result_dtype: The element type of the accumulator.
         lhs, rhs, acc: The lane layouts.
         source: Where the layouts are documented.
+        issues: Hardware instructions that it takes: each handles an equal piece of
+            the registers of lhs and rhs, in order, and the same accumulator.
+        scale_block: Elements of K that share one scale; 0 without scales.
+        scales: Which scale each lane and register holds, over ``M`` (or ``N``) and
+            ``K`` counted in blocks.
+        unit: What the backend issues for it; a name between target and backend.
+        cycles: Cycles that one hardware instruction occupies the matrix unit;
+            ``None`` where nobody has published them.
     """
 
     name: str
@@ -37,6 +46,11 @@ class MatrixInstruction:
     rhs: Layout
     acc: Layout
     source: str
+    issues: int = 1
+    scale_block: int = 0
+    scales: Layout | None = None
+    unit: str = "mfma"
+    cycles: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +85,77 @@ class MemorySpec:
     """By access width in bytes a lane, for writes to LDS."""
 
 
+class BarrierKind(StrEnum):
+    """How the waves of a workgroup meet."""
+
+    WHOLE = "whole"
+    """One instruction arrives and waits."""
+    SPLIT = "split"
+    """A wave signals, goes on, and waits later."""
+
+
+class BufferBounds(StrEnum):
+    """How buffer instructions treat what lies out of bounds."""
+
+    NONE = "none"
+    """There are no buffer instructions."""
+    RAW = "raw"
+    """An access at or beyond ``num_records`` bytes reads 0 and writes nothing."""
+
+
+class Float8(StrEnum):
+    """Which 8-bit floats the matrix unit takes."""
+
+    NONE = "none"
+    FNUZ = "fnuz"
+    """``f8e4m3fnuz`` and ``f8e5m2fnuz``."""
+    OCP = "ocp"
+    """``f8e4m3fn`` and ``f8e5m2``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A counter of memory operations under way, which a wave can wait for.
+
+    Attributes:
+        name: As in ``memory_counter_wait``: load, store, ds, exp.
+        counts: What it counts.
+        in_order: Whether operations finish in the order of their issue.
+        limit: The greatest number that a wait can name.
+    """
+
+    name: str
+    counts: tuple[str, ...]
+    in_order: bool
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterFile:
+    """The vector registers of one SIMD.
+
+    Attributes:
+        total: Registers that the waves of a SIMD share, of 32 bits a lane.
+        per_wave: The most that one wave can have.
+        granule: They are given out in multiples of this.
+        max_waves: The most waves of a SIMD, whatever they use.
+        simds: SIMDs of a compute unit.
+    """
+
+    total: int
+    per_wave: int
+    granule: int
+    max_waves: int
+    simds: int
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A machine, as far as the compiler needs to know it.
 
     Units: ``wave_size`` lanes; ``max_workgroup_threads`` threads.
+    ``direct_to_lds_bits`` are the widths, a lane, of copies from global memory to
+    LDS that go through no register.
     """
 
     name: str
@@ -84,6 +164,36 @@ class Target:
     memory: MemorySpec
     matrix_instructions: tuple[MatrixInstruction, ...]
     summary: str = ""
+    barrier: BarrierKind = BarrierKind.WHOLE
+    counters: tuple[Counter, ...] = ()
+    buffer_bounds: BufferBounds = BufferBounds.NONE
+    float8: Float8 = Float8.NONE
+    direct_to_lds_bits: tuple[int, ...] = ()
+    registers: RegisterFile | None = None
+    lds_granule: int = 512
+    xcds: int = 1
+    compute_units: int = 0
+
+    def default_mma(
+        self, dtype: DType, at: Location | None = None
+    ) -> MatrixInstruction:
+        """The matrix instruction for operands of ``dtype``: the first that fits.
+
+        Raises:
+            UserError: WV0702 if the target has none.
+        """
+        for row in self.matrix_instructions:
+            if dtype in row.operand_dtypes and not row.scale_block:
+                return row
+        raise user_error(
+            "WV0702",
+            f"target `{self.name}` has no matrix instruction for `{dtype}` operands",
+            at=at,
+            label="this `mma` asks for one",
+            help="cast the operands to an element type that it has",
+            target=self.name,
+            operands=str(dtype),
+        )
 
     def matrix_instruction(
         self, name: str, at: Location | None = None
@@ -101,6 +211,8 @@ class Target:
             "WV0702",
             f"target `{self.name}` has no matrix instruction `{name}`",
             at=at,
-            label="asks for it",
+            label="this `mma` asks for it",
             help=(f"`{self.name}` has: {names}",),
+            target=self.name,
+            instruction=name,
         )

@@ -50,10 +50,7 @@ def _output_mapping(*dims: Any, to: tuple[Any, ...]) -> tkw.IndexMapping:
 
 
 def attention_kernel(
-    mma_types: tuple[tkl.MMAType, tkl.MMAType] = (
-        tkl.MMAType.F32_16x16x16_F16,
-        tkl.MMAType.F32_16x16x16_F16,
-    ),
+    mma_types: tuple[tkl.MMAType | None, tkl.MMAType | None] = (None, None),
     num_waves: int = 4,
 ) -> Any:
     """``c[b, m, n] = softmax_2(q k^T)[m, :] v`` in base 2, with a mask at the end.
@@ -71,7 +68,6 @@ def attention_kernel(
         tkw.WaveConstraint(M, BLOCK_M / num_waves),
         tkw.WaveConstraint(N, BLOCK_N / 1),
         tkw.HardwareConstraint(
-            threads_per_wave=64,
             mma_type=mma_types[1],
             vector_shapes={B: 0},
         ),
@@ -130,10 +126,7 @@ def attention_kernel(
 
 def head_attention_kernel(
     scale: float,
-    mma_types: tuple[tkl.MMAType, tkl.MMAType] = (
-        tkl.MMAType.F32_16x16x16_F16,
-        tkl.MMAType.F32_16x16x16_F16,
-    ),
+    mma_types: tuple[tkl.MMAType | None, tkl.MMAType | None] = (None, None),
     num_waves: int = 4,
 ) -> Any:
     """Attention over heads: batch and head are workgroup axes 2 and 3.
@@ -152,7 +145,6 @@ def head_attention_kernel(
         tkw.WaveConstraint(M, BLOCK_M / num_waves),
         tkw.WaveConstraint(N, BLOCK_N / 1),
         tkw.HardwareConstraint(
-            threads_per_wave=64,
             mma_type=mma_types[1],
             vector_shapes={B: 0, H: 0},
         ),

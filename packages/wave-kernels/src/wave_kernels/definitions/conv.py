@@ -118,9 +118,7 @@ def conv_kernel(stride: int = 1) -> Any:
         tkw.TilingConstraint(K, BLOCK_K),
         tkw.WaveConstraint(M, BLOCK_M / 2),
         tkw.WaveConstraint(NF, BLOCK_N / 2),
-        tkw.HardwareConstraint(
-            threads_per_wave=64, mma_type=tkl.MMAType.F32_16x16x16_F16
-        ),
+        tkw.HardwareConstraint(),
     ]
 
     @tkw.wave(constraints)

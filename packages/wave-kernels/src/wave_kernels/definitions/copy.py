@@ -31,7 +31,7 @@ def copy_kernel(dtype: DType = tkl.f16) -> Any:
     ``BLOCK_M``, ``BLOCK_N``, ``ADDRESS_SPACE``; ``M`` and ``N`` may be dynamic.
     """
     constraints = [
-        tkw.HardwareConstraint(threads_per_wave=64),
+        tkw.HardwareConstraint(),
         tkw.WorkgroupConstraint(M, BLOCK_M, 1),
         tkw.WorkgroupConstraint(N, BLOCK_N, 0),
         tkw.WaveConstraint(M, BLOCK_M),

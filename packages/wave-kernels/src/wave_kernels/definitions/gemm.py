@@ -28,7 +28,7 @@ ADDRESS_SPACE = tkl.sym.ADDRESS_SPACE
 
 def gemm_kernel(
     dtype: DType = tkl.f16,
-    mma_type: tkl.MMAType = tkl.MMAType.F32_16x16x16_F16,
+    mma_type: tkl.MMAType | None = None,
 ) -> Any:
     """``c[m, n] = sum_k a[m, k] * b[n, k]``; four waves a workgroup, two by two.
 
@@ -42,7 +42,7 @@ def gemm_kernel(
         tkw.TilingConstraint(K, BLOCK_K),
         tkw.WaveConstraint(M, BLOCK_M / 2),
         tkw.WaveConstraint(N, BLOCK_N / 2),
-        tkw.HardwareConstraint(threads_per_wave=64, mma_type=mma_type),
+        tkw.HardwareConstraint(mma_type=mma_type),
     ]
 
     @tkw.wave(constraints)

@@ -33,7 +33,7 @@ def softmax_kernel(dtype: DType = tkl.f32) -> Any:
     must be bound; ``M`` may be dynamic.
     """
     constraints = [
-        tkw.HardwareConstraint(threads_per_wave=64, vector_shapes={M: 1, N: N}),
+        tkw.HardwareConstraint(vector_shapes={M: 1, N: N}),
         tkw.WorkgroupConstraint(M, 1, 0),
         tkw.WaveConstraint(M, 1),
     ]

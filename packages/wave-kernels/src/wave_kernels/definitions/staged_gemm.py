@@ -36,9 +36,7 @@ def staged_gemm_kernel() -> Any:
         tkw.TilingConstraint(K, BLOCK_K),
         tkw.WaveConstraint(M, BLOCK_M / 2),
         tkw.WaveConstraint(N, BLOCK_N / 2),
-        tkw.HardwareConstraint(
-            threads_per_wave=64, mma_type=tkl.MMAType.F32_16x16x16_F16
-        ),
+        tkw.HardwareConstraint(),
     ]
 
     @tkw.wave(constraints)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wave_core.builtin.distribute.placements import placed
 from wave_core.builtin.scope import static_tile
 from wave_core.diagnostics import user_error
+from wave_core.targets import MMAType
 from wave_core.types import RegisterType
 from wave_core.types import dim_name
 
@@ -54,10 +55,13 @@ def instruction_of(op: Mma, geometry: Geometry, target: Target) -> MatrixInstruc
     Raises:
         UserError: WV0702 if the target lacks it, WV0205 if the types do not fit.
     """
-    name = op.mma_type or geometry.hardware.mma_type
-    row = target.matrix_instruction(str(name), op.location)
+    given = geometry.hardware.mma_type
+    name = op.mma_type or (given.value if isinstance(given, MMAType) else given)
     assert isinstance(op.lhs.type, RegisterType), "checked by the type rule"
     dtype = op.lhs.type.dtype
+    if name is None:
+        return target.default_mma(dtype, op.location)
+    row = target.matrix_instruction(name, op.location)
     if dtype not in row.operand_dtypes:
         takes = ", ".join(str(d) for d in row.operand_dtypes)
         raise user_error(

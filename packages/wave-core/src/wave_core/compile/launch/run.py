@@ -79,13 +79,16 @@ def launch(
 
 def _options(compiled: Compiled) -> dict[str, object]:
     """What an executor is told besides the arguments; see `Executor.run`."""
-    plugins, device = compiled.session.plugins, compiled.device.name
-    return {
+    plugins, spec = compiled.session.plugins, compiled.device.spec
+    found: dict[str, object] = {
         "target": compiled.target,
         "checks": compiled.options.checks,
         "poison_outputs": compiled.options.poison_outputs,
-        "lowerings": plugins.lowering_table(device),
+        "lowerings": plugins.lowering_table(spec.backend or spec.name),
     }
+    if spec.backend is not None:
+        found["compile_options"] = compiled.options
+    return found
 
 
 def _record(

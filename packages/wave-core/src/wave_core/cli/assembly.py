@@ -1,0 +1,69 @@
+"""What ``wave inspect --what asm`` shows: assembly metrics of a kernel."""
+
+from __future__ import annotations
+
+import json as json_text
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.cli.output import print_json
+from wave_core.cli.output import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Mapping
+
+    from wave_core.compile.kernels import KernelCase
+    from wave_core.compile.session import Session
+
+Row = tuple[str, str]
+
+
+def show_assembly(session: Session, case: KernelCase, *, as_json: bool) -> None:
+    """Compile a kernel and show what its machine code is like."""
+    # Compiling loads torch and the backend.
+    from wave_core.compile.emission import emit  # noqa: PLC0415
+
+    found = emit(case.options, case.kernel, "metrics", session)
+    (data,) = found.files.values()
+    metrics: dict[str, Any] = json_text.loads(data)
+    if as_json:
+        print_json(metrics)
+        return
+    rows = [*_resources(metrics["resources"]), *_loop(metrics)]
+    print_table(("what", "found"), rows)
+
+
+def _resources(found: Mapping[str, Any]) -> Iterator[Row]:
+    yield "vector registers", f"{found['vgprs']} a lane, {found['agprs']} accumulation"
+    yield "scalar registers", f"{found['sgprs']}"
+    yield "spills", f"{found['vgpr_spills']} vector, {found['sgpr_spills']} scalar"
+    yield "scratch", f"{found['scratch_bytes']} bytes a lane"
+    yield "LDS", f"{found['lds_bytes']} bytes a workgroup of {found['threads']} threads"
+    waves = found["waves_per_simd"]
+    if waves is not None:
+        limit = found["limited_by"]
+        yield "occupancy", f"{waves} waves of a SIMD, limited by {limit}"
+
+
+def _loop(metrics: Mapping[str, Any]) -> Iterator[Row]:
+    hot = metrics["hot"]
+    if hot is None:
+        yield "hot loop", "none: the code has no loop"
+        yield "instructions", _counts(metrics["counts"])
+        return
+    total = hot["counts"]["total"]
+    depth, loops = hot["depth"], metrics["loops"]
+    yield "hot loop", f"{hot['label']} at depth {depth}, one of {loops}"
+    if hot["density"] is not None:
+        matrix = hot["counts"]["matrix"]
+        share = f"{hot['density']:.1%}"
+        yield "MFMA density", f"{share}: {matrix} of {total} instructions"
+        yield "matrix work", f"{hot['flops']} FLOP a wave and turn"
+    yield "instructions", _counts(hot["counts"])
+
+
+def _counts(found: Mapping[str, int]) -> str:
+    """All kinds, the most frequent first."""
+    rows = sorted(found.items(), key=lambda row: (-row[1], row[0]))
+    return ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in rows)

@@ -1,0 +1,119 @@
+"""``wave compile KERNEL``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from wave_core.cli.files import tell_written
+from wave_core.cli.files import write_files
+from wave_core.cli.load import find_case
+from wave_core.cli.load import open_session
+from wave_core.cli.load import with_options
+from wave_core.cli.output import print_json
+from wave_core.cli.output import print_text
+from wave_core.cli.parse import assignments
+from wave_core.cli.parse import sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.compile.kernels import KernelCase
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(name="compile")
+def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
+    kernel: str = typer.Argument(help="A kernel's name, or FILE.py:NAME."),
+    target: str = typer.Option(help="The machine to compile for: gfx942."),
+    emit: str = typer.Option("hsaco", help="What to make: mlir, llvm, asm, vmfb."),
+    output: Path | None = typer.Option(  # noqa: B008 - typer's form
+        None, "-o", "--output", help="A folder for the files; text goes to stdout."
+    ),
+    shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
+    settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
+    preset: str | None = typer.Option(None, help="A named configuration."),
+    override_mlir: Path | None = typer.Option(  # noqa: B008 - typer's form
+        None, help="A file of MLIR to use instead of what is generated."
+    ),
+    debug: bool = typer.Option(  # noqa: FBT001 - a flag
+        False, "--debug", help="Put the kernel's lines into the code object."
+    ),
+    dump: Path | None = typer.Option(  # noqa: B008 - typer's form
+        None, help="A folder for the files of every stage."
+    ),
+    json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
+) -> None:
+    """Compile a kernel; no GPU is needed."""
+    # The compiler loads torch; other commands go without.
+    from wave_core.compile.emission import emit as emit_files  # noqa: PLC0415
+
+    session = open_session()
+    case = find_case(
+        session, kernel, sizes("--shape", shape), assignments("--set", settings), target
+    )
+    changes = {
+        "target": target,
+        "preset": preset,
+        "override_mlir": _override(override_mlir),
+        "dump_intermediates": None if dump is None else str(dump),
+        "plugin_options": _with_lines(case) if debug else None,
+    }
+    case = with_options(case, changes)
+    started = time.perf_counter()
+    found = emit_files(case.options, case.kernel, emit, session)
+    elapsed = time.perf_counter() - started
+    paths = [] if output is None else write_files(output, found.files)
+    if json:
+        print_json(
+            {
+                "kernel": case.kernel.name,
+                "target": target,
+                "key": found.key,
+                "cached": found.cached,
+                "seconds": elapsed,
+                "files": {name: len(data) for name, data in found.files.items()},
+                "written": [str(path) for path in paths],
+            }
+        )
+    elif output is None:
+        _print(found.files)
+    else:
+        tell_written(paths)
+
+
+def _override(path: Path | None) -> str | None:
+    """The text of a file.
+
+    Raises:
+        typer.BadParameter: where it cannot be read.
+    """
+    try:
+        return None if path is None else path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"--override-mlir {path}: {getattr(error, 'strerror', error)}"
+        raise typer.BadParameter(message) from None
+
+
+def _with_lines(case: KernelCase) -> dict[str, object]:
+    """The options of plugins, and that of the backend for lines."""
+    return {**case.options.plugin_options, "debug_lines": True}
+
+
+def _print(files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
+        text = _text(data)
+        if text is None:
+            raise typer.BadParameter(f"{name} is binary; say where with -o DIR")
+        print_text(text)
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        return data.decode("utf-8") if b"\0" not in data else None
+    except UnicodeDecodeError:
+        return None

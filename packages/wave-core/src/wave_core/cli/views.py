@@ -1,0 +1,74 @@
+"""What ``wave inspect --what NAME`` shows where a plugin has the view."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+from typing import Any
+
+import typer
+
+from wave_core.cli.output import notes
+from wave_core.cli.output import print_json
+from wave_core.cli.output import print_table
+from wave_core.plugin.results import ViewRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_core.compile.kernels import KernelCase
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.compile.session import Session
+    from wave_core.plugin.results import ViewSpec
+
+
+def show_view(
+    session: Session, case: KernelCase, name: str, output: Path | None, *, as_json: bool
+) -> None:
+    """Compile a kernel and show a plugin's view of it.
+
+    Raises:
+        UserError: WV0801 where no plugin has the view; what compiling raises.
+    """
+    view = session.plugins.load_view(name)
+    # Compiling loads torch and the backend.
+    from wave_core.compile.emission import emit  # noqa: PLC0415
+
+    spec = session.plugins.views[name].value
+    emitted = emit(_options(session, case, spec), case.kernel, spec.form, session)
+    result = view(
+        ViewRequest(
+            case.kernel.name,
+            case.options.target_name,
+            emitted.files,
+            case.shape,
+            partial(_arguments, case),
+        )
+    )
+    if output is not None:
+        if not result.picture:
+            raise typer.BadParameter(f"view {name} draws nothing")
+        output.write_text(result.picture, encoding="utf-8")
+        notes().print(f"wrote {output}", markup=False)
+    if as_json:
+        print_json(dict(result.document))
+        return
+    for titles, rows in result.tables:
+        print_table(titles, list(rows))
+
+
+def _options(session: Session, case: KernelCase, spec: ViewSpec) -> WaveCompileOptions:
+    known = session.plugins.option_specs
+    wanted = {key: value for key, value in spec.options.items() if key in known}
+    return replace(
+        case.options, plugin_options={**case.options.plugin_options, **wanted}
+    )
+
+
+def _arguments(case: KernelCase) -> Sequence[Any]:
+    # Only running needs numpy.
+    import numpy as np  # noqa: PLC0415
+
+    return case.make_arguments(np.random.default_rng(0))

@@ -1,0 +1,168 @@
+"""Machine code of a kernel: from the cache, or through pipeline and backend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.compile import codes
+from wave_core.compile.cache import DiskCache
+from wave_core.compile.cache import cache_folder
+from wave_core.compile.compiler import Front
+from wave_core.compile.compiler import compile_front
+from wave_core.compile.compiler import front_of
+from wave_core.compile.compiler import memo_key
+from wave_core.compile.key import digest_of
+from wave_core.compile.sources import sources_of
+from wave_core.diagnostics import user_error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.backends import Backend
+    from wave_core.backends import BackendSpec
+    from wave_core.compile.compiler import KernelLike
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.compile.session import Session
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """Files of one form.
+
+    Attributes:
+        key: The digest of all that decides them.
+        files: By name.
+        cached: Whether they come from this session or from the cache on disk.
+    """
+
+    key: str
+    files: Mapping[str, bytes]
+    cached: bool
+
+
+def session_cache(session: Session) -> DiskCache | None:
+    """The cache on disk that a session uses; ``None`` where it is switched off."""
+    if not session.config.cache:
+        return None
+    return DiskCache(cache_folder(session.config))
+
+
+def find_backend(session: Session, target: str, form: str) -> BackendSpec:
+    """The backend that makes ``form`` for ``target``.
+
+    Raises:
+        UserError: WV0719 where there is none, WV0823 where it lacks the form.
+    """
+    table = session.plugins.backends
+    fitting = [each.value for each in table.values() if target in each.value.targets]
+    if not fitting:
+        listed = sorted(
+            {name for each in table.values() for name in each.value.targets}
+        )
+        raise user_error(
+            codes.NO_EXECUTOR,
+            f"no backend makes code for target `{target}`",
+            notes=f"there are backends for: {', '.join(listed) or 'nothing'}",
+            help="`pip install wave-backend-amdgpu` brings AMD GPUs",
+        )
+    spec = fitting[0]
+    if form not in spec.forms:
+        raise user_error(
+            codes.OPTION_VALUE,
+            f"backend `{spec.name}` does not emit `{form}`",
+            help=f"it emits: {', '.join(spec.forms)}",
+        )
+    return spec
+
+
+def emit(
+    options: WaveCompileOptions, kernel: KernelLike, form: str, session: Session
+) -> Emitted:
+    """The files of ``form``, compiled once for equal kernels and options.
+
+    Raises:
+        UserError: for mistakes in the kernel, and where it cannot be compiled.
+    """
+    spec = find_backend(session, options.target_name, form)
+    known = None if _tells(options) else memo_key(options, kernel, session)
+    memo = None if known is None else ("emitted", form, known)
+    found = None if memo is None else session.remembered(memo)
+    if found is not None:
+        return cast("Emitted", found)
+    emitted = _emitted(options, kernel, form, spec, session)
+    if memo is not None:
+        session.remember(memo, replace(emitted, cached=True))
+    return emitted
+
+
+def _emitted(
+    options: WaveCompileOptions,
+    kernel: KernelLike,
+    form: str,
+    spec: BackendSpec,
+    session: Session,
+) -> Emitted:
+    """The files from the cache on disk, or made."""
+    backend = session.plugins.load_backend(spec.name)
+    front = front_of(options, kernel, session)
+    front.plan.check_consumer(f"backend `{spec.name}`", frozenset(spec.requires))
+    sources = sources_of(session.plugins.plugins)
+    key = _key(front, backend, form, sources)
+    cache = None if sources is None else session_cache(session)
+    if cache is None:
+        return Emitted(key, _made(front, kernel, spec, backend, form), cached=False)
+    if _tells(options):
+        files = _made(front, kernel, spec, backend, form)
+        cache.put(key, files)
+        return Emitted(key, files, cached=False)
+    found = cache.get(key)
+    if found is not None:
+        return Emitted(key, found, cached=True)
+    with cache.building(key):
+        found = cache.get(key)
+        if found is not None:
+            return Emitted(key, found, cached=True)
+        files = _made(front, kernel, spec, backend, form)
+        cache.put(key, files)
+    return Emitted(key, files, cached=False)
+
+
+def _tells(options: WaveCompileOptions) -> bool:
+    """Whether the compilation itself is wanted, for what it says on the way."""
+    return any(
+        (
+            options.dump_binaries,
+            options.dump_intermediates,
+            options.dump_schedule,
+            options.print_ir_after,
+            options.print_ir_before,
+            options.timing,
+        )
+    )
+
+
+def _key(
+    front: Front, backend: Backend, form: str, sources: Mapping[str, str] | None
+) -> str:
+    versions = dict(backend.versions())
+    extra = {"form": form, "backend": versions, "sources": dict(sources or {})}
+    return digest_of(
+        front.options,
+        front.graph,
+        front.target,
+        front.device.name,
+        front.plan,
+        front.session,
+        extra,
+    )
+
+
+def _made(
+    front: Front, kernel: KernelLike, spec: BackendSpec, backend: Backend, form: str
+) -> Mapping[str, bytes]:
+    compiled = compile_front(front, kernel, whole=True)
+    table = front.session.plugins.lowering_table(spec.name)
+    return backend.emit(compiled.lowered, front.target, front.options, table, form)
