@@ -1,0 +1,128 @@
+"""Which elements an access touches, cut into pieces that one instruction moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.rules.constants import bind_element
+from wave_core.constraints.machine import REGISTER
+from wave_core.diagnostics import internal_error
+from wave_core.ir import ACCESS
+from wave_core.symbols import Expr
+from wave_core.symbols import eq
+from wave_core.symbols import total
+from wave_core.types import dynamic_symbol
+
+if TYPE_CHECKING:
+    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_backend_amdgpu.codegen.memories import Memory
+    from wave_core.ops.memory import Read
+    from wave_core.ops.memory import Write
+    from wave_core.symbols import Facts
+
+ALIGNMENT = 16
+"""Bytes that the start of every memory is a multiple of, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Neighbouring elements that are touched together, or not at all.
+
+    Attributes:
+        register: The first register of the lane's vector.
+        count: How many registers.
+        offset: The element of the memory that the first one is.
+        mask: Where the elements are touched; ``None`` is everywhere.
+        alignment: Bytes that the address is a multiple of.
+    """
+
+    register: int
+    count: int
+    offset: Expr
+    mask: Expr | None
+    alignment: int
+
+
+def pieces(op: Read | Write, emit: Emitter, memory: Memory) -> list[Piece]:
+    """The pieces of an access, in order of registers."""
+    access = emit.graph.facts.get(ACCESS, op)
+    if access is None:
+        raise internal_error(
+            "WV9905", f"`{op.op_name}` has no access row", at=op.location
+        )
+    rows = zip(access.coordinates, memory.strides, strict=True)
+    offset = emit.expr(total([place * stride for place, stride in rows]))
+    mask = None if access.mask is None else emit.expr(access.mask)
+    offsets, masks = _by_register(op, emit, offset, mask, access.registers)
+    runs = _runs(emit.facts, offsets, masks)
+    widest = emit.target.memory.max_access_bits // max(memory.dtype.bits, 8)
+    found: list[Piece] = []
+    for start, length in runs:
+        for first, count in _powers(start, length, widest):
+            where = offsets[first]
+            aligned = _alignment(emit.facts, where, memory.dtype.bytes, count)
+            found.append(Piece(first, count, where, masks[first], aligned))
+    return found
+
+
+def _by_register(
+    op: Read | Write, emit: Emitter, offset: Expr, mask: Expr | None, registers: int
+) -> tuple[list[Expr], list[Expr | None]]:
+    """Offset and mask of each register, with elements of index registers bound."""
+    values = [(emit.value(v), emit.dtype(v)) for v in op.indices]
+    offsets: list[Expr] = []
+    masks: list[Expr | None] = []
+    for register in range(registers):
+        known: dict[Expr, Expr | int] = {REGISTER: register}
+        for position, (value, dtype) in enumerate(values):
+            stand_in = bind_element(emit, value, register, dtype)
+            known[dynamic_symbol(position)] = stand_in
+        offsets.append(offset.subs(known))
+        masks.append(None if mask is None else simple(emit.facts, mask.subs(known)))
+    return offsets, masks
+
+
+def simple(facts: Facts, mask: Expr) -> Expr | None:
+    """A mask; ``None`` where it always holds."""
+    if mask.is_constant and mask.constant_value:
+        return None
+    return None if facts.prove(mask) else mask
+
+
+def _runs(
+    facts: Facts, offsets: list[Expr], masks: list[Expr | None]
+) -> list[tuple[int, int]]:
+    """Neighbouring registers that touch neighbouring elements under one mask."""
+    found: list[tuple[int, int]] = []
+    start = 0
+    for register in range(1, len(offsets) + 1):
+        if register < len(offsets):
+            step = offsets[register] - offsets[register - 1]
+            same = masks[register] is masks[start]
+            if same and _is_one(facts, step):
+                continue
+        found.append((start, register - start))
+        start = register
+    return found
+
+
+def _is_one(facts: Facts, step: Expr) -> bool:
+    return step.constant_value == 1 if step.is_constant else facts.prove(eq(step, 1))
+
+
+def _powers(start: int, length: int, widest: int) -> list[tuple[int, int]]:
+    """A run as pieces whose lengths are powers of two."""
+    found: list[tuple[int, int]] = []
+    while length:
+        count = min(widest, 1 << (length.bit_length() - 1))
+        found.append((start, count))
+        start, length = start + count, length - count
+    return found
+
+
+def _alignment(facts: Facts, offset: Expr, size: int, count: int) -> int:
+    bytes_ = facts.divisor(offset) * size
+    known = gcd(bytes_, ALIGNMENT) if bytes_ else ALIGNMENT
+    return max(size, min(known, size * count, ALIGNMENT))

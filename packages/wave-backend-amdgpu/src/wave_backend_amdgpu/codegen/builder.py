@@ -1,0 +1,106 @@
+"""Builds MLIR text, region by region.
+
+Text is built rather than operations: it needs no bindings, goes to a worker process as
+it is, is what users edit by hand, and the compiler parses it in a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from collections.abc import Hashable
+
+    from wave_core.diagnostics import Location
+
+
+class Block:
+    """An open region: its lines so far, and what they have computed."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.memo: dict[Hashable, str] = {}
+
+
+class Builder:
+    """Appends operations to the innermost open region, or to one further out.
+
+    Further out is just before the operation that holds the inner regions, so what is
+    put there precedes all its uses, and no more.
+    """
+
+    def __init__(self) -> None:
+        self.blocks = [Block()]
+        self._last = 0
+        self._constants: dict[str, str] = {}
+        self._locations: dict[tuple[str, int, int], str] = {}
+        self.where = ""
+
+    @property
+    def level(self) -> int:
+        """The depth of the innermost open region, from 0."""
+        return len(self.blocks) - 1
+
+    def fresh(self) -> str:
+        """A name that no value has."""
+        self._last += 1
+        return f"%{self._last}"
+
+    def line(self, text: str, level: int | None = None) -> None:
+        """Append an operation without results."""
+        lines = self.blocks[self.level if level is None else level].lines
+        lines.append(text + self.where)
+
+    def op(self, text: str, level: int | None = None) -> str:
+        """Append an operation with one result; gives its name."""
+        name = self.fresh()
+        self.line(f"{name} = {text}", level)
+        return name
+
+    def constant(self, value: str, type_: str) -> str:
+        """The name of a constant; equal ones share it."""
+        text = f"arith.constant {value}"
+        if value not in ("true", "false"):  # a literal without a type
+            text += f" : {type_}"
+        if text not in self._constants:
+            self._constants[text] = f"%c{len(self._constants)}"
+        return self._constants[text]
+
+    @contextmanager
+    def region(self) -> Generator[Block]:
+        """Open a region; the caller puts its lines where they belong."""
+        block = Block()
+        self.blocks.append(block)
+        try:
+            yield block
+        finally:
+            self.blocks.pop()
+
+    def splice(self, head: str, block: Block, tail: str) -> None:
+        """Append an operation with a closed region as its body."""
+        self.blocks[-1].lines += [head, *block.lines, tail + self.where]
+
+    def locate(self, location: Location | None) -> None:
+        """What follows comes from ``location``."""
+        if location is None or not location.is_known:
+            self.where = ""
+            return
+        key = (location.file, location.line, location.column)
+        if key not in self._locations:
+            self._locations[key] = f"#l{len(self._locations)}"
+        self.where = f" loc({self._locations[key]})"
+
+    def location_lines(self) -> list[str]:
+        """The definitions of the locations."""
+        return [
+            f"{name} = loc({json.dumps(file)}:{line}:{max(column, 1)})"
+            for (file, line, column), name in self._locations.items()
+        ]
+
+    def body_lines(self) -> list[str]:
+        """The constants, then everything at the outermost level."""
+        named = [f"{name} = {text}" for text, name in self._constants.items()]
+        return [*named, *self.blocks[0].lines]

@@ -1,0 +1,354 @@
+"""Index expressions as integer operations, each computed once.
+
+An expression is computed in the outermost region where its symbols are known, and
+equal ones share a value. Sums and products wrap modulo two to the width, so only the
+operands of divisions and comparisons have to be exact: where the prover bounds them,
+32 bits do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.constraints.machine import LANE
+from wave_core.diagnostics import internal_error
+from wave_core.symbols import Expr
+from wave_core.symbols import Kind
+from wave_core.symbols import Remainder
+from wave_core.symbols import as_expr
+from wave_core.symbols import constant
+from wave_core.symbols import split_remainders
+
+if TYPE_CHECKING:
+    from wave_backend_amdgpu.codegen.builder import Builder
+    from wave_core.symbols import Facts
+
+NARROW = 32
+WIDE = 64
+_LIMIT = 1 << 31
+
+_EXACT = frozenset(
+    {Kind.FLOORDIV, Kind.MIN, Kind.MAX, Kind.GE, Kind.EQ, Kind.NE, Kind.XOR}
+)
+"""Kinds whose operands must not wrap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The value of a symbol: its name, width in bits, and the level it is known at."""
+
+    name: str
+    width: int
+    level: int
+
+
+class Expressions:
+    """Emits expressions over bound symbols."""
+
+    def __init__(self, builder: Builder, facts: Facts) -> None:
+        self._builder = builder
+        self._facts = facts
+        self._bound: dict[Expr, Binding] = {}
+        self._levels: dict[Expr, int] = {}
+        self._narrow: dict[Expr, bool] = {}
+
+    def bind(self, symbol: Expr, name: str, width: int, level: int) -> None:
+        """Give a symbol its value; a symbol is bound once."""
+        self._bound[symbol] = Binding(name, width, level)
+
+    def level(self, value: Expr) -> int:
+        """The outermost level where all symbols of ``value`` are known."""
+        found = self._levels.get(value)
+        if found is None:
+            found = 0
+            for symbol in value.free_symbols:
+                found = max(found, self._binding(symbol).level)
+            self._levels[value] = found
+        return found
+
+    def fits(self, value: Expr) -> bool:
+        """Whether 32 bits hold every value of the expression."""
+        interval = self._facts.bounds(value)
+        low, high = interval.lo, interval.hi
+        return low is not None and high is not None and low >= -_LIMIT and high < _LIMIT
+
+    def number(self, value: Expr, width: int | None = None) -> str:
+        """The name of an integer; by default as narrow as is right."""
+        if width is None:
+            width = self.width(value)
+        return self._number(value, width)
+
+    def width(self, value: Expr) -> int:
+        """32 where that is enough to compute the expression and to hold it."""
+        return NARROW if self.exact(value) and self.fits(value) else WIDE
+
+    def wrapped(self, value: Expr) -> str:
+        """The value modulo 2**32, as 32 bits."""
+        if self.exact(value):
+            return self._number(value, NARROW)
+        name = self._number(value, WIDE)
+        text = f"arith.trunci {name} : i64 to i32"
+        return self._remember(("trunc", value), text, self.level(value))
+
+    def index(self, value: Expr) -> str:
+        """The name of an exact value of type ``index``."""
+        if value.is_constant:
+            return self._builder.constant(str(value.constant_value), "index")
+        width = self.width(value)
+        name = self._number(value, width)
+        interval = self._facts.bounds(value)
+        unsigned = interval.lo is not None and interval.lo >= 0
+        cast = "index_castui" if unsigned else "index_cast"
+        text = f"arith.{cast} {name} : i{width} to index"
+        return self._remember(("index", value), text, self.level(value))
+
+    def truth(self, value: Expr) -> str:
+        """The name of the truth of a relation, an ``i1``."""
+        kind = value.kind
+        if kind is Kind.CONST:
+            return self._builder.constant("true" if value.const else "false", "i1")
+        if kind in (Kind.AND, Kind.OR):
+            names = [self.truth(arg) for arg in value.args]
+            op = "andi" if kind is Kind.AND else "ori"
+            return self._fold(("truth", value), op, names, "i1", self.level(value))
+        if kind in (Kind.GE, Kind.EQ, Kind.NE):
+            return self._comparison(value)
+        width = self.width(value)
+        name, zero = self._number(value, width), self._constant(0, width)
+        text = f"arith.cmpi ne, {name}, {zero} : i{width}"
+        return self._remember(("truth", value), text, self.level(value))
+
+    def exact(self, value: Expr) -> bool:
+        """Whether no division or comparison inside needs more than 32 bits."""
+        found = self._narrow.get(value)
+        if found is None:
+            found = all(self.exact(arg) for arg in value.args)
+            if found and value.kind in (Kind.GE, Kind.EQ, Kind.NE):
+                found = all(self.fits(side) for side in _sides(value.args[0]))
+            elif found and value.kind in _EXACT:
+                found = all(self.fits(arg) for arg in value.args)
+            elif found and value.kind is Kind.SYMBOL:
+                found = self._binding(value).width == NARROW or self.fits(value)
+            self._narrow[value] = found
+        return found
+
+    # ---- emission
+
+    def _binding(self, symbol: Expr) -> Binding:
+        found = self._bound.get(symbol)
+        if found is None:
+            raise internal_error("WV9905", f"no value for symbol `{symbol}`")
+        return found
+
+    def _constant(self, value: int, width: int) -> str:
+        wrapped = (value + (1 << (width - 1))) % (1 << width) - (1 << (width - 1))
+        return self._builder.constant(str(wrapped), f"i{width}")
+
+    def _remember(self, key: object, text: str, level: int) -> str:
+        memo = self._builder.blocks[level].memo
+        found = memo.get(key)
+        if found is None:
+            found = memo[key] = self._builder.op(text, level)
+        return found
+
+    def _known(self, key: object, level: int) -> str | None:
+        return self._builder.blocks[level].memo.get(key)
+
+    def _number(self, value: Expr, width: int) -> str:
+        if value.is_constant:
+            return self._constant(value.const, width)
+        if value.kind is Kind.SYMBOL:
+            return self._symbol(value, width)
+        level = self.level(value)
+        found = self._known((value, width), level)
+        if found is not None:
+            return found
+        if width == WIDE and self.width(value) == NARROW:
+            name = self._extended(value)
+        else:
+            name = self._computed(value, width, level)
+        self._builder.blocks[level].memo[value, width] = name
+        return name
+
+    def _symbol(self, value: Expr, width: int) -> str:
+        bound = self._binding(value)
+        if bound.width == width:
+            return bound.name
+        if bound.width == WIDE:
+            text = f"arith.trunci {bound.name} : i64 to i32"
+        else:
+            text = f"arith.extsi {bound.name} : i32 to i64"
+        return self._remember((value, width), text, bound.level)
+
+    def _extended(self, value: Expr) -> str:
+        name = self._number(value, NARROW)
+        low = self._facts.bounds(value).lo
+        cast = "extui" if low is not None and low >= 0 else "extsi"
+        return self._builder.op(f"arith.{cast} {name} : i32 to i64", self.level(value))
+
+    def _computed(self, value: Expr, width: int, level: int) -> str:
+        kind = value.kind
+        if kind is Kind.SUM:
+            return self._total(value, width, level)
+        if kind is Kind.FLOORDIV:
+            return self._quotient(value.args[0], value.args[1], width, level)
+        if kind is Kind.SELECT:
+            test = self.truth(value.args[0])
+            one, other = (self._number(arg, width) for arg in value.args[1:])
+            text = f"arith.select {test}, {one}, {other} : i{width}"
+            return self._builder.op(text, level)
+        if value.is_boolean:
+            name = self.truth(value)
+            return self._builder.op(f"arith.extui {name} : i1 to i{width}", level)
+        op = _FOLDS[kind]
+        names = [self._number(arg, width) for arg in value.args]
+        return self._fold((value, width), op, names, f"i{width}", level)
+
+    def _fold(
+        self, key: object, op: str, names: list[str], kind: str, level: int
+    ) -> str:
+        found = self._known(key, level)
+        if found is not None:
+            return found
+        result = names[0]
+        for name in names[1:]:
+            result = self._builder.op(f"arith.{op} {result}, {name} : {kind}", level)
+        self._builder.blocks[level].memo[key] = result
+        return result
+
+    def _total(self, value: Expr, width: int, level: int) -> str:
+        """A sum: what changes least first, the constant last."""
+        const, terms = value.linear()
+        groups = self._groups(terms)
+        if len(groups) == 1:
+            rest = self._parts(value - const, width, level)
+            return self._plus(rest, const, width, level)
+        total = ""
+        so_far = constant(0)
+        for depth, group in groups:
+            name = self._number(group, width)
+            so_far = so_far + group
+            total = self._added(total, name, so_far, width, depth)
+        return self._plus(total, const, width, level)
+
+    def _added(self, total: str, name: str, key: Expr, width: int, depth: int) -> str:
+        if not total:
+            return name
+        text = f"arith.addi {total}, {name} : i{width}"
+        return self._remember(("sum", key, width), text, max(depth, self.level(key)))
+
+    def _groups(self, terms: tuple[tuple[Expr, int], ...]) -> list[tuple[int, Expr]]:
+        """The terms by what they depend on: loops from outside in, uniform first."""
+        groups: dict[tuple[int, bool], Expr] = {}
+        for term, coeff in terms:
+            key = self.level(term), LANE in term.free_symbols
+            groups[key] = groups.get(key, constant(0)) + term * coeff
+        return [(key[0], groups[key]) for key in sorted(groups)]
+
+    def _plus(self, name: str, const: int, width: int, level: int) -> str:
+        if not const:
+            return name
+        number = self._constant(const, width)
+        return self._builder.op(f"arith.addi {name}, {number} : i{width}", level)
+
+    def _parts(self, value: Expr, width: int, level: int) -> str:
+        """A sum without constant: its terms, remainders made visible."""
+        extra, parts = split_remainders(value)
+        positive = [row for row in parts if row[1] > 0]
+        negative = [row for row in parts if row[1] < 0]
+        total = ""
+        for part, factor in (*positive, *negative):
+            sign = "subi" if factor < 0 and total else "addi"
+            scale = -factor if factor < 0 and total else factor
+            name = self._part(part, scale, width)
+            if not total:
+                total = name
+                continue
+            total = self._builder.op(f"arith.{sign} {total}, {name} : i{width}", level)
+        return self._plus(total, extra, width, level)
+
+    def _part(self, part: Expr | Remainder, factor: int, width: int) -> str:
+        if isinstance(part, Remainder):
+            whole = part.base % part.modulus
+            level = self.level(whole)
+            key = (part, width)
+            name = self._known(key, level)
+            if name is None:
+                name = self._remainder(part.base, part.modulus, width, level)
+                self._builder.blocks[level].memo[key] = name
+        else:
+            level = self.level(part)
+            name = self._number(part, width)
+        if factor == 1:
+            return name
+        number = self._constant(factor, width)
+        key = (part, factor, width)
+        return self._remember(key, f"arith.muli {name}, {number} : i{width}", level)
+
+    def _nonnegative(self, value: Expr) -> bool:
+        low = self._facts.bounds(value).lo
+        return (low is not None and low >= 0) or self._facts.prove_nonnegative(value)
+
+    def _quotient(self, above: Expr, below: Expr, width: int, level: int) -> str:
+        name, kind = self._number(above, width), f"i{width}"
+        power = _power_of_two(below)
+        unsigned = self._nonnegative(above) and self._nonnegative(below)
+        if power is not None:
+            op = "shrui" if unsigned else "shrsi"
+            amount = self._constant(power, width)
+            return self._builder.op(f"arith.{op} {name}, {amount} : {kind}", level)
+        op = "divui" if unsigned else "floordivsi"
+        divisor = self._number(below, width)
+        return self._builder.op(f"arith.{op} {name}, {divisor} : {kind}", level)
+
+    def _remainder(self, above: Expr, below: Expr, width: int, level: int) -> str:
+        name, kind = self._number(above, width), f"i{width}"
+        if _power_of_two(below) is not None:
+            mask = self._constant(below.const - 1, width)
+            return self._builder.op(f"arith.andi {name}, {mask} : {kind}", level)
+        divisor = self._number(below, width)
+        if self._nonnegative(above) and self._nonnegative(below):
+            return self._builder.op(f"arith.remui {name}, {divisor} : {kind}", level)
+        whole = self._number(above // below, width)
+        back = self._builder.op(f"arith.muli {whole}, {divisor} : {kind}", level)
+        return self._builder.op(f"arith.subi {name}, {back} : {kind}", level)
+
+    def _comparison(self, value: Expr) -> str:
+        right, left = _sides(value.args[0])
+        narrow = self.exact(value)
+        width = NARROW if narrow else WIDE
+        test = {Kind.GE: "sge", Kind.EQ: "eq", Kind.NE: "ne"}[value.kind]
+        key, level = ("truth", value), self.level(value)
+        found = self._known(key, level)
+        if found is not None:
+            return found
+        one, other = self._number(right, width), self._number(left, width)
+        text = f"arith.cmpi {test}, {one}, {other} : i{width}"
+        return self._remember(key, text, level)
+
+
+_FOLDS = {
+    Kind.PRODUCT: "muli",
+    Kind.MIN: "minsi",
+    Kind.MAX: "maxsi",
+    Kind.XOR: "xori",
+}
+
+
+def _sides(value: Expr) -> tuple[Expr, Expr]:
+    """Two sums whose difference is ``value``, without negative terms."""
+    const, terms = value.linear()
+    right, left = as_expr(max(const, 0)), as_expr(max(-const, 0))
+    for term, coeff in terms:
+        if coeff > 0:
+            right = right + term * coeff
+        else:
+            left = left - term * coeff
+    return right, left
+
+
+def _power_of_two(value: Expr) -> int | None:
+    if not value.is_constant or value.const <= 0 or value.const & (value.const - 1):
+        return None
+    return value.const.bit_length() - 1

@@ -1,0 +1,120 @@
+"""Memories of a kernel: bindings, buffers and LDS, each one flat array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.types import stored
+from wave_core.ir import ACCESS
+from wave_core.ir import resolve
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.symbols import Expr
+from wave_core.symbols import constant
+from wave_core.symbols import product
+from wave_core.types import MemoryType
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.types import DType
+
+BUFFER_LIMIT = 1 << 31
+"""Bytes below which a buffer instruction addresses; an offset at or above it is out
+of bounds whatever the size of the buffer."""
+
+
+class Space(Enum):
+    """How a memory is accessed."""
+
+    GLOBAL = "global"
+    BUFFER = "buffer"
+    LDS = "lds"
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory as the code sees it: one flat array.
+
+    Attributes:
+        name: The name of the memref.
+        type: Its type.
+        dtype: The element type.
+        strides: Elements between neighbours along each dimension.
+        space: How it is accessed.
+    """
+
+    name: str
+    type: str
+    dtype: DType
+    strides: tuple[Expr, ...]
+    space: Space
+
+    @property
+    def outside(self) -> int:
+        """An index that a buffer instruction takes for out of bounds."""
+        return BUFFER_LIMIT // self.dtype.bytes
+
+
+def extents(graph: Graph, kind: MemoryType) -> tuple[Expr, ...]:
+    """The extents in storage with what is known at compile time put in."""
+    return tuple(extent.subs(graph.bindings) for extent in kind.storage_shape)
+
+
+def strides(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Row-major strides, in elements."""
+    found: list[Expr] = []
+    step = constant(1)
+    for extent in reversed(shape):
+        found.append(step)
+        step = step * extent
+    return tuple(reversed(found))
+
+
+def masked_memories(graph: Graph) -> set[int]:
+    """The memories with an access that leaves elements out, by key."""
+    found: set[int] = set()
+    for op in graph.walk():
+        if isinstance(op, Read | Write):
+            access = graph.facts.get(ACCESS, op)
+            if access is not None and access.mask is not None:
+                found.add(resolve(op.memory).ident)
+    return found
+
+
+def written_memories(graph: Graph) -> set[int]:
+    """The memories that the kernel writes, by key."""
+    return {resolve(op.memory).ident for op in graph.walk() if isinstance(op, Write)}
+
+
+def size(shape: tuple[Expr, ...]) -> Expr:
+    """The number of elements."""
+    return product([constant(1), *shape])
+
+
+def choose_space(shape: tuple[Expr, ...], dtype: DType, *, wanted: bool) -> Space:
+    """Buffer instructions where they are wanted and reach the whole memory.
+
+    A size that the launch decides counts as small enough: the manifest says so, and
+    a launch with a larger one is refused.
+    """
+    count = size(shape)
+    small = not count.is_constant or (count.constant_value * dtype.bytes < BUFFER_LIMIT)
+    return Space.BUFFER if wanted and small else Space.GLOBAL
+
+
+def lds_memory(graph: Graph, op: Allocate, name: str) -> Memory:
+    """The record of an allocation in LDS."""
+    assert isinstance(op.type, MemoryType), "an allocation is a memory"
+    shape = extents(graph, op.type)
+    count = size(shape).constant_value
+    kind = f"memref<{count}x{stored(op.dtype)}, #gpu.address_space<workgroup>>"
+    return Memory(name, kind, op.dtype, strides(shape), Space.LDS)
+
+
+def memory_key(op: Op) -> int:
+    """The key of the memory that an operand names, seen through captures."""
+    return resolve(op).ident

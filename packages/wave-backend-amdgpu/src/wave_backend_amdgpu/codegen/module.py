@@ -1,0 +1,193 @@
+"""A whole kernel as MLIR, with what a launch needs to know about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.debug import scope_lines
+from wave_backend_amdgpu.codegen.debug import scoped
+from wave_backend_amdgpu.codegen.emitter import Emitter
+from wave_backend_amdgpu.codegen.interface import HalInterface
+from wave_backend_amdgpu.codegen.memories import BUFFER_LIMIT
+from wave_backend_amdgpu.codegen.memories import Memory
+from wave_backend_amdgpu.codegen.memories import Space
+from wave_backend_amdgpu.codegen.memories import choose_space
+from wave_backend_amdgpu.codegen.memories import extents
+from wave_backend_amdgpu.codegen.memories import masked_memories
+from wave_backend_amdgpu.codegen.memories import size
+from wave_backend_amdgpu.codegen.memories import strides
+from wave_backend_amdgpu.codegen.memories import written_memories
+from wave_backend_amdgpu.codegen.symbols import Constant
+from wave_backend_amdgpu.codegen.symbols import bind_constants
+from wave_backend_amdgpu.codegen.symbols import bind_machine
+from wave_backend_amdgpu.codegen.symbols import constants_of
+from wave_backend_amdgpu.codegen.symbols import facts_of
+from wave_backend_amdgpu.codegen.types import stored
+from wave_core.constraints.geometry import Geometry
+from wave_core.types import MemoryType
+
+if TYPE_CHECKING:
+    from wave_backend_amdgpu.codegen.interface import Interface
+    from wave_backend_amdgpu.codegen.options import CodeOptions
+    from wave_core.backends import LoweringTable
+    from wave_core.ir import Graph
+    from wave_core.ops.structure import Argument
+    from wave_core.symbols import Expr
+    from wave_core.targets import Target
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One pointer argument of the code.
+
+    Attributes:
+        name: The parameter.
+        dtype: The name of its element type.
+        shape: Its extents, over the symbols that a launch binds.
+        written: Whether the kernel writes it.
+        limit: Bytes that it may not reach; ``None`` for any size.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[Expr, ...]
+    written: bool
+    limit: int | None
+
+
+@dataclass(frozen=True)
+class Generated:
+    """The MLIR of a kernel, and its interface.
+
+    Attributes:
+        name: The symbol of the kernel.
+        body: The function, without what holds it.
+        aliases: Definitions that stand before everything.
+        bindings: The pointer arguments in order.
+        constants: The words after them in order.
+        grid: Workgroups on each axis.
+        threads: Threads of a workgroup.
+        wave_size: Lanes of a wave.
+        where: The location of the function, as a suffix.
+    """
+
+    name: str
+    body: tuple[str, ...]
+    aliases: tuple[str, ...]
+    bindings: tuple[Binding, ...]
+    constants: tuple[Constant, ...]
+    grid: tuple[Expr, ...]
+    threads: int
+    wave_size: int
+    where: str = ""
+
+
+def generate(
+    graph: Graph,
+    target: Target,
+    options: CodeOptions,
+    table: LoweringTable,
+    interface: Interface | None = None,
+) -> Generated:
+    """The MLIR of a lowered graph.
+
+    Raises:
+        UserError: WV0601 for an op that has no lowering.
+    """
+    geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
+    constants = constants_of(graph)
+    facts = facts_of(graph, geometry, constants)
+    emit = Emitter(graph, target, options, facts, table, interface or HalInterface())
+    bind_constants(emit, constants)
+    bind_machine(emit, geometry)
+    bindings = _bind_memories(emit)
+    emit.lower(graph.body)
+    threads = geometry.waves_per_workgroup * target.wave_size
+    emit.builder.locate(graph.location)
+    where, aliases = emit.builder.where, emit.builder.location_lines()
+    if options.debug:
+        aliases += scope_lines(graph.name, graph.location)
+    return Generated(
+        name=graph.name,
+        body=(*emit.builder.body_lines(), "return"),
+        aliases=tuple(aliases),
+        bindings=bindings,
+        constants=constants,
+        grid=geometry.grid,
+        threads=threads,
+        wave_size=target.wave_size,
+        where=scoped(where) if options.debug else where,
+    )
+
+
+def _bind_memories(emit: Emitter) -> tuple[Binding, ...]:
+    graph = emit.graph
+    masked, written = masked_memories(graph), written_memories(graph)
+    found: list[Binding] = []
+    for argument in graph.parameters:
+        kind = argument.type
+        if not isinstance(kind, MemoryType):
+            continue
+        shape = extents(graph, kind)
+        wanted = emit.options.buffers or argument.ident in masked
+        wanted = wanted or (_saves_registers(emit.target) and size(shape).is_constant)
+        space = choose_space(shape, kind.dtype, wanted=wanted)
+        emit.memories[argument.ident] = _memory(
+            emit, argument, len(found), shape, space
+        )
+        dynamic = any(not extent.is_constant for extent in shape)
+        limit = BUFFER_LIMIT if dynamic and space is Space.BUFFER else None
+        found.append(
+            Binding(
+                argument.label,
+                kind.dtype.name,
+                shape,
+                argument.ident in written,
+                limit,
+            )
+        )
+    return tuple(found)
+
+
+SMALL_FILE = 256
+"""Registers of a wave at which 32-bit offsets are worth more than what 64-bit
+addresses can do; the attention kernel spills on gfx1100 otherwise."""
+
+
+def _saves_registers(target: Target) -> bool:
+    """Whether a second register for each address is too many."""
+    return target.registers is not None and target.registers.per_wave <= SMALL_FILE
+
+
+_BUFFER = "#amdgpu.address_space<fat_raw_buffer>"
+
+
+def _memory(
+    emit: Emitter,
+    argument: Argument,
+    position: int,
+    shape: tuple[Expr, ...],
+    space: Space,
+) -> Memory:
+    kind = argument.type
+    assert isinstance(kind, MemoryType), "checked by the caller"
+    builder, count, item = emit.builder, size(shape), stored(kind.dtype)
+    extent, dynamic = "?", ""
+    if count.is_constant:
+        extent = str(count.constant_value)
+    else:
+        dynamic = f"{{{emit.indices.index(count)}}}"
+    zero = builder.constant("0", "index")
+    head, place = emit.interface.subspan(position, zero)
+    bound, plain = f"memref<{extent}x{item}{place}>", f"memref<{extent}x{item}>"
+    name = builder.op(f"{head} {bound}{dynamic}")
+    if bound != plain:
+        name = builder.op(f"memref.memory_space_cast {name} : {bound} to {plain}")
+    if space is Space.BUFFER:
+        buffer = f"memref<{extent}x{item}, {_BUFFER}>"
+        name = builder.op(
+            f"amdgpu.fat_raw_buffer_cast {name} resetOffset : {plain} to {buffer}"
+        )
+        plain = buffer
+    return Memory(name, plain, kind.dtype, strides(shape), space)

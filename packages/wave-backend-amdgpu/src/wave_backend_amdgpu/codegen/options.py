@@ -1,0 +1,33 @@
+"""What changes the generated code, besides graph and target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Denormals(StrEnum):
+    """What becomes of f32 numbers below the normal range."""
+
+    PRESERVE = "ieee"
+    FLUSH = "preserve-sign"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOptions:
+    """Knobs of code generation.
+
+    Attributes:
+        buffers: Use buffer instructions for every access of global memory, not only
+            for memories with masked accesses.
+        fast_math: Allow reassociation, approximate functions, and no NaN.
+        waves_per_eu: Waves of a SIMD to aim for; the compiler's choice if ``None``.
+        denormals: What f32 denormals become.
+        debug: Put the user's lines into the code object (DWARF).
+    """
+
+    buffers: bool = False
+    fast_math: bool = False
+    waves_per_eu: int | None = None
+    denormals: Denormals = Denormals.PRESERVE
+    debug: bool = False

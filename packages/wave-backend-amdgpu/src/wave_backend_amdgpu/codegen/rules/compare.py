@@ -1,0 +1,118 @@
+"""Comparisons, selection, conversion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.rules.floats import F32
+from wave_backend_amdgpu.codegen.rules.floats import narrowed
+from wave_backend_amdgpu.codegen.rules.floats import widened
+from wave_backend_amdgpu.codegen.types import element
+from wave_backend_amdgpu.codegen.types import vector
+from wave_core.backends import lowers
+from wave_core.ops.compare import COMPARISONS
+from wave_core.ops.compare import Cast
+from wave_core.ops.compare import Comparison
+from wave_core.ops.compare import Select
+
+if TYPE_CHECKING:
+    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.types import DType
+
+_FLOAT = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+_INTEGER = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
+_NATIVE = frozenset({"f16", "f32", "f64"})
+
+
+@lowers(*COMPARISONS)
+def compare(op: Comparison, emit: Emitter) -> None:
+    """False where either is NaN, but for ``ne``."""
+    registers, dtype = emit.registers(op), emit.dtype(op.lhs)
+    names = [emit.spread(emit.value(v), registers) for v in (op.lhs, op.rhs)]
+    if dtype.is_float and dtype.name not in _NATIVE:
+        names = [widened(emit, name, dtype, registers) for name in names]
+        dtype = F32
+    kind = vector(element(dtype), registers)
+    table, form = (_FLOAT, "cmpf") if dtype.is_float else (_INTEGER, "cmpi")
+    text = f"arith.{form} {table[op.op_name]}, {', '.join(names)} : {kind}"
+    emit.set(op, emit.builder.op(text), registers)
+
+
+@lowers(Select)
+def select(op: Select, emit: Emitter) -> None:
+    """One of two values, element by element."""
+    registers = emit.registers(op)
+    condition = emit.value(op.condition)
+    names = [emit.spread(emit.value(v), registers) for v in (op.on_true, op.on_false)]
+    kind = vector(element(emit.dtype(op)), registers)
+    tests = condition.type
+    kinds = kind if condition.registers == 1 else f"{tests}, {kind}"
+    text = f"arith.select {condition.name}, {', '.join(names)} : {kinds}"
+    emit.set(op, emit.builder.op(text), registers)
+
+
+@lowers(Cast)
+def cast(op: Cast, emit: Emitter) -> None:
+    """As torch converts: narrow floats through f32, integers wrap."""
+    value = emit.value(op.value)
+    source, wanted = emit.dtype(op.value), op.dtype
+    name = convert(emit, value.name, source, wanted, value.registers)
+    emit.set(op, name, value.registers)
+
+
+def convert(
+    emit: Emitter, name: str, source: DType, wanted: DType, registers: int
+) -> str:
+    """The elements of ``name`` in another element type."""
+    if element(source) == element(wanted):
+        return name
+    if wanted.is_bool:
+        return _truth(emit, name, source, registers)
+    if source.is_float and wanted.is_float:
+        return _float(emit, name, source, wanted, registers)
+    if source.is_float:
+        wide = widened(emit, name, source, registers)
+        source = source if source.bits >= F32.bits else F32
+        return _apply(emit, "fptosi", wide, source, wanted, registers)
+    if wanted.is_float:
+        middle = wanted if wanted.bits >= F32.bits else F32
+        form = "uitofp" if source.is_bool else "sitofp"
+        wide = _apply(emit, form, name, source, middle, registers)
+        return narrowed(emit, wide, wanted, registers)
+    if source.is_bool:
+        return _apply(emit, "extui", name, source, wanted, registers)
+    form = "trunci" if wanted.bits < source.bits else "extsi"
+    return _apply(emit, form, name, source, wanted, registers)
+
+
+def _apply(
+    emit: Emitter, form: str, name: str, source: DType, wanted: DType, registers: int
+) -> str:
+    one, other = (vector(element(d), registers) for d in (source, wanted))
+    return emit.builder.op(f"arith.{form} {name} : {one} to {other}")
+
+
+def _float(
+    emit: Emitter, name: str, source: DType, wanted: DType, registers: int
+) -> str:
+    name = widened(emit, name, source, registers)
+    wide = source if source.bits >= F32.bits else F32
+    if wanted.bits >= F32.bits:
+        if wide == wanted:
+            return name
+        form = "extf" if wanted.bits > wide.bits else "truncf"
+        return _apply(emit, form, name, wide, wanted, registers)
+    if wide != F32:
+        name = _apply(emit, "truncf", name, wide, F32, registers)
+    return narrowed(emit, name, wanted, registers)
+
+
+def _truth(emit: Emitter, name: str, source: DType, registers: int) -> str:
+    """Whether an element differs from zero; NaN does."""
+    name = widened(emit, name, source, registers)
+    if source.is_float and source.bits < F32.bits:
+        source = F32
+    zero = emit.constant(0, source, registers)
+    kind = vector(element(source), registers)
+    form = "cmpf une" if source.is_float else "cmpi ne"
+    return emit.builder.op(f"arith.{form}, {name}, {zero} : {kind}")

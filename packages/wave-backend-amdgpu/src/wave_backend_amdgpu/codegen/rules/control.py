@@ -1,0 +1,153 @@
+"""Loops, conditions, and symbols that change their value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.types import Value
+from wave_core.backends import lowers
+from wave_core.ops.control import Conditional
+from wave_core.ops.control import Iterate
+from wave_core.ops.control import SetSymbol
+from wave_core.ops.structure import GetResult
+from wave_core.symbols import as_expr
+from wave_core.symbols import symbol
+
+if TYPE_CHECKING:
+    from wave_backend_amdgpu.codegen.builder import Block
+    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.ir import Region
+
+
+@lowers(Iterate)
+def iterate(op: Iterate, emit: Emitter) -> None:
+    """A counted loop; carried values are its arguments."""
+    builder = emit.builder
+    assert op.count is not None, "set by expansion"
+    assert op.induction is not None, "set by expansion"
+    count = emit.indices.wrapped(emit.expr(as_expr(op.count)))
+    start, step = emit.expr(as_expr(op.start)), op.step
+    inits = [emit.value(value) for value in op.inits]
+    counter = builder.fresh()
+    region: Region = op.body  # pyright: ignore[reportAssignmentType] - a region of a graph
+    outer, where = dict(emit.renamed), builder.where
+    with builder.region() as block:
+        carried = _bind_carried(emit, region, inits)
+        turn = symbol(f"$turn:{counter[1:]}")
+        emit.indices.bind(turn, counter, 32, builder.level)
+        emit.renamed[op.induction] = start + turn * step
+        emit.lower(region)
+        values = emit.yielded(region)
+        builder.locate(op.location)
+        _yield(emit, values, inits)
+    emit.renamed = outer
+    builder.where = where
+    zero, one = (builder.constant(n, "i32") for n in ("0", "1"))
+    head = f"scf.for {counter} = {zero} to {count} step {one}"
+    names = _close(emit, head, carried, inits, block, " : i32")
+    emit.set_results(op, names)
+
+
+def _bind_carried(emit: Emitter, region: Region, inits: list[Value]) -> list[str]:
+    names: list[str] = []
+    for argument, init in zip(region.arguments, inits, strict=False):
+        name = emit.builder.fresh()
+        emit.define(argument, Value(name, init.item, init.registers))
+        names.append(name)
+    return names
+
+
+def _yield(
+    emit: Emitter, values: tuple[Value, ...], inits: list[Value] | None = None
+) -> None:
+    """End a region; the loop's values have as many registers as its arguments."""
+    if not values:
+        return
+    wanted = values if inits is None else inits
+    names = [emit.spread(v, w.registers) for v, w in zip(values, wanted, strict=True)]
+    kinds = ", ".join(w.type for w in wanted)
+    emit.builder.line(f"scf.yield {', '.join(names)} : {kinds}")
+
+
+def _close(
+    emit: Emitter,
+    head: str,
+    carried: list[str],
+    inits: list[Value],
+    block: Block,
+    suffix: str,
+) -> tuple[Value, ...]:
+    builder = emit.builder
+    if not inits:
+        builder.splice(f"{head} {suffix} {{", block, "}")
+        return ()
+    pack = builder.fresh()
+    pairs = zip(carried, inits, strict=True)
+    args = ", ".join(f"{name} = {init.name}" for name, init in pairs)
+    kinds = ", ".join(init.type for init in inits)
+    builder.splice(
+        f"{pack}:{len(inits)} = {head} iter_args({args}) -> ({kinds}) {suffix} {{",
+        block,
+        "}",
+    )
+    return _unpack(pack, inits)
+
+
+def _unpack(pack: str, like: list[Value]) -> tuple[Value, ...]:
+    return tuple(
+        Value(f"{pack}#{i}", value.item, value.registers)
+        for i, value in enumerate(like)
+    )
+
+
+@lowers(Conditional)
+def conditional(op: Conditional, emit: Emitter) -> None:
+    """A branch; lanes for which it does not hold take the other values."""
+    builder = emit.builder
+    if op.expr is not None:
+        test = emit.indices.truth(emit.expr(op.expr))
+    else:
+        assert op.condition is not None, "a condition or a relation"
+        test = emit.value(op.condition).name
+    region: Region = op.body  # pyright: ignore[reportAssignmentType] - a region of a graph
+    otherwise = [emit.value(value) for value in op.else_values]
+    outer, where = dict(emit.renamed), builder.where
+    with builder.region() as block:
+        emit.lower(region)
+        _yield(emit, emit.yielded(region), otherwise or None)
+    emit.renamed = outer
+    builder.where = where
+    if not otherwise:
+        builder.splice(f"scf.if {test} {{", block, "}")
+        emit.set_results(op, ())
+        return
+    pack, kinds = builder.fresh(), ", ".join(value.type for value in otherwise)
+    with builder.region() as other:
+        _yield(emit, tuple(otherwise))
+    block.lines += ["} else {", *other.lines]
+    head = f"{pack}:{len(otherwise)} = scf.if {test} -> ({kinds}) {{"
+    builder.splice(head, block, "}")
+    emit.set_results(op, _unpack(pack, otherwise))
+
+
+@lowers(GetResult)
+def get_result(op: GetResult, emit: Emitter) -> None:
+    """A result of a loop or a condition."""
+    emit.define(op, emit.results(op.source)[op.position])
+
+
+@lowers(SetSymbol)
+def set_symbol(op: SetSymbol, emit: Emitter) -> None:
+    """The value of the first active lane, in a scalar register."""
+    builder, value = emit.builder, emit.value(op.value)
+    name = value.name
+    if value.registers > 1:
+        name = builder.op(f"vector.extract {name}[0] : {value.item} from {value.type}")
+    dtype = emit.dtype(op.value)
+    width = 64 if dtype.bits == 64 else 32
+    if dtype.bits < width:
+        name = builder.op(f"arith.extsi {name} : {value.item} to i32")
+    first = builder.op(f"rocdl.readfirstlane {name} : i{width}")
+    stand_in = symbol(f"$set:{first[1:]}", nonnegative=op.symbol.nonnegative)
+    emit.indices.bind(stand_in, first, width, builder.level)
+    emit.renamed[op.symbol] = stand_in

@@ -1,0 +1,154 @@
+"""Vectors put together from registers of others, and moves between lanes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.rules.constants import gathered
+from wave_backend_amdgpu.codegen.types import Value
+from wave_backend_amdgpu.codegen.types import element
+from wave_backend_amdgpu.codegen.types import vector
+from wave_core.backends import lowers
+from wave_core.ops.reduce import Shuffle
+from wave_core.ops.shape import Assemble
+
+if TYPE_CHECKING:
+    from wave_backend_amdgpu.codegen.emitter import Emitter
+
+WORD = 32
+"""Bits that a lane gives to another in one shuffle."""
+
+
+@lowers(Assemble)
+def assemble(op: Assemble, emit: Emitter) -> None:
+    """A slice of one source, or elements of several."""
+    sources = [emit.value(source) for source in op.sources]
+    picks = op.picks
+    first, start = picks[0]
+    run = all(p == (first, start + i) for i, p in enumerate(picks))
+    if run:
+        name = sliced(emit, sources[first], start, len(picks))
+    else:
+        items = [sliced(emit, sources[s], r, 1) for s, r in picks]
+        name = gathered(emit, items, element(emit.dtype(op)))
+    emit.set(op, name, len(picks))
+
+
+def sliced(emit: Emitter, value: Value, start: int, count: int) -> str:
+    """``count`` elements of a value, from ``start``."""
+    builder = emit.builder
+    if count == value.registers:
+        return value.name
+    memo, key = builder.blocks[-1].memo, ("slice", value.name, start, count)
+    found = memo.get(key)
+    if found is not None:
+        return found
+    if count == 1:
+        text = f"vector.extract {value.name}[{start}] : {value.item} from {value.type}"
+    else:
+        text = (
+            f"vector.extract_strided_slice {value.name} "
+            f"offsets = [{start}], sizes = [{count}], strides = [1] : "
+            f"{value.type} to {vector(value.item, count)}"
+        )
+    memo[key] = builder.op(text)
+    return memo[key]
+
+
+@lowers(Shuffle)
+def shuffle(op: Shuffle, emit: Emitter) -> None:
+    """Word by word: elements are packed into 32 bits, or cut into them."""
+    value = emit.value(op.value)
+    words = _words(emit, value)
+    moved = [_moved(op, emit, word) for word in words]
+    emit.define(op, _elements(emit, moved, value))
+
+
+def _moved(op: Shuffle, emit: Emitter, word: str) -> str:
+    builder = emit.builder
+    distance = builder.constant(str(op.offset), "i32")
+    width = builder.constant(str(min(op.width, emit.target.wave_size)), "i32")
+    name = builder.fresh()
+    builder.line(
+        f"{name}, {builder.fresh()} = gpu.shuffle {op.mode} {word}, {distance}, "
+        f"{width} : i32"
+    )
+    return name
+
+
+def _bits(value: Value) -> int:
+    digits = "".join(c for c in value.item.split("E")[0] if c.isdigit())
+    return int(digits)
+
+
+def _words(emit: Emitter, value: Value) -> list[str]:
+    """The value as 32-bit integers, the last one filled up with zeros."""
+    builder, bits = emit.builder, _bits(value)
+    name, kind = value.name, value.type
+    if bits == 1:
+        kind = vector("i8", value.registers)
+        name, bits = builder.op(f"arith.extui {name} : {value.type} to {kind}"), 8
+    whole = vector(f"i{bits}", value.registers)
+    if kind != whole:
+        cast = "vector.bitcast" if value.registers > 1 else "arith.bitcast"
+        name = builder.op(f"{cast} {name} : {kind} to {whole}")
+    total = bits * value.registers
+    if total < WORD or total % WORD:
+        return [
+            _widened(emit, Value(name, f"i{bits}", value.registers), register)
+            for register in range(value.registers)
+        ]
+    if total == WORD and value.registers == 1:
+        return [name]
+    if value.registers == 1:
+        name = builder.op(f"vector.broadcast {name} : {whole} to vector<1x{whole}>")
+        whole = f"vector<1x{whole}>"
+    count = total // WORD
+    packed = f"vector<{count}xi32>"
+    if packed != whole:
+        name = builder.op(f"vector.bitcast {name} : {whole} to {packed}")
+    return [
+        builder.op(f"vector.extract {name}[{i}] : i32 from {packed}")
+        for i in range(count)
+    ]
+
+
+def _widened(emit: Emitter, value: Value, register: int) -> str:
+    name = sliced(emit, value, register, 1)
+    return emit.builder.op(f"arith.extui {name} : {value.item} to i32")
+
+
+def _elements(emit: Emitter, words: list[str], like: Value) -> Value:
+    """What `_words` took apart."""
+    builder, bits = emit.builder, _bits(like)
+    truth, bits = bits == 1, max(bits, 8)
+    whole, total = vector(f"i{bits}", like.registers), bits * like.registers
+    if total < WORD or total % WORD:
+        items = [builder.op(f"arith.trunci {word} : i32 to i{bits}") for word in words]
+        name = gathered(emit, items, f"i{bits}")
+    elif total == WORD and like.registers == 1:
+        name = words[0]
+    else:
+        name = _unpacked(emit, words, bits, like.registers)
+    if truth:
+        return Value(
+            builder.op(f"arith.trunci {name} : {whole} to {like.type}"),
+            like.item,
+            like.registers,
+        )
+    if whole != like.type:
+        cast = "vector.bitcast" if like.registers > 1 else "arith.bitcast"
+        name = builder.op(f"{cast} {name} : {whole} to {like.type}")
+    return Value(name, like.item, like.registers)
+
+
+def _unpacked(emit: Emitter, words: list[str], bits: int, registers: int) -> str:
+    builder = emit.builder
+    packed = f"vector<{len(words)}xi32>"
+    name = builder.op(f"vector.from_elements {', '.join(words)} : {packed}")
+    whole = f"vector<{registers}xi{bits}>"
+    if packed != whole:
+        name = builder.op(f"vector.bitcast {name} : {packed} to {whole}")
+    if registers == 1:
+        name = builder.op(f"vector.extract {name}[0] : i{bits} from {whole}")
+    return name

@@ -1,0 +1,168 @@
+"""Barriers, waits, priorities and hints to the scheduler of the code generator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.emitter import unsupported
+from wave_core.backends import lowers
+from wave_core.ops.debug import Breakpoint
+from wave_core.ops.sync import MemoryCounterWait
+from wave_core.ops.sync import SchedulingBarrier
+from wave_core.ops.sync import SchedulingGroupBarrier
+from wave_core.ops.sync import SetWavePrio
+from wave_core.ops.sync import SharedMemoryBarrier
+from wave_core.ops.sync import SharedMemoryBarrierSignal
+from wave_core.ops.sync import SharedMemoryBarrierWait
+from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.targets import BarrierKind
+
+if TYPE_CHECKING:
+    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.ops.base import Op
+
+_LDS_ONLY = '{llvm.mmra = #llvm.mmra_tag<"amdgpu-synchronize-as":"local">}'
+"""On a fence: it orders accesses of LDS, and global memory goes on."""
+
+_MASKS = {
+    "none": "none",
+    "alu": "non_mem_non_sideeffect",
+    "valu": "valu",
+    "salu": "salu",
+    "mma": "mfma_wmma",
+    "mfma": "mfma_wmma",
+    "global": "all_vmem",
+    "vmem": "all_vmem",
+    "read_global": "vmem_read",
+    "vmem_read": "vmem_read",
+    "write_global": "vmem_write",
+    "vmem_write": "vmem_write",
+    "shared": "all_ds",
+    "ds": "all_ds",
+    "read_shared": "ds_read",
+    "ds_read": "ds_read",
+    "write_shared": "ds_write",
+    "ds_write": "ds_write",
+    "trans": "transcendental",
+}
+"""Names of instruction kinds: the language's and the hardware's, and the MLIR word."""
+
+
+@lowers(SharedMemoryBarrier)
+def shared_memory_barrier(op: SharedMemoryBarrier, emit: Emitter) -> None:
+    """Wait for the wave's own LDS accesses (and copies), then for the others."""
+    if op.wait_async_ops or op.tensor_wait:
+        emit.builder.line("amdgpu.memory_counter_wait load(0)")
+    emit.builder.line("amdgpu.lds_barrier")
+
+
+@lowers(WorkgroupBarrier)
+def workgroup_barrier(op: WorkgroupBarrier, emit: Emitter) -> None:
+    """The bare barrier."""
+    del op
+    if emit.target.barrier is BarrierKind.SPLIT:
+        _signal(emit)
+        _wait(emit)
+    else:
+        emit.builder.line("rocdl.s.barrier")
+
+
+def _signal(emit: Emitter) -> None:
+    emit.builder.line("rocdl.s.barrier.signal id = -1")
+
+
+def _wait(emit: Emitter) -> None:
+    emit.builder.line("rocdl.s.barrier.wait id = -1")
+
+
+def _fence(emit: Emitter, order: str) -> None:
+    """Keep the code generator from moving LDS accesses across a bare barrier.
+
+    A release also waits for the wave's own LDS accesses.
+    """
+    emit.builder.line(f'llvm.fence syncscope("workgroup") {order} {_LDS_ONLY}')
+
+
+@lowers(SharedMemoryBarrierSignal)
+def signal(op: SharedMemoryBarrierSignal, emit: Emitter) -> None:
+    """Arrive. Without split barriers the wait does both, which is stricter."""
+    _check_whole_workgroup(op, op.bar_id)
+    if op.tensor_wait:
+        emit.builder.line("amdgpu.memory_counter_wait load(0)")
+    if op.ds_wait:
+        _fence(emit, "release")
+    if emit.target.barrier is BarrierKind.SPLIT:
+        _signal(emit)
+
+
+@lowers(SharedMemoryBarrierWait)
+def wait(op: SharedMemoryBarrierWait, emit: Emitter) -> None:
+    """Wait for all to have arrived."""
+    _check_whole_workgroup(op, op.bar_id)
+    if emit.target.barrier is BarrierKind.SPLIT:
+        _wait(emit)
+        _fence(emit, "acquire")
+    else:
+        emit.builder.line("amdgpu.lds_barrier")
+
+
+def _check_whole_workgroup(op: Op, bar_id: int) -> None:
+    if bar_id not in (0, -1):
+        why = f"barrier {bar_id} is a named one"
+        raise unsupported(op, why, "use barrier 0, that of the whole workgroup")
+
+
+@lowers(SetWavePrio)
+def set_wave_prio(op: SetWavePrio, emit: Emitter) -> None:
+    """The priority."""
+    emit.builder.line(f"rocdl.s.setprio {op.priority}")
+
+
+@lowers(MemoryCounterWait)
+def memory_counter_wait(op: MemoryCounterWait, emit: Emitter) -> None:
+    """Wait for the counters that are named, as far as they can count."""
+    counts = {"load": op.load, "store": op.store, "ds": op.ds, "exp": op.exp}
+    limits = {counter.name: counter.limit for counter in emit.target.counters}
+    if "store" not in limits:
+        # One counter for both: it may not exceed either.
+        both = [each for each in (op.load, op.store) if each is not None]
+        counts |= {"load": min(both, default=None), "store": None}
+    rows = [
+        f"{name}({min(count, limits.get(name, count))})"
+        for name, count in counts.items()
+        if count is not None
+    ]
+    if rows:
+        emit.builder.line(f"amdgpu.memory_counter_wait {' '.join(rows)}")
+
+
+@lowers(SchedulingBarrier)
+def scheduling_barrier(op: SchedulingBarrier, emit: Emitter) -> None:
+    """Instructions do not move across, but the kinds that are named."""
+    kinds = sorted({_mask(op, name) for name in op.operations} - {"none"})
+    emit.builder.line(f"rocdl.sched.barrier {'|'.join(kinds) or 'none'}")
+
+
+@lowers(SchedulingGroupBarrier)
+def scheduling_group_barrier(op: SchedulingGroupBarrier, emit: Emitter) -> None:
+    """One line for each group."""
+    for name, count in op.instructions:
+        emit.builder.line(
+            f"rocdl.sched.group.barrier {_mask(op, name)}, {count}, {op.sync_id}"
+        )
+
+
+def _mask(op: Op, name: str) -> str:
+    found = _MASKS.get(name.lower())
+    if found is None:
+        known = ", ".join(_MASKS)
+        raise unsupported(
+            op, f"there is no instruction kind `{name}`", f"kinds: {known}"
+        )
+    return found
+
+
+@lowers(Breakpoint)
+def breakpoint_op(op: Breakpoint, emit: Emitter) -> None:
+    """Nothing: simulators stop here, hardware does not."""
+    del op, emit

@@ -1,0 +1,199 @@
+"""The symbols of a kernel as values: the machine's registers and launch constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.interface import constant_argument
+from wave_backend_amdgpu.codegen.types import Value
+from wave_backend_amdgpu.codegen.types import element
+from wave_core.constraints.distribution import device_symbol
+from wave_core.constraints.distribution import wave_symbol
+from wave_core.constraints.distribution import workgroup_symbol
+from wave_core.constraints.machine import LANE
+from wave_core.ops.control import Iterate
+from wave_core.ops.control import SetSymbol
+from wave_core.symbols import Expr
+from wave_core.symbols import Facts
+from wave_core.symbols import as_expr
+from wave_core.symbols import symbol
+from wave_core.types import DTYPES
+from wave_core.types import RegisterType
+
+if TYPE_CHECKING:
+    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ir import Graph
+    from wave_core.types import DType
+
+EXTENT_LIMIT = (1 << 31) - (1 << 20)
+"""Extents that the launch decides stay below this, so that an index rounded up to a
+tile still fits 32 bits."""
+
+GRID_AXES = 3
+"""Axes of a grid that the hardware counts."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number that comes with the launch.
+
+    Attributes:
+        name: The symbol or the parameter.
+        dtype: How its bytes are meant.
+        words: 32-bit words that it takes.
+        parameter: Whether it is an argument of the kernel, not a size.
+    """
+
+    name: str
+    dtype: DType
+    words: int
+    parameter: bool
+
+
+def constants_of(graph: Graph) -> tuple[Constant, ...]:
+    """Sizes that the launch binds, then scalar arguments."""
+    scalars = [
+        argument
+        for argument in graph.parameters
+        if isinstance(argument.type, RegisterType)
+    ]
+    named = {argument.label for argument in scalars}
+    sizes = [s for s in _launch_symbols(graph) if s.name not in named]
+    rows = [Constant(s.name, DTYPES["i32"], 1, parameter=False) for s in sizes]
+    for argument in scalars:
+        assert isinstance(argument.type, RegisterType), "filtered"
+        dtype = argument.type.dtype
+        words = 2 if dtype.bits == 64 else 1
+        rows.append(Constant(argument.label, dtype, words, parameter=True))
+    return tuple(rows)
+
+
+def _launch_symbols(graph: Graph) -> list[Expr]:
+    """Symbols without a value, in order of name."""
+    own = {op.symbol for op in graph.walk() if isinstance(op, SetSymbol)}
+    return sorted(
+        {s for s in graph.dynamic_symbols if s not in graph.bindings and s not in own},
+        key=lambda s: s.name,
+    )
+
+
+def facts_of(
+    graph: Graph, geometry: Geometry, constants: tuple[Constant, ...]
+) -> Facts:
+    """What is known about the symbols of the kernel."""
+    facts = geometry.facts
+    for row in constants:
+        if not row.parameter:
+            facts = facts.with_range(symbol(row.name), 0, EXTENT_LIMIT - 1)
+    for op in graph.walk():
+        if (
+            isinstance(op, Iterate)
+            and op.induction is not None
+            and op.count is not None
+        ):
+            last = as_expr(op.count).subs(graph.bindings) - 1
+            start = as_expr(op.start).subs(graph.bindings)
+            facts = facts.with_range(op.induction, start, start + last * op.step)
+    return facts
+
+
+def bind_constants(emit: Emitter, constants: tuple[Constant, ...]) -> None:
+    """Load the words that come with the launch."""
+    arguments = {argument.label: argument for argument in emit.graph.parameters}
+    position = 0
+    for row in constants:
+        name = _load(emit, position)
+        if row.words == 2:
+            name = _join(emit, name, _load(emit, position + 1))
+        position += row.words
+        if row.dtype.is_integer:
+            emit.indices.bind(symbol(row.name), name, 32 * row.words, 0)
+        if row.parameter:
+            value = Value(_as(emit, name, row.dtype), element(row.dtype), 1)
+            emit.define(arguments[row.name], value)
+
+
+def _load(emit: Emitter, position: int) -> str:
+    text = emit.interface.constant(position)
+    return constant_argument(position) if text is None else emit.builder.op(text)
+
+
+def _join(emit: Emitter, low: str, high: str) -> str:
+    builder = emit.builder
+    low = builder.op(f"arith.extui {low} : i32 to i64")
+    high = builder.op(f"arith.extui {high} : i32 to i64")
+    amount = builder.constant("32", "i64")
+    high = builder.op(f"arith.shli {high}, {amount} : i64")
+    return builder.op(f"arith.ori {low}, {high} : i64")
+
+
+def _as(emit: Emitter, name: str, dtype: DType) -> str:
+    builder, item = emit.builder, element(dtype)
+    if dtype.bits == 64:
+        wide = "i64"
+    elif dtype.bits == 32:
+        wide = "i32"
+    else:
+        wide = f"i{dtype.bits}"
+        name = builder.op(f"arith.trunci {name} : i32 to {wide}")
+    if item == wide:
+        return name
+    return builder.op(f"arith.bitcast {name} : {wide} to {item}")
+
+
+def bind_machine(emit: Emitter, geometry: Geometry) -> None:
+    """Workgroup, wave and lane."""
+    builder, lanes = emit.builder, emit.target.wave_size
+    _bind_workgroups(emit, geometry)
+    threads = geometry.waves_per_workgroup * lanes
+    thread = builder.op(f"gpu.thread_id x upper_bound {threads}")
+    thread = builder.op(f"arith.index_castui {thread} : index to i32")
+    lane, wave = thread, builder.constant("0", "i32")
+    if geometry.waves_per_workgroup > 1:
+        count = builder.constant(str(lanes), "i32")
+        lane = builder.op(f"arith.remui {thread}, {count} : i32")
+        wave = builder.op(f"arith.divui {thread}, {count} : i32")
+        # The same in all lanes of a wave, which the code generator cannot see.
+        wave = builder.op(f"rocdl.readfirstlane {wave} : i32")
+    emit.indices.bind(LANE, lane, 32, 0)
+    for axis, name in enumerate(_split(emit, wave, geometry.waves)):
+        emit.indices.bind(wave_symbol(axis), name, 32, 0)
+
+
+def _split(emit: Emitter, name: str, counts: tuple[int, ...]) -> list[str]:
+    """A linear number as coordinates, the first one fastest."""
+    builder, found = emit.builder, list[str]()
+    zero = builder.constant("0", "i32")
+    last = max((i for i, count in enumerate(counts) if count > 1), default=-1)
+    for axis, count in enumerate(counts):
+        if count == 1:
+            found.append(zero)
+        elif axis == last:
+            found.append(name)
+        else:
+            number = builder.constant(str(count), "i32")
+            found.append(builder.op(f"arith.remui {name}, {number} : i32"))
+            name = builder.op(f"arith.divui {name}, {number} : i32")
+    return found
+
+
+def _bind_workgroups(emit: Emitter, geometry: Geometry) -> None:
+    builder, grid = emit.builder, geometry.grid
+    for axis in range(min(len(grid), GRID_AXES)):
+        name = builder.op(f"gpu.block_id {'xyz'[axis]}")
+        name = builder.op(f"arith.index_castui {name} : index to i32")
+        if axis < GRID_AXES - 1 or len(grid) <= GRID_AXES:
+            emit.indices.bind(workgroup_symbol(axis), name, 32, 0)
+            continue
+        # Axes beyond the third share the third of the hardware.
+        for further in range(axis, len(grid)):
+            count = emit.indices.wrapped(emit.expr(grid[further]))
+            own = name
+            if further < len(grid) - 1:
+                own = builder.op(f"arith.remui {name}, {count} : i32")
+                name = builder.op(f"arith.divui {name}, {count} : i32")
+            emit.indices.bind(workgroup_symbol(further), own, 32, 0)
+    for axis in range(len(geometry.devices)):
+        emit.indices.bind(device_symbol(axis), builder.constant("0", "i32"), 32, 0)

@@ -1,0 +1,111 @@
+"""Element types and numbers in MLIR's spelling."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wave_core.types import DType
+
+ELEMENTS = {
+    "f64": "f64",
+    "f32": "f32",
+    "f16": "f16",
+    "bf16": "bf16",
+    "f8e5m2": "f8E5M2",
+    "f8e5m2fnuz": "f8E5M2FNUZ",
+    "f8e4m3fn": "f8E4M3FN",
+    "f8e4m3fnuz": "f8E4M3FNUZ",
+    "f8e8m0fnu": "f8E8M0FNU",
+    "i64": "i64",
+    "i32": "i32",
+    "i16": "i16",
+    "i8": "i8",
+    "index": "i64",
+    "bool": "i1",
+}
+"""By name of the element type: what a register holds."""
+
+
+def element(dtype: DType) -> str:
+    """The type of one element in a register."""
+    return ELEMENTS[dtype.name]
+
+
+def stored(dtype: DType) -> str:
+    """The type of one element in memory: a truth value is a byte."""
+    return "i8" if dtype.is_bool else ELEMENTS[dtype.name]
+
+
+def vector(item: str, count: int) -> str:
+    """The type of ``count`` elements; one is a scalar."""
+    return item if count == 1 else f"vector<{count}x{item}>"
+
+
+def number(value: float, dtype: DType) -> str:
+    """A number as an attribute of ``dtype``."""
+    if dtype.is_bool:
+        return "true" if value else "false"
+    if not dtype.is_float:
+        return str(int(value))
+    value = float(value)
+    if math.isfinite(value):
+        return repr(value) if "e" not in repr(value) else _decimal(value)
+    return _special(value, dtype)
+
+
+def _decimal(value: float) -> str:
+    mantissa, _, exponent = repr(value).partition("e")
+    point = mantissa if "." in mantissa else mantissa + ".0"
+    return f"{point}e{exponent}"
+
+
+_BITS = {
+    "f64": ("<d", 16),
+    "f32": ("<f", 8),
+    "f16": ("<e", 4),
+}
+
+
+def _special(value: float, dtype: DType) -> str:
+    if dtype.name in _BITS:
+        form, digits = _BITS[dtype.name]
+        bits = int.from_bytes(struct.pack(form, value), "little")
+        return f"0x{bits:0{digits}X}"
+    # The upper half of the f32 pattern.
+    if dtype.name == "bf16":
+        bits = int.from_bytes(struct.pack("<f", value), "little") >> 16
+        return f"0x{bits:04X}"
+    return _narrow_special(value, dtype)
+
+
+def _narrow_special(value: float, dtype: DType) -> str:
+    """Infinity where the type has one; its greatest number or NaN where not."""
+    infinite = {
+        "f8e5m2": 0x7C,
+        "f8e5m2fnuz": 0x7F,
+        "f8e4m3fn": 0x7E,
+        "f8e4m3fnuz": 0x7F,
+    }
+    nan = {"f8e5m2": 0x7E, "f8e5m2fnuz": 0x80, "f8e4m3fn": 0x7F, "f8e4m3fnuz": 0x80}
+    if math.isnan(value):
+        return f"0x{nan[dtype.name]:02X}"
+    sign = 0x80 if value < 0 else 0
+    return f"0x{infinite[dtype.name] | sign:02X}"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A register value: its name, the element type, elements of one lane."""
+
+    name: str
+    item: str
+    registers: int
+
+    @property
+    def type(self) -> str:
+        """The MLIR type."""
+        return vector(self.item, self.registers)

@@ -1,0 +1,3 @@
+"""From MLIR to code objects, in process or in a worker."""
+
+from __future__ import annotations

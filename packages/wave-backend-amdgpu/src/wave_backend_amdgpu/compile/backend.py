@@ -1,0 +1,269 @@
+"""Compiles a lowered kernel: the front of this package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import field
+from functools import cache
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.interface import StreamInterface
+from wave_backend_amdgpu.codegen.module import Generated
+from wave_backend_amdgpu.codegen.module import generate
+from wave_backend_amdgpu.codegen.options import CodeOptions
+from wave_backend_amdgpu.codegen.options import Denormals
+from wave_backend_amdgpu.codegen.symbols import EXTENT_LIMIT
+from wave_backend_amdgpu.codegen.table import own_table
+from wave_backend_amdgpu.codegen.wrap import executable
+from wave_backend_amdgpu.codegen.wrap import program
+from wave_backend_amdgpu.compile.flags import code_flags
+from wave_backend_amdgpu.compile.flags import program_flags
+from wave_backend_amdgpu.compile.limits import check_limits
+from wave_backend_amdgpu.compile.limits import lds_bytes
+from wave_backend_amdgpu.compile.request import Answer
+from wave_backend_amdgpu.compile.request import Form
+from wave_backend_amdgpu.compile.request import Request
+from wave_backend_amdgpu.compile.worker import Worker
+from wave_backend_amdgpu.plugin import DEBUG_LINES
+from wave_core.diagnostics import user_error
+from wave_runtime.artifact import Artifact
+from wave_runtime.grid import GridExpression
+from wave_runtime.manifest import BindingInfo
+from wave_runtime.manifest import ConstantInfo
+from wave_runtime.manifest import Manifest
+from wave_runtime.manifest import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.backends import LoweringTable
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.diagnostics import Location
+    from wave_core.ir import Graph
+    from wave_core.targets import Target
+
+
+@dataclass(frozen=True)
+class Output:
+    """What was compiled.
+
+    Attributes:
+        artifact: Code object and manifest.
+        mlir: The MLIR that it was made from.
+        assembly: Text, where it was asked for.
+        llvm: Text, where it was asked for.
+    """
+
+    artifact: Artifact
+    mlir: str
+    assembly: str = ""
+    llvm: str = ""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to compile.
+
+    Attributes:
+        code: The knobs of code generation.
+        override: MLIR to use instead of what is generated.
+        worker: Where to compile; in this process by default, but an override always
+            goes to a worker, as malformed MLIR can end the process.
+        intermediates: Whether assembly and LLVM IR are wanted.
+    """
+
+    code: CodeOptions = field(default_factory=CodeOptions)
+    override: str | None = None
+    worker: Worker | None = None
+    intermediates: bool = False
+
+
+def settings_of(
+    options: WaveCompileOptions,
+    target: Target | None = None,
+    worker: Worker | None = None,
+) -> Settings:
+    """The settings that compile options ask for.
+
+    Raises:
+        UserError: WV0823 for more waves than a SIMD of ``target`` holds, or none.
+    """
+    flush = options.denorm_fp_math_f32 == Denormals.FLUSH.value
+    _check_waves(options, target)
+    return Settings(
+        CodeOptions(
+            buffers=options.use_buffer_ops,
+            fast_math=options.use_fast_math,
+            waves_per_eu=options.waves_per_eu,
+            denormals=Denormals.FLUSH if flush else Denormals.PRESERVE,
+            debug=bool(options.plugin_options.get(DEBUG_LINES)),
+        ),
+        override=options.override_mlir,
+        worker=worker,
+        intermediates=options.dump_intermediates is not None,
+    )
+
+
+def _check_waves(options: WaveCompileOptions, target: Target | None) -> None:
+    wanted = options.waves_per_eu
+    file = None if target is None else target.registers
+    most = None if file is None else file.max_waves
+    if wanted is None or (wanted >= 1 and (most is None or wanted <= most)):
+        return
+    raise user_error(
+        "WV0823",
+        f"option `waves_per_eu` is {wanted}",
+        at=options.location,
+        label="given here",
+        help="it takes a number from 1" + ("" if most is None else f" to {most}"),
+    )
+
+
+def mlir_of(
+    graph: Graph, target: Target, settings: Settings, table: LoweringTable | None = None
+) -> tuple[Generated, str]:
+    """The interface of a kernel, and its MLIR."""
+    check_limits(graph, target)
+    code = generate(graph, target, settings.code, table or own_table())
+    return code, settings.override or executable(code)
+
+
+def compile_graph(
+    graph: Graph,
+    target: Target,
+    settings: Settings | None = None,
+    table: LoweringTable | None = None,
+) -> Output:
+    """The artifact of a lowered graph.
+
+    Raises:
+        UserError: WV0601 for an op without a lowering, WV0604 where the compiler
+            refuses, WV0605 where the kernel needs more than the chip has.
+    """
+    settings = settings or Settings()
+    code, text = mlir_of(graph, target, settings, table)
+    flags = code_flags(target, settings.code)
+    request = Request(text, Form.CODE, flags, settings.intermediates)
+    answer = _run(request, settings, graph)
+    manifest = manifest_of(code, graph, target, answer.output)
+    artifact = Artifact(manifest, answer.output)
+    return Output(artifact, text, answer.assembly, answer.llvm)
+
+
+def compile_vmfb(
+    graph: Graph,
+    target: Target,
+    settings: Settings | None = None,
+    table: LoweringTable | None = None,
+) -> bytes:
+    """A module for IREE's runtime, with a function of the kernel's name.
+
+    Raises:
+        UserError: as `compile_graph`; WV0823 for MLIR that is given.
+    """
+    settings = settings or Settings()
+    if settings.override is not None:
+        raise _no_override(graph)
+    check_limits(graph, target)
+    interface = StreamInterface()
+    code = generate(graph, target, settings.code, table or own_table(), interface)
+    flags = program_flags(target, settings.code)
+    request = Request(program(code), Form.PROGRAM, flags)
+    return _run(request, settings, graph).output
+
+
+def _run(request: Request, settings: Settings, graph: Graph) -> Answer:
+    if settings.worker is not None:
+        answer = settings.worker.run(request)
+    elif settings.override is not None:
+        worker = Worker()
+        answer = worker.run(request)
+        worker.close()
+    else:
+        # The compiler is loaded when something is compiled.
+        from wave_backend_amdgpu.compile.inprocess import run  # noqa: PLC0415
+
+        answer = run(request)
+    if answer.errors:
+        raise _refused(answer, graph.name, graph.location)
+    descriptor = f"{graph.name}.kd".encode()
+    if request.form is Form.CODE and descriptor not in answer.output:
+        why = f"the MLIR has no kernel `{graph.name}`"
+        raise _refused(Answer(errors=(why,)), graph.name, graph.location)
+    return answer
+
+
+def _no_override(graph: Graph) -> Exception:
+    return user_error(
+        "WV0823",
+        "`override_mlir` is given for a module for IREE, which has its own MLIR",
+        at=graph.location,
+        help="emit hsaco, asm or llvm of edited MLIR",
+    )
+
+
+def _refused(answer: Answer, name: str, at: Location | None) -> Exception:
+    return user_error(
+        "WV0604",
+        f"the compiler refused `{name}`: {answer.errors[0]}",
+        at=at,
+        notes=answer.errors[1:],
+        help="`wave compile --emit mlir` shows what it was given",
+    )
+
+
+def manifest_of(
+    code: Generated, graph: Graph, target: Target, output: bytes
+) -> Manifest:
+    """The manifest of a code object."""
+    return Manifest(
+        name=code.name,
+        target=target.name,
+        parameters=tuple(argument.label for argument in graph.parameters),
+        bindings=tuple(
+            BindingInfo(
+                row.name, row.dtype, tuple(map(str, row.shape)), row.written, row.limit
+            )
+            for row in code.bindings
+        ),
+        constants=tuple(
+            ConstantInfo(row.name, row.dtype.name, row.words, row.parameter)
+            for row in code.constants
+        ),
+        grid=_grid(code),
+        threads=code.threads,
+        wave_size=code.wave_size,
+        lds_bytes=lds_bytes(graph),
+        max_extent=EXTENT_LIMIT,
+        code_bytes=len(output),
+        code_digest=digest(output),
+        versions=dict(versions()),
+    )
+
+
+def _grid(code: Generated) -> tuple[str, ...]:
+    """The grid as text; axes beyond the third share the third of the hardware."""
+    first, rest = code.grid[:2], code.grid[2:]
+    if not rest:
+        return tuple(map(str, first))
+    folded = rest[0]
+    for count in rest[1:]:
+        folded = folded * count
+    texts = (*map(str, first), str(folded))
+    for text in texts:
+        GridExpression(text)
+    return texts
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """What decides the code besides the kernel, with its version."""
+    found: dict[str, str] = {}
+    for name in ("wave-core", "wave-backend-amdgpu", "iree-base-compiler"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found

@@ -1,0 +1,45 @@
+"""Runs the compiler in this process."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from wave_backend_amdgpu.bindings import CompilerError
+from wave_backend_amdgpu.bindings import compile_code
+from wave_backend_amdgpu.bindings import compile_program
+from wave_backend_amdgpu.compile.request import Answer
+from wave_backend_amdgpu.compile.request import Form
+from wave_backend_amdgpu.compile.request import Request
+
+_DUMP = "--iree-hal-dump-executable-intermediates-to="
+
+
+def run(request: Request) -> Answer:
+    """Compile. Malformed MLIR may end the process; see `worker`."""
+    if not request.intermediates:
+        return _answer(request, request.flags, None)
+    with tempfile.TemporaryDirectory(prefix="wave-") as folder:
+        flags = (*request.flags, _DUMP + folder)
+        return _answer(request, flags, Path(folder))
+
+
+def _answer(request: Request, flags: tuple[str, ...], folder: Path | None) -> Answer:
+    make = compile_code if request.form is Form.CODE else compile_program
+    try:
+        output = make(request.text, flags)
+    except CompilerError as error:
+        rows = [m.text for m in error.messages if m.severity == "error"]
+        return Answer(errors=tuple(rows or [str(error)]))
+    if folder is None:
+        return Answer(output=output)
+    return Answer(
+        output=output,
+        assembly=_only(folder, "*.rocmasm"),
+        llvm=_only(folder, "*.optimized.ll"),
+    )
+
+
+def _only(folder: Path, pattern: str) -> str:
+    found = sorted(folder.glob(pattern))
+    return found[0].read_text(encoding="utf-8") if found else ""

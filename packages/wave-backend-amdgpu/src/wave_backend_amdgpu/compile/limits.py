@@ -1,0 +1,204 @@
+"""What a kernel needs of the chip, checked before the compiler is asked."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.memories import extents
+from wave_backend_amdgpu.codegen.memories import size
+from wave_backend_amdgpu.compile.names import name_of
+from wave_backend_amdgpu.compile.pressure import widest_point
+from wave_backend_amdgpu.compile.pressure import words_of
+from wave_core.constraints.geometry import Geometry
+from wave_core.diagnostics import user_error
+from wave_core.ir import PLACEMENT
+from wave_core.ops.compare import Select
+from wave_core.ops.control import Iterate
+from wave_core.ops.memory import Allocate
+from wave_core.ops.traits import Trait
+from wave_core.symbols import constant
+from wave_core.symbols import product
+from wave_core.targets import Float8
+from wave_core.types import MemoryType
+from wave_core.types import RegisterType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.targets import Target
+
+SHOWN = 4
+"""Buffers that a message names."""
+
+GRID_LIMIT = (1 << 32) - 1
+"""Source: HSA runtime specification, kernel dispatch packet: grid sizes are 32 bits of
+work-items; axes but the first have one work-item a workgroup here."""
+
+
+def lds_bytes(graph: Graph) -> int:
+    """LDS of a workgroup, each buffer rounded up to 16 bytes."""
+    return sum(_bytes(graph, op) for op in _buffers(graph))
+
+
+def _buffers(graph: Graph) -> list[Allocate]:
+    return [op for op in graph.walk() if isinstance(op, Allocate)]
+
+
+def _bytes(graph: Graph, op: Allocate) -> int:
+    assert isinstance(op.type, MemoryType), "an allocation is a memory"
+    count = size(extents(graph, op.type)).constant_value
+    return -(-count * op.dtype.bytes // 16) * 16
+
+
+def check_limits(graph: Graph, target: Target) -> None:
+    """Refuse a kernel that needs more LDS or registers than the chip has.
+
+    Raises:
+        UserError: WV0605.
+    """
+    _check_conversions(graph, target)
+    _check_lds(graph, target)
+    _check_registers(graph, target)
+    check_grid(graph, target)
+
+
+CONVERTED = {
+    Float8.NONE: frozenset[str](),
+    Float8.FNUZ: frozenset({"f8e4m3fnuz", "f8e5m2fnuz"}),
+    Float8.OCP: frozenset({"f8e4m3fn", "f8e5m2"}),
+}
+"""8-bit floats that a chip converts; any chip moves all of them."""
+
+
+def _check_conversions(graph: Graph, target: Target) -> None:
+    """Refuse arithmetic on 8-bit floats of another flavour.
+
+    Raises:
+        UserError: WV0601.
+    """
+    known = CONVERTED[target.float8]
+    for op in graph.walk():
+        if not op.has(Trait.ELEMENTWISE) or isinstance(op, Select):
+            continue
+        for value in (op, *op.operands):
+            assert isinstance(value.type, RegisterType), "elementwise"
+            name = value.type.dtype.name
+            if name.startswith("f8") and name not in known:
+                raise _no_conversion(op, name, target, known)
+
+
+def _no_conversion(
+    op: Op, name: str, target: Target, known: frozenset[str]
+) -> Exception:
+    able = ", ".join(sorted(known)) or "no 8-bit floats"
+    return user_error(
+        "WV0601",
+        f"{target.name} has no instructions for `{op.op_name}` of {name}",
+        at=op.location,
+        label=f"converts {name}",
+        help=(f"{target.name} converts {able}", _who_converts(name)),
+    )
+
+
+def _who_converts(name: str) -> str:
+    kinds = [kind for kind, names in CONVERTED.items() if name in names]
+    if not kinds:
+        return f"no chip converts {name}"
+    chips = "gfx942" if kinds[0] is Float8.FNUZ else "gfx950, gfx1201 and gfx1250"
+    return f"{name} is converted by {chips}"
+
+
+def _check_lds(graph: Graph, target: Target) -> None:
+    total, limit = lds_bytes(graph), target.memory.lds_bytes
+    if total <= limit:
+        return
+    ordered = sorted(_buffers(graph), key=lambda op: -_bytes(graph, op))
+    rows = [
+        f"{_bytes(graph, op)} bytes: {name_of(op)} "
+        f"({op.dtype}[{', '.join(map(str, op.distributed_shape))}])"
+        for op in ordered[:SHOWN]
+    ]
+    raise user_error(
+        "WV0605",
+        f"`{graph.name}` needs {total} bytes of LDS; {target.name} has {limit}",
+        at=graph.location,
+        secondary=tuple(
+            (op.location, f"{_bytes(graph, op)} bytes") for op in ordered[:SHOWN]
+        ),
+        notes=("the largest buffers:", *rows),
+        help="use smaller tiles, fewer buffers, or narrower element types",
+        needed=total,
+        limit=limit,
+    )
+
+
+def _check_registers(graph: Graph, target: Target) -> None:
+    file = target.registers
+    if file is None:
+        return
+    widest = widest_point(graph)
+    if widest.registers <= file.per_wave:
+        return
+    at = widest.at
+    where = "a loop" if isinstance(at, Iterate) else f"`{at.op_name}`" if at else "it"
+    raise user_error(
+        "WV0605",
+        f"`{graph.name}` keeps values in {widest.registers} registers of each lane"
+        f" across {where}; {target.name} has {file.per_wave}",
+        at=graph.location if at is None else at.location,
+        label=f"{widest.registers} registers are in use here",
+        notes=("the largest values:", *_largest_values(graph, widest.values)),
+        help=(
+            "split the tile among more waves: a smaller WaveConstraint",
+            "or use smaller workgroup tiles, or narrower element types",
+            "or read and compute what is not needed here later",
+        ),
+        needed=widest.registers,
+        limit=file.per_wave,
+    )
+
+
+def _largest_values(graph: Graph, values: Iterable[Op]) -> list[str]:
+    """What the values take, by the line that makes them, the largest first."""
+    sizes: dict[tuple[str, str], int] = defaultdict(int)
+    for value in values:
+        assert isinstance(value.type, RegisterType), "only registers are counted"
+        placement = graph.facts.get(PLACEMENT, value)
+        count = 1 if placement is None else placement.layout.registers
+        sizes[name_of(value), str(value.type.dtype)] += words_of(value, count)
+    rows = sorted(sizes.items(), key=lambda row: (-row[1], row[0]))
+    return [
+        f"{size} registers: {name} ({dtype})" for (name, dtype), size in rows[:SHOWN]
+    ]
+
+
+def check_grid(graph: Graph, target: Target) -> None:
+    """Refuse a grid known at compile time that no launch can ask for.
+
+    Raises:
+        UserError: WV0605.
+    """
+    geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
+    threads = geometry.waves_per_workgroup * target.wave_size
+    counts = [*geometry.grid, *[constant(1)] * 3]
+    folded = product([constant(1), *geometry.grid[2:]])
+    items = (counts[0] * threads, counts[1], folded)
+    for axis, count in enumerate(items):
+        if count.is_constant and count.constant_value > GRID_LIMIT:
+            raise _too_many_workgroups(graph, axis, count.constant_value)
+
+
+def _too_many_workgroups(graph: Graph, axis: int, needed: int) -> Exception:
+    what = "work-items" if axis == 0 else "workgroups"
+    return user_error(
+        "WV0605",
+        f"`{graph.name}` needs {needed} {what} on axis {axis} of its grid;"
+        f" a launch counts to {GRID_LIMIT}",
+        at=graph.location,
+        help="use larger workgroup tiles, or spread the grid over its axes",
+        needed=needed,
+        limit=GRID_LIMIT,
+    )

@@ -1,0 +1,219 @@
+"""What the emulator of machine code reports, in the words of Wave.
+
+The emulator is a device of the runtime: nothing of its package is imported, and what
+it hands back is plain data.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Protocol
+
+from wave_core.diagnostics import Location
+from wave_core.diagnostics import launch_error
+from wave_core.diagnostics import make_diagnostic
+from wave_core.diagnostics import simulation_error
+
+if TYPE_CHECKING:
+    from wave_core.diagnostics import Diagnostic
+    from wave_core.ir import Graph
+    from wave_core.targets import Target
+    from wave_runtime import DeviceError
+    from wave_runtime import Manifest
+
+HAZARDS: Mapping[str, str] = {
+    "EM0501": "WV0901",
+    "EM0502": "WV0902",
+    "EM0503": "WV0903",
+    "EM0504": "WV0914",
+    "EM0505": "WV0905",
+    "EM0506": "WV0914",
+    "EM0507": "WV0914",
+    "EM0508": "WV0910",
+    "EM0509": "WV0904",
+    "EM0510": "WV0903",
+}
+"""The code of Wave for each hazard of the emulator. Source: its ``errors.CODES``."""
+
+OTHER_HAZARD = "WV0914"
+"""For hazards that a later emulator may find."""
+
+ERRORS: Mapping[str, str] = {
+    "EM0301": "WV0912",
+    "EM0302": "WV0912",
+    "EM0303": "WV0908",
+    "EM0304": "WV0902",
+}
+"""The code of Wave for what ends an emulation; WV0708 for all others."""
+
+PACKAGE = "wave-emulator-amdgcn"
+
+SHOWN_STALLS = 3
+
+
+class Emulator(Protocol):
+    """What the emulator's device has besides the runtime's interface."""
+
+    def configure(self, *, hazards: bool, poison: frozenset[int]) -> None:
+        """Look for hazards or not; buffers whose bytes count as unwritten."""
+        ...
+
+    def summary(self) -> Mapping[str, Any]:
+        """Counters, cycles, stalls and reports of the last launch, as JSON values."""
+        ...
+
+
+@dataclass(frozen=True)
+class EmulationResult:
+    """What a launch on the emulator did.
+
+    Attributes:
+        counters: Instructions by unit, bytes, cycles, the longest stalls, hazards.
+        reports: Hazards, as errors at the user's lines.
+    """
+
+    counters: Mapping[str, Any]
+    reports: tuple[Diagnostic, ...] = ()
+
+
+def result_of(
+    summary: Mapping[str, Any], graph: Graph, *, hazards: bool
+) -> EmulationResult:
+    """The emulator's summary, in the words of Wave."""
+    places = _Places(graph)
+    reports = tuple(_diagnostic(row, graph, places) for row in summary["reports"])
+    looked = str(len(reports)) if hazards else "not looked for"
+    counters = {**_counters(summary, places), "hazards": looked}
+    return EmulationResult(counters, reports)
+
+
+class _Places:
+    """The user's lines of a kernel: debug information names files without folders."""
+
+    def __init__(self, graph: Graph) -> None:
+        known = [op.location for op in graph.walk() if op.location is not None]
+        self._found = {(_name(at.file), at.line): at for at in known if at.is_known}
+
+    def find(self, source: str | None) -> Location | None:
+        """The location of ``file:line``."""
+        if source is None:
+            return None
+        file, _, line = source.rpartition(":")
+        key = (_name(file), int(line))
+        return self._found.get(key) or Location.of_span(file, int(line))
+
+
+def _name(file: str) -> str:
+    return PurePath(file).name
+
+
+def _counters(summary: Mapping[str, Any], places: _Places) -> dict[str, Any]:
+    units: dict[str, int] = {}
+    others: dict[str, int] = {}
+    for name, value in summary["counters"].items():
+        unit = name.removesuffix("_instructions")
+        (others if unit == name else units)[unit] = value
+    cycles = {name: _rounded(value) for name, value in summary["cycles"].items()}
+    return {
+        "waves": summary["waves"],
+        "instructions": units,
+        **others,
+        "cycles": cycles,
+        "stalls": _stalls(summary["stalls"], places),
+    }
+
+
+def _rounded(value: float) -> float:
+    """Whole cycles; shares with three digits."""
+    return round(value) if value >= 100 else round(value, 3)
+
+
+def _stalls(rows: list[Mapping[str, Any]], places: _Places) -> dict[str, str]:
+    """The longest ones, by reason and line."""
+    shares: Counter[str] = Counter()
+    for row in rows:
+        place = places.find(row["source"])
+        where = row["text"] if place is None else f"line {place.line}"
+        shares[f"{row['reason']} at {where}"] += row["share"]
+    return {name: f"{share:.0%}" for name, share in shares.most_common(SHOWN_STALLS)}
+
+
+def _diagnostic(row: Mapping[str, Any], graph: Graph, places: _Places) -> Diagnostic:
+    at = places.find(row["source"])
+    notes = [
+        f"instruction: {row['text']} (at {row['pc']:#x}), {row['count']} times",
+        f"the emulator's code is {row['code']}",
+    ]
+    where = {key: row[key] for key in ("wave", "lane", "address")}
+    known = {key: value for key, value in where.items() if value is not None}
+    if known:
+        notes.insert(1, ", ".join(f"{key} {value}" for key, value in known.items()))
+    return make_diagnostic(
+        HAZARDS.get(row["code"], OTHER_HAZARD),
+        f"the machine code of `{graph.name}`: {row['message']}",
+        at or graph.location,
+        "the instruction comes from here" if at is not None else "this kernel",
+        notes=notes,
+        help="`wave compile --emit asm` shows the code",
+        emulator=row["code"],
+        **known,
+    )
+
+
+def poisoned(options: Mapping[str, object], manifest: Manifest) -> frozenset[int]:
+    """Positions of the bindings whose bytes count as unwritten before the launch."""
+    chosen = options.get("poison_outputs", False)
+    return frozenset(
+        place
+        for place, row in enumerate(manifest.bindings)
+        if row.written
+        and (chosen is True or (isinstance(chosen, Collection) and row.name in chosen))
+    )
+
+
+def looks_for_hazards(options: Mapping[str, object]) -> bool:
+    """Whether any check is wanted; the emulator looks for all hazards or for none."""
+    return bool(options.get("checks", True))
+
+
+def stopped(error: DeviceError, graph: Graph) -> Exception:
+    """The emulation ended early."""
+    code = ERRORS.get(getattr(error, "code", ""))
+    if code is not None:
+        return simulation_error(
+            code, f"the machine code of `{graph.name}`: {error}", at=graph.location
+        )
+    return launch_error(
+        "WV0708", f"the emulator cannot run `{graph.name}`: {error}", at=graph.location
+    )
+
+
+def check_chip(target: Target, known: Sequence[str]) -> None:
+    """Machine code is that of a chip.
+
+    Raises:
+        LaunchError: WV0708 for a target that is none.
+    """
+    if target.name not in known:
+        raise launch_error(
+            "WV0708",
+            f"device `emulator` executes machine code of AMD chips, and target "
+            f"`{target.name}` is none",
+            help=f"choose a chip as the target: {', '.join(known)}",
+        )
+
+
+def not_installed() -> Exception:
+    """There is no emulator."""
+    return launch_error(
+        "WV0708",
+        "device `emulator` executes machine code on the CPU, and is not installed",
+        help=(f"pip install {PACKAGE}", "device='sim' runs the kernel lane by lane"),
+    )

@@ -1,0 +1,262 @@
+"""Devices for ``wave run``: a GPU through HIP or IREE, the emulator of machine code.
+
+Arrays are copied to the GPU and outputs back; for data that is there already, take the
+artifact (``wave compile --emit hsaco``) and `wave_runtime.LoadedKernel`. Not run on
+hardware by its authors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import cast
+
+from wave_backend_amdgpu.compile.backend import Settings
+from wave_backend_amdgpu.compile.backend import compile_graph
+from wave_backend_amdgpu.compile.backend import compile_vmfb
+from wave_backend_amdgpu.compile.backend import settings_of
+from wave_backend_amdgpu.emulation import check_chip
+from wave_backend_amdgpu.emulation import looks_for_hazards
+from wave_backend_amdgpu.emulation import not_installed
+from wave_backend_amdgpu.emulation import poisoned
+from wave_backend_amdgpu.emulation import result_of
+from wave_backend_amdgpu.emulation import stopped
+from wave_backend_amdgpu.plugin import chips
+from wave_core.diagnostics import launch_error
+from wave_runtime import DeviceError
+from wave_runtime import GridExpression
+from wave_runtime import device_names
+from wave_runtime import open_device
+from wave_runtime.hip import HipDevice
+from wave_runtime.hip import open_hip
+from wave_runtime.iree_hal import IreeProgram
+from wave_runtime.kernarg import scalar_packer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_backend_amdgpu.emulation import EmulationResult
+    from wave_backend_amdgpu.emulation import Emulator
+    from wave_core.backends import LoweringTable
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.ir import Graph
+    from wave_core.targets import Target
+    from wave_runtime.manifest import Manifest
+
+
+EMULATOR = "emulator"
+"""The name of the emulator among the devices of the runtime."""
+
+
+class HipExecutor:
+    """Launches through the HIP driver."""
+
+    def run(
+        self,
+        lowered: object,
+        arguments: Sequence[object],
+        bindings: Mapping[str, int] | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> object:
+        """Compile, copy, launch, copy back.
+
+        Raises:
+            LaunchError: WV0708 without a driver or a GPU of the target.
+        """
+        graph, target = _given(lowered, options)
+        try:
+            device = open_hip()
+            _check_architecture(device, target)
+            how = _how(options, target)
+            artifact = compile_graph(graph, target, *how).artifact
+            manifest = artifact.manifest
+            code = device.load(
+                artifact.code, manifest.name, manifest.threads, manifest.lds_bytes
+            )
+            named = dict(zip(manifest.parameters, arguments, strict=True))
+            with _Copies(device, manifest, named) as buffers:
+                words = _words(manifest, named, bindings or {})
+                grid = _grid(manifest, named, bindings or {})
+                code.launch(grid, buffers, words, 0)
+                device.synchronize()
+        except DeviceError as error:
+            raise _no_device("hip", error) from None
+        return None
+
+
+class IreeExecutor:
+    """Calls a module through IREE's runtime."""
+
+    def run(
+        self,
+        lowered: object,
+        arguments: Sequence[object],
+        bindings: Mapping[str, int] | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> object:
+        """Compile a module, call its function, copy the results.
+
+        Raises:
+            LaunchError: WV0708 without a driver or a GPU.
+        """
+        graph, target = _given(lowered, options)
+        try:
+            how = _how(options, target)
+            program = IreeProgram(compile_vmfb(graph, target, *how))
+            manifest = compile_graph(graph, target, *how).artifact.manifest
+            named: dict[str, Any] = dict(
+                zip(manifest.parameters, arguments, strict=True)
+            )
+            tensors = [named[row.name] for row in manifest.bindings]
+            data = _words(manifest, named, bindings or {})
+            words = [
+                int.from_bytes(data[i : i + 4], "little", signed=True)
+                for i in range(0, len(data), 4)
+            ]
+            results = program(manifest.name, [*tensors, *words])
+        except DeviceError as error:
+            raise _no_device("iree", error) from None
+        written = [named[row.name] for row in manifest.bindings if row.written]
+        for array, result in zip(written, results, strict=True):
+            array[...] = result
+        return None
+
+
+class EmulatorExecutor:
+    """Executes the machine code on the CPU: hazards, counters, an estimate of cycles.
+
+    The option ``checks`` turns the search for hazards off, which is faster.
+    """
+
+    def run(
+        self,
+        lowered: object,
+        arguments: Sequence[object],
+        bindings: Mapping[str, int] | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> EmulationResult:
+        """Compile and execute; hazards are in the result.
+
+        Raises:
+            LaunchError: WV0708 without the emulator, or for a target that it does
+                not know.
+            SimulationError: WV0902, WV0908, WV0912 where the execution cannot go on.
+        """
+        graph, target = _given(lowered, options)
+        if EMULATOR not in device_names():
+            raise not_installed()
+        check_chip(target, chips())
+        hazards = looks_for_hazards(options or {})
+        settings, table = _how(options, target)
+        # Lines of the user's program do not change the instructions.
+        settings = replace(settings, code=replace(settings.code, debug=True))
+        artifact = compile_graph(graph, target, settings, table).artifact
+        manifest = artifact.manifest
+        named: dict[str, Any] = dict(zip(manifest.parameters, arguments, strict=True))
+        arrays = {row.name: _contiguous(named[row.name]) for row in manifest.bindings}
+        try:
+            device = cast("Any", open_device(EMULATOR))
+            device.configure(hazards=hazards, poison=poisoned(options or {}, manifest))
+            code = device.load(
+                artifact.code, manifest.name, manifest.threads, manifest.lds_bytes
+            )
+            code.launch(
+                _grid(manifest, named, bindings or {}),
+                [(x.ctypes.data, x.nbytes) for x in arrays.values()],
+                _words(manifest, named, bindings or {}),
+                0,
+            )
+        except DeviceError as error:
+            raise stopped(error, graph) from error
+        for name, array in arrays.items():
+            if array is not named[name]:
+                named[name][...] = array
+        return result_of(cast("Emulator", device).summary(), graph, hazards=hazards)
+
+
+def _contiguous(array: Any) -> Any:
+    """The array, or a row-major copy of it."""
+    return array if array.flags.c_contiguous else array.copy(order="C")
+
+
+class _Copies:
+    """The arrays of a launch on the device, while it lasts."""
+
+    def __init__(
+        self, device: HipDevice, manifest: Manifest, named: Mapping[str, object]
+    ) -> None:
+        self._device = device
+        self._rows = [(row, cast("Any", named[row.name])) for row in manifest.bindings]
+        self._buffers: list[tuple[int, int]] = []
+
+    def __enter__(self) -> list[tuple[int, int]]:
+        for _, array in self._rows:
+            pointer = self._device.allocate(array.nbytes)
+            self._buffers.append((pointer, array.nbytes))
+            self._device.copy(pointer, array.ctypes.data, array.nbytes)
+        return self._buffers
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        for (row, array), (pointer, _) in zip(self._rows, self._buffers, strict=False):
+            if row.written and kind is None:
+                self._device.copy(array.ctypes.data, pointer, array.nbytes)
+            self._device.free(pointer)
+
+
+def _given(
+    lowered: object, options: Mapping[str, object] | None
+) -> tuple[Graph, Target]:
+    graph = cast("Graph", lowered)
+    return graph, cast("Target", (options or {})["target"])
+
+
+def _how(
+    options: Mapping[str, object] | None, target: Target
+) -> tuple[Settings, LoweringTable | None]:
+    """Settings and lowering rules, as compiling to a file takes them."""
+    given = options or {}
+    chosen = cast("WaveCompileOptions | None", given.get("compile_options"))
+    settings = Settings() if chosen is None else settings_of(chosen, target)
+    return (
+        replace(settings, intermediates=False),
+        cast("LoweringTable | None", given.get("lowerings")),
+    )
+
+
+def _words(
+    manifest: Manifest, named: Mapping[str, object], sizes: Mapping[str, int]
+) -> bytes:
+    data = b""
+    for row in manifest.constants:
+        value = named[row.name] if row.parameter else sizes[row.name]
+        data += scalar_packer(row.dtype)(cast("float", value))
+    return data
+
+
+def _grid(
+    manifest: Manifest, named: Mapping[str, object], sizes: Mapping[str, int]
+) -> tuple[int, int, int]:
+    numbers = {key: value for key, value in named.items() if isinstance(value, int)}
+    counts = [GridExpression(t)({**numbers, **sizes}) for t in manifest.grid]
+    counts += [1] * (3 - len(counts))
+    return counts[0], counts[1], counts[2]
+
+
+def _check_architecture(device: HipDevice, target: Target) -> None:
+    if device.architecture != target.name:
+        raise DeviceError(
+            f"the GPU is {device.architecture}, the kernel for {target.name}"
+        )
+
+
+def _no_device(name: str, error: DeviceError) -> Exception:
+    return launch_error(
+        "WV0708",
+        f"device `{name}` cannot run the kernel: {error}",
+        help=(
+            "device='sim' runs it on the CPU",
+            "`wave compile --emit hsaco` needs no GPU",
+        ),
+    )

@@ -1,0 +1,8 @@
+"""Static metrics of assembly: what the hot loop does, and what a wave takes."""
+
+from __future__ import annotations
+
+from wave_backend_amdgpu.metrics.measure import Metrics
+from wave_backend_amdgpu.metrics.measure import measure
+
+__all__ = ["Metrics", "measure"]

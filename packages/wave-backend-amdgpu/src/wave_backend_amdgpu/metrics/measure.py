@@ -1,0 +1,106 @@
+"""All metrics of one kernel."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.metrics.counts import count
+from wave_backend_amdgpu.metrics.counts import flops
+from wave_backend_amdgpu.metrics.listing import blocks_of
+from wave_backend_amdgpu.metrics.loops import find_loops
+from wave_backend_amdgpu.metrics.resources import Resources
+from wave_backend_amdgpu.metrics.resources import resources_of
+
+if TYPE_CHECKING:
+    from wave_backend_amdgpu.metrics.listing import Block
+    from wave_backend_amdgpu.metrics.listing import Instruction
+    from wave_core.targets import Target
+
+
+@dataclass(frozen=True)
+class HotLoop:
+    """The innermost loop with the most matrix instructions, else the largest.
+
+    Attributes:
+        label: Where it begins.
+        depth: 1 for a loop in no other.
+        counts: Instructions by kind.
+        flops: Of the matrix instructions, for one wave and one turn.
+    """
+
+    label: str
+    depth: int
+    counts: dict[str, int]
+    flops: int
+
+    @property
+    def density(self) -> float | None:
+        """Matrix instructions among all; ``None`` where there is none."""
+        matrix = self.counts.get("matrix", 0)
+        return matrix / self.counts["total"] if matrix else None
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What the assembly of a kernel says."""
+
+    kernel: str
+    target: str
+    counts: dict[str, int]
+    loops: int
+    hot: HotLoop | None
+    resources: Resources
+
+    def to_json(self) -> dict[str, object]:
+        """All of it as JSON values."""
+        hot = None
+        if self.hot is not None:
+            hot = asdict(self.hot) | {"density": self.hot.density}
+        return {
+            "kernel": self.kernel,
+            "target": self.target,
+            "counts": self.counts,
+            "loops": self.loops,
+            "hot": hot,
+            "resources": asdict(self.resources),
+        }
+
+
+def measure(text: str, kernel: str, target: Target) -> Metrics:
+    """The metrics of a kernel in a listing."""
+    blocks = blocks_of(text, kernel)
+    loops = find_loops(blocks)
+    return Metrics(
+        kernel=kernel,
+        target=target.name,
+        counts=count(_instructions(blocks, range(len(blocks)))),
+        loops=len(loops),
+        hot=_hot(blocks, loops),
+        resources=resources_of(text, target),
+    )
+
+
+def _instructions(blocks: list[Block], chosen: range | list[int]) -> list[Instruction]:
+    return [i for block in chosen for i in blocks[block].instructions]
+
+
+def _hot(blocks: list[Block], loops: dict[int, set[int]]) -> HotLoop | None:
+    rows: list[tuple[int, int, int]] = []
+    for header, body in loops.items():
+        counts = count(_instructions(blocks, sorted(body)))
+        matrix = counts.get("matrix", 0)
+        inner = [other for other in loops.values() if other < body]
+        busy = any(
+            count(_instructions(blocks, sorted(other))).get("matrix", 0) or not matrix
+            for other in inner
+        )
+        if not busy:
+            rows.append((matrix, counts["total"], header))
+    if not rows:
+        return None
+    _, _, header = max(rows)
+    chosen = _instructions(blocks, sorted(loops[header]))
+    depth = sum(header in body for body in loops.values())
+    return HotLoop(blocks[header].label, depth, count(chosen), flops(chosen))

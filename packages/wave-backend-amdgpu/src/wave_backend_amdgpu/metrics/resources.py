@@ -1,0 +1,82 @@
+"""What a wave takes of the chip, from the metadata of the assembly."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wave_core.targets import Target
+
+_ROW = re.compile(r"^\s*(?:- )?\.(\w+):\s*(-?\d+)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Registers, LDS and scratch of one kernel, and how many waves fit.
+
+    Units: ``lds_bytes`` a workgroup, ``scratch_bytes`` a lane; ``vgprs`` counts
+    accumulation registers too.
+
+    Attributes:
+        waves_per_simd: Waves of a SIMD at a time; ``None`` where the target does not
+            say how large its register file is.
+        limited_by: What keeps more waves away: registers, lds or waves.
+    """
+
+    vgprs: int
+    agprs: int
+    sgprs: int
+    lds_bytes: int
+    scratch_bytes: int
+    vgpr_spills: int
+    sgpr_spills: int
+    threads: int
+    waves_per_simd: int | None
+    limited_by: str
+
+
+def resources_of(text: str, target: Target) -> Resources:
+    """Read the metadata of a listing with one kernel."""
+    rows = {name: int(value) for name, value in _ROW.findall(_metadata(text))}
+    vgprs, lds = rows.get("vgpr_count", 0), rows.get("group_segment_fixed_size", 0)
+    threads = rows.get("max_flat_workgroup_size", target.wave_size)
+    waves, why = occupancy(target, vgprs, lds, threads)
+    return Resources(
+        vgprs=vgprs,
+        agprs=rows.get("agpr_count", 0),
+        sgprs=rows.get("sgpr_count", 0),
+        lds_bytes=lds,
+        scratch_bytes=rows.get("private_segment_fixed_size", 0),
+        vgpr_spills=rows.get("vgpr_spill_count", 0),
+        sgpr_spills=rows.get("sgpr_spill_count", 0),
+        threads=threads,
+        waves_per_simd=waves,
+        limited_by=why,
+    )
+
+
+def _metadata(text: str) -> str:
+    start = text.find("amdhsa.kernels:")
+    return text[start : text.find(".end_amdgpu_metadata", start)] if start >= 0 else ""
+
+
+def occupancy(
+    target: Target, vgprs: int, lds_bytes: int, threads: int
+) -> tuple[int | None, str]:
+    """Waves of a SIMD at a time, and what limits them."""
+    file = target.registers
+    if file is None:
+        return None, ""
+    taken = -(-max(vgprs, 1) // file.granule) * file.granule
+    by_registers = min(file.max_waves, file.total // taken)
+    waves = max(1, threads // target.wave_size)
+    groups = by_registers * file.simds // waves
+    limit = "waves" if by_registers == file.max_waves else "registers"
+    if lds_bytes:
+        held = -(-lds_bytes // target.lds_granule) * target.lds_granule
+        fit = target.memory.lds_bytes // held
+        if fit < groups:
+            groups, limit = fit, "lds"
+    return min(file.max_waves, groups * waves // file.simds), limit

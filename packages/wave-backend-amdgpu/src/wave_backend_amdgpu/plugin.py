@@ -1,0 +1,163 @@
+"""The plugin: AMD targets, devices, lowerings. Imports nothing expensive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import Literal
+
+from wave_core.plugin import BackendSpec
+from wave_core.plugin import ExecutorSpec
+from wave_core.plugin import Fact
+from wave_core.plugin import LoweringSpec
+from wave_core.plugin import OptionSpec
+from wave_core.plugin import TargetSpec
+from wave_core.plugin import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REQUIRES_API = (1, 0)
+
+_CHIPS = "wave_backend_amdgpu.targets.chips"
+
+
+_RULES = "wave_backend_amdgpu.codegen.rules"
+
+_FAMILIES = (
+    "arithmetic",
+    "compare",
+    "constants",
+    "control",
+    "matrix",
+    "memory",
+    "shape",
+    "sync",
+)
+
+UNSUPPORTED = {
+    "argument": "parameters and carried values are bound, not lowered",
+    "yield": "lowered with the op that owns the region",
+    "broadcast": "core lowers it to assemble",
+    "permute": "core lowers it to assemble",
+    "reshape": "core lowers it to assemble",
+    "extract": "core lowers it to assemble",
+    "relayout": "core lowers it to assemble, shuffle or a round trip through LDS",
+    "self_index": "core lowers it to lane_expr",
+    "reduce": "core lowers it to elementwise ops and shuffles",
+}
+"""Ops of core without a rule, by name, with the reason."""
+
+_NAMED = "only barrier 0, that of the workgroup; named barriers are refused (WV0601)"
+_VOLATILE = (
+    "not with `flags='volatile'`: the vector dialect has no such access (WV0601)"
+)
+
+PARTLY = {
+    "read": _VOLATILE,
+    "write": _VOLATILE,
+    "shared_memory_barrier_signal": _NAMED,
+    "shared_memory_barrier_wait": _NAMED,
+    "mma": "instructions with scales run with all scales 1; `scaled_mma` is planned",
+    "breakpoint": "left out of the code; simulators stop there",
+}
+"""Ops of core with a rule that refuses or leaves out something, with what."""
+
+
+@hookimpl
+def wave_register_targets() -> Iterable[TargetSpec]:
+    """The chips."""
+    return (
+        TargetSpec("gfx90a", f"{_CHIPS}:gfx90a", "AMD Instinct MI200"),
+        TargetSpec("gfx942", f"{_CHIPS}:gfx942", "AMD Instinct MI300"),
+        TargetSpec("gfx950", f"{_CHIPS}:gfx950", "AMD Instinct MI350"),
+        TargetSpec("gfx1100", f"{_CHIPS}:gfx1100", "AMD Radeon RX 7900"),
+        TargetSpec("gfx1201", f"{_CHIPS}:gfx1201", "AMD Radeon RX 9070"),
+        TargetSpec("gfx1250", f"{_CHIPS}:gfx1250", "AMD gfx1250, compiled only"),
+    )
+
+
+def chips() -> tuple[str, ...]:
+    """The names of the chips."""
+    return tuple(spec.name for spec in wave_register_targets())
+
+
+@hookimpl
+def wave_register_lowerings() -> Iterable[LoweringSpec]:
+    """The rules, family by family."""
+    for family in _FAMILIES:
+        unsupported = {**UNSUPPORTED, **PARTLY} if family == "shape" else {}
+        yield LoweringSpec("amdgpu", f"{_RULES}.{family}", unsupported)
+
+
+_NEEDED = frozenset(
+    {Fact.TYPED, Fact.INDEXED, Fact.EXPANDED, Fact.BOUNDED, Fact.SYNCHRONIZED}
+)
+
+
+@hookimpl
+def wave_register_backends() -> Iterable[BackendSpec]:
+    """The code generator."""
+    yield BackendSpec(
+        "amdgpu",
+        "wave_backend_amdgpu.backend:AmdgpuBackend",
+        targets=frozenset(chips()),
+        forms=("mlir", "llvm", "asm", "hsaco", "vmfb", "metrics"),
+        requires=_NEEDED,
+        summary="AMD GPUs, through MLIR",
+    )
+
+
+PACKAGE = "wave-backend-amdgpu"
+
+DEBUG_LINES = "debug_lines"
+"""The option, of this package alone, that puts the user's lines into code objects."""
+
+
+@hookimpl
+def wave_register_options() -> Iterable[OptionSpec]:
+    """The options of code generation; none changes the pipeline."""
+    rows: tuple[tuple[str, Any, object, str], ...] = (
+        ("use_buffer_ops", bool, False, "buffer instructions for global memory"),
+        ("use_fast_math", bool, False, "reassociation, approximations, no NaN"),
+        ("waves_per_eu", int | None, None, "waves of a SIMD to aim for"),
+        (
+            "denorm_fp_math_f32",
+            Literal["ieee", "preserve-sign"] | None,
+            None,
+            "f32 denormals: kept (ieee) or flushed to zero (preserve-sign)",
+        ),
+        ("dump_intermediates", str | None, None, "a folder for every stage as text"),
+        ("dump_binaries", str | None, None, "a folder for code objects"),
+        ("override_mlir", str | None, None, "MLIR to compile in place of our own"),
+        (DEBUG_LINES, bool, False, "the user's lines in code objects, as DWARF"),
+    )
+    for name, kind, default, help_text in rows:
+        yield OptionSpec(name, kind, default, PACKAGE, help_text)
+
+
+@hookimpl
+def wave_register_executors() -> Iterable[ExecutorSpec]:
+    """GPUs, through the HIP driver or through IREE's runtime; the emulator."""
+    module = "wave_backend_amdgpu.executors"
+    yield ExecutorSpec(
+        "hip",
+        f"{module}:HipExecutor",
+        requires=_NEEDED,
+        summary="an AMD GPU, by HIP",
+        backend="amdgpu",
+    )
+    yield ExecutorSpec(
+        "iree",
+        f"{module}:IreeExecutor",
+        requires=_NEEDED,
+        summary="a GPU, by IREE",
+        backend="amdgpu",
+    )
+    yield ExecutorSpec(
+        "emulator",
+        f"{module}:EmulatorExecutor",
+        requires=_NEEDED,
+        summary="the CPU, on AMD machine code, with hazards and cycles",
+        backend="amdgpu",
+    )

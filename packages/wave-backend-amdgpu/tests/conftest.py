@@ -1,0 +1,52 @@
+"""A session with the installed plugins, and kernels lowered and emitted in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from wave_core.compile import Config
+from wave_core.compile import Session
+from wave_core.compile import WaveCompileOptions
+from wave_core.compile import wave_compile
+from wave_core.compile.emission import emit
+from wave_core.compile.kernels import make_case
+
+
+@pytest.fixture(scope="session")
+def session():
+    return Session(config=Config(cache=False), announce=lambda _: None)
+
+
+@pytest.fixture(scope="session")
+def lowered(session):
+    """The lowered graph of a kernel of the library, with its target."""
+
+    def make(name, target="gfx942", sizes=None, settings=None):
+        factory = session.plugins.load_kernel(name)
+        case = make_case(factory, name, sizes or {}, settings or {}, target)
+        return lower(case.kernel, case.options)
+
+    def lower(kernel, options):
+        compiled = wave_compile(options, kernel, session=session).compiled
+        return compiled.lowered, compiled.target
+
+    make.lower = lower
+    return make
+
+
+@pytest.fixture(scope="session")
+def emitted(session):
+    """The files of a form for a kernel, or the text of its only one."""
+
+    def files(kernel, form, target="gfx942", subs=None, dynamic=(), **options):
+        given = WaveCompileOptions(
+            subs=subs or {}, dynamic_symbols=dynamic, target=target, **options
+        )
+        return emit(given, kernel, form, session).files
+
+    def text(*arguments, **options):
+        (found,) = files(*arguments, **options).values()
+        return found.decode()
+
+    text.files = files
+    return text

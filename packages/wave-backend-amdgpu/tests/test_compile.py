@@ -1,0 +1,81 @@
+"""Kernels to code objects, without a GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from wave_backend_amdgpu import targets
+from wave_backend_amdgpu.codegen.options import CodeOptions
+from wave_backend_amdgpu.compile.backend import Settings
+from wave_backend_amdgpu.compile.backend import compile_graph
+from wave_backend_amdgpu.compile.backend import compile_vmfb
+from wave_backend_amdgpu.compile.backend import mlir_of
+from wave_backend_amdgpu.compile.worker import Worker
+from wave_runtime.iree_hal import function_names
+
+KERNELS = (
+    *("attention", "attention-heads", "conv2d", "copy"),
+    *("gemm", "gemm-staged", "softmax"),
+)
+MACHINE_AMDGPU = 224
+
+
+@pytest.fixture(scope="module")
+def worker():
+    found = Worker()
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("target", targets.__all__)
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_for_every_target(lowered, worker, name, target):
+    graph, chip = lowered(name, target)
+    code = compile_graph(graph, chip, Settings(worker=worker)).artifact.code
+    assert code[:4] == b"\x7fELF"
+    assert int.from_bytes(code[18:20], "little") == MACHINE_AMDGPU
+
+
+@pytest.mark.parametrize("name", ["gemm", "copy", "softmax"])
+def test_sizes_that_come_with_the_launch(lowered, worker, name):
+    graph, chip = lowered(name, settings={"DYNAMIC": 1})
+    manifest = compile_graph(graph, chip, Settings(worker=worker)).artifact.manifest
+    assert "M" in {row.name for row in manifest.constants}
+    assert "M" in "".join(manifest.grid)
+
+
+def test_matrix_instructions_are_in_the_code(lowered, worker):
+    graph, chip = lowered("gemm")
+    settings = Settings(worker=worker, intermediates=True)
+    text = compile_graph(graph, chip, settings).assembly
+    assert text.count("v_mfma_f32_16x16x16_f16") >= 32
+    assert "global_load_dwordx2" in text
+
+
+def test_barriers_and_lds_are_in_the_code(lowered, worker):
+    graph, chip = lowered("gemm-staged")
+    output = compile_graph(graph, chip, Settings(worker=worker, intermediates=True))
+    assert output.artifact.manifest.lds_bytes == 2 * 128 * 32 * 2
+    assert "s_barrier" in output.assembly.split()
+    assert "ds_write" in output.assembly
+
+
+def test_user_lines_reach_the_mlir_and_the_debug_information(lowered):
+    graph, chip = lowered("softmax")
+    _, text = mlir_of(graph, chip, Settings())
+    assert 'softmax.py":' in text
+    plain = compile_graph(graph, chip).artifact.code
+    debug = compile_graph(graph, chip, Settings(CodeOptions(debug=True))).artifact.code
+    assert b".debug_line" in debug
+    assert b".debug_line" not in plain
+
+
+@pytest.mark.parametrize("name", ["copy", "gemm"])
+def test_module_for_iree_has_the_function(lowered, name):
+    graph, chip = lowered(name)
+    assert name in function_names(compile_vmfb(graph, chip))
+
+
+def test_module_for_iree_with_sizes_of_the_launch(lowered):
+    graph, chip = lowered("gemm", settings={"DYNAMIC": 1})
+    assert "gemm" in function_names(compile_vmfb(graph, chip))

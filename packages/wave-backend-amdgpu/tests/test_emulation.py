@@ -1,0 +1,121 @@
+"""The device ``emulator``: launches, options, hazards at the user's lines, refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_backend_amdgpu import executors
+from wave_backend_amdgpu.emulation import HAZARDS
+from wave_core.compile import wave_compile
+from wave_core.diagnostics import LaunchError
+from wave_core.diagnostics import SimulationError
+from wave_emulator_amdgcn.errors import CODES
+
+M, N = tkl.sym.M, tkl.sym.N
+GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
+SIZES = {M: 64, N: 64}
+
+
+@tkw.wave([tkw.WorkgroupConstraint(M, 16, 0), tkw.HardwareConstraint()])
+def double(a: tkl.Memory[M, N, GLOBAL, tkl.f32], b: tkl.Memory[M, N, GLOBAL, tkl.f32]):
+    x = tkw.read(a)
+    tkw.write(x + x, b)
+
+
+def options(**more):
+    given = {"subs": SIZES, "target": "gfx942", "device": "emulator"} | more
+    return tkw.WaveCompileOptions(**given)
+
+
+@pytest.fixture
+def arrays():
+    a = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
+    return a, np.full((64, 64), np.nan, np.float32)
+
+
+def test_results_counters_and_cycles(session, arrays):
+    a, b = arrays
+    kernel = wave_compile(options(), double, session=session)
+    kernel(a, b)
+    assert (b == 2 * a).all()
+    counters = kernel.last_run.counters
+    assert counters["waves"] == 4
+    assert counters["instructions"]["vmem"] > 0
+    assert counters["memory_bytes"] == 2 * a.nbytes
+    assert counters["cycles"]["total"] > 0
+    assert counters["hazards"] == "0"
+
+
+def test_without_checks_nothing_is_looked_for(session, arrays):
+    kernel = wave_compile(options(checks=False), double, session=session)
+    kernel(*arrays)
+    assert kernel.last_run.counters["hazards"] == "not looked for"
+
+
+def test_the_code_is_that_of_the_compile_options(session):
+    @tkw.wave([tkw.WorkgroupConstraint(M, 16, 0), tkw.HardwareConstraint()])
+    def half(
+        a: tkl.Memory[M, N, GLOBAL, tkl.f32], b: tkl.Memory[M, N, GLOBAL, tkl.f32]
+    ):
+        tkw.write(tkw.read(a) * 0.5, b)
+
+    a = np.full((64, 64), np.float32(1e-38) / 4)
+    for chosen, wanted in (("ieee", a / 2), ("preserve-sign", 0 * a)):
+        b = np.ones((64, 64), np.float32)
+        given = options(denorm_fp_math_f32=chosen)
+        wave_compile(given, half, session=session)(a, b)
+        assert (b == wanted).all()
+
+
+def test_arrays_that_are_not_row_major(session, arrays):
+    a, b = (np.asfortranarray(array) for array in arrays)
+    wave_compile(options(), double, session=session)(a, b)
+    assert (b == 2 * a).all()
+
+
+def test_an_output_that_is_read_before_it_is_written(session):
+    @tkw.wave([tkw.WorkgroupConstraint(M, 16, 0), tkw.HardwareConstraint()])
+    def add(a: tkl.Memory[M, N, GLOBAL, tkl.f32], b: tkl.Memory[M, N, GLOBAL, tkl.f32]):
+        tkw.write(tkw.read(a) + tkw.read(b), b)
+
+    a, b = np.ones((64, 64), np.float32), np.ones((64, 64), np.float32)
+    wave_compile(options(), add, session=session)(a, b)
+    assert (b == 2).all()
+    with pytest.raises(SimulationError) as caught:
+        wave_compile(options(poison_outputs=True), add, session=session)(a, b)
+    first = caught.value.diagnostics[0]
+    assert first.code == "WV0905"
+    assert first.primary.location.file == __file__
+    assert first.primary.location.line == add_line(add)
+    assert first.data["emulator"] == "EM0505"
+
+
+def add_line(kernel):
+    """The line of the only statement."""
+    return kernel.function.__code__.co_firstlineno + 2
+
+
+def test_a_target_that_is_no_chip(session, arrays):
+    kernel = wave_compile(options(target="generic"), double, session=session)
+    with pytest.raises(LaunchError, match="choose a chip as the target: gfx90a"):
+        kernel(*arrays)
+
+
+def test_a_chip_that_the_emulator_does_not_know(session, arrays):
+    kernel = wave_compile(options(target="gfx1250"), double, session=session)
+    with pytest.raises(LaunchError, match=r"WV0708.*EM0103"):
+        kernel(*arrays)
+
+
+def test_without_the_emulator(session, arrays, monkeypatch):
+    monkeypatch.setattr(executors, "device_names", tuple)
+    kernel = wave_compile(options(), double, session=session)
+    with pytest.raises(LaunchError, match="pip install wave-emulator-amdgcn"):
+        kernel(*arrays)
+
+
+def test_every_hazard_and_error_has_a_code_of_wave():
+    assert HAZARDS.keys() == {code for code in CODES if code.startswith("EM05")}

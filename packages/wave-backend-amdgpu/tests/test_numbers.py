@@ -1,0 +1,80 @@
+"""NaN and rounding as torch has them, executed."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_emulator_amdgcn import emulate
+from wave_emulator_amdgcn import load
+
+M, N = tkl.sym.M, tkl.sym.N
+GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
+SIZES = {M: 4, N: 64}
+TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+TORCH = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+ROWS = [
+    tkw.WorkgroupConstraint(M, 1, 0),
+    tkw.HardwareConstraint(vector_shapes={M: 1, N: N}),
+]
+
+
+def run(emitted, kernel, target, *tensors):
+    code = emitted.files(kernel, "hsaco", target, SIZES)["code.hsaco"]
+    emulate(load(code), [t.view(torch.uint8).numpy() for t in tensors], grid=(4, 1, 1))
+
+
+def with_nans(dtype):
+    found = torch.linspace(-3, 3, 256).reshape(4, 64)
+    found[0, ::3] = found[2, 5] = torch.nan
+    return found.to(TORCH[dtype])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", TORCH)
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_extremes_of_nan_are_nan(emitted, name, dtype, target):
+    kind = getattr(tkl, dtype)
+    choose = getattr(tkw, name)
+
+    @tkw.wave(ROWS)
+    def extreme(
+        a: tkl.Memory[M, N, GLOBAL, kind],
+        b: tkl.Memory[M, N, GLOBAL, kind],
+        c: tkl.Memory[M, N, GLOBAL, kind],
+    ):
+        tkw.write(choose(tkw.read(a), tkw.read(b)), c)
+
+    a, b = with_nans(dtype), with_nans(dtype).flip(1).contiguous()
+    c = torch.zeros_like(a)
+    run(emitted, extreme, target, a, b, c)
+    assert torch.equal(c.nan_to_num(9), getattr(torch, name)(a, b).nan_to_num(9))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_maximum_of_a_row_with_nan_is_nan(emitted, target):
+    @tkw.wave(ROWS)
+    def largest(
+        a: tkl.Memory[M, N, GLOBAL, tkl.f32], b: tkl.Memory[M, GLOBAL, tkl.f32]
+    ):
+        tkw.write(tkw.max(tkw.read(a), dim=N), b)
+
+    a, b = with_nans("f32"), torch.zeros(4)
+    run(emitted, largest, target, a, b)
+    assert torch.equal(b.nan_to_num(9), a.amax(1).nan_to_num(9))
+
+
+def test_narrowing_saturates_and_keeps_nan(emitted):
+    @tkw.wave(ROWS)
+    def narrow(
+        a: tkl.Memory[M, N, GLOBAL, tkl.f32], b: tkl.Memory[M, N, GLOBAL, tkl.f8e4m3fn]
+    ):
+        tkw.write(tkw.cast(tkw.read(a), tkl.f8e4m3fn), b)
+
+    a = with_nans("f32") * 200
+    b = torch.zeros(4, 64, dtype=torch.float8_e4m3fn)
+    run(emitted, narrow, "gfx950", a, b)
+    wanted = a.clamp(-448, 448).to(torch.float8_e4m3fn)
+    assert torch.equal(b.float().nan_to_num(9), wanted.float().nan_to_num(9))
