@@ -1,0 +1,60 @@
+"""Executes AMDGCN code objects on the CPU, with their hazards.
+
+Names are loaded when they are used: the package itself imports neither numpy nor the
+decoder.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+from typing import Any
+
+if TYPE_CHECKING:
+    from wave_emulator_amdgcn.codeobject import CodeObject
+    from wave_emulator_amdgcn.codeobject import Kernel
+    from wave_emulator_amdgcn.codeobject import load
+    from wave_emulator_amdgcn.device import EmulatorDevice
+    from wave_emulator_amdgcn.errors import CodeObjectError
+    from wave_emulator_amdgcn.errors import EmulatorError
+    from wave_emulator_amdgcn.errors import LaunchError
+    from wave_emulator_amdgcn.errors import Report
+    from wave_emulator_amdgcn.errors import StepLimitError
+    from wave_emulator_amdgcn.errors import UnknownInstructionError
+    from wave_emulator_amdgcn.launch import LaunchOptions
+    from wave_emulator_amdgcn.launch import LaunchResult
+    from wave_emulator_amdgcn.launch import emulate
+
+__all__ = [
+    "CodeObject",
+    "CodeObjectError",
+    "EmulatorDevice",
+    "EmulatorError",
+    "Kernel",
+    "LaunchError",
+    "LaunchOptions",
+    "LaunchResult",
+    "Report",
+    "StepLimitError",
+    "UnknownInstructionError",
+    "emulate",
+    "load",
+]
+
+_HOMES = {
+    "CodeObject": "codeobject",
+    "EmulatorDevice": "device",
+    "Kernel": "codeobject",
+    "LaunchOptions": "launch",
+    "LaunchResult": "launch",
+    "emulate": "launch",
+    "load": "codeobject",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name where it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOMES.get(name, "errors")
+    return getattr(import_module(f"wave_emulator_amdgcn.{home}"), name)

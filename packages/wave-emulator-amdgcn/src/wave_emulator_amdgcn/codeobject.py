@@ -1,0 +1,219 @@
+"""A code object: its kernels, their arguments, and the machine they are for."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+
+import msgspec
+
+from wave_emulator_amdgcn.architectures import Architecture
+from wave_emulator_amdgcn.architectures import architecture_of_flags
+from wave_emulator_amdgcn.descriptor import DESCRIPTOR_BYTES
+from wave_emulator_amdgcn.descriptor import Descriptor
+from wave_emulator_amdgcn.descriptor import parse_descriptor
+from wave_emulator_amdgcn.dwarf import LineTable
+from wave_emulator_amdgcn.dwarf import read_line_table
+from wave_emulator_amdgcn.elf import ElfFile
+from wave_emulator_amdgcn.elf import read_elf
+from wave_emulator_amdgcn.errors import CodeObjectError
+
+__all__ = ["Argument", "CodeObject", "Kernel", "load"]
+
+_MOST_ITEMS = 1024
+_MOST_ARGUMENTS = 4096
+_MOST_SCRATCH = 1 << 20
+
+_METADATA_NOTE = 32
+"""NT_AMDGPU_METADATA (LLVM AMDGPU usage, note records)."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One kernel argument: where it lies and what it is."""
+
+    name: str
+    offset: int
+    size: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of a code object.
+
+    Attributes:
+        name: the function's symbol.
+        descriptor: how its waves start.
+        arguments: in order; empty where the metadata lists none.
+        kernarg_bytes: size of the argument block.
+        lds_bytes: static LDS.
+        block_limit: most work-items of a workgroup.
+        block: work-items per axis, where fixed at compile time.
+        vgprs: arch VGPRs and AGPRs together.
+        sgprs: SGPRs.
+        entry: virtual address of the first instruction.
+        end: virtual address after the last one.
+    """
+
+    name: str
+    descriptor: Descriptor
+    arguments: tuple[Argument, ...]
+    kernarg_bytes: int
+    lds_bytes: int
+    block_limit: int
+    block: tuple[int, int, int] | None
+    vgprs: int
+    sgprs: int
+    entry: int
+    end: int
+
+
+@dataclass(frozen=True)
+class CodeObject:
+    """What `load` read."""
+
+    architecture: Architecture
+    elf: ElfFile
+    kernels: dict[str, Kernel]
+    lines: LineTable
+
+    def kernel(self, name: str | None = None) -> Kernel:
+        """A kernel by name; without one, the only kernel.
+
+        Raises:
+            CodeObjectError: EM0102, there is no such kernel.
+        """
+        if name is None and len(self.kernels) == 1:
+            return next(iter(self.kernels.values()))
+        if name is None or name not in self.kernels:
+            known = ", ".join(sorted(self.kernels)) or "none"
+            raise CodeObjectError("EM0102", f"kernel {name!r}; there are: {known}")
+        return self.kernels[name]
+
+
+class _ArgumentRow(msgspec.Struct, rename=lambda name: f".{name}"):
+    """One row of ``.args`` in the metadata."""
+
+    offset: int
+    size: int
+    value_kind: str
+    name: str = ""
+
+
+class _KernelRow(msgspec.Struct, rename=lambda name: f".{name}"):
+    """One row of ``amdhsa.kernels`` in the metadata."""
+
+    symbol: str
+    args: list[_ArgumentRow] = []
+    kernarg_segment_size: int = 0
+    group_segment_fixed_size: int = 0
+    max_flat_workgroup_size: int = 1024
+    reqd_workgroup_size: tuple[int, int, int] | None = None
+    vgpr_count: int = 512
+    sgpr_count: int = 104
+
+
+class _Metadata(msgspec.Struct):
+    kernels: list[_KernelRow] = msgspec.field(
+        name="amdhsa.kernels", default_factory=list[_KernelRow]
+    )
+
+
+def load(data: bytes) -> CodeObject:
+    """Read an AMDGCN code object.
+
+    Raises:
+        CodeObjectError: EM0101, EM0103, EM0104.
+    """
+    elf = read_elf(data)
+    architecture = architecture_of_flags(elf.flags)
+    rows = _metadata(elf)
+    kernels: dict[str, Kernel] = {}
+    for name in [s for s in elf.symbols if s.endswith(".kd")]:
+        kernel = _kernel(elf, name.removesuffix(".kd"), rows)
+        _check_limits(kernel, architecture)
+        kernels[kernel.name] = kernel
+    lines = read_line_table(elf.section(".debug_line"), elf.section(".debug_line_str"))
+    return CodeObject(architecture, elf, kernels, lines)
+
+
+def _metadata(elf: ElfFile) -> dict[str, _KernelRow]:
+    """Rows of ``amdhsa.kernels`` by descriptor symbol."""
+    try:
+        for name, kind, content in elf.notes():
+            if name == "AMDGPU" and kind == _METADATA_NOTE:
+                decoded = msgspec.msgpack.decode(content, type=_Metadata)
+                return {row.symbol: row for row in decoded.kernels}
+    except (msgspec.DecodeError, ValueError, struct.error) as error:
+        raise CodeObjectError("EM0104", f"metadata: {error}") from error
+    return {}
+
+
+def _preloaded(kernel: Kernel) -> int:
+    """Words of arguments that the descriptor speaks of."""
+    return kernel.descriptor.preload_offset + kernel.descriptor.preload_dwords
+
+
+def _check_limits(kernel: Kernel, architecture: Architecture) -> None:
+    """Sizes that no kernel of the architecture can have mean a damaged file."""
+    limits = (
+        ("LDS", kernel.lds_bytes, architecture.lds_bytes),
+        ("scratch", kernel.descriptor.private_bytes, _MOST_SCRATCH),
+        ("arguments", kernel.kernarg_bytes, _MOST_ARGUMENTS),
+        ("preloaded words", _preloaded(kernel), max(256, kernel.kernarg_bytes) // 4),
+        ("work-items", kernel.block_limit, _MOST_ITEMS),
+        ("work-items", math.prod(kernel.block or (1,)), _MOST_ITEMS),
+    )
+    for what, value, most in limits:
+        if not 0 <= value <= most:
+            raise CodeObjectError(
+                "EM0104", f"{kernel.name}: {value} {what}, at most {most}"
+            )
+    if kernel.block is not None and min(kernel.block) < 1:
+        raise CodeObjectError("EM0104", f"{kernel.name}: block {kernel.block}")
+    for argument in kernel.arguments:
+        if (
+            not 0
+            <= argument.offset
+            <= argument.offset + argument.size
+            <= kernel.kernarg_bytes
+        ):
+            raise CodeObjectError("EM0104", f"{kernel.name}: argument {argument}")
+
+
+def _kernel(elf: ElfFile, name: str, rows: dict[str, _KernelRow]) -> Kernel:
+    symbol = elf.symbols[f"{name}.kd"]
+    try:
+        descriptor = parse_descriptor(elf.read(symbol.value, DESCRIPTOR_BYTES))
+    except struct.error as error:
+        raise CodeObjectError("EM0104", f"descriptor of {name}: {error}") from error
+    row = rows.get(f"{name}.kd") or _KernelRow(
+        "", kernarg_segment_size=descriptor.kernarg_bytes,
+        group_segment_fixed_size=descriptor.lds_bytes,
+    )  # fmt: skip
+    entry = symbol.value + descriptor.entry_offset
+    size = elf.symbols[name].size if name in elf.symbols else 0
+    return Kernel(
+        name=name,
+        descriptor=descriptor,
+        arguments=tuple(
+            Argument(a.name, a.offset, a.size, a.value_kind) for a in row.args
+        ),
+        kernarg_bytes=row.kernarg_segment_size,
+        lds_bytes=row.group_segment_fixed_size,
+        block_limit=row.max_flat_workgroup_size,
+        block=row.reqd_workgroup_size,
+        vgprs=row.vgpr_count,
+        sgprs=row.sgpr_count,
+        entry=entry,
+        end=entry + size if size else _end_of_text(elf, entry),
+    )
+
+
+def _end_of_text(elf: ElfFile, entry: int) -> int:
+    for start, data in elf.image:
+        if start <= entry < start + len(data):
+            return start + len(data)
+    raise CodeObjectError("EM0104", f"the entry {entry:#x} is not in the file")

@@ -1,0 +1,1 @@
+"""Counters and the estimate of cycles."""

@@ -1,0 +1,159 @@
+"""What instructions cost, as rows; every number carries where it is from.
+
+``peak``: derived from the vendor's published peak, compute units and clock. ``paper``:
+CDNA3 white paper, RDNA3 and RDNA4 slides. ``gcn``: AMD's GCN architecture white paper
+and GPUOpen's "Understanding Memory Coalescing on GCN". ``llvm``: LLVM's scheduling
+models. ``assumed``: no source; chosen to be plausible, and to be read as such.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wave_emulator_amdgcn.architectures import Architecture
+
+__all__ = ["COSTS", "Cost", "lds_phases"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One machine; cycles are those of the compute unit.
+
+    Attributes:
+        simds: SIMDs of a compute unit (``paper``).
+        waves_per_simd: most waves resident on a SIMD (``paper``).
+        registers: vector registers of a lane of a SIMD (``paper``).
+        granule: registers are given out in multiples of this (``llvm``).
+        valu: cycles a SIMD is busy with a vector instruction (``gcn``).
+        slow: the same for exp, log, rcp, rsq, sqrt, sin, cos and 32-bit products of
+            integers: a quarter of the rate (``gcn``, ``llvm``).
+        issue: cycles between two instructions of a wave (``gcn``).
+        branch: cycles that a taken branch costs its wave (``assumed``).
+        matrix_flops: FLOPs of a SIMD in a cycle by element type (``peak``).
+        matrix_extra: cycles after the last pass until others may read (``llvm``).
+        lds_bytes: bytes of LDS in a cycle, of the compute unit (``paper``).
+        lds_latency: cycles of an access without conflicts (``gcn``).
+        lanes_addressed: lanes whose address is processed in a cycle (``gcn``).
+        l1_bytes: bytes of L1 in a cycle, of the compute unit (``paper``).
+        l1_size: bytes of L1 (``paper``).
+        l1_latency: cycles of a hit (``assumed``).
+        l2_bytes: bytes from L2 in a cycle, of the compute unit (``paper``).
+        l2_latency: cycles more for a hit in L2 (``assumed``).
+        hbm_bytes: bytes of memory in a cycle, the share of a compute unit (``peak``:
+            5.3 TB/s, 304 units, 2.1 GHz on gfx942).
+        hbm_latency: cycles more for memory (``assumed``).
+        scalar_latency: cycles of a scalar load (``assumed``).
+        backlog: cycles of work that units of memory and LDS queue before a wave stalls
+            (``assumed``).
+        units: compute units (``paper``).
+    """
+
+    simds: int
+    waves_per_simd: int
+    registers: int
+    granule: int
+    valu: int
+    slow: int
+    issue: int
+    branch: int
+    matrix_flops: dict[str, int]
+    matrix_extra: int
+    lds_bytes: int
+    lds_latency: int
+    lanes_addressed: int
+    l1_bytes: int
+    l1_size: int
+    l1_latency: int
+    l2_bytes: int
+    l2_latency: int
+    hbm_bytes: float
+    hbm_latency: int
+    scalar_latency: int
+    backlog: int
+    units: int
+
+
+_GFX90A = {"F16": 256, "BF16": 256, "I8": 256, "F32": 64, "F64": 64}
+_GFX942 = {
+    "F16": 512, "BF16": 512, "I8": 1024, "FP8": 1024, "BF8": 1024, "F32": 64,
+    "XF32": 256, "F64": 64,
+}  # fmt: skip
+_GFX950 = {
+    "F16": 1024, "BF16": 1024, "I8": 2048, "FP8": 2048, "BF8": 2048, "FP6": 4096,
+    "BF6": 4096, "FP4": 4096, "F32": 64, "F64": 32,
+}  # fmt: skip
+_GFX1100 = {"F16": 256, "BF16": 256, "IU8": 256, "IU4": 512}
+_GFX1201 = {
+    "F16": 512, "BF16": 512, "FP8": 1024, "BF8": 1024, "IU8": 1024, "IU4": 2048
+}  # fmt: skip
+
+# As the fields: SIMDs and registers; issue; matrix; LDS; L1; L2; memory; the rest.
+COSTS = {
+    "gfx90a": Cost(
+        4, 8, 512, 8, 4, 16, 4, 16, _GFX90A, 12, 128, 64,
+        16, 64, 16384, 120, 64, 180, 8.6, 500, 200, 32, 110,
+    ),
+    "gfx942": Cost(
+        4, 8, 512, 8, 4, 16, 4, 16, _GFX942, 12, 128, 64,
+        16, 64, 32768, 120, 64, 180, 8.3, 500, 200, 32, 304,
+    ),
+    "gfx950": Cost(
+        4, 8, 512, 8, 4, 16, 4, 16, _GFX950, 12, 128, 64,
+        16, 64, 32768, 120, 64, 180, 13.0, 500, 200, 32, 256,
+    ),
+    "gfx1100": Cost(
+        2, 16, 1536, 24, 1, 4, 1, 8, _GFX1100, 8, 128, 40,
+        32, 64, 32768, 100, 64, 140, 4.0, 400, 100, 32, 96,
+    ),
+    "gfx1201": Cost(
+        2, 16, 1536, 24, 1, 4, 1, 8, _GFX1201, 8, 128, 40,
+        32, 64, 32768, 100, 64, 140, 3.4, 400, 100, 32, 64,
+    ),
+}  # fmt: skip
+
+
+def _ranges(*parts: str) -> list[list[int]]:
+    phases: list[list[int]] = []
+    for part in parts:
+        lanes: list[int] = []
+        for span in part.split(","):
+            low, _, high = span.partition("-")
+            lanes.extend(range(int(low), int(high or low) + 1))
+        phases.append(lanes)
+    return phases
+
+
+def _twice(phases: list[list[int]]) -> list[list[int]]:
+    return phases + [[lane + 32 for lane in phase] for phase in phases]
+
+
+#: (architecture, bytes, reading) to banks and phases. Sources: HipKittens' measurements
+#: on gfx950; AMD's CK-Tile documentation on gfx942.
+_KNOWN = {
+    ("gfx950", 16, True): (64, _twice(_ranges("0-3,12-15,20-27", "4-11,16-19,28-31"))),
+    ("gfx950", 8, True): (64, _ranges("0-31", "32-63")),
+    ("gfx950", 12, True): (
+        32, _twice(_ranges("0-3,20-23", "4-7,16-19", "8-11,28-31", "12-15,24-27"))
+    ),
+    ("gfx950", 8, False): (32, _ranges("0-15", "16-31", "32-47", "48-63")),
+    ("gfx942", 16, True): (
+        32, _twice(_ranges("0-3,20-23", "4-7,16-19", "8-11,28-31", "12-15,24-27"))
+    ),
+    ("gfx942", 16, False): (32, _ranges(*[f"{k}-{k + 7}" for k in range(0, 64, 8)])),
+}  # fmt: skip
+
+
+def lds_phases(
+    architecture: Architecture, size: int, *, reading: bool
+) -> tuple[int, list[list[int]]]:
+    """Banks, and the lanes that are served together; consecutive where unknown."""
+    known = _KNOWN.get((architecture.name, size, reading))
+    if known is not None:
+        return known
+    step = max(1, min(architecture.lanes, architecture.lds_banks * 4 // max(size, 4)))
+    lanes = architecture.lanes
+    return architecture.lds_banks, [
+        list(range(k, k + step)) for k in range(0, lanes, step)
+    ]

@@ -1,0 +1,139 @@
+"""The emulator as a device: loads code, launches it on memory of the host.
+
+The interface is that of the runtime's devices; an address is one of the host.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from dataclasses import asdict
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+
+from wave_emulator_amdgcn.codeobject import CodeObject
+from wave_emulator_amdgcn.codeobject import load
+from wave_emulator_amdgcn.costs.estimate import estimate
+from wave_emulator_amdgcn.errors import LaunchError
+from wave_emulator_amdgcn.launch import LaunchOptions
+from wave_emulator_amdgcn.launch import LaunchResult
+from wave_emulator_amdgcn.launch import emulate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_emulator_amdgcn.arrays import Bytes
+
+__all__ = ["EmulatedCode", "EmulatorDevice", "open_device"]
+
+
+@dataclass
+class EmulatorDevice:
+    """Runs code objects of any known architecture.
+
+    Attributes:
+        name: how it is called.
+        options: how launches are executed.
+        results: of each launch, in order.
+    """
+
+    name: str = "emulator"
+    options: LaunchOptions = field(default_factory=LaunchOptions)
+    results: list[LaunchResult] = field(default_factory=list[LaunchResult])
+    _last: list[tuple[CodeObject, str, LaunchResult]] = field(
+        default_factory=list[tuple[CodeObject, str, LaunchResult]]
+    )
+
+    @property
+    def architecture(self) -> str | None:
+        """Any that it knows."""
+        return None
+
+    def configure(self, *, hazards: bool, poison: frozenset[int]) -> None:
+        """Say how launches are executed.
+
+        Args:
+            hazards: look for hazards, which takes longer.
+            poison: ordinals of buffers whose bytes count as unwritten.
+        """
+        self.options = replace(
+            self.options, hazards=hazards, poison=poison, counters=True
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """The last launch as JSON values: counters, cycles, stalls, reports."""
+        code, name, result = self._last[-1]
+        cost = estimate(code, code.kernel(name), result)
+        return {
+            "waves": result.waves,
+            "counters": cost.counters,
+            "cycles": cost.cycles,
+            "stalls": cost.stalls,
+            "reports": [asdict(report) for report in result.reports],
+        }
+
+    def load(
+        self, code: bytes, name: str, threads: int, lds_bytes: int
+    ) -> EmulatedCode:
+        """Load a code object; block and LDS size come from its metadata.
+
+        Raises:
+            CodeObjectError: it cannot be used.
+        """
+        del threads, lds_bytes
+        loaded = load(code)
+        loaded.kernel(name)
+        return EmulatedCode(self, loaded, name)
+
+    def launched(self, code: CodeObject, name: str, result: LaunchResult) -> None:
+        """Keep what a launch did."""
+        self.results.append(result)
+        self._last = [(code, name, result)]
+
+    def synchronize(self) -> None:
+        """Launches are done when they return."""
+
+
+@dataclass(frozen=True)
+class EmulatedCode:
+    """A loaded code object."""
+
+    device: EmulatorDevice
+    code: CodeObject
+    name: str
+
+    def launch(
+        self,
+        grid: tuple[int, int, int],
+        buffers: Sequence[tuple[int, int]],
+        words: bytes,
+        stream: int,
+    ) -> None:
+        """Run the kernel to its end; the result is the device's last one."""
+        del stream
+        arrays = [_array(address, size) for address, size in buffers]
+        constants = struct.unpack(f"<{len(words) // 4}I", words)
+        result = emulate(
+            self.code, arrays, grid=grid, kernel=self.name, constants=constants,
+            options=self.device.options,
+        )  # fmt: skip
+        self.device.launched(self.code, self.name, result)
+
+
+def _array(address: int, size: int) -> Bytes:
+    """Bytes of the host, written in place."""
+    if size and not address:
+        raise LaunchError("EM0202", f"{size} bytes at address 0")
+    if not size:
+        return np.zeros(0, np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
+
+
+def open_device() -> EmulatorDevice:
+    """A fresh device, for the runtime's entry points."""
+    return EmulatorDevice()

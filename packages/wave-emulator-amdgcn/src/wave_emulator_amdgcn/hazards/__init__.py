@@ -1,0 +1,1 @@
+"""What goes wrong in a kernel although its result may be right."""

@@ -1,0 +1,291 @@
+"""All checks of one launch, behind the hooks that the loop and the accesses call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_amdgcn.hazards.counters import InFlight
+from wave_emulator_amdgcn.hazards.counters import register_name
+from wave_emulator_amdgcn.hazards.counters import waits_of
+from wave_emulator_amdgcn.hazards.poison import Taint
+from wave_emulator_amdgcn.hazards.poison import Written
+from wave_emulator_amdgcn.hazards.races import DMA
+from wave_emulator_amdgcn.hazards.races import Access
+from wave_emulator_amdgcn.hazards.races import Conflict
+from wave_emulator_amdgcn.hazards.races import Order
+from wave_emulator_amdgcn.hazards.races import Shadow
+from wave_emulator_amdgcn.memory import BASE
+
+if TYPE_CHECKING:
+    from wave_emulator_amdgcn.architectures import Architecture
+    from wave_emulator_amdgcn.arrays import Bools
+    from wave_emulator_amdgcn.arrays import Ints
+    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.machine import Machine
+    from wave_emulator_amdgcn.memory import Regions
+    from wave_emulator_amdgcn.program import Bound
+
+__all__ = ["Checks"]
+
+_NEAR = 1 << 20
+"""Bytes behind a resource within which an access counts as just past its end."""
+
+
+class Checks:
+    """Follows a launch; what it finds goes to the machine's reports."""
+
+    def __init__(
+        self, architecture: Architecture, memory: Regions, poison: frozenset[int],
+        *, strict: bool = False,
+    ) -> None:  # fmt: skip
+        """``poison`` names buffers whose bytes count as unwritten."""
+        self.strict = strict
+        self.architecture = architecture
+        size = len(memory.cells.data)
+        self.global_shadow = Shadow(size)
+        self.global_written = Written(size, initially=True)
+        for index in sorted(poison):
+            region = memory.regions[index]
+            self.global_written.forget(region.start, region.size, size)
+        self.stamp = 0
+
+    def start(self, machine: Machine) -> None:
+        """Begin a batch of workgroups."""
+        self.machine = machine
+        shape = machine.shape
+        waves = shape.waves
+        self.flight = InFlight(waves)
+        first = shape.first_group * shape.waves_per_group + 1
+        zeros = [np.zeros(waves, np.int64) for _ in range(6)]
+        self.lds_order = Order(first, shape.waves_per_group, *zeros[:3])
+        self.global_order = Order(first, shape.waves_per_group, *zeros[3:])
+        self.lds_shadow = Shadow(len(machine.lds.data))
+        self.lds_written = Written(len(machine.lds.data), initially=False)
+        self.taint = Taint(waves, machine.lanes)
+        split, cdna = (
+            self.architecture.split_counters,
+            self.architecture.family == "cdna",
+        )
+        self.lds_counter = "ds" if split else "lgkm"
+        self.load_counter = "load" if split else "vm"
+        self.store_counter = "store" if split else "vm" if cdna else "vs"
+        self._loaded: Bools | None = None
+        self.signalled: Bools = np.zeros(waves, np.bool_)
+        self.marks: Ints = np.zeros((3, waves), np.int64)
+
+    def before(self, bound: Bound, g: Selection) -> None:
+        """An instruction is about to execute."""
+        self.stamp += 1
+        self._loaded = None
+        usage = bound.usage
+        if (usage.reads | usage.writes) & self.flight.pending:
+            self._early(bound, g)
+        if usage.reads & self.taint.bits:
+            self._uses_poison(bound, g)
+
+    def _early(self, bound: Bound, g: Selection) -> None:
+        waves = self.machine.waves(g)
+        for row, late in self.flight.early(bound.usage, g):
+            self.machine.report(
+                "EM0504",
+                f"{register_name(row)} is still being filled",
+                bound.instruction,
+                wave=int(waves[np.argmax(late)]),
+                count=int(late.sum()),
+            )
+
+    def _uses_poison(self, bound: Bound, g: Selection) -> None:
+        """Report where unwritten memory begins to matter."""
+        ins, m = bound.instruction, self.machine
+        what = ""
+        bits = bound.usage.reads
+        if bound.usage.unit == "vmem" or ins.encoding == "SMEM":
+            what = "is stored or is an address"
+        elif bound.usage.unit == "lds" and "PERMUTE" not in ins.name:
+            what = "is an address"
+            row = ins.fields["addr"] - 256
+            bits = 1 << row if "SWIZZLE" not in ins.name else 0
+        elif bound.usage.unit == "branch":
+            what = "decides a branch"
+        found = self.taint.of(bits, g) if what else None
+        if found is None:
+            return
+        if not m.full and bound.usage.unit != "branch":
+            found = found & m.active[g]
+        if found.any():
+            wave, lane = (int(v[0]) for v in np.nonzero(found))
+            m.report(
+                "EM0505",
+                f"a value from memory that nobody wrote {what}",
+                ins,
+                wave=int(m.waves(g)[wave]),
+                lane=lane,
+                count=int(found.sum()),
+            )
+
+    def after(self, bound: Bound, g: Selection) -> None:
+        """An instruction has executed."""
+        usage = bound.usage
+        if usage.counter:
+            scalar = bound.instruction.encoding == "SMEM"
+            self.flight.issue(usage, g, self.stamp, scalar=scalar)
+        elif bound.kind == "wait":
+            self.flight.wait(waits_of(bound.instruction, self.architecture.family), g)
+        if self.taint.bits or self._loaded is not None:
+            self._spread(bound, g)
+
+    def _spread(self, bound: Bound, g: Selection) -> None:
+        usage, m = bound.usage, self.machine
+        memory = usage.unit in ("vmem", "smem") or (
+            usage.unit == "lds"
+            and "PERMUTE" not in bound.instruction.name
+            and "SWIZZLE" not in bound.instruction.name
+        )
+        taint = self._loaded if memory else self.taint.sources(m, bound, g)
+        if taint is not None and taint.shape[1] == 1:
+            taint = np.broadcast_to(taint, (taint.shape[0], m.lanes))
+        everything = usage.unit == "mfma" or m.full
+        self.taint.assign(usage.writes, g, taint, None if everything else m.active[g])
+
+    def _completed(self, waves: Ints) -> tuple[Ints, Ints, Ints]:
+        """Times up to which LDS, loads and stores of waves are done."""
+        lds, loads, stores = (
+            self.flight.completed(counter, waves)
+            for counter in (self.lds_counter, self.load_counter, self.store_counter)
+        )
+        return lds, loads, stores
+
+    def signal(self, waves: Ints) -> None:
+        """Waves arrived at a split barrier, which orders what they did before."""
+        for k, done in enumerate(self._completed(waves)):
+            self.marks[k, waves] = done
+        self.signalled[waves] = True
+
+    def barrier(self, groups: Ints) -> None:
+        """Workgroups passed a barrier: what their waves waited for is ordered."""
+        per_group = self.machine.shape.waves_per_group
+        waves = (groups[:, None] * per_group + np.arange(per_group)).ravel()
+        lds, loads, stores = (
+            np.where(self.signalled[waves], self.marks[k, waves], done)
+            for k, done in enumerate(self._completed(waves))
+        )
+        self.signalled[waves] = False
+        self.lds_order.reads[waves] = lds
+        self.lds_order.writes[waves] = lds
+        self.lds_order.copies[waves] = loads
+        self.global_order.reads[waves] = loads
+        self.global_order.writes[waves] = stores
+
+    def access(
+        self, ins: Instruction, g: Selection, access: tuple[str, str, int], at: Ints,
+        mask: Bools | None,
+    ) -> None:  # fmt: skip
+        """Lanes access bytes: space, kind and size, and positions."""
+        space, kind, size = access
+        if space == "private":
+            return
+        m = self.machine
+        shape = at.shape
+        lanes = np.arange(at.size) if mask is None else np.flatnonzero(mask)
+        if not len(lanes):
+            return
+        flat = at.ravel()[lanes]
+        wave = m.waves(g)[lanes // shape[1]]
+        local = space == "lds"
+        order = self.lds_order if local else self.global_order
+        shadow = self.lds_shadow if local else self.global_shadow
+        if ins.encoding != "SMEM":
+            cells = shadow.cells(flat, size)
+            self._copy_in_flight(shadow, cells, ins, wave)
+            conflict = shadow.touch(
+                Access(cells, wave + order.first, kind, self.stamp), order
+            )
+            if conflict is not None:
+                where = flat[conflict.lane]
+                lane = int(lanes[conflict.lane] % shape[1])
+                self._race(
+                    ins, conflict, (int(wave[conflict.lane]), lane, int(where), local)
+                )
+        self._poison(kind, local, (flat, size), lanes, shape)
+
+    def _copy_in_flight(
+        self, shadow: Shadow, cells: Ints, ins: Instruction, wave: Ints
+    ) -> None:
+        """The wave's own copy to LDS must have been waited for."""
+        if shadow is not self.lds_shadow:
+            return
+        writer = shadow.writer[cells]
+        copied = (writer > 0) & (writer & 3 == DMA)
+        if not copied.any():
+            return
+        completed = self.flight.completed(self.load_counter, wave)[:, None]
+        mine = writer >> 2 == (wave + self.lds_order.first)[:, None]
+        bad = copied & mine & (shadow.written[cells] > completed)
+        if bad.any():
+            lane = int(np.nonzero(bad)[0][0])
+            self.machine.report(
+                "EM0506",
+                "bytes of a copy that is not waited for",
+                ins,
+                wave=int(wave[lane]),
+                address=int(cells[lane, 0]) * shadow.bytes_of_cell,
+                count=int(bad.any(axis=1).sum()),
+            )
+
+    def clipped(
+        self, ins: Instruction, g: Selection, beyond: Ints, mask: Bools | None
+    ) -> None:
+        """Lanes start so far beyond a buffer resource; a little is suspicious.
+
+        Masked lanes are commonly sent far away (2 GiB), and a limit that is one too
+        large shows as an access right behind the last row.
+        """
+        bad = (beyond >= 0) & (beyond < _NEAR)
+        bad = bad if mask is None else bad & mask
+        if bad.any():
+            wave, lane = (int(v[0]) for v in np.nonzero(bad))
+            self.machine.report(
+                "EM0510",
+                f"{int(beyond[wave, lane])} bytes behind the buffer resource",
+                ins,
+                wave=int(self.machine.waves(g)[wave]),
+                lane=lane,
+                count=int(bad.sum()),
+            )
+
+    def _race(
+        self, ins: Instruction, conflict: Conflict, place: tuple[int, int, int, bool]
+    ) -> None:
+        wave, lane, at, local = place
+        address = at % max(1, self.machine.lds_stride) if local else at + BASE
+        space = "LDS" if local else "memory"
+        self.machine.report(
+            "EM0501",
+            f"wave {conflict.other} {conflict.what} this {space}, unordered",
+            ins,
+            wave=wave,
+            lane=lane,
+            address=address,
+            count=conflict.count,
+        )
+
+    def _poison(
+        self, kind: str, local: bool, where: tuple[Ints, int], lanes: Ints,  # noqa: FBT001
+        shape: tuple[int, ...],
+    ) -> None:  # fmt: skip
+        written = self.lds_written if local else self.global_written
+        flat, size = where
+        if kind in ("read", "atomic"):
+            bad = written.missing(flat, size)
+            if bad is not None:
+                taint = np.zeros(shape[0] * shape[1], np.bool_)
+                taint[lanes[bad]] = True
+                lanes_of = taint.reshape(shape)
+                self._loaded = (
+                    lanes_of if self._loaded is None else self._loaded | lanes_of
+                )
+        if kind != "read":
+            written.mark(flat, size)

@@ -1,0 +1,152 @@
+"""Operations in flight: what the wait counters of a wave say is done.
+
+Each counter numbers the operations of a wave. A wait says below which number all are
+done; a register that an operation fills is pending until then. Values are there at
+once, so the latest legal moment of completion is modelled by refusing early use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_amdgcn.usage import SCALAR
+from wave_emulator_amdgcn.usage import rows_of
+
+if TYPE_CHECKING:
+    from wave_emulator_amdgcn.arrays import Bools
+    from wave_emulator_amdgcn.arrays import Ints
+    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.usage import Usage
+
+__all__ = ["COUNTERS", "InFlight", "register_name", "waits_of"]
+
+COUNTERS = ("vm", "vs", "lgkm", "load", "store", "ds", "km")
+
+_RING = 128
+_MOST = 64
+"""Operations of a wave that a counter of six bits can follow; more stall the wave."""
+
+
+def register_name(row: int) -> str:
+    """How assembly writes a register of `Usage`."""
+    if row >= SCALAR:
+        return f"s{row - SCALAR}"
+    return f"a{row - 256}" if row >= 256 else f"v{row}"
+
+
+def waits_of(ins: Instruction, family: str) -> dict[str, int]:
+    """Operations that each counter may have in flight after a wait.
+
+    Source: CDNA3, RDNA3 and RDNA4 ISA, S_WAITCNT and S_WAIT_*.
+    """
+    bits = ins.fields.get("simm16", 0)
+    name = ins.name
+    if name == "S_WAITCNT":
+        if family == "cdna":
+            return {"vm": bits & 15 | bits >> 14 << 4, "lgkm": bits >> 8 & 15}
+        return {"vm": bits >> 10 & 63, "lgkm": bits >> 4 & 63}
+    if name == "S_WAITCNT_VSCNT":
+        return {"vs": bits & 63}
+    if name == "S_WAITCNT_VMCNT":
+        return {"vm": bits & 63}
+    if name == "S_WAITCNT_LGKMCNT":
+        return {"lgkm": bits & 63}
+    if name.startswith("S_WAIT_"):
+        return _split_waits(name, bits)
+    return {}
+
+
+def _split_waits(name: str, bits: int) -> dict[str, int]:
+    if name == "S_WAIT_LOADCNT_DSCNT":
+        return {"load": bits >> 8 & 63, "ds": bits & 63}
+    if name == "S_WAIT_STORECNT_DSCNT":
+        return {"store": bits >> 8 & 63, "ds": bits & 63}
+    counter = name.removeprefix("S_WAIT_").removesuffix("CNT").lower()
+    return {counter: bits & 63} if counter in COUNTERS else {}
+
+
+class InFlight:
+    """The counters of all waves of a batch.
+
+    Attributes:
+        issued: operations issued, by counter.
+        done: operations known to be done, by counter.
+        pending: bits of registers that some wave may wait for.
+    """
+
+    def __init__(self, waves: int) -> None:
+        """Nothing in flight."""
+        self.waves = waves
+        self.issued = {c: np.zeros(waves, np.int64) for c in COUNTERS}
+        self.done = {c: np.zeros(waves, np.int64) for c in COUNTERS}
+        self.scalar_last = np.zeros(waves, np.int64)
+        self.stamps = {c: np.zeros((waves, _RING), np.int64) for c in COUNTERS}
+        self.pending = 0
+        self._due: dict[tuple[str, int], Ints] = {}
+
+    def early(self, usage: Usage, g: Selection) -> list[tuple[int, Bools]]:
+        """Registers an instruction touches too early, with the waves that do."""
+        found: list[tuple[int, Bools]] = []
+        for row in rows_of((usage.reads | usage.writes) & self.pending):
+            for counter in COUNTERS:
+                due = self._due.get((counter, row))
+                if due is None or (
+                    counter == usage.counter
+                    and usage.pending >> row & 1
+                    and row < SCALAR
+                ):
+                    continue
+                late = due[g] > self.done[counter][g]
+                if late.any():
+                    found.append((row, late))
+        return found
+
+    def issue(self, usage: Usage, g: Selection, stamp: int, *, scalar: bool) -> None:
+        """Count an operation; its registers are pending from here on."""
+        counter = usage.counter
+        number = self.issued[counter][g] + 1
+        self.issued[counter][g] = number
+        self.done[counter][g] = np.maximum(self.done[counter][g], number - _MOST)
+        waves = np.arange(self.waves) if isinstance(g, slice) else g
+        self.stamps[counter][waves, number % _RING] = stamp
+        if scalar:
+            self.scalar_last[g] = number
+        self.pending |= usage.pending
+        for row in rows_of(usage.pending):
+            key = (counter, row)
+            if key not in self._due:
+                self._due[key] = np.zeros(self.waves, np.int64)
+            self._due[key][g] = number
+
+    def wait(self, allowed: dict[str, int], g: Selection) -> None:
+        """Take note of a wait."""
+        for counter, count in allowed.items():
+            issued, done = self.issued[counter][g], self.done[counter][g]
+            target = np.maximum(issued - count, done)
+            if counter == "lgkm" and count:
+                # Scalar loads return in any order: only 0 says anything with one about.
+                target = np.where(self.scalar_last[g] > done, done, target)
+            elif counter == "km" and count:
+                target = done
+            self.done[counter][g] = target
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop registers that no wave waits for."""
+        left = 0
+        for key in list(self._due):
+            counter, row = key
+            if (self._due[key] > self.done[counter]).any():
+                left |= 1 << row
+            else:
+                del self._due[key]
+        self.pending = left
+
+    def completed(self, counter: str, waves: Ints) -> Ints:
+        """The time of issue up to which operations of a counter are done."""
+        done = self.done[counter][waves]
+        stamps = self.stamps[counter][waves, done % _RING]
+        return np.where(done == 0, 0, stamps)

@@ -1,0 +1,156 @@
+"""Finds the closure of any instruction."""
+
+# Arrays whose type depends on the instruction are Any at this edge.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from wave_emulator_amdgcn.errors import UnknownInstructionError
+from wave_emulator_amdgcn.generations import available
+from wave_emulator_amdgcn.generations import present_name
+from wave_emulator_amdgcn.isa import arithmetic
+from wave_emulator_amdgcn.isa import bitop
+from wave_emulator_amdgcn.isa import compare
+from wave_emulator_amdgcn.isa import control
+from wave_emulator_amdgcn.isa import conversion
+from wave_emulator_amdgcn.isa import lds
+from wave_emulator_amdgcn.isa import matrix
+from wave_emulator_amdgcn.isa import packed
+from wave_emulator_amdgcn.isa import scalar
+from wave_emulator_amdgcn.isa import smallfloats
+from wave_emulator_amdgcn.isa import smem
+from wave_emulator_amdgcn.isa import vmem
+from wave_emulator_amdgcn.isa.lanes import BINDERS
+from wave_emulator_amdgcn.isa.vector import Row
+from wave_emulator_amdgcn.isa.vector import bind as bind_vector
+from wave_emulator_amdgcn.isa.vector import bind_scalar_result
+from wave_emulator_amdgcn.isa.vopd import bind_dual
+from wave_emulator_amdgcn.isa.wmma import bind_wmma
+from wave_emulator_amdgcn.names import canonical
+
+if TYPE_CHECKING:
+    from wave_emulator_amdgcn.architectures import Architecture
+    from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.isa.scalar import ScalarRow
+    from wave_emulator_amdgcn.isa.vector import Run
+
+__all__ = ["bind", "prepare", "scalar_table", "vector_table"]
+
+
+#: gfx12: approximate functions of scalars (RDNA4 ISA, VOP3).
+SCALAR_ROOTS = frozenset(
+    f"V_S_{name}_F{bits}"
+    for name in ("EXP", "LOG", "RCP", "RSQ", "SQRT")
+    for bits in (16, 32)
+)
+
+
+@cache
+def vector_table() -> dict[str, Row]:
+    """Rows of all vector instructions."""
+    return {**arithmetic.rows(), **conversion.rows(), **compare.rows()}
+
+
+@cache
+def scalar_table() -> dict[str, ScalarRow]:
+    """Rows of all scalar instructions."""
+    return scalar.rows()
+
+
+def prepare(ins: Instruction, architecture: Architecture) -> Instruction:
+    """The instruction under its canonical name, with what its family implies."""
+    cdna = architecture.family == "cdna"
+    fields = {
+        **ins.fields,
+        "__cdna": int(cdna),
+        "__true16": int(not cdna),
+        "__replicated": int(architecture.family == "rdna3"),
+        "__wide_dma": int(architecture.name == "gfx950"),
+    }
+    name = ins.name if ins.encoding == "VOPD" else canonical(ins.name)
+    return present_name(replace(ins, name=name, fields=fields), architecture)
+
+
+def bind(ins: Instruction, architecture: Architecture) -> Run:
+    """The closure that executes a prepared instruction.
+
+    Raises:
+        UnknownInstructionError: EM0301, EM0302.
+    """
+    try:
+        run = _bind(ins, architecture)
+    except UnknownInstructionError as error:
+        if ins.text in str(error):
+            raise
+        text = str(error).partition(": ")[2]
+        raise UnknownInstructionError(error.code, f"{text}: {ins.text}") from error
+    if run is None:
+        raise UnknownInstructionError("EM0301", f"{ins.text} at {ins.pc:#x}")
+    return run
+
+
+def _bind(ins: Instruction, architecture: Architecture) -> Run | None:
+    name, encoding = ins.name, ins.encoding
+    if not available(name, architecture):
+        return None
+    if "BARRIER" in name:
+        return control.bind_barrier(ins)
+    if name in control.NOTHING | control.ENDS or "WAIT" in name:
+        return lambda _m, _g: None
+    if encoding.startswith("SOP"):
+        return _bind_scalar(ins)
+    if encoding == "VOPD":
+        return bind_dual(ins, vector_table())
+    return _bind_memory(ins) or _bind_vector(ins, architecture)
+
+
+def _bind_memory(ins: Instruction) -> Run | None:
+    encoding = ins.encoding
+    if encoding == "SMEM":
+        return smem.bind(ins)
+    if encoding == "DS":
+        return lds.bind(ins)
+    if encoding.removeprefix("V") in ("GLOBAL", "FLAT", "SCRATCH") or "BUF" in encoding:
+        return vmem.bind(ins)
+    return None
+
+
+def _bind_scalar(ins: Instruction) -> Run | None:
+    special = (
+        control.bind_jump(ins) or control.bind_saveexec(ins) or control.bind_mode(ins)
+    )
+    if special is not None:
+        return special
+    row = scalar_table().get(ins.name)
+    return None if row is None else scalar.bind(ins, row)
+
+
+def _bind_vector(ins: Instruction, architecture: Architecture) -> Run | None:
+    name = ins.name
+    if name.startswith("V_MFMA"):
+        scaled = ins.encoding == "VOP3PX2"
+        return matrix.bind_scaled(ins) if scaled else matrix.bind_mfma(ins)
+    if name.startswith("V_WMMA"):
+        return bind_wmma(ins)
+    for table, binder in (
+        (BINDERS, BINDERS.get(name)),
+        (packed.PACKED, packed.bind_packed),
+        (packed.PACKED_WIDE, packed.bind_packed_wide),
+        (packed.DOTS, packed.bind_dot),
+        (packed.MIXES, packed.bind_mix),
+        (bitop.NAMES, bitop.bind),
+    ):
+        if name in table and binder is not None:
+            return binder(ins)
+    small = smallfloats.bind(ins, architecture)
+    if small is not None:
+        return small
+    if name in SCALAR_ROOTS:
+        return bind_scalar_result(ins, vector_table()[name.replace("_S_", "_")])
+    row = vector_table().get(name)
+    return None if row is None else bind_vector(ins, row)

@@ -1,0 +1,251 @@
+"""Rows of conversions, of the steps of a division, and of sums with carry.
+
+Semantics: CDNA3 ISA (2023) and RDNA4 ISA (2025), chapters "Vector ALU instructions".
+"""
+
+# Arrays whose type depends on the instruction are Any at this edge.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+
+from wave_emulator_amdgcn import floats
+from wave_emulator_amdgcn.isa.vector import Row
+
+if TYPE_CHECKING:
+    from wave_emulator_amdgcn.arrays import Array
+    from wave_emulator_amdgcn.arrays import Function
+
+__all__ = ["rows"]
+
+_U = np.uint32
+_L = np.uint64
+
+
+def rows() -> dict[str, Row]:
+    """All rows by name."""
+    return {**_conversions(), **_division(), **_carries()}
+
+
+def _cast(dtype: type[np.generic]) -> Function:
+    return lambda a: a.astype(dtype)
+
+
+def _narrow(dtype: type[np.floating[Any]]) -> Function:
+    """From float to float; numpy leaves NaNs of f16 signalling."""
+    return lambda a: floats.quiet(a.astype(dtype))
+
+
+def _half(a: Array) -> Array:
+    return floats.quiet(a.astype(np.float16))
+
+
+def _saturate(dtype: Any) -> Function:
+    return lambda a: floats.to_integer(a, dtype)
+
+
+def _pair(low: Array, high: Array) -> Array:
+    return low.astype(np.uint32) | high.astype(np.uint32) << _U(16)
+
+
+def _bits16(a: Array) -> Array:
+    return a.view(np.uint16)
+
+
+def _clipped(low: int, high: int, dtype: type[np.generic]) -> Function:
+    return lambda a, b: _pair(
+        _bits16(np.clip(a, low, high).astype(dtype)),
+        _bits16(np.clip(b, low, high).astype(dtype)),
+    )
+
+
+def _norm(limit: int, low: float, dtype: Any) -> Function:
+    def one(a: Array) -> Array:
+        wide = np.nan_to_num(a.astype(np.float64))
+        return np.rint(np.clip(wide, low, 1.0) * limit).astype(dtype).view(np.uint16)
+
+    return lambda a, b: _pair(one(a), one(b))
+
+
+def _conversions() -> dict[str, Row]:
+    i32, u32, f16, f32, f64 = np.int32, np.uint32, np.float16, np.float32, np.float64
+    found = {
+        "V_CVT_F32_I32": Row("f32", "i32", _cast(f32)),
+        "V_CVT_F32_U32": Row("f32", "u32", _cast(f32)),
+        "V_CVT_F64_I32": Row("f64", "i32", _cast(f64)),
+        "V_CVT_F64_U32": Row("f64", "u32", _cast(f64)),
+        "V_CVT_U32_F32": Row("u32", "f32", _saturate(u32)),
+        "V_CVT_I32_F32": Row("i32", "f32", _saturate(i32)),
+        "V_CVT_U32_F64": Row("u32", "f64", _saturate(u32)),
+        "V_CVT_I32_F64": Row("i32", "f64", _saturate(i32)),
+        "V_CVT_F16_F32": Row("f16", "f32", _narrow(f16)),
+        "V_CVT_F32_F16": Row("f32", "f16", _narrow(f32)),
+        "V_CVT_F64_F32": Row("f64", "f32", _cast(f64)),
+        "V_CVT_F32_F64": Row("f32", "f64", _cast(f32)),
+        "V_CVT_F16_U16": Row("f16", "u16", _cast(f16)),
+        "V_CVT_F16_I16": Row("f16", "i16", _cast(f16)),
+        "V_CVT_U16_F16": Row("u16", "f16", _saturate(np.uint16)),
+        "V_CVT_I16_F16": Row("i16", "f16", _saturate(np.int16)),
+        "V_CVT_I32_I16": Row("i32", "i16", _cast(i32)),
+        "V_CVT_U32_U16": Row("u32", "u16", _cast(u32)),
+        "V_CVT_RPI_I32_F32": Row(
+            "i32",
+            "f32",
+            lambda a: floats.to_integer(np.floor(a.astype(f64) + 0.5), i32),
+        ),
+        "V_CVT_FLR_I32_F32": Row(
+            "i32", "f32", lambda a: floats.to_integer(np.floor(a), i32)
+        ),
+        "V_CVT_OFF_F32_I4": Row(
+            "f32", "u32", lambda a: (((a & _U(15)).astype(i32) ^ 8) - 8) / f32(16)
+        ),
+        "V_CVT_F32_BF16": Row("f32", "b16", floats.bf16_to_f32),
+        "V_CVT_PK_F16_F32": Row(
+            "2f16",
+            "f32 f32",
+            lambda a, b: _pair(_bits16(_half(a)), _bits16(_half(b))),
+        ),
+        "V_CVT_PK_BF16_F32": Row(
+            "u32",
+            "f32 f32",
+            lambda a, b: _pair(floats.f32_to_bf16(a), floats.f32_to_bf16(b)),
+        ),
+        "V_CVT_PKRTZ_F16_F32": Row(
+            "2f16",
+            "f32 f32",
+            lambda a, b: _pair(floats.to_f16_rtz(a), floats.to_f16_rtz(b)),
+        ),
+        "V_CVT_PK_U16_U32": Row("u32", "u32 u32", _clipped(0, 65535, np.uint16)),
+        "V_CVT_PK_I16_I32": Row("u32", "i32 i32", _clipped(-32768, 32767, np.int16)),
+        "V_CVT_PKNORM_I16_F32": Row("u32", "f32 f32", _norm(32767, -1, np.int16)),
+        "V_CVT_PKNORM_U16_F32": Row("u32", "f32 f32", _norm(65535, 0, np.uint16)),
+    }
+    for k in range(4):
+        found[f"V_CVT_F32_UBYTE{k}"] = Row("f32", "u32", _byte_to_float(k))
+    return found
+
+
+def _byte_to_float(k: int) -> Function:
+    return lambda a: (a >> _U(8 * k) & _U(255)).astype(np.float32)
+
+
+def _exponent_bits(a: Array) -> Array:
+    if a.dtype == np.float32:
+        return (a.view(np.uint32) >> _U(23) & _U(255)).astype(np.int64)
+    return (a.view(np.uint64) >> _L(52) & _L(2047)).astype(np.int64)
+
+
+def _div_scale(spread: int, shift: int, low: int) -> Function:
+    """V_DIV_SCALE: S0 scaled so that the division neither overflows nor loses bits."""
+
+    def call(value: Array, denominator: Array, numerator: Array) -> tuple[Array, Array]:
+        dtype = value.dtype
+        value, denominator, numerator = np.broadcast_arrays(
+            value, denominator, numerator
+        )
+        tiny = np.finfo(dtype).tiny
+        is_denominator = value.view(f"u{dtype.itemsize}") == denominator.view(
+            f"u{dtype.itemsize}"
+        )
+        is_numerator = value.view(f"u{dtype.itemsize}") == numerator.view(
+            f"u{dtype.itemsize}"
+        )
+        difference = _exponent_bits(numerator) - _exponent_bits(denominator)
+        up, down = (
+            floats.ldexp(value, np.array(shift, np.int32)),
+            floats.ldexp(value, np.array(-shift, np.int32)),
+        )
+        # The manual's text says DENORM.f64 for f32 too, which no f32 can give; what
+        # makes the division work is that the reciprocal is denormal in the type itself.
+        small_reciprocal = np.isfinite(denominator) & (np.abs(1 / denominator) < tiny)
+        quotient = np.abs(numerator / denominator)
+        small_quotient = (quotient < tiny) & (numerator != 0)
+        denormal = (np.abs(denominator) < tiny) & (denominator != 0)
+        conditions = [
+            (numerator == 0) | (denominator == 0),
+            difference >= spread,
+            denormal,
+            small_reciprocal & small_quotient,
+            small_reciprocal,
+            small_quotient,
+            _exponent_bits(numerator) <= low,
+        ]
+        if_denominator = np.where(is_denominator, up, value)
+        # The manual's text scales up here too, which overflows; only scaling down,
+        # undone by V_DIV_FMAS with VCC set, gives the quotient.
+        if_denominator_down = np.where(is_denominator, down, value)
+        if_numerator = np.where(is_numerator, up, value)
+        nan = np.full(value.shape, np.nan, dtype)
+        values = [nan, if_denominator, up, if_denominator_down, down, if_numerator, up]
+        flags = [False, True, False, True, False, True, False]
+        flag = np.select(conditions, [np.full(value.shape, f) for f in flags], False)
+        return np.select(conditions, values, value), flag
+
+    return call
+
+
+def _div_fmas(a: Array, b: Array, c: Array, scale: Array) -> Array:
+    """The manual's text says 2**32 and 2**64; what undoes V_DIV_SCALE is this."""
+    up = _exponent_bits(c) > (127 if c.dtype == np.float32 else 1023)
+    step = 64 if c.dtype == np.float32 else 128
+    power = np.where(scale, np.where(up, step, -step), 0).astype(np.int32)
+    return floats.fma_scaled(a, b, c, power)
+
+
+def _division() -> dict[str, Row]:
+    f3, d3 = "f32 f32 f32", "f64 f64 f64"
+    return {
+        "V_DIV_SCALE_F32": Row("f32 carry", f3, _div_scale(96, 64, 23)),
+        "V_DIV_SCALE_F64": Row("f64 carry", d3, _div_scale(768, 128, 53)),
+        "V_DIV_FMAS_F32": Row("f32", f3 + " vcc", _div_fmas),
+        "V_DIV_FMAS_F64": Row("f64", d3 + " vcc", _div_fmas),
+    }
+
+
+def _add_carry(a: Array, b: Array, c: Array | None = None) -> tuple[Array, Array]:
+    total = a.astype(_L) + b.astype(_L)
+    if c is not None:
+        total = total + c.astype(_L)
+    return total.astype(np.uint32), total >> _L(32) != 0
+
+
+def _sub_borrow(a: Array, b: Array, c: Array | None = None) -> tuple[Array, Array]:
+    total = a.astype(np.int64) - b.astype(np.int64)
+    if c is not None:
+        total = total - c.astype(np.int64)
+    return total.astype(np.uint32), total < 0
+
+
+def _mad64(dtype: Any) -> Function:
+    """32 x 32 + 64 bits; the carry is what falls off the top."""
+
+    def call(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
+        product = a.astype(dtype) * b.astype(dtype)
+        total = product + c
+        if dtype == np.uint64:
+            return total, total < c
+        # The carry is the top bit of the sum in 65 bits: its sign.
+        overflow = ((product ^ total) & (c ^ total)) < 0
+        return total, overflow ^ (total < 0)
+
+    return call
+
+
+def _carries() -> dict[str, Row]:
+    two, three = "u32 u32", "u32 u32 mask"
+    out = "u32 carry"
+    return {
+        "V_ADD_CO_U32": Row(out, two, _add_carry),
+        "V_SUB_CO_U32": Row(out, two, _sub_borrow),
+        "V_SUBREV_CO_U32": Row(out, two, lambda a, b: _sub_borrow(b, a)),
+        "V_ADDC_CO_U32": Row(out, three, _add_carry),
+        "V_SUBB_CO_U32": Row(out, three, _sub_borrow),
+        "V_SUBBREV_CO_U32": Row(out, three, lambda a, b, c: _sub_borrow(b, a, c)),
+        "V_MAD_U64_U32": Row("u64 carry", "u32 u32 u64", _mad64(np.uint64)),
+        "V_MAD_I64_I32": Row("i64 carry", "i32 i32 i64", _mad64(np.int64)),
+    }

@@ -1,0 +1,199 @@
+"""Instructions that move values between lanes, or between lanes and scalars."""
+
+# Arrays whose type depends on the instruction are Any at this edge.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_amdgcn.operands import raw32
+from wave_emulator_amdgcn.operands import scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wave_emulator_amdgcn.arrays import Array
+    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.isa.vector import Run
+    from wave_emulator_amdgcn.machine import Machine
+
+__all__ = ["BINDERS"]
+
+
+def _read_first(ins: Instruction) -> Run:
+    fetch = raw32(ins.fields["src0"], ins.get("literal"))
+    row = ins.fields["vdst"] & 127 if ins.fields["vdst"] >= 256 else ins.fields["vdst"]
+
+    def run(m: Machine, g: Selection) -> None:
+        value = np.broadcast_to(fetch(m, g), (m.count(g), m.lanes))
+        if m.full:
+            m.write_scalar(row, g, value[:, 0].copy())
+            return
+        first = np.argmax(m.active[g], axis=1)
+        m.write_scalar(row, g, value[np.arange(len(first)), first])
+
+    return run
+
+
+def _read_lane(ins: Instruction) -> Run:
+    fetch = raw32(ins.fields["src0"], 0)
+    lane = scalar(ins.fields["src1"], "u32", ins.get("literal"))
+    row = ins.fields["vdst"] & 127 if ins.fields["vdst"] >= 256 else ins.fields["vdst"]
+
+    def run(m: Machine, g: Selection) -> None:
+        value = np.broadcast_to(fetch(m, g), (m.count(g), m.lanes))
+        at = lane(m, g).astype(np.int64) & (m.lanes - 1)
+        m.write_scalar(row, g, value[np.arange(m.count(g)), at])
+
+    return run
+
+
+def _write_lane(ins: Instruction) -> Run:
+    value = scalar(ins.fields["src0"], "u32", ins.get("literal"))
+    lane = scalar(ins.fields["src1"], "u32", ins.get("literal"))
+    row = ins.fields["vdst"] - 256
+
+    def run(m: Machine, g: Selection) -> None:
+        at = lane(m, g).astype(np.int64) & (m.lanes - 1)
+        m.V[row, m.waves(g), at] = value(m, g)
+
+    return run
+
+
+def _count_below(*, high: bool) -> Callable[[Instruction], Run]:
+    """V_MBCNT: how many bits of a mask stand below this lane, plus a value."""
+
+    def binder(ins: Instruction) -> Run:
+        mask = raw32(ins.fields["src0"], ins.get("literal"))
+        second = "src1" if "src1" in ins.fields else "vsrc1"
+        base = raw32(ins.fields[second], ins.get("literal"))
+        row = ins.fields["vdst"] - 256
+
+        def run(m: Machine, g: Selection) -> None:
+            lane = np.arange(m.lanes)
+            at = np.clip(lane - 32, 0, 32) if high else np.clip(lane, 0, 32)
+            below = ((1 << at.astype(np.uint64)) - np.uint64(1)).astype(np.uint32)
+            count = np.bitwise_count(mask(m, g) & below).astype(np.uint32)
+            value = np.broadcast_to(count + base(m, g), (m.count(g), m.lanes))
+            m.write(row, g, value)
+
+        return run
+
+    return binder
+
+
+def _swap_rows(half: int) -> Callable[[Instruction], Run]:
+    """V_PERMLANE16_SWAP, V_PERMLANE32_SWAP: odd rows of vdst, even ones of src."""
+
+    def binder(ins: Instruction) -> Run:
+        first, second = ins.fields["vdst"] - 256, ins.fields["src0"] - 256
+
+        def run(m: Machine, g: Selection) -> None:
+            lane = np.arange(m.lanes)
+            odd = (lane // half & 1).astype(np.bool_)
+            a, b = m.V[first, g].copy(), m.V[second, g].copy()
+            m.write(first, g, np.where(odd, b[:, lane ^ half], a))
+            m.write(second, g, np.where(odd, b, a[:, lane ^ half]))
+
+        return run
+
+    return binder
+
+
+def _permute16(*, across: bool) -> Callable[[Instruction], Run]:
+    """V_PERMLANE16, V_PERMLANEX16: lanes of a row pick lanes by scalar selectors."""
+
+    def binder(ins: Instruction) -> Run:
+        fetch = raw32(ins.fields["src0"], 0)
+        low = scalar(ins.fields["src1"], "u32", ins.get("literal"))
+        high = scalar(ins.fields["src2"], "u32", ins.get("literal"))
+        row = ins.fields["vdst"] - 256
+        inactive, bound = ins.get("opsel") & 1, ins.get("opsel") >> 1 & 1
+
+        def run(m: Machine, g: Selection) -> None:
+            lane = np.arange(m.lanes)
+            both = low(m, g).astype(np.uint64) | high(m, g).astype(
+                np.uint64
+            ) << np.uint64(32)
+            select = both[:, None] >> ((lane & 15) * 4).astype(np.uint64) & np.uint64(
+                15
+            )
+            base = (lane & ~15) ^ (16 if across else 0)
+            source = base + select.astype(np.int64)
+            value = np.take_along_axis(fetch(m, g), source, axis=1)
+            mask = m.active[g]
+            readable = np.take_along_axis(mask, source, axis=1)
+            if not inactive:
+                value = np.where(readable, value, np.uint32(0))
+                mask = mask if bound else mask & readable
+            m.write_where(row, g, value, mask)
+
+        return run
+
+    return binder
+
+
+def _swap(ins: Instruction) -> Run:
+    first, second = ins.fields["vdst"] - 256, ins.fields["src0"] - 256
+
+    def run(m: Machine, g: Selection) -> None:
+        a, b = m.V[first, g].copy(), m.V[second, g].copy()
+        m.write(first, g, b)
+        m.write(second, g, a)
+
+    return run
+
+
+def _to_agpr(ins: Instruction) -> Run:
+    fetch = raw32(ins.fields["src0"], ins.get("literal"))
+    row = ins.fields["vdst"] - 256 + 256
+
+    def run(m: Machine, g: Selection) -> None:
+        m.write(row, g, fetch(m, g))
+
+    return run
+
+
+def _from_agpr(ins: Instruction) -> Run:
+    source = ins.fields["src0"] - 256 + 256
+    row = ins.fields["vdst"] - 256
+
+    def run(m: Machine, g: Selection) -> None:
+        m.write(row, g, _copy(m.V[source, g]))
+
+    return run
+
+
+def _move_agpr(ins: Instruction) -> Run:
+    source, row = ins.fields["src0"] - 256 + 256, ins.fields["vdst"] - 256 + 256
+
+    def run(m: Machine, g: Selection) -> None:
+        m.write(row, g, _copy(m.V[source, g]))
+
+    return run
+
+
+def _copy(value: Array) -> Array:
+    return value.copy()
+
+
+BINDERS: dict[str, Callable[[Instruction], Run]] = {
+    "V_READFIRSTLANE_B32": _read_first,
+    "V_READLANE_B32": _read_lane,
+    "V_WRITELANE_B32": _write_lane,
+    "V_MBCNT_LO_U32_B32": _count_below(high=False),
+    "V_MBCNT_HI_U32_B32": _count_below(high=True),
+    "V_PERMLANE16_SWAP_B32": _swap_rows(16),
+    "V_PERMLANE32_SWAP_B32": _swap_rows(32),
+    "V_PERMLANE16_B32": _permute16(across=False),
+    "V_PERMLANEX16_B32": _permute16(across=True),
+    "V_SWAP_B32": _swap,
+    "V_ACCVGPR_WRITE": _to_agpr,
+    "V_ACCVGPR_READ": _from_agpr,
+    "V_ACCVGPR_MOV_B32": _move_agpr,
+}

@@ -1,0 +1,333 @@
+"""MFMA: matrix products of a whole wave of 64 lanes.
+
+Layouts: CDNA3 ISA section "Matrix Arithmetic Instructions". Sums are made in f32 (f64
+for f64 and with scales), in an order of numpy's; the order of the hardware is not
+documented, so results agree within rounding. MI200 flushes denormals of f16 and bf16
+products, of the operands and of the result (PyTorch, "Numerical accuracy").
+"""
+
+# Arrays whose type depends on the instruction are Any at this edge.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_amdgcn import floats
+from wave_emulator_amdgcn.errors import UnknownInstructionError
+from wave_emulator_amdgcn.operands import constant
+from wave_emulator_amdgcn.operands import raw32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wave_emulator_amdgcn.arrays import Array
+    from wave_emulator_amdgcn.arrays import Function
+    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.isa.vector import Run
+    from wave_emulator_amdgcn.machine import Machine
+
+__all__ = ["BITS", "Mfma", "add", "addend", "bind_mfma", "bind_scaled", "describe",
+           "elements", "registers", "row_of"]  # fmt: skip
+
+_NAME = re.compile(
+    r"V_MFMA_(?:SCALE_)?(F32|I32|F64)_(\d+)X(\d+)X(\d+)(?:_(\d+)B)?_([A-Z0-9]+(?:_(?:BF8|FP8))?)"
+)
+BITS = {"F64": 64, "F32": 32, "XF32": 32, "F16": 16, "BF16": 16, "I8": 8, "FP8": 8,
+        "BF8": 8, "FP6": 6, "BF6": 6, "FP4": 4}  # fmt: skip
+"""Bits of an element by its type in the name of an instruction."""
+
+#: Values of cbsz and blgp for F8F6F4 (CDNA4 ISA).
+_F8F6F4 = ("FP8", "BF8", "FP6", "BF6", "FP4")
+
+
+@dataclass(frozen=True)
+class Mfma:
+    """The shape of one matrix instruction: blocks of [m, k] x [k, n]."""
+
+    m: int
+    n: int
+    k: int
+    blocks: int
+    a: str
+    b: str
+    out: str
+
+
+def describe(ins: Instruction) -> Mfma:
+    """Parse the name of an MFMA."""
+    found = _NAME.fullmatch(ins.name)
+    if not found:
+        raise UnknownInstructionError("EM0301", f"{ins.text} at {ins.pc:#x}")
+    kinds = found[6]
+    if kinds == "F8F6F4":
+        formats = (ins.get("cbsz"), ins.get("blgp"))
+        if max(formats) >= len(_F8F6F4):
+            raise UnknownInstructionError("EM0302", f"formats of {ins.text}")
+        a, b = (_F8F6F4[number] for number in formats)
+    else:
+        a, _, b = kinds.partition("_")
+        b = b or a
+    return Mfma(
+        int(found[2]), int(found[3]), int(found[4]), int(found[5] or 1), a, b, found[1]
+    )
+
+
+def row_of(code: int, *, accumulator: bool = False) -> int:
+    """The row of a vector register; negative for what is none."""
+    return code - 256 + (256 if accumulator else 0)
+
+
+def registers(m: Machine, row: int, count: int, g: Selection) -> Array:
+    """Registers as [waves, lanes, count].
+
+    Raises:
+        UnknownInstructionError: EM0302, a matrix that is a constant.
+    """
+    if row < 0:
+        raise UnknownInstructionError("EM0302", "a constant as matrix A or B")
+    if row + count > len(m.V):
+        raise IndexError(row + count)
+    return np.ascontiguousarray(np.moveaxis(m.V[row : row + count, g], 0, -1))
+
+
+def _unpack_bits(words: Array, bits: int, count: int) -> Array:
+    flat = np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little")
+    parts = flat[..., : count * bits].reshape(*flat.shape[:-1], count, bits)
+    weights = (1 << np.arange(bits)).astype(np.uint8)
+    return (parts * weights).sum(axis=-1, dtype=np.uint8)
+
+
+def _to_xf32(words: Array) -> Array:
+    """F32 with ten bits of mantissa, to nearest even: how it rounds is assumed."""
+    odd = words >> np.uint32(13) & np.uint32(1)
+    rounded = (words + np.uint32(0xFFF) + odd) & ~np.uint32(0x1FFF)
+    value = words.view(np.float32)
+    return np.where(np.isnan(value), value, rounded.view(np.float32))
+
+
+def elements(words: Array, kind: str, count: int, *, fnuz: bool) -> Array:
+    """The elements of each lane as numbers to multiply."""
+    if kind == "F16":
+        return words.view(np.float16).astype(np.float32)
+    if kind == "BF16":
+        return floats.bf16_to_f32(words.view(np.uint16))
+    if kind == "F32":
+        return words.view(np.float32)
+    if kind == "XF32":
+        return _to_xf32(words)
+    if kind == "F64":
+        return words.view(np.float64)
+    if kind == "I8":
+        return words.view(np.int8).astype(np.float32)
+    if kind in ("FP8", "BF8"):
+        return floats.small_table(kind.lower() + ("_fnuz" if fnuz else ""))[
+            words.view(np.uint8)
+        ]
+    codes = _unpack_bits(words, BITS[kind], count)
+    return floats.small_table(kind.lower())[codes]
+
+
+def bind_mfma(ins: Instruction) -> Run:
+    """The closure of an MFMA without scales."""
+    return _bind(ins, describe(ins), None)
+
+
+def bind_scaled(ins: Instruction) -> Run:
+    """The closure of an MFMA whose operands have a scale for every 32 elements."""
+    return _bind(ins, describe(ins), _scales(ins))
+
+
+def _scales(ins: Instruction) -> Function:
+    """Powers of two [waves, lanes] of both operands: a byte of a register (E8M0)."""
+    codes = [ins.fields["scale_src0"], ins.fields["scale_src1"]]
+    picks = [
+        (ins.get("opsel") >> k & 1) | (ins.get("opsel_hi") >> k & 1) << 1
+        for k in range(2)
+    ]
+    fetches = [raw32(code, 0) for code in codes]
+
+    def scales(m: Machine, g: Selection) -> list[Array]:
+        found: list[Array] = []
+        for fetch, pick in zip(fetches, picks, strict=True):
+            byte = fetch(m, g) >> np.uint32(8 * pick) & np.uint32(255)
+            value = np.ldexp(1.0, byte.astype(np.int32) - 127)
+            value = np.where(byte == 255, np.nan, value)
+            found.append(np.broadcast_to(value, (m.count(g), m.lanes)))
+        return found
+
+    return scales
+
+
+@dataclass(frozen=True)
+class _Swap:
+    """Which blocks of A, which lanes of B, and which signs a product takes."""
+
+    blocks: Array | None
+    lanes: Array | None
+    negate: int
+
+
+#: BLGP: the 64 lanes of B, as (first lane, lanes) of what is repeated. 3 rotates; the
+#: manuals that are public do not say which way, so it is refused.
+_LANE_GROUPS = {1: (0, 32), 2: (32, 32), 4: (0, 16), 5: (16, 16), 6: (32, 16),
+                7: (48, 16)}  # fmt: skip
+
+
+def _swaps(ins: Instruction, shape: Mfma) -> _Swap:
+    """CBSZ, ABID and BLGP (CDNA3 ISA; AMD's matrix instruction calculator)."""
+    size, block, group = (ins.get(name) for name in ("cbsz", "abid", "blgp"))
+    if "F8F6F4" in ins.name:
+        return _Swap(None, None, 0)
+    if shape.out == "F64" and not size and not block:
+        return _Swap(None, None, group)
+    narrow = shape.a in ("FP8", "BF8") or shape.out == "F64"
+    bad = 1 << size > shape.blocks or block >= 1 << size or group == 3
+    if bad or (narrow and any((size, block, group))):
+        raise UnknownInstructionError("EM0302", f"cbsz, abid, blgp: {ins.text}")
+    blocks = np.arange(shape.blocks) >> size << size | block if size else None
+    first, count = _LANE_GROUPS.get(group, (0, 64))
+    return _Swap(blocks, first + np.arange(64) % count if group else None, 0)
+
+
+def _flushes(kind: str) -> Callable[[Array], Array]:
+    """What MI200 does to operands of 16 bits."""
+    tiny = {"F16": 2.0**-14, "BF16": 2.0**-126}[kind]
+    return lambda v: np.where(np.abs(v) < tiny, np.copysign(np.float32(0), v), v)
+
+
+def _bind(ins: Instruction, shape: Mfma, scales: Function | None) -> Run:
+    acc, acc_cd = ins.get("acc"), bool(ins.get("acc_cd"))
+    rows = [
+        row_of(ins.fields[f"src{k}"], accumulator=bool(acc >> k & 1)) for k in range(2)
+    ]
+    out = row_of(ins.fields["vdst"], accumulator=acc_cd)
+    count = shape.m * shape.n * shape.blocks // 64 * (2 if shape.out == "F64" else 1)
+    old_values = addend(ins, count, accumulator=acc_cd)
+    swap = _swaps(ins, shape)
+    load = _loader(shape, rows)
+    halves = shape.a in ("F16", "BF16")
+
+    def run(m: Machine, g: Selection) -> None:
+        a, b = load(m, g)
+        old = old_values(m, g)
+        flushing = halves and m.architecture.name == "gfx90a"
+        if flushing:
+            a, b = _flushes(shape.a)(a), _flushes(shape.b)(b)
+            old = floats.flush(old.view(np.float32)).view(np.uint32)
+        if scales is not None:
+            factors = scales(m, g)
+            a, b = a * factors[0][..., None], b * factors[1][..., None]
+        with np.errstate(all="ignore"):
+            product = _product(a, b, shape, swap)
+            if swap.negate & 4:
+                old = _negated(old)
+            total = add(old, _spread(product, shape), shape.out)
+        if flushing:
+            total = floats.flush(total.view(np.float32)).view(np.uint32)
+        m.V[out : out + count, g] = total
+
+    return run
+
+
+def _loader(
+    shape: Mfma, rows: list[int]
+) -> Callable[[Machine, Selection], tuple[Array, Array]]:
+    """The elements of A and B of each lane."""
+    kinds = (shape.a, shape.b)
+    counts = [shape.k * size * shape.blocks // 64 for size in (shape.m, shape.n)]
+    words = [
+        max(1, n * BITS[kind] // 32) for n, kind in zip(counts, kinds, strict=True)
+    ]
+
+    def load(m: Machine, g: Selection) -> tuple[Array, Array]:
+        fnuz = m.architecture.fp8_fnuz
+        a, b = (
+            elements(registers(m, rows[i], words[i], g), kinds[i], counts[i], fnuz=fnuz)
+            for i in range(2)
+        )
+        return a, b
+
+    return load
+
+
+def _product(a: Array, b: Array, shape: Mfma, swap: _Swap) -> Array:
+    """[waves, blocks, m, n]."""
+    if swap.lanes is not None:
+        b = b[:, swap.lanes]
+    if swap.negate & 1:
+        a = -a
+    if swap.negate & 2:
+        b = -b
+    left = _operand(a, shape.m, shape.k, shape.blocks)
+    if swap.blocks is not None:
+        left = left[:, swap.blocks]
+    right = _operand(b, shape.n, shape.k, shape.blocks)
+    return np.matmul(left, np.swapaxes(right, -1, -2))
+
+
+def _negated(old: Array) -> Array:
+    """Pairs of registers as f64, negated."""
+    return old ^ np.array([0, 1 << 31] * (len(old) // 2), np.uint32)[:, None, None]
+
+
+def _operand(values: Array, rows: int, k: int, blocks: int) -> Array:
+    """[waves, lanes, e] to [waves, blocks, rows, k]."""
+    waves, _, per_lane = values.shape
+    groups = k // per_lane
+    tile = values.reshape(waves, groups, blocks, rows, per_lane)
+    return tile.transpose(0, 2, 3, 1, 4).reshape(waves, blocks, rows, k)
+
+
+def _spread(product: Array, shape: Mfma) -> Array:
+    """[waves, blocks, m, n] to registers [count, waves, lanes]."""
+    waves = len(product)
+    m, n, blocks = shape.m, shape.n, shape.blocks
+    if shape.out == "F64":
+        if m == 4:
+            # Lane: column, then block, then row.
+            return product.transpose(0, 2, 1, 3).reshape(1, waves, 64)
+        tile = product.reshape(waves, 4, 4, n)
+        return tile.transpose(1, 0, 2, 3).reshape(4, waves, 64)
+    if m == 4:
+        # Row is the register, lane is block and column.
+        return product.transpose(2, 0, 1, 3).reshape(4, waves, 64)
+    high = 64 // n
+    tile = product.reshape(waves, blocks, m // (4 * high), high, 4, n)
+    return tile.transpose(1, 2, 4, 0, 3, 5).reshape(-1, waves, 64)
+
+
+def addend(ins: Instruction, count: int, *, accumulator: bool) -> Function:
+    """C as registers [count, waves, lanes]: registers, or a constant everywhere."""
+    code = ins.fields["src2"]
+    if code >= 256:
+        row = row_of(code, accumulator=accumulator)
+        return lambda m, g: m.V[row : row + count, g]
+    wide = "F64" in ins.name
+    value = constant(code, "f64" if wide else "f32", 0) or 0
+    words = [value & 0xFFFFFFFF, value >> 32] if wide else [value]
+
+    def fixed(m: Machine, g: Selection) -> Array:
+        column = np.array(words * (count // len(words)), np.uint32)
+        return np.broadcast_to(column[:, None, None], (count, m.count(g), m.lanes))
+
+    return fixed
+
+
+def add(old: Array, product: Array, out: str) -> Array:
+    """Registers of old plus product."""
+    if out == "F32":
+        total = old.view(np.float32) + product
+        return total.astype(np.float32).view(np.uint32)
+    if out == "I32":
+        return (old.view(np.int32) + product.astype(np.int64)).astype(np.uint32)
+    pair = np.ascontiguousarray(np.moveaxis(old, 0, -1)).view(np.float64)
+    total = np.moveaxis(pair, -1, 0) + product
+    words = np.ascontiguousarray(total)[..., None].view(np.uint32)
+    return np.moveaxis(words, -1, 1).reshape(old.shape)

@@ -1,0 +1,341 @@
+"""VOP3P: two halves of a register at once, dot products, and mixed precision."""
+
+# Arrays whose type depends on the instruction are Any at this edge.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_amdgcn import floats
+from wave_emulator_amdgcn.errors import UnknownInstructionError
+from wave_emulator_amdgcn.isa.arithmetic import dot2_bf16
+from wave_emulator_amdgcn.isa.arithmetic import dot2_f16
+from wave_emulator_amdgcn.isa.vector import clamped
+from wave_emulator_amdgcn.isa.vector import result_writer
+from wave_emulator_amdgcn.isa.vector import saturating
+from wave_emulator_amdgcn.operands import LITERAL
+from wave_emulator_amdgcn.operands import constant
+from wave_emulator_amdgcn.operands import raw32
+
+if TYPE_CHECKING:
+    from wave_emulator_amdgcn.arrays import Array
+    from wave_emulator_amdgcn.arrays import Function
+    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.isa.vector import Run
+    from wave_emulator_amdgcn.machine import Machine
+    from wave_emulator_amdgcn.operands import Fetch
+
+__all__ = ["DOTS", "MIXES", "PACKED", "PACKED_WIDE", "bind_dot", "bind_mix",
+           "bind_packed", "bind_packed_wide"]  # fmt: skip
+
+_H = np.uint32(0xFFFF)
+_N = np.uint32(16)
+
+
+def _shifted(function: Function) -> Function:
+    return lambda n, a: function(a, n & n.dtype.type(15))
+
+
+def _three(function: Function) -> Function:
+    return lambda a, b, c: function(function(a, b), c)
+
+
+#: Packed instructions that look at the IEEE bit of MODE.
+_IEEE = ("V_PK_MIN_F16", "V_PK_MAX_F16")
+
+#: Packed integers whose CLAMP saturates.
+_SATURATING = {
+    f"V_PK_{name}_{sign}16" for name in ("ADD", "SUB", "MAD") for sign in "UI"
+}
+
+#: Type of the halves and function.
+PACKED: dict[str, tuple[str, int, Function]] = {
+    "V_PK_ADD_F16": ("f16", 2, np.add), "V_PK_MUL_F16": ("f16", 2, np.multiply),
+    "V_PK_FMA_F16": ("f16", 3, floats.fma), "V_PK_MIN_F16": ("f16", 2, floats.minimum),
+    "V_PK_MAX_F16": ("f16", 2, floats.maximum),
+    "V_PK_MINIMUM3_F16": ("f16", 3, _three(floats.propagating_minimum)),
+    "V_PK_MAXIMUM3_F16": ("f16", 3, _three(floats.propagating_maximum)),
+    "V_PK_MINIMUM_F16": ("f16", 2, floats.propagating_minimum),
+    "V_PK_MAXIMUM_F16": ("f16", 2, floats.propagating_maximum),
+    "V_PK_ADD_U16": ("u16", 2, np.add), "V_PK_SUB_U16": ("u16", 2, np.subtract),
+    "V_PK_ADD_I16": ("i16", 2, np.add), "V_PK_SUB_I16": ("i16", 2, np.subtract),
+    "V_PK_MUL_LO_U16": ("u16", 2, np.multiply),
+    "V_PK_MAD_U16": ("u16", 3, lambda a, b, c: a * b + c),
+    "V_PK_MAD_I16": ("i16", 3, lambda a, b, c: a * b + c),
+    "V_PK_MIN_U16": ("u16", 2, np.minimum), "V_PK_MAX_U16": ("u16", 2, np.maximum),
+    "V_PK_MIN_I16": ("i16", 2, np.minimum), "V_PK_MAX_I16": ("i16", 2, np.maximum),
+    "V_PK_LSHLREV_B16": ("u16", 2, _shifted(np.left_shift)),
+    "V_PK_LSHRREV_B16": ("u16", 2, _shifted(np.right_shift)),
+    "V_PK_ASHRREV_I16": ("i16", 2, _shifted(np.right_shift)),
+}  # fmt: skip
+
+_DTYPES = {"f16": np.float16, "u16": np.uint16, "i16": np.int16}
+
+
+def _high_bit(ins: Instruction, slot: int) -> bool:
+    if slot == 2:
+        return bool(ins.get("opsel_hi2", 1))
+    return bool(ins.get("opsel_hi", 3) >> slot & 1)
+
+
+def _source(ins: Instruction, slot: int, kind: str) -> Fetch:
+    """32 bits of an operand.
+
+    Integer constants are 32 bits with sign, floats of f16 stand in the low half, and
+    16-bit integers see those of f32 (LLVM, getInlineEncodingV216).
+    """
+    if ins.variant in ("DPP16", "DPP8"):
+        raise UnknownInstructionError("EM0301", f"DPP of VOP3P: {ins.text}")
+    code = ins.fields[f"src{slot}"]
+    half_float = kind == "f16" and code >= 240
+    value = constant(code, "f16" if half_float else "f32", ins.get("literal"))
+    if value is not None and code != LITERAL:
+        fixed = np.full((1, 1), value, np.uint32)
+        return lambda _m, _g: fixed
+    return raw32(code, ins.get("literal"))
+
+
+def _half(ins: Instruction, slot: int, kind: str, *, top: bool) -> Fetch:
+    fetch = _source(ins, slot, kind)
+    pick = _high_bit(ins, slot) if top else bool(ins.get("opsel") >> slot & 1)
+    negate = bool(ins.get("neg_hi" if top else "neg") >> slot & 1)
+    dtype = _DTYPES[kind]
+
+    def run(m: Machine, g: Selection) -> Array:
+        bits = fetch(m, g)
+        half = (bits >> _N if pick else bits & _H).astype(np.uint16)
+        if negate and kind == "f16":
+            half = half ^ np.uint16(0x8000)
+        return half.view(dtype)
+
+    return run
+
+
+def bind_packed(ins: Instruction) -> Run:
+    """Both halves by the same function."""
+    kind, count, function = PACKED[ins.name]
+    low = [_half(ins, k, kind, top=False) for k in range(count)]
+    high = [_half(ins, k, kind, top=True) for k in range(count)]
+    write = result_writer(_unclamped(ins), "u32")
+    clamp = bool(ins.get("clmp"))
+    if clamp and kind != "f16":
+        if ins.name not in _SATURATING:
+            raise UnknownInstructionError("EM0302", f"integer clamp: {ins.text}")
+        function = saturating(function, _DTYPES[kind])
+
+    def half(m: Machine, g: Selection, fetches: list[Fetch]) -> Array:
+        values = [fetch(m, g) for fetch in fetches]
+        if kind == "f16" and m.flush16:
+            values = [floats.flush(value) for value in values]
+        if ins.name in _IEEE:
+            values.append(np.array(m.ieee))
+        with np.errstate(all="ignore"):
+            result = np.asarray(function(*values)).astype(_DTYPES[kind])
+            if kind == "f16" and m.flush16_results:
+                result = floats.flush(result)
+            if clamp and kind == "f16":
+                result = clamped(m, result)
+        return result.view(np.uint16).astype(np.uint32)
+
+    def run(m: Machine, g: Selection) -> None:
+        write(m, g, half(m, g, low) | half(m, g, high) << _N)
+
+    return run
+
+
+def _unclamped(ins: Instruction) -> Instruction:
+    return replace(ins, fields={**ins.fields, "clmp": 0, "omod": 0})
+
+
+PACKED_WIDE: dict[str, tuple[int, Function]] = {
+    "V_PK_ADD_F32": (2, np.add), "V_PK_MUL_F32": (2, np.multiply),
+    "V_PK_FMA_F32": (3, floats.fma), "V_PK_MOV_B32": (2, np.asarray),
+}  # fmt: skip
+
+
+def _word(ins: Instruction, slot: int, *, top: bool) -> Fetch:
+    """One f32 of a register pair; a constant stands for both."""
+    code = ins.fields[f"src{slot}"]
+    pick = _high_bit(ins, slot) if top else bool(ins.get("opsel") >> slot & 1)
+    negate = bool(ins.get("neg_hi" if top else "neg") >> slot & 1)
+    register = code >= 256 or code < 128
+    fetch = raw32(code + (1 if pick and register else 0), ins.get("literal"))
+
+    def run(m: Machine, g: Selection) -> Array:
+        bits = fetch(m, g)
+        return (bits ^ np.uint32(1 << 31) if negate else bits).view(np.float32)
+
+    return run
+
+
+def bind_packed_wide(ins: Instruction) -> Run:
+    """V_PK on two f32; V_PK_MOV takes the low result of src0, the high one of src1."""
+    count, function = PACKED_WIDE[ins.name]
+    moving, clamp = ins.name == "V_PK_MOV_B32", bool(ins.get("clmp"))
+    low = [_word(ins, k, top=False) for k in range(count)]
+    high = [_word(ins, k, top=True) for k in range(count)]
+    if moving:
+        # OPSEL bit 0 picks of src0 for the low word, bit 1 of src1 for the high word.
+        code = ins.fields["src1"]
+        pick = ins.get("opsel") >> 1 & 1
+        register = code >= 256 or code < 128
+        low = low[:1]
+        fetch = raw32(code + (pick if register else 0), ins.get("literal"))
+        high = [lambda m, g: fetch(m, g).view(np.float32)]
+    row = ins.fields["vdst"] - 256
+
+    def one(m: Machine, g: Selection, fetches: list[Fetch]) -> Array:
+        values = [fetch(m, g) for fetch in fetches]
+        if m.flush32 and not moving:
+            values = [floats.flush(value) for value in values]
+        with np.errstate(all="ignore"):
+            result = np.asarray(function(*values))
+            if m.flush32_results and not moving:
+                result = floats.flush(result)
+            if clamp and not moving:
+                result = clamped(m, result)
+        return result.view(np.uint32)
+
+    def run(m: Machine, g: Selection) -> None:
+        first, second = one(m, g, low), one(m, g, high)
+        if isinstance(g, slice):
+            first, second = first.copy(), second.copy()
+        m.write(row, g, first)
+        m.write(row + 1, g, second)
+
+    return run
+
+
+def _parts(a: Array, bits: int, *, signed: bool) -> list[Array]:
+    found: list[Array] = []
+    for shift in range(0, 32, bits):
+        part = a >> np.uint32(shift) & np.uint32((1 << bits) - 1)
+        value = part.astype(np.int64)
+        if signed:
+            half = 1 << (bits - 1)
+            value = (value ^ half) - half
+        found.append(value)
+    return found
+
+
+def _dot(bits: int, first: bool, second: bool | None = None) -> Function:  # noqa: FBT001
+    """Products of the parts of two registers; whether each is signed."""
+    second = first if second is None else second
+
+    def call(a: Array, b: Array, c: Array) -> Array:
+        total = c.astype(np.int64)
+        pairs = zip(
+            _parts(a, bits, signed=first), _parts(b, bits, signed=second), strict=True
+        )
+        for x, y in pairs:
+            total = total + x * y
+        return total.astype(np.uint32)
+
+    return call
+
+
+def _single(function: Function) -> Function:
+    """Of a sum in f32, as bits."""
+
+    def call(a: Array, b: Array, c: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(a, b, c.view(np.float32))).view(np.uint32)
+
+    return call
+
+
+def _dot2_bf16_last(a: Array, b: Array, c: Array) -> Array:
+    """CDNA4 adds the sum last (its pseudo-code), RDNA first."""
+    return dot2_bf16(a, b, np.array(-0.0, np.float32)) + c
+
+
+DOTS: dict[str, Function] = {
+    "V_DOT2_F32_F16": _single(dot2_f16), "V_DOT2_F32_BF16": _single(dot2_bf16),
+    "V_DOT2_I32_I16": _dot(16, True), "V_DOT2_U32_U16": _dot(16, False),
+    "V_DOT4_I32_I8": _dot(8, True), "V_DOT4_U32_U8": _dot(8, False),
+    "V_DOT8_I32_I4": _dot(4, True), "V_DOT8_U32_U4": _dot(4, False),
+    "V_DOT4_I32_IU8": _dot(8, False), "V_DOT8_I32_IU4": _dot(4, False),
+}  # fmt: skip
+
+
+def _dot_function(ins: Instruction) -> Function:
+    """The function of a dot product; others' modifiers than signs are refused."""
+    neg = ins.get("neg")
+    mixed = {"V_DOT4_I32_IU8": 8, "V_DOT8_I32_IU4": 4}.get(ins.name)
+    if mixed and not neg & 4:
+        # NEG says whether an operand is signed (RDNA3 ISA, V_DOT4_I32_IU8).
+        return _dot(mixed, bool(neg & 1), bool(neg & 2))
+    selected = ins.get("opsel") or ins.get("opsel_hi", 3) != 3
+    if neg or ins.get("neg_hi") or selected:
+        raise UnknownInstructionError("EM0302", f"modifiers of {ins.text}")
+    if ins.name == "V_DOT2_F32_BF16" and ins.get("__cdna"):
+        return _single(_dot2_bf16_last)
+    return DOTS[ins.name]
+
+
+def bind_dot(ins: Instruction) -> Run:
+    """Dot products."""
+    fetches = [_source(ins, k, "b32") for k in range(3)]
+    function = _dot_function(ins)
+    write = result_writer(ins, "u32")
+
+    def run(m: Machine, g: Selection) -> None:
+        write(m, g, function(*[fetch(m, g) for fetch in fetches]))
+
+    return run
+
+
+MIXES = {"V_MAD_MIX_F32": "f32", "V_MAD_MIXLO_F16": "lo", "V_MAD_MIXHI_F16": "hi"}
+
+
+def _mixed(ins: Instruction, slot: int) -> Fetch:
+    """f32, or a half of the register as f16; neg_hi holds the absolute bits."""
+    is_half = _high_bit(ins, slot)
+    top = bool(ins.get("opsel") >> slot & 1)
+    fetch = _source(ins, slot, "f16" if is_half else "f32")
+    absolute = bool(ins.get("neg_hi") >> slot & 1)
+    negate = bool(ins.get("neg") >> slot & 1)
+
+    def run(m: Machine, g: Selection) -> Array:
+        bits = fetch(m, g)
+        value: Array = bits.view(np.float32)
+        if is_half:
+            half = (bits >> _N if top else bits & _H).astype(np.uint16)
+            value = half.view(np.float16)
+        if m.flush16 if is_half else m.flush32:
+            value = floats.flush(value)
+        value = np.abs(value.astype(np.float32)) if absolute else value
+        return -value.astype(np.float32) if negate else value.astype(np.float32)
+
+    return run
+
+
+def bind_mix(ins: Instruction) -> Run:
+    """Fma of operands that are f32 or f16, each as it is marked."""
+    fetches = [_mixed(ins, k) for k in range(3)]
+    kind = MIXES[ins.name]
+    row = ins.fields["vdst"] - 256
+
+    def run(m: Machine, g: Selection) -> None:
+        with np.errstate(all="ignore"):
+            value = floats.fma(*[fetch(m, g) for fetch in fetches])
+            value = floats.flush(value) if m.flush32_results else value
+            value = clamped(m, value) if ins.get("clmp") else value
+        if kind == "f32":
+            m.write(row, g, value.view(np.uint32))
+            return
+        with np.errstate(over="ignore"):
+            narrow = floats.quiet(value.astype(np.float16))
+            narrow = floats.flush(narrow) if m.flush16_results else narrow
+        half = narrow.view(np.uint16).astype(np.uint32)
+        old = m.V[row, g]
+        word = old & _H | half << _N if kind == "hi" else old & ~_H | half
+        m.write(row, g, word)
+
+    return run

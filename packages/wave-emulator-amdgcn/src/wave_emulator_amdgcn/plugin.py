@@ -1,0 +1,38 @@
+"""The plugin: ``wave emulate`` and the view of cycles. Imports nothing expensive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.plugin import CommandSpec
+from wave_core.plugin import ViewSpec
+from wave_core.plugin import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REQUIRES_API = (1, 0)
+
+
+@hookimpl
+def wave_register_commands() -> Iterable[CommandSpec]:
+    """``wave emulate FILE.hsaco`` executes a code object on the CPU."""
+    return (
+        CommandSpec(
+            "emulate",
+            "wave_emulator_amdgcn.cli:emulate_file",
+            "execute an AMDGCN code object on the CPU",
+        ),
+    )
+
+
+@hookimpl
+def wave_register_views() -> Iterable[ViewSpec]:
+    """``wave inspect KERNEL --what cycles`` estimates what machine code costs."""
+    yield ViewSpec(
+        "cycles",
+        "wave_emulator_amdgcn.views:cycles",
+        "hsaco",
+        "cycles, utilisation and stalls of the machine code",
+        {"debug_lines": True},
+    )

@@ -1,0 +1,140 @@
+"""Instructions of a kernel, decoded and bound when they are first reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_emulator_amdgcn.decode import Instruction
+from wave_emulator_amdgcn.decode import decode
+from wave_emulator_amdgcn.errors import UnknownInstructionError
+from wave_emulator_amdgcn.generations import present_code
+from wave_emulator_amdgcn.isa import control
+from wave_emulator_amdgcn.isa.binding import bind
+from wave_emulator_amdgcn.isa.binding import prepare
+from wave_emulator_amdgcn.usage import Usage
+from wave_emulator_amdgcn.usage import usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wave_emulator_amdgcn.architectures import Architecture
+    from wave_emulator_amdgcn.isa.vector import Run
+
+__all__ = ["Bound", "Program"]
+
+
+@dataclass(eq=False)
+class Bound:
+    """An instruction that is ready to run.
+
+    Attributes:
+        instruction: as decoded, under its canonical name.
+        run: executes it for a selection of waves.
+        following: address after it.
+        kind: ``""``, ``barrier``, ``signal``, ``end``, ``wait``.
+        usage: registers it reads and writes, counters it raises.
+        count: executions, in waves.
+    """
+
+    instruction: Instruction
+    run: Run
+    following: int
+    kind: str
+    usage: Usage
+    count: int = 0
+
+
+class Program:
+    """The code of a kernel by address."""
+
+    def __init__(
+        self,
+        code: bytes,
+        start: int,
+        architecture: Architecture,
+        place: Callable[[int], str | None] = lambda _pc: None,
+    ) -> None:
+        """``code`` begins at address ``start``; ``place`` gives source lines."""
+        self.code = code
+        self.start = start
+        self.architecture = architecture
+        self.place = place
+        self._bound: dict[int, Bound] = {}
+
+    def at(self, pc: int) -> Bound:
+        """The instruction at an address.
+
+        Raises:
+            UnknownInstructionError: EM0301, with its text, address and source line.
+        """
+        found = self._bound.get(pc)
+        if found is None:
+            found = self._bound[pc] = self._bind(pc)
+        return found
+
+    def executed(self) -> list[Bound]:
+        """All instructions that ran, by address."""
+        return [self._bound[pc] for pc in sorted(self._bound)]
+
+    def _bind(self, pc: int) -> Bound:
+        at = pc - self.start
+        if not 0 <= at <= len(self.code) - 4:
+            raise UnknownInstructionError("EM0301", f"no code at {pc:#x}")
+        data, start = present_code(self.code, at, self.architecture)
+        raw = decode(data, start, pc, self.architecture.family)
+        if raw is None:
+            raw = cache_control(self.code, at, pc)
+        if raw is None:
+            word = self.code[at : at + 4][::-1].hex()
+            raise UnknownInstructionError(
+                "EM0301", f"word {word} at {pc:#x}{self._line(pc)}"
+            )
+        ins = prepare(raw, self.architecture)
+        try:
+            run = bind(ins, self.architecture)
+        except UnknownInstructionError as error:
+            message = str(error).partition(": ")[2] + self._line(pc)
+            raise UnknownInstructionError(error.code, message) from error
+        return Bound(
+            ins, run, pc + ins.size, _kind(ins.name), usage(ins, self.architecture)
+        )
+
+    def _line(self, pc: int) -> str:
+        place = self.place(pc)
+        return f" ({place})" if place else ""
+
+
+#: MUBUF opcodes of gfx90a that the decoder's table of gfx94x does not have: they write
+#: back and invalidate caches (MI200 ISA, BUFFER_WBINVL1, BUFFER_WBINVL1_VOL).
+_CACHE_OPCODES = (0x3E, 0x3F)
+
+
+def cache_control(code: bytes, at: int, pc: int) -> Instruction | None:
+    """Cache control of gfx90a, which changes nothing that is modelled."""
+    word = int.from_bytes(code[at : at + 4], "little")
+    if word >> 26 != 0b111000 or word >> 18 & 0x7F not in _CACHE_OPCODES:
+        return None
+    return Instruction(
+        pc,
+        8,
+        "BUFFER_WBINVL1_VOL",
+        "MUBUF",
+        "",
+        {},
+        {},
+        "buffer_wbinvl1_vol()",
+        long=False,
+    )
+
+
+def _kind(name: str) -> str:
+    if name in control.BARRIERS:
+        return "barrier"
+    if name in control.SIGNALS:
+        return "signal"
+    if name in control.ENDS:
+        return "end"
+    if name.startswith(("S_WAITCNT", "S_WAIT_")) and name not in control.NOTHING:
+        return "wait"
+    return ""

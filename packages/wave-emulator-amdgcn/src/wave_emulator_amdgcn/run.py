@@ -1,0 +1,211 @@
+"""The loop: groups of waves at one address execute together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_amdgcn.errors import EmulatorError
+from wave_emulator_amdgcn.errors import StepLimitError
+from wave_emulator_amdgcn.errors import UnknownInstructionError
+from wave_emulator_amdgcn.isa.control import FIRST
+
+if TYPE_CHECKING:
+    from wave_emulator_amdgcn.arrays import Bools
+    from wave_emulator_amdgcn.arrays import Ints
+    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.isa.control import Jump
+    from wave_emulator_amdgcn.machine import Machine
+    from wave_emulator_amdgcn.program import Bound
+    from wave_emulator_amdgcn.program import Program
+
+__all__ = ["Loop", "all_taken"]
+
+_PATIENCE = 4096
+"""Group steps after which a group that others wait behind gives way: spin locks."""
+
+
+class Loop:
+    """Executes all waves of a machine to their end."""
+
+    def __init__(self, machine: Machine, program: Program, entry: int) -> None:
+        """All waves start at ``entry``."""
+        self.machine = machine
+        self.program = program
+        self.waves = machine.shape.waves
+        self.groups: dict[int, Ints] = {entry: np.arange(self.waves)}
+        self.waiting: Bools = np.zeros(self.waves, np.bool_)
+        self.resume: Ints = np.zeros(self.waves, np.int64)
+        self.ended: Bools = np.zeros(self.waves, np.bool_)
+        self.signalled: Ints = np.zeros(self.waves, np.int64)
+        self.steps = 0
+        self.executed = 0
+
+    def run(self, step_limit: int) -> None:
+        """Run to the end.
+
+        Raises:
+            StepLimitError: EM0303, after ``step_limit`` wave-instructions.
+            EmulatorError: EM0304, all waves wait; and what instructions raise.
+        """
+        stale = 0
+        while self.groups:
+            pc = min(self.groups) if stale < _PATIENCE else max(self.groups)
+            stale = 0 if stale >= _PATIENCE else stale
+            stale += self._advance(pc, step_limit)
+        if not self.ended.all():
+            raise EmulatorError(
+                "EM0304", "waves wait at a barrier that nobody completes"
+            )
+
+    def _selection(self, waves: Ints) -> Selection:
+        return slice(None) if len(waves) == self.waves else waves
+
+    def _advance(self, pc: int, step_limit: int) -> int:
+        """Run one group until it splits, stops, or another one is behind it."""
+        m, program = self.machine, self.program
+        waves = self.groups.pop(pc)
+        g = self._selection(waves)
+        count = len(waves)
+        other = min(self.groups, default=1 << 62)
+        steps = 0
+        while True:
+            bound = program.at(pc)
+            bound.count += count
+            steps += 1
+            self.executed += count
+            m.clock += 1
+            if self.executed > step_limit:
+                raise StepLimitError("EM0303", f"{self.executed} wave-instructions")
+            if m.checks is not None:
+                m.checks.before(bound, g)
+            if m.meter is not None:
+                m.meter.step(bound, waves)
+            jump = self._execute(bound, g)
+            if m.checks is not None:
+                m.checks.after(bound, g)
+            if bound.kind and self._special(bound, waves):
+                break
+            if jump is not None:
+                if self._jump(jump, bound.following, waves):
+                    break
+                pc = int(jump.target) if all_taken(jump) else bound.following
+            else:
+                pc = bound.following
+            if pc >= other or steps >= _PATIENCE:
+                self._join(pc, waves)
+                break
+        self.steps += steps
+        return steps
+
+    def _execute(self, bound: Bound, g: Selection) -> Jump | None:
+        try:
+            return bound.run(self.machine, g)
+        except IndexError as error:
+            # Only the number of a register comes unchecked out of the machine code.
+            text = f"{bound.instruction.text} at {bound.instruction.pc:#x}"
+            raise UnknownInstructionError(
+                "EM0301", f"no such register: {text}"
+            ) from error
+
+    def _join(self, pc: int, waves: Ints) -> None:
+        there = self.groups.get(pc)
+        if there is not None:
+            waves = np.sort(np.concatenate([there, waves]))
+        self.groups[pc] = waves
+
+    def _jump(self, jump: Jump, following: int, waves: Ints) -> bool:
+        """Split the group if its waves go different ways; whether it was split."""
+        target = jump.target
+        if not isinstance(target, int):
+            for address in np.unique(target):
+                self._join(int(address), waves[target == address])
+            return True
+        if jump.taken is None or jump.taken.all() or not jump.taken.any():
+            return False
+        self._join(target, waves[jump.taken])
+        self._join(following, waves[~jump.taken])
+        return True
+
+    def _special(self, bound: Bound, waves: Ints) -> bool:
+        """Barriers and ends; whether the group stops here."""
+        if bound.kind == "end":
+            self.ended[waves] = True
+            self.signalled[waves] = 0
+            self._release()
+            return True
+        if bound.kind == "signal":
+            self._signal(bound, waves)
+            self._release()
+            return False
+        if bound.kind != "barrier":
+            return False
+        self.waiting[waves] = True
+        self.resume[waves] = bound.following
+        if bound.instruction.name == "S_BARRIER":
+            self.signalled[waves] += 1
+        self._check_divergence(bound, waves)
+        self._release()
+        return True
+
+    def _signal(self, bound: Bound, waves: Ints) -> None:
+        """Half a barrier: what a wave does after it is not ordered by it."""
+        m = self.machine
+        if bound.instruction.name == FIRST:
+            group = m.group[waves]
+            signals = self.signalled.reshape(-1, m.shape.waves_per_group)
+            first = np.zeros(len(waves), np.bool_)
+            first[np.unique(group, return_index=True)[1]] = True
+            m.scc[waves] = first & (signals.max(axis=1) == 0)[group]
+        self.signalled[waves] += 1
+        if m.checks is not None:
+            m.checks.signal(waves)
+
+    def _check_divergence(self, bound: Bound, waves: Ints) -> None:
+        if not self.ended.any():
+            return
+        m = self.machine
+        gone = np.zeros(int(m.group[-1]) + 1, np.bool_)
+        gone[m.group[self.ended]] = True
+        late = waves[gone[m.group[waves]]]
+        if len(late):
+            m.report(
+                "EM0502",
+                "a wave of the workgroup ended without this barrier",
+                bound.instruction,
+                wave=int(late[0]),
+                count=len(late),
+            )
+
+    def _release(self) -> None:
+        """Let workgroups go on whose waves all came to their barrier."""
+        if not self.waiting.any():
+            return
+        m = self.machine
+        per_group = m.shape.waves_per_group
+        shape = (-1, per_group)
+        live = ~self.ended.reshape(shape)
+        signals = np.where(live, self.signalled.reshape(shape), 1 << 60)
+        arrived = (signals.min(axis=1) >= 1) & live.any(axis=1)
+        ready = arrived & self.waiting.reshape(shape).any(axis=1)
+        if not ready.any():
+            return
+        waves = np.flatnonzero(np.repeat(ready, per_group) & self.waiting)
+        complete = np.repeat(
+            (self.waiting.reshape(shape) | ~live).all(axis=1) & ready, per_group
+        )
+        waves = waves[complete[waves]]
+        if not len(waves):
+            return
+        if m.checks is not None:
+            m.checks.barrier(np.unique(m.group[waves]))
+        self.waiting[waves] = False
+        self.signalled[waves] -= 1
+        for address in np.unique(self.resume[waves]):
+            self._join(int(address), waves[self.resume[waves] == address])
+
+
+def all_taken(jump: Jump) -> bool:
+    """Whether all waves of a group jump."""
+    return jump.taken is None or bool(jump.taken.all())

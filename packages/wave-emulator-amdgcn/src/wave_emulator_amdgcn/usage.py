@@ -1,0 +1,325 @@
+"""Which registers an instruction reads and writes, and which counters it raises.
+
+Registers are bits of a Python integer: bit r is vector row r, bit 512 + s scalar s.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from wave_emulator_amdgcn.isa import smem
+from wave_emulator_amdgcn.isa import vmem
+from wave_emulator_amdgcn.machine import EXEC
+from wave_emulator_amdgcn.machine import VCC
+
+if TYPE_CHECKING:
+    from wave_emulator_amdgcn.architectures import Architecture
+    from wave_emulator_amdgcn.decode import Instruction
+
+__all__ = ["SCALAR", "Usage", "operand_bits", "rows_of", "usage"]
+
+SCALAR = 512
+"""Bit of scalar register 0."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What an instruction touches.
+
+    Attributes:
+        reads: bits of registers.
+        writes: bits of registers.
+        counter: the counter that it raises: ``vm``, ``vs``, ``lgkm``, ``km``, ``ds``
+            ... or empty.
+        pending: registers that are filled only when the counter says so.
+        unit: ``valu``, ``salu``, ``mfma``, ``lds``, ``vmem``, ``smem``, ``branch``,
+            ``sync``: what executes it.
+    """
+
+    reads: int
+    writes: int
+    counter: str
+    pending: int
+    unit: str
+    rows: tuple[int, ...] = field(default=())
+
+
+def rows_of(bits: int) -> list[int]:
+    """Ordinals of set bits."""
+    found: list[int] = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return found
+
+
+#: Their destination is an SGPR although its field is that of a VGPR.
+_TO_SCALAR = ("V_READLANE_B32", "V_READFIRSTLANE_B32", "V_S_")
+
+_RESULTS = {"vdst", "sdst", "sdata", "vdstx", "vdsty"}
+_SOURCES = (
+    "src0",
+    "src1",
+    "src2",
+    "vsrc0",
+    "vsrc1",
+    "ssrc0",
+    "ssrc1",
+    "addr",
+    "vaddr",
+    "data",
+    "data0",
+    "data1",
+    "vsrc",
+    "vdata",
+    "saddr",
+    "srsrc",
+    "rsrc",
+    "sbase",
+    "soffset",
+    "scale_src0",
+    "scale_src1",
+    "srcx0",
+    "srcy0",
+    "vsrcx1",
+    "vsrcy1",
+)
+
+
+def _span(code: int, count: int, *, accumulator: bool) -> int:
+    if 256 <= code < 512:
+        first = code - 256 + (256 if accumulator else 0)
+        return ((1 << count) - 1) << first
+    if code < 128:
+        return ((1 << count) - 1) << (SCALAR + code)
+    return 0
+
+
+def _accumulator(ins: Instruction, name: str) -> bool:
+    """Whether an operand names AGPRs."""
+    if ins.name.startswith("V_MFMA") or ins.name.startswith("V_SMFMAC"):
+        acc = ins.get("acc")
+        return bool(
+            {"src0": acc & 1, "src1": acc >> 1 & 1}.get(name, ins.get("acc_cd"))
+        )
+    if ins.name in ("V_ACCVGPR_READ", "V_ACCVGPR_MOV_B32") and name == "src0":
+        return True
+    if ins.name in ("V_ACCVGPR_WRITE", "V_ACCVGPR_MOV_B32") and name == "vdst":
+        return True
+    if ins.encoding in ("DS", "GLOBAL", "FLAT", "SCRATCH", "MUBUF"):
+        return bool(ins.get("acc")) and name in (
+            "vdst",
+            "data",
+            "data0",
+            "data1",
+            "vdata",
+        )
+    return False
+
+
+def usage(ins: Instruction, architecture: Architecture) -> Usage:
+    """What an instruction touches."""
+    reads = writes = 0
+    for name, code in ins.fields.items():
+        count = _count(ins, name)
+        if count == 0:
+            continue
+        scalar = name == "vdst" and ins.name.startswith(_TO_SCALAR)
+        span = _span(
+            code & 127 if scalar else code, count, accumulator=_accumulator(ins, name)
+        )
+        if _is_result(ins, name):
+            writes |= span
+            if _reads_result(ins):
+                reads |= span
+        elif name in _SOURCES:
+            reads |= span
+    reads |= _implicit_reads(ins)
+    writes |= _implicit_writes(ins)
+    counter, pending = _counter(ins, architecture, writes)
+    return Usage(reads, writes, counter, pending, _unit(ins))
+
+
+def operand_bits(ins: Instruction, name: str) -> int:
+    """The registers of one operand; 0 where the instruction has none of that name."""
+    if name not in ins.fields:
+        return 0
+    accumulator = _accumulator(ins, name)
+    return _span(ins.fields[name], _count(ins, name), accumulator=accumulator)
+
+
+def _is_result(ins: Instruction, name: str) -> bool:
+    """Whether a field names what is written; MUBUF has one field for both."""
+    if name == "vdata":
+        return "LOAD" in ins.name or ("ATOMIC" in ins.name and _returns(ins))
+    return name in _RESULTS and not _stores(ins)
+
+
+def _returns(ins: Instruction) -> bool:
+    """Whether an atomic gives the old value."""
+    return bool(ins.get("sc0") or ins.get("glc") or ins.get("th") & 1)
+
+
+def _stores(ins: Instruction) -> bool:
+    return "_STORE_" in ins.name or ins.name.startswith("DS_WRITE")
+
+
+#: Conversions that fill a byte or word of the result and keep the rest.
+_PARTIAL = re.compile(r"V_CVT_(SCALEF32_)?PK_(FP8|BF8|FP4)_\w+|V_CVT_SCALEF32_F16_\w+")
+
+
+def _reads_result(ins: Instruction) -> bool:
+    tags = ("FMAC", "_MAC_", "DOT2C", "SWAP", "D16", "MIXLO", "MIXHI", "WRITELANE")
+    if "ATOMIC" in ins.name and "vdata" in ins.fields:
+        return True
+    if _PARTIAL.fullmatch(ins.name):
+        return True
+    return any(tag in ins.name for tag in tags) or ins.variant in ("SDWA", "DPP16")
+
+
+def _count(ins: Instruction, name: str) -> int:  # noqa: PLR0911 - a list of cases
+    if ins.encoding == "VOPD":
+        return 1 if _dual_uses(ins, name) else 0
+    found = _address(ins, name)
+    if found is not None:
+        return found
+    if name == "soffset" and ins.encoding == "SMEM" and not _soffset_used(ins):
+        return 0
+    if name == "sbase":
+        return 4 if "BUFFER" in ins.name else 2
+    if name in ("srsrc", "rsrc"):
+        return 4
+    if name == "saddr":
+        return 1 if "SCRATCH" in ins.encoding else 2
+    if name in ("vdst", "vdata", "sdata") and "LOAD" in ins.name:
+        return _loaded(ins)
+    # The tables of operands name a source with or without the v, whatever the field.
+    for key in (name, name.removeprefix("v"), f"v{name}"):
+        if key in ins.registers:
+            return ins.registers[key]
+    return 0
+
+
+def _dual_uses(ins: Instruction, name: str) -> bool:
+    """Whether a half of a dual instruction uses a field; a move has one source."""
+    first, _, second = ins.name.partition(" :: ")
+    half = {"vsrcx1": first, "vsrcy1": second}.get(name, "")
+    return name.startswith(("src", "vsrc", "vdst")) and half != "V_DUAL_MOV_B32"
+
+
+def _address(ins: Instruction, name: str) -> int | None:
+    """Registers of an address; None where the table of operands is right."""
+    if name == "saddr" and ins.fields[name] >= 124:
+        return 0
+    if name not in ("addr", "vaddr"):
+        return None
+    encoding = ins.encoding.removeprefix("V")
+    if encoding == "FLAT":
+        return 2
+    if encoding == "GLOBAL":
+        return 2 if ins.get("saddr", 127) >= 124 else 1
+    if encoding == "SCRATCH":
+        return ins.get("sve", int(ins.get("saddr", 127) >= 124))
+    if encoding in ("MUBUF", "BUFFER"):
+        return ins.get("offen") + ins.get("idxen")
+    return None
+
+
+def _loaded(ins: Instruction) -> int:
+    if ins.encoding == "SMEM":
+        return smem.words_of(ins.name) or 1
+    if "_LDS_" in ins.name or ins.get("lds"):
+        return 0
+    return ins.registers.get("vdst", ins.registers.get("vdata", 1))
+
+
+def _soffset_used(ins: Instruction) -> bool:
+    return (
+        bool(ins.get("soffset_en"))
+        if ins.get("__cdna")
+        else ins.fields["soffset"] != 124
+    )
+
+
+def _implicit_reads(ins: Instruction) -> int:
+    reads = 0
+    name = ins.name
+    vcc = 3 << (SCALAR + VCC)
+    if ins.encoding == "VOP2" and (
+        "CNDMASK" in name or "ADDC" in name or "SUBB" in name
+    ):
+        reads |= vcc
+    if "DIV_FMAS" in name or "VCCZ" in name or "VCCNZ" in name:
+        reads |= vcc
+    if "EXECZ" in name or "EXECNZ" in name or "SAVEEXEC" in name:
+        reads |= 3 << (SCALAR + EXEC)
+    if name.startswith("S_SETREG") and "IMM" not in name:
+        reads |= 1 << (SCALAR + ins.fields["sdst"])
+    return reads
+
+
+def _implicit_writes(ins: Instruction) -> int:
+    writes = 0
+    vcc = 3 << (SCALAR + VCC)
+    if ins.encoding == "VOPC" and not (ins.variant == "SDWA_SDST" and ins.get("sd")):
+        writes |= vcc
+    if ins.encoding == "VOP2" and "_CO_" in ins.name:
+        writes |= vcc
+    if "CMPX" in ins.name or "SAVEEXEC" in ins.name:
+        writes |= 3 << (SCALAR + EXEC)
+    return writes
+
+
+def _counter(
+    ins: Instruction, architecture: Architecture, writes: int
+) -> tuple[str, int]:
+    """The counter that an instruction raises, and what stays pending."""
+    split = architecture.split_counters
+    if ins.encoding == "SMEM" and smem.words_of(ins.name):
+        return ("km" if split else "lgkm"), writes
+    if ins.encoding == "DS" and ins.name != "DS_NOP":
+        return ("ds" if split else "lgkm"), writes
+    if "BUF" in ins.encoding or ins.encoding.removeprefix("V") in (
+        "GLOBAL",
+        "SCRATCH",
+        "FLAT",
+    ):
+        if "LOAD" in ins.name:
+            return ("load" if split else "vm"), writes
+        if vmem.is_store(ins.name) or "ATOMIC" in ins.name:
+            return _store_counter(ins, architecture, writes)
+    return "", 0
+
+
+def _store_counter(
+    ins: Instruction, architecture: Architecture, writes: int
+) -> tuple[str, int]:
+    returns = "ATOMIC" in ins.name and _returns(ins)
+    if architecture.family == "cdna":
+        return "vm", writes if returns else 0
+    if returns:
+        return ("load" if architecture.split_counters else "vm"), writes
+    return ("store" if architecture.split_counters else "vs"), 0
+
+
+def _unit(ins: Instruction) -> str:
+    name, encoding = ins.name, ins.encoding
+    if name.startswith(("V_MFMA", "V_WMMA", "V_SMFMAC")):
+        return "mfma"
+    if "BRANCH" in name or "SETPC" in name or "SWAPPC" in name or "CALL" in name:
+        return "branch"
+    if encoding == "SOPP" or "BARRIER" in name or "WAITCNT" in name:
+        return "sync"
+    if encoding.startswith("SOP"):
+        return "salu"
+    if encoding == "SMEM":
+        return "smem"
+    if encoding == "DS":
+        return "lds"
+    if encoding.startswith("VOP"):
+        return "valu"
+    return "vmem"

@@ -1,0 +1,116 @@
+"""``wave inspect KERNEL --what cycles``: what the machine code costs, and where.
+
+Like `cli`, one of the few modules that know wave-core.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.plugin import ViewResult
+from wave_emulator_amdgcn.codeobject import load
+from wave_emulator_amdgcn.costs.estimate import Estimate
+from wave_emulator_amdgcn.costs.estimate import estimate
+from wave_emulator_amdgcn.costs.estimate import timeline_of
+from wave_emulator_amdgcn.costs.svg import draw
+from wave_emulator_amdgcn.launch import LaunchOptions
+from wave_emulator_amdgcn.launch import emulate
+from wave_runtime.artifact import CODE
+from wave_runtime.artifact import MANIFEST
+from wave_runtime.grid import GridExpression
+from wave_runtime.kernarg import scalar_packer
+from wave_runtime.manifest import Manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_core.plugin import ViewRequest
+
+__all__ = ["cycles"]
+
+_UNITS = ("mfma", "valu", "salu", "lds", "l1", "l2", "hbm")
+
+
+def cycles(request: ViewRequest) -> ViewResult:
+    """Execute the kernel once and estimate its cycles.
+
+    Raises:
+        EmulatorError: what execution raises.
+    """
+    manifest = Manifest.from_json(request.files[MANIFEST])
+    code = load(request.files[CODE])
+    kernel = code.kernel(manifest.name)
+    named: dict[str, Any] = dict(
+        zip(manifest.parameters, request.make_arguments(), strict=True)
+    )
+    result = emulate(
+        code,
+        [named[row.name] for row in manifest.bindings],
+        grid=_grid(manifest, {**request.shape, **_numbers(named)}),
+        kernel=manifest.name,
+        constants=_constants(manifest, named, request.shape),
+        options=LaunchOptions(hazards=False, counters=True),
+    )
+    found = estimate(code, kernel, result)
+    picture = draw(timeline_of(code, kernel, result).events, result.program)
+    document = {
+        "kernel": request.kernel,
+        "target": request.target,
+        "waves": result.waves,
+        "instructions": result.instructions,
+        "counters": found.counters,
+        "cycles": found.cycles,
+        "stalls": found.stalls,
+        "lines": found.lines,
+    }
+    return ViewResult(document, _tables(found), picture)
+
+
+def _numbers(named: Mapping[str, Any]) -> dict[str, int]:
+    return {name: value for name, value in named.items() if isinstance(value, int)}
+
+
+def _grid(manifest: Manifest, values: Mapping[str, int]) -> tuple[int, int, int]:
+    counts = [GridExpression(text)(values) for text in manifest.grid]
+    counts += [1] * (3 - len(counts))
+    return counts[0], counts[1], counts[2]
+
+
+def _constants(
+    manifest: Manifest, named: Mapping[str, Any], sizes: Mapping[str, int]
+) -> list[int]:
+    data = b""
+    for row in manifest.constants:
+        value = named[row.name] if row.parameter else sizes[row.name]
+        data += scalar_packer(row.dtype)(value)
+    return [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4)]
+
+
+def _tables(
+    found: Estimate,
+) -> Sequence[tuple[tuple[str, ...], Sequence[tuple[str, ...]]]]:
+    numbers = found.cycles
+    rows = [
+        ("cycles of a workgroup, in steady state", f"{numbers['per_workgroup']:,.0f}"),
+        ("cycles of the launch", f"{numbers['total']:,.0f}"),
+        ("waves on a SIMD", f"{numbers['waves_per_simd']:g}"),
+    ]
+    rows += [
+        (f"{unit} busy", f"{numbers[f'{unit}_utilisation']:.1%}") for unit in _UNITS
+    ]
+    lines = [
+        (str(line["source"]), str(line["reason"]), f"{line['share']:.1%}")
+        for line in found.lines
+    ]
+    stalls = [
+        (f"{stall['pc']:#x}", str(stall["text"]), str(stall["reason"]),
+         f"{stall['share']:.1%}")
+        for stall in found.stalls
+    ]  # fmt: skip
+    return (
+        (("what", "estimate"), rows),
+        (("line", "waits for", "share of stalls"), lines),
+        (("address", "instruction", "waits for", "share of stalls"), stalls),
+    )

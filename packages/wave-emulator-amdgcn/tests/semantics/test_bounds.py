@@ -1,0 +1,186 @@
+"""Bounds and poison per byte: what leaves a buffer, and what nobody wrote.
+
+A small kernel guards its access with a compare; raising the limit inside the code makes
+lanes leave their buffer, which has to be reported and must not be executed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import rig
+
+from wave_emulator_amdgcn.hazards.checks import Checks
+from wave_emulator_amdgcn.machine import EXEC
+from wave_emulator_amdgcn.program import Program
+from wave_emulator_amdgcn.run import Loop
+
+ARCHES = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+CDNA = ARCHES[:3]
+LIMIT, INDEX, ADDRESS, DATA, RESULT = 16, 8, 10, 14, 20
+
+
+def vector_memory(arch, cdna, later, **fields):
+    """A GLOBAL instruction by its names before and after gfx11."""
+    cls = "VGLOBAL" if arch == "gfx1201" else "GLOBAL"
+    off = 127 if arch in CDNA else 124
+    address = {"vaddr" if arch == "gfx1201" else "addr": 256 + ADDRESS}
+    name = cdna if arch in CDNA else later
+    data = fields.pop("data", None)
+    if data is not None:
+        fields["vsrc" if arch == "gfx1201" else "data"] = data
+    return rig.encode(arch, cls, name, saddr=off, **address, **fields)
+
+
+def guarded(arch, access):
+    """EXEC gets the lanes below the limit in a scalar register."""
+    compare = rig.encode(arch, "VOPC", "V_CMPX_GT_U32", src0=LIMIT, vsrc1=256 + INDEX)
+    return compare + access
+
+
+def load(arch):
+    return vector_memory(
+        arch, "GLOBAL_LOAD_DWORD", "GLOBAL_LOAD_B32", vdst=256 + RESULT
+    )
+
+
+def store(arch):
+    return vector_memory(
+        arch, "GLOBAL_STORE_DWORD", "GLOBAL_STORE_B32", data=256 + DATA
+    )
+
+
+def start(arch, limit, elements=40):
+    """Lane i accesses element i of a buffer that is not as long as the wave."""
+    rng = rig.seeded(arch)
+    m = rig.machine(arch, rng, waves=1, groups=1, size=4 * elements)
+    address = rig.region(m)[1] + np.arange(m.lanes) * 4
+    m.V[INDEX] = np.arange(m.lanes)
+    m.V[ADDRESS], m.V[ADDRESS + 1] = address & 0xFFFFFFFF, address >> 32
+    m.S[LIMIT] = limit
+    return m
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("raised", [0, 1, 9])
+def test_a_store_behind_a_raised_bound(arch, raised):
+    elements = 20
+    m = start(arch, elements + raised, elements)
+    before = m.memory.cells.data.copy()
+    rig.run(m, guarded(arch, store(arch)))
+    data = m.V[DATA, 0, :elements].view(np.uint8)
+    first = m.memory.regions[0].start
+    before[first : first + 4 * elements] = data
+    assert (m.memory.cells.data == before).all()
+    check_report(m, elements, raised)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("raised", [0, 1, 9])
+def test_a_load_behind_a_raised_bound(arch, raised):
+    elements = 20
+    m = start(arch, elements + raised, elements)
+    old = m.V[RESULT].copy()
+    rig.run(m, guarded(arch, load(arch)))
+    inside = rig.region(m)[0].view(np.uint32)
+    assert (m.V[RESULT, 0, :elements] == inside).all()
+    assert not m.V[RESULT, 0, elements : elements + raised].any()
+    assert (m.V[RESULT, 0, elements + raised :] == old[0, elements + raised :]).all()
+    check_report(m, elements, raised)
+
+
+def check_report(m, elements, raised):
+    if not raised:
+        assert not m.reports
+        return
+    (report,) = m.reports.values()
+    assert (report.code, report.lane, report.count) == ("EM0503", elements, raised)
+    assert report.address == rig.region(m)[1] + 4 * elements
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_an_access_that_is_half_inside_is_outside(arch):
+    m = start(arch, 32, elements=5)
+    m.V[ADDRESS, 0, 4] += 2
+    before = m.memory.cells.data.copy()
+    m.write_lane_mask(EXEC, slice(None), np.arange(m.lanes)[None] == 4)
+    rig.run(m, store(arch))
+    assert rig.codes(m) == ["EM0503"]
+    assert (m.memory.cells.data == before).all()
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("access", [load, store])
+def test_addresses_far_from_every_buffer(arch, access):
+    m = start(arch, 32)
+    m.V[ADDRESS : ADDRESS + 2] = rig.words(rig.seeded(arch), *m.V[:2].shape)
+    before = m.memory.cells.data.copy()
+    rig.run(m, access(arch))
+    assert rig.codes(m) == ["EM0503"]
+    assert (m.memory.cells.data == before).all()
+
+
+def checked(arch, *code, elements=8):
+    """Run with the checks, on a buffer of which nobody wrote a byte."""
+    m = start(arch, 32, elements)
+    active = np.arange(m.lanes)[None] < 1
+    m.write_lane_mask(EXEC, slice(None), active)
+    end = rig.END[m.architecture.family].to_bytes(4, "little") * 8
+    program = Program(b"".join(code) + end, 0x1000, m.architecture)
+    m.checks = Checks(m.architecture, m.memory, frozenset({0}))
+    m.checks.start(m)
+    Loop(m, program, 0x1000).run(1000)
+    return m
+
+
+def byte_store(arch, offset):
+    name = "ioffset" if arch == "gfx1201" else "offset"
+    return vector_memory(
+        arch, "GLOBAL_STORE_BYTE", "GLOBAL_STORE_B8", data=256 + DATA, **{name: offset}
+    )
+
+
+def load_of(arch, bits, offset):
+    name = "ioffset" if arch == "gfx1201" else "offset"
+    old = {8: "UBYTE", 16: "USHORT", 32: "DWORD"}[bits]
+    new = {8: "U8", 16: "U16", 32: "B32"}[bits]
+    return vector_memory(arch, f"GLOBAL_LOAD_{old}", f"GLOBAL_LOAD_{new}",
+                         vdst=256 + RESULT, **{name: offset})  # fmt: skip
+
+
+def wait(arch):
+    """Everything that is in flight."""
+    if arch == "gfx1201":
+        names = ("S_WAIT_LOADCNT", "S_WAIT_STORECNT")
+        return b"".join(rig.encode(arch, "SOPP", n, simm16=0) for n in names)
+    code = rig.encode(arch, "SOPP", "S_WAITCNT", simm16=0)
+    if arch == "gfx1100":
+        code += rig.encode(arch, "SOPK", "S_WAITCNT_VSCNT", sdst=124, simm16=0)
+    return code
+
+
+def uses(arch):
+    """Store the register that was loaded."""
+    return vector_memory(
+        arch, "GLOBAL_STORE_DWORD", "GLOBAL_STORE_B32", data=256 + RESULT
+    )
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize(
+    ("bits", "offset", "poisoned"),
+    [(8, 1, False), (8, 0, True), (8, 2, True), (16, 0, True), (16, 1, True),
+     (32, 0, True), (16, 4, False), (32, 4, True), (16, 5, True)],
+)  # fmt: skip
+def test_poison_is_per_byte(arch, bits, offset, poisoned):
+    """Bytes 1, 4 and 5 are written; a load of any other taints its register."""
+    writes = b"".join(byte_store(arch, at) for at in (1, 4, 5))
+    m = checked(
+        arch, writes, wait(arch), load_of(arch, bits, offset), wait(arch), uses(arch)
+    )
+    assert rig.codes(m) == (["EM0505"] if poisoned else [])
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_poison_that_is_never_used_is_no_matter(arch):
+    assert rig.codes(checked(arch, load(arch), wait(arch))) == []

@@ -1,0 +1,221 @@
+"""Counters and cycles: what is counted by hand, published rates, known variants."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tinygrad.renderer.amd.dsl import OFF
+from tinygrad.renderer.amd.dsl import v
+from tinygrad.runtime.autogen.amd.cdna import ins as cdna
+
+from wave_emulator_amdgcn.architectures import ARCHITECTURES
+from wave_emulator_amdgcn.costs.caches import count_misses
+from wave_emulator_amdgcn.costs.estimate import estimate
+from wave_emulator_amdgcn.costs.meter import Meter
+from wave_emulator_amdgcn.costs.tables import COSTS
+from wave_emulator_amdgcn.costs.timeline import Timeline
+from wave_emulator_amdgcn.launch import LaunchOptions
+from wave_emulator_amdgcn.launch import emulate
+from wave_emulator_amdgcn.memory import BASE
+from wave_emulator_amdgcn.program import Program
+from wave_emulator_amdgcn.run import Loop
+
+LANE = np.arange(64)
+MANY = 64
+GHZ = {"gfx90a": 1.7, "gfx942": 2.1, "gfx950": 2.4}
+UNITS = {"gfx90a": 220, "gfx942": 304, "gfx950": 256}
+"""The boost clock and compute units that the vendor's peaks are stated for."""
+
+
+@pytest.fixture
+def replay(machine):
+    """Cycles that waves of one workgroup take for instructions, by the model."""
+
+    def run(arch, instructions, waves=4, prepare=lambda _m: None, hit=False):
+        m = machine(arch, waves=waves, sizes=(("m", 1 << 20),))
+        prepare(m)
+        m.meter = Meter(m.architecture, waves)
+        data = b"".join(i.to_bytes() for i in [*instructions, cdna.s_endpgm()])
+        loop = Loop(m, Program(data, 0x1000, m.architecture), 0x1000)
+        loop.run(100_000)
+        cost = COSTS[arch]
+        count_misses(m.meter, 1 << 30 if hit else cost.l1_size, frozenset())
+        if hit:
+            for sample in m.meter.samples.values():
+                sample.missed = 0.0
+        timeline = Timeline(m.architecture, cost, m.meter.paths, m.meter.samples)
+        return timeline.run(1, 1)
+
+    return run
+
+
+# Cycles: AMD's matrix instruction calculator. Peaks in TFLOP/s (TOP/s): AMD's data
+# sheets of MI250X (one of two dies is 110 units), MI300X and MI355X.
+MATRIX = [
+    ("gfx90a", "v_mfma_f32_16x16x16_f16", 32, 383.0),
+    ("gfx90a", "v_mfma_f32_32x32x8_f16", 64, 383.0),
+    ("gfx90a", "v_mfma_f32_16x16x4_f32", 32, 95.7),
+    ("gfx90a", "v_mfma_f64_16x16x4_f64", 32, 95.7),
+    ("gfx942", "v_mfma_f32_16x16x16_f16", 16, 1307.4),
+    ("gfx942", "v_mfma_f32_32x32x8_f16", 32, 1307.4),
+    ("gfx942", "v_mfma_f32_16x16x32_fp8_fp8", 16, 2614.9),
+    ("gfx942", "v_mfma_i32_16x16x32_i8", 16, 2614.9),
+    ("gfx942", "v_mfma_f32_16x16x8_xf32", 16, 653.7),
+    ("gfx942", "v_mfma_f32_16x16x4_f32", 32, 163.4),
+    ("gfx942", "v_mfma_f64_16x16x4_f64", 32, 163.4),
+    ("gfx950", "v_mfma_f32_16x16x32_f16", 16, 2516.6),
+    ("gfx950", "v_mfma_f32_32x32x16_f16", 32, 2516.6),
+    ("gfx950", "v_mfma_f64_16x16x4_f64", 64, 78.6),
+]
+
+
+def _mfma(name, *, chained):
+    """Many of one instruction, on one accumulator or on eight in turn."""
+    form, out = getattr(cdna, name), 16 if "32x32" in name else 4
+    out = 8 if name.startswith("v_mfma_f64") else out
+    wide = {"v_mfma_f32_16x16x4_f32": 1, "v_mfma_f32_16x16x32_f16": 4,
+            "v_mfma_f32_32x32x16_f16": 4}.get(name, 2)  # fmt: skip
+    a, b = (v[k : k + wide - 1] if wide > 1 else v[k] for k in (4, 12))
+    starts = [20 if chained else 20 + 16 * (k % 8) for k in range(MANY)]
+    return [form(v[d : d + out - 1], a, b, v[d : d + out - 1]) for d in starts]
+
+
+@pytest.mark.parametrize(("arch", "name", "cycles", "peak"), MATRIX)
+def test_matrix_rate_is_the_published_one(replay, arch, name, cycles, peak):
+    last = cdna.v_add_f32_e32(v[3], v[20 + 16 * 7], v[2])
+    many = replay(arch, [*_mfma(name, chained=False), last])
+    assert many / MANY == pytest.approx(cycles, rel=0.05)
+    m, n, k = (int(x) for x in name.split("_")[3].split("x"))
+    rate = 2 * m * n * k / cycles * 4 * UNITS[arch] * GHZ[arch] / 1000
+    assert rate == pytest.approx(peak, rel=0.01)
+
+
+def test_dependent_matrix_instructions_take_their_passes(replay):
+    chain = _mfma("v_mfma_f32_16x16x16_f16", chained=True)
+    last = [cdna.v_add_f32_e32(v[3], v[20], v[2])]
+    assert replay("gfx942", [*chain, *last], waves=1) / MANY == pytest.approx(16, 0.05)
+
+
+def test_dependent_vector_instructions_take_four_cycles(replay):
+    chain = [cdna.v_add_f32_e32(v[2], v[2], v[2])] * MANY
+    assert replay("gfx942", chain, waves=1) / MANY == pytest.approx(4, rel=0.05)
+
+
+def test_transcendentals_run_at_a_quarter_of_the_rate(replay):
+    many = [cdna.v_exp_f32_e32(v[2], v[3])] * MANY
+    assert replay("gfx942", many) / MANY == pytest.approx(16, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("form", "width", "size"),
+    [(cdna.ds_read_b128, 4, 16), (cdna.ds_read_b64, 2, 8), (cdna.ds_read_b32, 1, 4)],
+)
+def test_lds_gives_128_bytes_a_cycle(replay, form, width, size):
+    def prepare(m):
+        m.V[1] = LANE * size
+
+    out = v[4 : 3 + width] if width > 1 else v[4]
+    wait = cdna.s_waitcnt(0xC07F)
+    cycles = replay("gfx942", [form(out, v[1])] * MANY + [wait], prepare=prepare)
+    assert 4 * MANY * 64 * size / cycles == pytest.approx(128, rel=0.2)
+
+
+def test_lds_latency_of_a_dependent_chain(replay):
+    step = [cdna.ds_read_b32(v[1], v[1]), cdna.s_waitcnt(0xC07F)]
+    cycles = replay("gfx942", step * MANY, waves=1) / MANY
+    assert 64 <= cycles <= 80  # GCN: 64 cycles without contention, and the issue
+
+
+@pytest.mark.parametrize(
+    ("form", "width", "size"),
+    [(cdna.global_load_dwordx4, 4, 16), (cdna.global_load_dword, 1, 4)],
+)
+def test_hits_in_l1_give_64_bytes_a_cycle(replay, form, width, size):
+    def prepare(m):
+        at = BASE + m.memory.regions[0].start + LANE * size
+        m.V[0], m.V[1] = at & 0xFFFFFFFF, at >> 32
+
+    out = v[4 : 3 + width] if width > 1 else v[4]
+    load = form(vdst=out, addr=v[0:1], saddr=OFF)
+    wait = cdna.s_waitcnt(0x0F70)
+    cycles = replay("gfx942", [load] * MANY + [wait], prepare=prepare, hit=True)
+    assert 4 * MANY * 64 * size / cycles == pytest.approx(64, rel=0.2)
+
+
+@pytest.fixture
+def measured(code_object):
+    """Launch a GEMM of 512 x 512 x 512 with counters."""
+
+    def run(name, rows=512):
+        rng = np.random.default_rng(0)
+        code = code_object(name, "gfx942")
+        a, b = rng.standard_normal((2, 512, 512)).astype(np.float16)
+        c = np.zeros((512, 512), np.float32)
+        options = LaunchOptions(hazards=False, counters=True)
+        result = emulate(code, [a, b, c], grid=(rows // 64, 8, 1), options=options)
+        want = a[:rows].astype(np.float32) @ b.T.astype(np.float32)
+        assert np.allclose(c[:rows], want, atol=1e-3)
+        return estimate(code, code.kernel(), result)
+
+    return run
+
+
+def test_variants_of_gemm_rank_with_gaps(measured):
+    names = ["gemm_direct", "gemm_narrow", "gemm_wide", "gemm_padded"]
+    cycles = [measured(name, 256).cycles["per_workgroup"] for name in names]
+    gaps = [before / after for before, after in pairwise(cycles)]
+    assert min(gaps) > 1.05, cycles
+
+
+def test_what_binds_the_variants(measured):
+    names = ("gemm_direct", "gemm_wide", "gemm_padded")
+    direct, wide, padded = (measured(name, 128).cycles for name in names)
+    assert direct["l1_utilisation"] > 0.95
+    assert wide["lds_utilisation"] > 0.95
+    assert padded["l2_utilisation"] > 0.95
+    assert padded["lds_utilisation"] < 0.7
+
+
+def test_a_stream_is_bound_by_memory(code_object):
+    code = code_object("copy", "gfx942")
+    a = np.ones(4096, np.float32)
+    options = LaunchOptions(hazards=False, counters=True)
+    result = emulate(code, [a, a.copy()], grid=(16, 1, 1), options=options)
+    cycles = estimate(code, code.kernel(), result).cycles
+    assert cycles["memory_share"] == 1
+    # 256 lanes read and write 4 bytes; 5.3 TB/s over 304 units at 2.1 GHz.
+    assert 2048 / cycles["per_workgroup"] == pytest.approx(8.3, rel=0.2)
+
+
+def test_counters_of_the_padded_gemm(measured):
+    counters = measured("gemm_padded").counters
+    waves, steps = 64 * 4, 32
+    assert counters["mfma_instructions"] == waves * steps * 4
+    # A and B once per workgroup and step, C once; 56 bytes of arguments are preloaded.
+    assert counters["memory_bytes"] == 64 * (2 * 64 * 512 * 2 + 64 * 64 * 4)
+    # Written once, read as one fragment of A and four of B by each wave.
+    assert counters["lds_bytes"] == waves * steps * 64 * (2 * 8 + 5 * 8)
+
+
+def test_cycles_are_the_same_each_time(measured):
+    assert measured("gemm_wide", 64) == measured("gemm_wide", 64)
+
+
+@pytest.mark.parametrize(("stride", "cycles"), [(4, 2), (128, 64), (0, 2), (8, 4)])
+def test_bank_conflicts_of_one_word(stride, cycles):
+    meter = Meter(ARCHITECTURES["gfx942"], 1)
+    total, _ = meter._conflicts(LANE * stride, LANE, 4, reading=True)
+    assert total == cycles
+
+
+def test_wide_reads_conflict_by_phase():
+    meter = Meter(ARCHITECTURES["gfx950"], 1)
+    rows, column = LANE % 16, LANE // 16
+    plain, ideal = meter._conflicts(rows * 64 + column * 16, LANE, 16, reading=True)
+    swizzled, _ = meter._conflicts(
+        rows * 64 + (column ^ rows // 2 % 4) * 16, LANE, 16, reading=True
+    )
+    assert swizzled <= plain
+    assert ideal <= swizzled

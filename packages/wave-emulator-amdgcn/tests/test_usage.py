@@ -1,0 +1,38 @@
+"""Which registers an instruction reads, where its fields say more than it uses."""
+
+from __future__ import annotations
+
+import pytest
+from tinygrad.renderer.amd.dsl import NULL
+from tinygrad.renderer.amd.dsl import s
+from tinygrad.renderer.amd.dsl import v
+from tinygrad.runtime.autogen.amd.rdna4 import ins as rdna4
+from tinygrad.runtime.autogen.amd.rdna4.enum import VOPDOp
+
+from wave_emulator_amdgcn.architectures import ARCHITECTURES
+from wave_emulator_amdgcn.decode import decode
+from wave_emulator_amdgcn.isa.binding import prepare
+from wave_emulator_amdgcn.usage import rows_of
+from wave_emulator_amdgcn.usage import usage
+
+CHIP = ARCHITECTURES["gfx1201"]
+
+
+def reads(inst):
+    """Vector registers that an instruction of gfx1201 reads."""
+    found = decode(inst.to_bytes() + bytes(16), 0, 0x1000, CHIP.family)
+    return [r for r in rows_of(usage(prepare(found, CHIP), CHIP).reads) if r < 512]
+
+
+def test_a_dual_move_reads_one_source():
+    move, add = VOPDOp.V_DUAL_MOV_B32, VOPDOp.V_DUAL_ADD_NC_U32
+    both = rdna4.VOPD(
+        move, add, vdstx=v[30], vdsty=v[5], srcx0=v[29], srcy0=v[17], vsrcy1=v[4]
+    )
+    assert reads(both) == [4, 17, 29]
+
+
+@pytest.mark.parametrize(("base", "uses", "wanted"), [(s[4], 0, []), (NULL, 1, [7])])
+def test_scratch_reads_its_vector_address_only_where_it_has_one(base, uses, wanted):
+    inst = rdna4.scratch_load_b32(vdst=v[9], vaddr=v[7], saddr=base, sve=uses)
+    assert reads(inst) == wanted
