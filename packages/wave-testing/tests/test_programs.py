@@ -6,10 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from wave_core.diagnostics import simulation_error
+from wave_core.targets import Float8
+from wave_core.targets import generic_target
 from wave_testing.corpus import corpus
 from wave_testing.programs import Discarded
 from wave_testing.programs import ProgramFailure
@@ -17,6 +21,7 @@ from wave_testing.programs import check_program
 from wave_testing.programs import launch_program
 from wave_testing.programs import random_program
 from wave_testing.programs.__main__ import main
+from wave_testing.programs.retarget import for_target
 from wave_testing.programs.store import from_json
 from wave_testing.programs.store import to_json
 
@@ -94,6 +99,38 @@ def test_the_command_prints_what_it_checked(capsys):
     text = capsys.readouterr().out
     assert "program seed 4" in text
     assert "'right'" in text
+
+
+def test_the_command_launches_on_a_device(capsys):
+    chosen = ["--device", "sim-logical", "--target", "generic"]
+    assert main(["--seed", "3", "--count", "2", *chosen]) == 0
+    assert "{'right': 2}" in capsys.readouterr().out
+
+
+def test_a_launch_hands_the_arguments_back():
+    made = corpus()["elementwise"]
+    *_, output = launch_program(made)
+    assert not np.isnan(output).all()
+
+
+def test_what_a_device_reports_is_a_failure(monkeypatch):
+    def reporting(*_, **__):
+        def launch(*_):
+            raise simulation_error("WV0901", "two waves race")
+
+        return launch
+
+    monkeypatch.setattr("wave_testing.programs.launch.wave_compile", reporting)
+    with pytest.raises(ProgramFailure, match="reports WV0901"):
+        launch_program(program(200))
+
+
+def test_eight_bit_floats_are_those_of_the_target():
+    chip = replace(generic_target(), float8=Float8.FNUZ)
+    made = next(p for p in map(program, range(50)) if "f8e4m3fn" in str(p))
+    assert for_target(made, generic_target()) is made
+    assert "f8e4m3fnuz" in str(for_target(made, chip))
+    assert for_target(for_target(made, chip), chip) == for_target(made, chip)
 
 
 def test_another_seed_gives_other_inputs_and_the_same_verdict():

@@ -6,14 +6,21 @@ import argparse
 import sys
 import time
 from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_testing.programs.check import Discarded
 from wave_testing.programs.check import ProgramFailure
 from wave_testing.programs.check import check_program
+from wave_testing.programs.execute import TARGET
 from wave_testing.programs.generate import random_program
+from wave_testing.programs.launch import launch_program
 from wave_testing.programs.shrink import shrink
+
+if TYPE_CHECKING:
+    from wave_testing.programs.model import Program
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,7 +31,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--show", action="store_true", help="print every program")
     parser.add_argument("--keep-going", action="store_true")
     parser.add_argument("--shrink", action="store_true", help="shrink what fails")
+    parser.add_argument("--device", help="launch on it, and on the lane simulator")
+    parser.add_argument("--target", default=TARGET, help="what --device compiles for")
     options = parser.parse_args(arguments)
+    check = partial(_check, device=options.device, target=options.target)
     tally: Counter[str] = Counter()
     started = time.perf_counter()
     for seed in range(options.seed, options.seed + options.count):
@@ -32,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.show:
             _say(str(program))
         try:
-            check_program(program)
+            check(program)
             tally["right"] += 1
         except Discarded as discarded:
             tally[discarded.code] += 1
@@ -42,12 +52,21 @@ def main(arguments: list[str] | None = None) -> int:
             tally["wrong"] += 1
             _say(f"{seed}: {failure}")
             if options.shrink:
-                _say(f"smaller: {shrink(failure)}")
+                _say(f"smaller: {shrink(failure, check=check)}")
             if not options.keep_going:
                 break
     seconds = time.perf_counter() - started
     _say(f"{dict(tally)} in {seconds:.1f} s")
     return 1 if tally["wrong"] else 0
+
+
+def _check(program: Program, device: str | None, target: str) -> None:
+    """Every phase of the compiler; or launches on a device and on the simulator."""
+    if device is None:
+        check_program(program)
+        return
+    launch_program(program, device="sim", target=target)
+    launch_program(program, device=device, target=target)
 
 
 def _say(text: str) -> None:

@@ -19,6 +19,8 @@ SIGNIFICANT: Mapping[str, int] = {
     "f64": 53,
     "f8e5m2": 3,
     "f8e4m3fn": 4,
+    "f8e5m2fnuz": 3,
+    "f8e4m3fnuz": 4,
     "i8": 7,
     "i16": 15,
     "i32": 31,
@@ -31,13 +33,16 @@ and the OCP 8-bit floating point specification 1.0.
 Bits beyond 53 cannot be compared in f64.
 """
 
+GENERATED = tuple(name for name in SIGNIFICANT if not name.endswith("fnuz"))
+"""The element types of random programs; those of a chip come with `for_target`."""
+
 _SMALLEST = -9
 """Lowest ``lsb`` generated: far above the subnormal numbers of f16."""
 
 
 def is_float(dtype: str) -> bool:
     """Whether an element type is a float, by name."""
-    return dtype in ("f16", "bf16", "f32", "f64", "f8e5m2", "f8e4m3fn")
+    return dtype[0] == "f" or dtype == "bf16"
 
 
 @dataclass(frozen=True)

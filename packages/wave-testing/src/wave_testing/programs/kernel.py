@@ -51,7 +51,7 @@ def constraints(program: Program) -> list[Any]:
     hardware = dict(program.hardware)
     if vector:
         hardware["vector_shapes"] = vector
-    rows: list[Any] = [tkl.HardwareConstraint(threads_per_wave=64, **hardware)]
+    rows: list[Any] = [tkl.HardwareConstraint(**hardware)]
     for dim in program.dims:
         rows += _distribution(dim, symbolic=program.symbolic)
     if program.reorder is not None:

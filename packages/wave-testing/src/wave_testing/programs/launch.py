@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from typing import Any
 
 import wave_core.lang as tkl
 from wave_core.compile import WaveCompileOptions
 from wave_core.compile import wave_compile
+from wave_core.diagnostics import InternalError
+from wave_core.diagnostics import SimulationError
 from wave_core.diagnostics import UserError
 from wave_testing.programs.arguments import differences
 from wave_testing.programs.check import Discarded
 from wave_testing.programs.check import ProgramFailure
 from wave_testing.programs.check import default_session
+from wave_testing.programs.execute import TARGET
 from wave_testing.programs.execute import Execution
 from wave_testing.programs.kernel import bindings
 from wave_testing.programs.kernel import program_kernel
+from wave_testing.programs.retarget import for_target
 
 if TYPE_CHECKING:
     from wave_core.compile import Session
@@ -22,16 +27,31 @@ if TYPE_CHECKING:
 
 
 def launch_program(
-    program: Program, *, device: str = "sim", session: Session | None = None
-) -> None:
+    program: Program,
+    *,
+    device: str = "sim",
+    target: str = TARGET,
+    session: Session | None = None,
+) -> list[Any]:
     """Compile the program as users do, call it, and compare its outputs.
 
     Sizes that no argument shows to the launch are bound when compiling.
 
+    Args:
+        program: The program.
+        device: What runs it.
+        target: What it is compiled for.
+        session: Whose plugins to use; all that are installed by default.
+
+    Returns:
+        The arguments after the launch.
+
     Raises:
-        ProgramFailure: where an output is wrong.
+        ProgramFailure: where an output is wrong, or the device reports an error.
         Discarded: where the compiler or the launch refuses with a coded error.
     """
+    session = session or default_session()
+    program = for_target(program, session.target(target))
     execution = Execution(program)
     shown = {name for memory in program.memories for name in memory.dims}
     dynamic = [d.name for d in program.dims if d.dynamic and d.name in shown]
@@ -42,13 +62,19 @@ def launch_program(
         subs={**bindings(program), **hidden},
         dynamic_symbols=[tkl.index_symbol(name) for name in dynamic],
         device=device,
+        target=target,
     )
     arguments = [a if a.ndim else a.item() for a in execution.arguments()]
     try:
-        session = session or default_session()
         wave_compile(options, program_kernel(program), session=session)(*arguments)
+    except SimulationError as error:
+        codes = ", ".join(sorted({str(row.code) for row in error.diagnostics}))
+        raise ProgramFailure(program, "launch", f"reports {codes}", error) from error
     except UserError as error:
         raise Discarded.of(error) from error
+    except InternalError as error:
+        raise ProgramFailure(program, "launch", "internal error", error) from error
     wrong = differences(program, arguments, execution.reference)
     if wrong:
         raise ProgramFailure(program, "launch", "wrong result", "; ".join(wrong))
+    return arguments

@@ -10,7 +10,7 @@ from wave_testing.programs.accesses import MATRIX_DTYPES
 from wave_testing.programs.accesses import read
 from wave_testing.programs.accesses import some_dims
 from wave_testing.programs.accesses import staged
-from wave_testing.programs.exact import SIGNIFICANT
+from wave_testing.programs.exact import GENERATED
 from wave_testing.programs.exact import Info
 from wave_testing.programs.exact import is_float
 from wave_testing.programs.model import Step
@@ -124,7 +124,7 @@ def cast(build: Builder) -> str | None:
     if row is None:
         return None
     name, info = row
-    dtype = build.space.pick(tuple(SIGNIFICANT))
+    dtype = build.space.pick(GENERATED)
     if dtype == info.dtype or (dtype == "bool" and is_float(info.dtype)):
         return None
     lsb = info.lsb if is_float(dtype) else max(0, info.lsb)
@@ -162,7 +162,7 @@ def permute(build: Builder) -> str | None:
 def splat(build: Builder) -> str | None:
     """A constant."""
     dims = some_dims(build)
-    dtype = build.dtype(tuple(t for t in SIGNIFICANT if t != "bool"))
+    dtype = build.dtype(tuple(t for t in GENERATED if t != "bool"))
     number = int(build.rng.integers(-4, 5))
     info = Info(dims, dtype, abs(number))
     value = float(number) if is_float(dtype) else number

@@ -15,6 +15,7 @@ from wave_testing.programs.model import Step
 from wave_testing.programs.prune import pruned
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Iterator
 
     from wave_testing.programs.infer import Known
@@ -24,15 +25,25 @@ MAX_TRIES = 400
 """Programs to try: a minute or so."""
 
 
-def shrink(failure: ProgramFailure, tries: int = MAX_TRIES) -> ProgramFailure:
-    """The failure of a smaller program with the same symptom in the same phase."""
+def shrink(
+    failure: ProgramFailure,
+    tries: int = MAX_TRIES,
+    check: Callable[[Program], object] = check_program,
+) -> ProgramFailure:
+    """The failure of a smaller program with the same symptom in the same phase.
+
+    Args:
+        failure: What ``check`` raised.
+        tries: Programs to try.
+        check: Raises a `ProgramFailure` where a program is wrong.
+    """
     best, left = failure, tries
     progress = True
     while progress and left > 0:
         progress = False
         for candidate in _smaller(best.program):
             left -= 1
-            found = _fails_alike(candidate, failure)
+            found = _fails_alike(candidate, failure, check)
             if found is not None:
                 best, progress = found, True
                 break
@@ -41,9 +52,11 @@ def shrink(failure: ProgramFailure, tries: int = MAX_TRIES) -> ProgramFailure:
     return best
 
 
-def _fails_alike(program: Program, failure: ProgramFailure) -> ProgramFailure | None:
+def _fails_alike(
+    program: Program, failure: ProgramFailure, check: Callable[[Program], object]
+) -> ProgramFailure | None:
     try:
-        check_program(program)
+        check(program)
     except ProgramFailure as found:
         same = (found.phase, found.symptom) == (failure.phase, failure.symptom)
         return found if same else None
