@@ -117,8 +117,9 @@ def tests_isolated(session: nox.Session, package: ws.Package) -> None:
     install_editable(session, ws.closure(package))
     others = {each.name for each in PACKAGES}
     asked = package.test_requirements
-    install(session, *(r for r in asked if ws.requirement_name(r) not in others))
-    session.run("pytest", str(package.tests), *session.posargs)
+    wanted = [r for r in asked if ws.requirement_name(r) not in others]
+    install(session, *wanted, *TEST_TOOLS)
+    session.run("pytest", "-n", "2", str(package.tests), *session.posargs)
 
 
 @nox.session(python=PYTHONS, default=False)

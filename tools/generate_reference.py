@@ -28,11 +28,13 @@ from doc_text import fields_of
 from doc_text import first_sentence
 from doc_text import markdown
 from doc_text import table
+from op_tables import op_tables
 from wave_core.cli.app import app
 from wave_core.compile import Config
 from wave_core.compile import option_table
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import catalogue
+from wave_core.lang.planned import PLANNED
 from wave_core.ops.base import FieldKind
 from wave_core.ops.elementwise import Elementwise
 from wave_core.passes.load import load_pass
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Mapping
 
+    from op_tables import OpTable
     from wave_core.ops.base import Op
     from wave_core.passes import Pass
 
@@ -170,6 +173,46 @@ def _op(cls: type[Op]) -> str:
     if rows:
         parts.append(table(("field", "kind", "default", "meaning"), rows))
     return "\n".join(parts)
+
+
+# ------------------------------------------------------------------------ backends
+
+
+def backends_page(host: PluginHost) -> str:
+    """Which op runs where, and why not elsewhere."""
+    tables = op_tables(host)
+    reasons: list[str] = []
+    rows = [
+        (code(name), *(_cell(found, cls, reasons) for found in tables.values()))
+        for name, cls in sorted(host.op_classes.items())
+    ]
+    notes = [f"{position}. {text}" for position, text in enumerate(reasons, start=1)]
+    planned = ((code(name), why) for name, why in PLANNED.items())
+    parts = [
+        "# Ops by backend\n",
+        (
+            "What the simulators execute and the backends lower; a number is the"
+            " reason why not, or what is left out. Most ops without a rule are gone"
+            " before: passes of the pipeline replace them.\n"
+        ),
+        table(("op", *map(code, tables)), rows),
+        "## Reasons\n",
+        "\n".join([*notes, ""]),
+        "## Not in the language yet\n",
+        "Names that are planned; using one is `WV0110`.\n",
+        table(("name", "part of"), planned),
+    ]
+    return "\n".join(parts)
+
+
+def _cell(found: OpTable, cls: type[Op], reasons: list[str]) -> str:
+    word = "yes" if found.lowers(cls) else "no"
+    reason = found.reason(cls)
+    if reason is None:
+        return word if word == "yes" else "no, and nobody says why"
+    if reason not in reasons:
+        reasons.append(reason)
+    return f"{word} ({reasons.index(reason) + 1})"
 
 
 # --------------------------------------------------------------------- constraints
@@ -439,6 +482,7 @@ def cli_page(host: PluginHost) -> str:
 PAGES: dict[str, tuple[str, Callable[[PluginHost], str]]] = {
     "language.md": ("what a kernel imports", language_page),
     "ops.md": ("the ops of the IR", ops_page),
+    "backends.md": ("which op runs where", backends_page),
     "constraints.md": ("how dimensions spread", constraints_page),
     "options.md": ("options of compilation", options_page),
     "environment.md": ("environment variables", environment_page),

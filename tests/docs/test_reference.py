@@ -9,6 +9,7 @@ import pytest
 import check_links
 import doc_text
 import generate_reference
+import op_tables
 from wave_core.compile import option_table
 from wave_core.diagnostics import catalogue
 from wave_core.plugin import PluginHost
@@ -38,6 +39,30 @@ def test_no_page_shows_an_address(pages):
 def test_every_op_is_listed(pages):
     headings = {f"## `{name}`" for name in HOST.op_classes}
     assert headings <= set(pages["ops.md"].splitlines())
+
+
+@pytest.mark.parametrize("backend", ["sim-logical", "sim", "amdgpu"])
+def test_every_op_runs_on_a_backend_or_says_why_not(backend):
+    found = op_tables.op_tables(HOST)[backend]
+    silent = [
+        cls.op_name
+        for cls in HOST.op_classes.values()
+        if not found.lowers(cls) and not found.reason(cls)
+    ]
+    assert silent == []
+
+
+def test_the_table_of_backends_has_every_op(pages):
+    lines = pages["backends.md"].splitlines()
+    assert "| op | `sim-logical` | `sim` | `amdgpu` |" in lines
+    listed = {line.partition(" | ")[0] for line in lines}
+    assert {f"| `{name}`" for name in HOST.op_classes} <= listed
+    assert "| `add` | yes | yes | yes |" in lines
+    assert "nobody says why" not in pages["backends.md"]
+
+
+def test_planned_names_are_listed(pages):
+    assert "| `scaled_mma` | " in pages["backends.md"]
 
 
 @pytest.mark.parametrize("name", HOST.op_classes)

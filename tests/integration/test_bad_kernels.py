@@ -307,10 +307,12 @@ def test_an_unknown_option():
 
 def test_an_option_of_a_package_that_is_not_there():
     expect(
-        lambda: compiled(gemm(constraints()), SIZES | TILES, waves_per_eu=2),
+        lambda: compiled(
+            gemm(constraints()), SIZES | TILES, use_scheduling_barriers=True
+        ),
         "WV0824",
         marks="tkw.WaveCompileOptions(",
-        advice="pip install wave-backend-amdgpu",
+        advice="pip install wave-passes-scheduling",
     )
 
 

@@ -1,0 +1,100 @@
+"""Machine code: every example and every kernel, for every target."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from machine_code import NAMES
+from machine_code import TARGETS
+from machine_code import asked_for
+from machine_code import case_of
+from machine_code import emitted
+from machine_code import instructions
+from machine_code import is_elf
+from machine_code import number
+from machine_code import open_session
+
+from wave_kernels.plugin import KERNELS
+
+SESSION = open_session()
+LIBRARY = tuple(spec.name for spec in KERNELS)
+MATRIX = ("v_mfma", "v_wmma", "v_swmmac")
+WITHOUT_PRODUCTS = {"copy", "softmax"}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", NAMES)
+def test_example(name, target, monkeypatch):
+    options, kernel = asked_for(name, monkeypatch)
+    code = emitted(SESSION, replace(options, target=target), kernel, "hsaco")
+    assert is_elf(code)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", LIBRARY)
+def test_case_of_the_library(name, target):
+    options, kernel = case_of(SESSION, name, target)
+    assembly = emitted(SESSION, options, kernel, "asm")
+    chip = SESSION.target(target)
+    assert number(assembly, "wavefront_size") == chip.wave_size
+    assert number(assembly, "vgpr_spill_count") == 0
+    assert number(assembly, "sgpr_spill_count") == 0
+    assert number(assembly, "private_segment_fixed_size") == 0
+    products = [op for op in instructions(assembly) if op.startswith(MATRIX)]
+    assert bool(products) == (name not in WITHOUT_PRODUCTS)
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize("name", ["copy", "gemm", "softmax"])
+def test_sizes_of_the_launch(name, target):
+    options, kernel = case_of(SESSION, name, target, {"DYNAMIC": 1})
+    assert is_elf(emitted(SESSION, options, kernel, "hsaco"))
+
+
+# ---- the same bytes in every process
+
+DIGESTS = """
+import hashlib, logging
+logging.disable(logging.CRITICAL)
+from wave_core.compile import Config, Session
+from wave_core.compile.emission import emit
+from wave_core.compile.kernels import make_case
+session = Session(config=Config(cache=False), announce=lambda _: None)
+for name, target in (("gemm", "gfx942"), ("attention", "gfx1100"), ("copy", "gfx1201")):
+    case = make_case(session.plugins.load_kernel(name), name, {}, {}, target)
+    code = emit(case.options, case.kernel, "hsaco", session).files["code.hsaco"]
+    print(name, target, len(code), hashlib.sha256(code).hexdigest())
+"""
+
+
+def digests(seed):
+    done = subprocess.run(
+        [sys.executable, "-c", DIGESTS],
+        env=os.environ | {"PYTHONHASHSEED": str(seed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def outcomes(processes):
+    with ThreadPoolExecutor(2) as pool:
+        return set(pool.map(digests, range(processes)))
+
+
+def test_some_processes_give_the_same_bytes():
+    found = outcomes(3)
+    assert len(found) == 1
+    assert len(found.pop().splitlines()) == 3
+
+
+@pytest.mark.fuzz
+def test_ten_processes_give_the_same_bytes():
+    assert len(outcomes(10)) == 1

@@ -1,0 +1,191 @@
+"""Machine code of every kernel, executed by the emulator.
+
+Each result equals that of the lane simulator for the same chip within rounding, and
+that of numpy in f64 or torch within the kernel's tolerance. The emulator looks for
+hazards; none may be reported, and outputs count as unwritten before the launch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+import pytest
+import torch
+from machine_code import LARGE_ONLY
+from machine_code import for_any_machine
+from programs import PROGRAMS
+from programs import distance
+
+import wave_core.lang as language
+from wave_core.compile import Session
+from wave_core.compile import wave_compile
+from wave_core.compile.kernels import make_case
+from wave_core.diagnostics import UserError
+from wave_kernels.plugin import KERNELS
+
+CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+ROUNDING = 2e-5
+"""Of the largest element: sums of a few hundred f32 products in another order."""
+
+WEIGHTS = 5e-4
+"""The same for attention, whose weights are rounded to f16 in between (2**-11)."""
+
+SMALL = {
+    "attention": {"B": 2, "M": 33, "N": 17, "K1": 20, "K2": 40},
+    "attention-heads": {"B": 2, "M": 33, "H": 3, "N": 17, "K1": 20, "K2": 40},
+    "conv2d": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},
+    "copy": {"M": 19, "N": 70},
+    "gemm": {"M": 33, "N": 17, "K": 50},
+    "gemm-staged": {"M": 33, "N": 17, "K": 50},
+    "softmax": {"M": 5, "N": 70},
+}
+WITHOUT_32X32 = {"gfx1100", "gfx1201"}
+"""Chips whose matrix instructions have one shape, 16 by 16."""
+
+
+@pytest.fixture(scope="module")
+def session():
+    return Session(announce=lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def factories(session):
+    return {spec.name: session.plugins.load_kernel(spec.name) for spec in KERNELS}
+
+
+def launched(session, case, device, arguments):
+    """The outputs of a case on copies of the arguments."""
+    options = replace(case.options, device=device, poison_outputs=True)
+    kernel = wave_compile(options, case.kernel, session=session)
+    fresh = [array.copy() for array in arguments]
+    kernel(*fresh)
+    assert kernel.last_run.reports == ()
+    return [fresh[position] for position in case.outputs]
+
+
+def check(session, factories, name, sizes, chip="gfx942", settings=None):
+    """The emulator against the lane simulator and the reference."""
+    case = make_case(factories[name], name, sizes, settings or {}, chip)
+    arguments = case.make_arguments(np.random.default_rng(0))
+    wanted = case.reference(arguments)
+    scale = case.scale(arguments) if case.scale is not None else 1.0
+    emulated = launched(session, case, "emulator", arguments)
+    simulated = launched(session, case, "sim", arguments)
+    for got, same, want in zip(emulated, simulated, wanted, strict=True):
+        assert np.abs(got - want).max(initial=0.0) <= case.tolerance * scale
+        assert distance(got, same) <= rounding(name)
+
+
+def rounding(name):
+    return WEIGHTS if name.startswith("attention") else ROUNDING
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", SMALL)
+def test_kernel_of_the_library(session, factories, name, chip):
+    check(session, factories, name, SMALL[name], chip)
+
+
+def test_every_kernel_of_the_library_is_tested(factories):
+    assert SMALL.keys() == factories.keys()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", ["copy", "gemm", "gemm-staged", "softmax"])
+def test_sizes_that_come_with_the_launch(session, factories, name, chip):
+    check(session, factories, name, SMALL[name], chip, {"DYNAMIC": 1})
+
+
+def example(name, chip, device, monkeypatch):
+    """An example's output, compiled for a chip, and what torch says it should be."""
+    torch.manual_seed(20240517)
+    program = PROGRAMS[name]
+    module = import_module(program.script)
+    arguments = program.arguments(module)
+    if name not in LARGE_ONLY:
+        if hasattr(module, "mfma_variant"):
+            monkeypatch.setattr(module, "mfma_variant", (None, None))
+        if program.script == "attention":
+            arguments["mfma_variant"] = (None, None)
+    monkeypatch.setattr(language, "wave_compile", compiler(name, chip, device))
+    kernel, tensors, expected = module.build(**arguments)
+    tensors[-1].fill_(float("nan"))
+    kernel(*tensors)
+    assert kernel.last_run.reports == ()
+    return tensors[-1], expected
+
+
+def compiler(name, chip, device):
+    """`wave_compile` for a chip; kernels take what the chip has for matrices."""
+
+    def run(options, kernel):
+        chosen = replace(options, target=chip, device=device, poison_outputs=True)
+        asked = kernel if name in LARGE_ONLY else for_any_machine(kernel)
+        return wave_compile(chosen, asked)
+
+    return run
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_example(name, chip, monkeypatch):
+    if chip in WITHOUT_32X32 and name in LARGE_ONLY:
+        with pytest.raises(UserError, match="WV0318"):
+            example(name, chip, "emulator", monkeypatch)
+        return
+    emulated, expected = example(name, chip, "emulator", monkeypatch)
+    simulated, _ = example(name, chip, "sim", monkeypatch)
+    assert distance(emulated, expected) <= PROGRAMS[name].tolerance
+    assert distance(emulated, simulated) <= rounding(name)
+
+
+TILE = 32
+EXTENTS = (1, TILE - 1, TILE, TILE + 1, 67)
+TILES = {"BLOCK_M": TILE, "BLOCK_N": TILE, "BLOCK_K": TILE}
+ATTENTION = {"B": 2, "M": 7, "N": 5, "K1": 9, "K2": 11}
+
+
+@pytest.mark.parametrize("dynamic", [0, 1], ids=["static", "dynamic"])
+@pytest.mark.parametrize("extent", EXTENTS)
+@pytest.mark.parametrize("dim", "MNK")
+@pytest.mark.parametrize("name", ["gemm", "gemm-staged"])
+def test_products_at_the_edge_of_tiles(session, factories, name, dim, extent, dynamic):
+    sizes = {"M": 37, "N": 35, "K": 41, dim: extent}
+    settings = TILES | {"DYNAMIC": dynamic}
+    check(session, factories, name, sizes, settings=settings)
+
+
+@pytest.mark.parametrize("extent", EXTENTS)
+@pytest.mark.parametrize("dim", "MN")
+@pytest.mark.parametrize("name", ["copy", "softmax"])
+def test_rows_at_the_edge_of_tiles(session, factories, name, dim, extent):
+    sizes = {"M": 11, "N": 70, dim: extent}
+    check(session, factories, name, sizes)
+
+
+@pytest.mark.parametrize("extent", EXTENTS)
+@pytest.mark.parametrize("dim", ["M", "N", "K1", "K2"])
+def test_attention_at_the_edge_of_tiles(session, factories, dim, extent):
+    settings = {"BLOCK_M": 64, "BLOCK_N": TILE, "BLOCK_K2": TILE}
+    sizes = ATTENTION | {dim: extent}
+    check(session, factories, "attention", sizes, settings=settings)
+
+
+@pytest.mark.parametrize("name", ["gemm", "gemm-staged"])
+@pytest.mark.parametrize("dynamic", [0, 1], ids=["static", "dynamic"])
+def test_without_terms_a_product_is_zero(session, factories, name, dynamic):
+    sizes, settings = {"M": 35, "N": 33, "K": 0}, TILES | {"DYNAMIC": dynamic}
+    case = make_case(factories[name], name, sizes, settings, "gfx942")
+    arguments = case.make_arguments(np.random.default_rng(0))
+    (output,) = launched(session, case, "emulator", arguments)
+    assert (output == 0.0).all()
+
+
+@pytest.mark.parametrize("dim", "MN")
+def test_an_empty_grid_launches_nothing(session, factories, dim):
+    sizes = {"M": 35, "N": 33, "K": 9, dim: 0}
+    case = make_case(factories["gemm"], "gemm", sizes, TILES, "gfx942")
+    arguments = case.make_arguments(np.random.default_rng(0))
+    assert launched(session, case, "emulator", arguments)[0].size == 0

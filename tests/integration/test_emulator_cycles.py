@@ -1,0 +1,130 @@
+"""Cycles of kernels written in Wave, compiled by our backend, run by the emulator."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_core.cli import inspect as inspect_command
+from wave_core.compile import Session
+from wave_core.compile.emission import emit
+from wave_core.plugin import ViewRequest
+from wave_emulator_amdgcn.views import cycles
+
+M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
+SIZE = 256
+
+
+def staged(padding):
+    """``c = a b^T`` through LDS by hand, with rows so many elements longer."""
+    constraints = [
+        tkw.WorkgroupConstraint(M, 64, 0),
+        tkw.WorkgroupConstraint(N, 64, 1),
+        tkw.TilingConstraint(K, 16),
+        tkw.WaveConstraint(M, 32),
+        tkw.WaveConstraint(N, 32),
+        tkw.HardwareConstraint(),
+    ]
+
+    @tkw.wave(constraints)
+    def gemm(
+        a: tkl.Memory[M, K, tkl.GLOBAL_ADDRESS_SPACE, tkl.f16],
+        b: tkl.Memory[N, K, tkl.GLOBAL_ADDRESS_SPACE, tkl.f16],
+        c: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ) -> None:
+        c_reg = tkl.Register[M, N, tkl.f32](0.0)
+        a_shared = tkw.allocate((M, K), (64, 16), tkl.f16, padding=padding)
+        b_shared = tkw.allocate((N, K), (64, 16), tkl.f16, padding=padding)
+
+        @tkw.iterate(K, init_args=[c_reg])
+        def repeat(acc: tkl.Register[M, N, tkl.f32]) -> tkl.Register[M, N, tkl.f32]:
+            tkw.write(tkw.read(a), a_shared)
+            tkw.write(tkw.read(b), b_shared)
+            tkw.shared_memory_barrier()
+            acc = tkw.mma(tkw.read(a_shared), tkw.read(b_shared), acc)
+            tkw.shared_memory_barrier()
+            return acc
+
+        tkw.write(repeat, c)
+
+    return gemm
+
+
+def direct():
+    """The same from memory."""
+    constraints = [
+        tkw.WorkgroupConstraint(M, 64, 0),
+        tkw.WorkgroupConstraint(N, 64, 1),
+        tkw.TilingConstraint(K, 16),
+        tkw.WaveConstraint(M, 32),
+        tkw.WaveConstraint(N, 32),
+        tkw.HardwareConstraint(),
+    ]
+
+    @tkw.wave(constraints)
+    def gemm(
+        a: tkl.Memory[M, K, tkl.GLOBAL_ADDRESS_SPACE, tkl.f16],
+        b: tkl.Memory[N, K, tkl.GLOBAL_ADDRESS_SPACE, tkl.f16],
+        c: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ) -> None:
+        c_reg = tkl.Register[M, N, tkl.f32](0.0)
+
+        @tkw.iterate(K, init_args=[c_reg])
+        def repeat(acc: tkl.Register[M, N, tkl.f32]) -> tkl.Register[M, N, tkl.f32]:
+            return tkw.mma(tkw.read(a), tkw.read(b), acc)
+
+        tkw.write(repeat, c)
+
+    return gemm
+
+
+@pytest.fixture(scope="module")
+def estimated():
+    """The view of cycles of a GEMM kernel."""
+    session = Session(announce=lambda _: None)
+
+    def run(kernel):
+        import numpy as np
+
+        options = tkl.WaveCompileOptions(
+            subs={M: SIZE, N: SIZE, K: SIZE}, target="gfx942"
+        )
+        files = emit(options, kernel, "hsaco", session).files
+        half = np.ones((SIZE, SIZE), np.float16)
+        arguments = [half, half, np.zeros((SIZE, SIZE), np.float32)]
+        return cycles(ViewRequest("gemm", "gfx942", files, {}, lambda: arguments))
+
+    return run
+
+
+def test_staging_and_padding_by_hand_cost_fewer_cycles(estimated):
+    kernels = (direct(), staged(0), staged(4))
+    found = [estimated(k).document["cycles"]["per_workgroup"] for k in kernels]
+    assert found[0] > 1.05 * found[1] > 1.05 * 1.05 * found[2], found
+
+
+def test_inspect_shows_cycles_by_source_line(tmp_path):
+    picture = tmp_path / "waves.svg"
+    arguments = ["gemm-staged", "--target", "gfx942", "--what", "cycles", "--json"]
+    sizes = ["--shape", "M=64,N=64,K=64", "--set", "BLOCK_M=64", "--set", "BLOCK_N=64"]
+    done = CliRunner().invoke(
+        inspect_command.app, [*arguments, *sizes, "-o", str(picture)]
+    )
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout.splitlines()[-1])
+    assert document["cycles"]["per_workgroup"] > 0
+    assert 0 < document["cycles"]["mfma_utilisation"] < 1
+    assert any("staged_gemm.py:" in line["source"] for line in document["lines"])
+    assert picture.read_text().startswith("<svg")
+
+
+def test_an_unknown_view_is_refused():
+    done = CliRunner().invoke(
+        inspect_command.app, ["copy", "--target", "gfx942", "--what", "nothing"]
+    )
+    assert done.exit_code != 0
+    assert "WV0801" in done.output or "WV0801" in str(done.exception)
