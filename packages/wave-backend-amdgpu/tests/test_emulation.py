@@ -13,6 +13,7 @@ from wave_core.compile import wave_compile
 from wave_core.diagnostics import LaunchError
 from wave_core.diagnostics import SimulationError
 from wave_emulator_amdgcn.errors import CODES
+from wave_runtime import DeviceError
 
 M, N = tkl.sym.M, tkl.sym.N
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
@@ -28,6 +29,13 @@ def double(a: tkl.Memory[M, N, GLOBAL, tkl.f32], b: tkl.Memory[M, N, GLOBAL, tkl
 def options(**more):
     given = {"subs": SIZES, "target": "gfx942", "device": "emulator"} | more
     return tkw.WaveCompileOptions(**given)
+
+
+def manifest_of(session):
+    """The manifest of ``double``."""
+    kernel = wave_compile(options(), double, session=session)
+    graph = kernel.compiled.lowered
+    return executors.compile_graph(graph, kernel.compiled.target).artifact.manifest
 
 
 @pytest.fixture
@@ -47,6 +55,45 @@ def test_results_counters_and_cycles(session, arrays):
     assert counters["memory_bytes"] == 2 * a.nbytes
     assert counters["cycles"]["total"] > 0
     assert counters["hazards"] == "0"
+
+
+def test_the_second_launch_compiles_nothing(session, arrays, monkeypatch):
+    a, b = arrays
+    kernel = wave_compile(options(), double, session=session)
+    kernel(a, b)
+    monkeypatch.setattr(executors, "compile_graph", None)
+    b[...] = np.nan
+    kernel(a, b)
+    assert (b == 2 * a).all()
+
+
+class _Full:
+    """A device with room for one array."""
+
+    def __init__(self):
+        self.held = []
+
+    def allocate(self, size):
+        if self.held:
+            raise DeviceError("hipErrorOutOfMemory")
+        self.held.append(size)
+        return 16
+
+    def copy(self, *_):
+        """Nothing to copy to."""
+
+    def free(self, pointer):
+        self.held.clear()
+        assert pointer == 16
+
+
+def test_a_device_that_is_full_keeps_nothing(arrays, session):
+    manifest = manifest_of(session)
+    device = _Full()
+    copies = executors._Copies(device, manifest, dict(zip("ab", arrays, strict=True)))
+    with pytest.raises(DeviceError, match="OutOfMemory"), copies:
+        pass
+    assert device.held == []
 
 
 def test_without_checks_nothing_is_looked_for(session, arrays):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import cast
+from weakref import WeakKeyDictionary
 
 from wave_backend_amdgpu.compile.backend import Settings
 from wave_backend_amdgpu.compile.backend import compile_graph
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.ir import Graph
     from wave_core.targets import Target
+    from wave_runtime import Artifact
     from wave_runtime.manifest import Manifest
 
 
@@ -50,8 +52,36 @@ EMULATOR = "emulator"
 """The name of the emulator among the devices of the runtime."""
 
 
+class _Artifacts:
+    """Code objects of lowered graphs, compiled once while the graph lives."""
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[Graph, tuple[Settings, Artifact]] = (
+            WeakKeyDictionary()
+        )
+
+    def of(
+        self,
+        graph: Graph,
+        target: Target,
+        settings: Settings,
+        table: LoweringTable | None,
+    ) -> Artifact:
+        """The code object of ``graph``; the graph is not changed between calls."""
+        known = self._known.get(graph)
+        if known is not None and known[0] == settings:
+            return known[1]
+        made = compile_graph(graph, target, settings, table).artifact
+        self._known[graph] = (settings, made)
+        return made
+
+
 class HipExecutor:
     """Launches through the HIP driver."""
+
+    def __init__(self) -> None:
+        """Nothing is compiled yet."""
+        self._artifacts = _Artifacts()
 
     def run(
         self,
@@ -69,8 +99,7 @@ class HipExecutor:
         try:
             device = open_hip()
             _check_architecture(device, target)
-            how = _how(options, target)
-            artifact = compile_graph(graph, target, *how).artifact
+            artifact = self._artifacts.of(graph, target, *_how(options, target))
             manifest = artifact.manifest
             code = device.load(
                 artifact.code, manifest.name, manifest.threads, manifest.lds_bytes
@@ -89,6 +118,10 @@ class HipExecutor:
 class IreeExecutor:
     """Calls a module through IREE's runtime."""
 
+    def __init__(self) -> None:
+        """Nothing is compiled yet."""
+        self._artifacts = _Artifacts()
+
     def run(
         self,
         lowered: object,
@@ -105,7 +138,7 @@ class IreeExecutor:
         try:
             how = _how(options, target)
             program = IreeProgram(compile_vmfb(graph, target, *how))
-            manifest = compile_graph(graph, target, *how).artifact.manifest
+            manifest = self._artifacts.of(graph, target, *how).manifest
             named: dict[str, Any] = dict(
                 zip(manifest.parameters, arguments, strict=True)
             )
@@ -130,6 +163,10 @@ class EmulatorExecutor:
     The option ``checks`` turns the search for hazards off, which is faster.
     """
 
+    def __init__(self) -> None:
+        """Nothing is compiled yet."""
+        self._artifacts = _Artifacts()
+
     def run(
         self,
         lowered: object,
@@ -152,7 +189,7 @@ class EmulatorExecutor:
         settings, table = _how(options, target)
         # Lines of the user's program do not change the instructions.
         settings = replace(settings, code=replace(settings.code, debug=True))
-        artifact = compile_graph(graph, target, settings, table).artifact
+        artifact = self._artifacts.of(graph, target, settings, table)
         manifest = artifact.manifest
         named: dict[str, Any] = dict(zip(manifest.parameters, arguments, strict=True))
         arrays = {row.name: _contiguous(named[row.name]) for row in manifest.bindings}
@@ -192,10 +229,16 @@ class _Copies:
         self._buffers: list[tuple[int, int]] = []
 
     def __enter__(self) -> list[tuple[int, int]]:
-        for _, array in self._rows:
-            pointer = self._device.allocate(array.nbytes)
-            self._buffers.append((pointer, array.nbytes))
-            self._device.copy(pointer, array.ctypes.data, array.nbytes)
+        try:
+            for _, array in self._rows:
+                pointer = self._device.allocate(array.nbytes)
+                self._buffers.append((pointer, array.nbytes))
+                self._device.copy(pointer, array.ctypes.data, array.nbytes)
+        except DeviceError:
+            # Without this, what fitted before the one that did not would stay.
+            for pointer, _ in self._buffers:
+                self._device.free(pointer)
+            raise
         return self._buffers
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:

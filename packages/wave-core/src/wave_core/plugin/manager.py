@@ -97,6 +97,7 @@ class PluginHost:
         self._hooks = register_all(self.plugins).hook
         self._lowerings: dict[str, LoweringTable] = {}
         self._backends: dict[str, Backend] = {}
+        self._executors: dict[str, Executor] = {}
 
     @cached_property
     def passes(self) -> tuple[InstalledPass, ...]:
@@ -193,9 +194,11 @@ class PluginHost:
         return cast("Target", made)
 
     def load_executor(self, name: str) -> Executor:
-        """A new executor of that name; raises as `load_target`, but WV0719."""
-        found = load_named("executor", name, self.executors)
-        return cast("Callable[[], Executor]", found)()
+        """The executor of that name, made once; raises as `load_target`, but WV0719."""
+        if name not in self._executors:
+            found = load_named("executor", name, self.executors)
+            self._executors[name] = cast("Callable[[], Executor]", found)()
+        return self._executors[name]
 
     def load_backend(self, name: str) -> Backend:
         """The backend of that name, made once; raises as `load_target`, but WV0801."""
