@@ -19,6 +19,8 @@ from machine_code import is_elf
 from machine_code import number
 from machine_code import open_session
 
+from wave_core.compile import Config
+from wave_core.compile import Session
 from wave_kernels.plugin import KERNELS
 
 SESSION = open_session()
@@ -54,6 +56,14 @@ def test_case_of_the_library(name, target):
 def test_sizes_of_the_launch(name, target):
     options, kernel = case_of(SESSION, name, target, {"DYNAMIC": 1})
     assert is_elf(emitted(SESSION, options, kernel, "hsaco"))
+
+
+def test_code_is_made_where_nothing_can_run_it():
+    config = Config(cache=False, disabled_plugins=("sim_cpu",))
+    session = Session(config=config, announce=lambda _: None)
+    assert "sim" not in session.plugins.executors
+    options, kernel = case_of(session, "copy", "gfx942")
+    assert is_elf(emitted(session, options, kernel, "hsaco"))
 
 
 # ---- the same bytes in every process

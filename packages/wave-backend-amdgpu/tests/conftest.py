@@ -7,7 +7,8 @@ import pytest
 from wave_core.compile import Config
 from wave_core.compile import Session
 from wave_core.compile import WaveCompileOptions
-from wave_core.compile import wave_compile
+from wave_core.compile.compiler import front_of
+from wave_core.compile.compiler import lower_front
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 
@@ -27,8 +28,8 @@ def lowered(session):
         return lower(case.kernel, case.options)
 
     def lower(kernel, options):
-        compiled = wave_compile(options, kernel, session=session).compiled
-        return compiled.lowered, compiled.target
+        front = front_of(options, kernel, session)
+        return lower_front(front, kernel).graph, front.target
 
     make.lower = lower
     return make

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import cache
 
 import codec
+import matrix_tiles
 import numpy as np
-import tiles
 
 ULP = {"F32": 2.0**-23, "F64": 2.0**-52}
 
 
 def random_codes(rng, kind, shape, mode, form=None):
     """Codes of elements: ``small`` integers, ``normal`` numbers, or any bits."""
-    bits = tiles.BITS[kind]
+    bits = matrix_tiles.BITS[kind]
     if kind in ("I8", "IU8", "IU4", "I32") or (mode == "any" and form is None):
         raw = rng.integers(0, 1 << min(bits, 32), shape, dtype=np.uint64)
         return raw.astype(object)

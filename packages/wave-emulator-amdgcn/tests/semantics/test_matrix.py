@@ -7,10 +7,10 @@ within a bound of rounding; integers, and floats whose sums are exact, bit by bi
 from __future__ import annotations
 
 import codec
+import matrix_tiles
 import numpy as np
 import pytest
 import rig
-import tiles
 from families import ARCHES
 from families import mnemonics
 from sums import close
@@ -77,13 +77,13 @@ def run_mfma(arch, cls, name, shape, m, codes, old, **modifiers):
     for slot, (first, rows, kind) in enumerate(
         ((A, shape.m, shape.a), (B, shape.n, shape.b))
     ):
-        place = tiles.mfma_source(rows, shape.k, shape.blocks)
-        words = tiles.pack(codes[slot], *place, tiles.BITS[kind], 64)
+        place = matrix_tiles.mfma_source(rows, shape.k, shape.blocks)
+        words = matrix_tiles.pack(codes[slot], *place, matrix_tiles.BITS[kind], 64)
         set_rows(m, first + 256 * (acc >> slot & 1), words)
-    where = tiles.mfma_result(shape)
-    bits = tiles.BITS[shape.out]
+    where = matrix_tiles.mfma_result(shape)
+    bits = matrix_tiles.BITS[shape.out]
     if old is not None:
-        set_rows(m, D + high, tiles.pack(old, *where, bits, 64))
+        set_rows(m, D + high, matrix_tiles.pack(old, *where, bits, 64))
     before = m.V.copy()
     source = rig.VGPR + D if old is not None else 128
     if cls == "VOP3P":
@@ -95,7 +95,7 @@ def run_mfma(arch, cls, name, shape, m, codes, old, **modifiers):
     ))  # fmt: skip
     count = bits * (int(where[1].max()) + 1) // 32
     rows = slice(D + high, D + high + count)
-    got = tiles.unpack(m.V[rows, 0], *where, bits)
+    got = matrix_tiles.unpack(m.V[rows, 0], *where, bits)
     before[rows] = m.V[rows]
     assert (before == m.V).all()
     return got
@@ -110,9 +110,9 @@ def old_codes(rng, shape, mode):
 def check(arch, shape, codes, old, got, *, mode, signs=(1, 1, 1)):
     """Compare D with A B + C."""
     fnuz = arch == "gfx942"
-    a = tiles.decoder(shape.a, fnuz=fnuz)(codes[0])
-    b = tiles.decoder(shape.b, fnuz=fnuz)(codes[1])
-    c = tiles.decoder(shape.out)(old)
+    a = matrix_tiles.decoder(shape.a, fnuz=fnuz)(codes[0])
+    b = matrix_tiles.decoder(shape.b, fnuz=fnuz)(codes[1])
+    c = matrix_tiles.decoder(shape.out)(old)
     if shape.out == "I32":
         want = np.einsum("bik,bjk->bij", a, b) + c
         assert (got.astype(np.int64) == want % (1 << 32)).all()
@@ -121,7 +121,7 @@ def check(arch, shape, codes, old, got, *, mode, signs=(1, 1, 1)):
     if flushing:
         a, b, c = flush(a, shape.a), flush(b, shape.b), flush(c, "F32")
     want, size = product(a * signs[0], b * signs[1], c * signs[2])
-    mine = tiles.decoder(shape.out)(got)
+    mine = matrix_tiles.decoder(shape.out)(got)
     if mode == "small":
         assert (mine == want).all()
         return
@@ -135,7 +135,7 @@ def test_mfma(arch, name, mode):
     rng = rig.seeded(arch, name, mode)
     scaled = "SCALE" in name
     for formats in formats_of(name, rng):
-        shape = tiles.parse(real_name(arch, name), formats)
+        shape = matrix_tiles.parse(real_name(arch, name), formats)
         m = machine(arch, rng)
         codes = matrix_codes(rng, arch, shape, mode)
         old = old_codes(rng, shape, mode)
@@ -171,7 +171,7 @@ def formats_of(name, rng):
 def test_scales(arch, name, mode):
     rng = rig.seeded(arch, name, mode)
     for formats in formats_of(name, rng):
-        shape = tiles.parse(name, formats)
+        shape = matrix_tiles.parse(name, formats)
         m = machine(arch, rng)
         codes = matrix_codes(rng, arch, shape, mode)
         old = old_codes(rng, shape, mode)
@@ -202,12 +202,12 @@ def scales(rng):
 def check_scaled(arch, shape, codes, old, got, exponents):
     values = []
     for side, (rows, kind) in enumerate(((shape.m, shape.a), (shape.n, shape.b))):
-        lanes, _ = tiles.mfma_source(rows, shape.k, shape.blocks)
+        lanes, _ = matrix_tiles.mfma_source(rows, shape.k, shape.blocks)
         power = exponents[side][lanes]
         factor = np.where(power == 255, np.nan, np.ldexp(1.0, power - 127))
-        values.append(tiles.decoder(kind)(codes[side]) * factor)
-    want, size = product(*values, tiles.decoder("F32")(old))
-    close(tiles.decoder("F32")(got), want, size, shape.k, "F32", 2.0**-149)
+        values.append(matrix_tiles.decoder(kind)(codes[side]) * factor)
+    want, size = product(*values, matrix_tiles.decoder("F32")(old))
+    close(matrix_tiles.decoder("F32")(got), want, size, shape.k, "F32", 2.0**-149)
 
 
 BLOCKS = [
@@ -223,7 +223,7 @@ GROUPS = {0: (0, 64), 1: (0, 32), 2: (32, 32), 4: (0, 16), 5: (16, 16), 6: (32, 
 def test_broadcasts_of_blocks_and_lane_groups(arch, name):
     """CBSZ and ABID repeat one block of A; BLGP repeats lanes of B."""
     rng = rig.seeded(arch, name)
-    shape = tiles.parse(name)
+    shape = matrix_tiles.parse(name)
     for group, (first, count) in GROUPS.items():
         cbsz = int(rng.integers(0, shape.blocks.bit_length()))
         abid = int(rng.integers(0, 1 << cbsz))
@@ -235,7 +235,7 @@ def test_broadcasts_of_blocks_and_lane_groups(arch, name):
             arch, cls, name, shape, m, codes, old, cbsz=cbsz, abid=abid, blgp=group
         )
         block = np.arange(shape.blocks) // (1 << cbsz) * (1 << cbsz) + abid
-        lanes, places = tiles.mfma_source(shape.n, shape.k, shape.blocks)
+        lanes, places = matrix_tiles.mfma_source(shape.n, shape.k, shape.blocks)
         of_lane = {
             (lane, place): code
             for lane, place, code in zip(
@@ -267,7 +267,7 @@ def test_modifiers_that_mean_nothing_are_refused():
 @pytest.mark.parametrize(("arch", "name"), cases("V_MFMA_F64", CDNA))
 def test_f64_negates(arch, name):
     rng = rig.seeded(arch, name)
-    shape = tiles.parse(name)
+    shape = matrix_tiles.parse(name)
     for neg in range(8):
         m = machine(arch, rng)
         codes = matrix_codes(rng, arch, shape, "small")
@@ -280,7 +280,7 @@ def test_f64_negates(arch, name):
 @pytest.mark.parametrize("arch", CDNA)
 def test_a_constant_addend(arch):
     rng = rig.seeded(arch)
-    shape = tiles.parse("V_MFMA_F32_32X32X8_F16")
+    shape = matrix_tiles.parse("V_MFMA_F32_32X32X8_F16")
     codes = matrix_codes(rng, arch, shape, "small")
     got = run_mfma(arch, "VOP3P_MFMA", "V_MFMA_F32_32X32X8_F16", shape,
                    machine(arch, rng), codes, None)  # fmt: skip

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import codec
+import matrix_tiles
 import numpy as np
 import pytest
 import rig
-import tiles
 from families import ARCHES
 from families import mnemonics
 from sums import ULP
@@ -35,8 +35,8 @@ def source_codes(rng, shape, mode):
 
 def result_layout(shape, *, gfx12, opsel):
     """Lanes, places and bits of D: gfx11 has 16 bits in one half of a register."""
-    lanes, rows = tiles.wmma_result(gfx12=gfx12)
-    bits = tiles.BITS[shape.out]
+    lanes, rows = matrix_tiles.wmma_result(gfx12=gfx12)
+    bits = matrix_tiles.BITS[shape.out]
     if bits == 32 or gfx12:
         return lanes, rows, bits
     return lanes, 2 * rows + (opsel >> 2), bits
@@ -45,8 +45,8 @@ def result_layout(shape, *, gfx12, opsel):
 def load(m, shape, codes, *, gfx12):
     for first, kind, matrix in ((A, shape.a, codes[0]), (B, shape.b, codes[1])):
         words = sum(
-            tiles.pack(matrix, *place, tiles.BITS[kind], 32)
-            for place in tiles.wmma_source(shape, gfx12=gfx12)
+            matrix_tiles.pack(matrix, *place, matrix_tiles.BITS[kind], 32)
+            for place in matrix_tiles.wmma_source(shape, gfx12=gfx12)
         )
         m.V[first : first + len(words), 0] = words
 
@@ -58,8 +58,10 @@ def execute(arch, name, shape, rng, codes, old, **modifiers):
     load(m, shape, codes, gfx12=gfx12)
     lanes, places, bits = result_layout(shape, gfx12=gfx12, opsel=modifiers["opsel"])
     count = 8 if bits == 32 or not gfx12 else 4
-    words = tiles.pack(old, lanes, places, bits, 32)
-    keep = tiles.pack(np.full(old.shape, (1 << bits) - 1), lanes, places, bits, 32)
+    words = matrix_tiles.pack(old, lanes, places, bits, 32)
+    keep = matrix_tiles.pack(
+        np.full(old.shape, (1 << bits) - 1), lanes, places, bits, 32
+    )
     rows = slice(D, D + count)
     m.V[rows, 0] = m.V[rows, 0] & ~keep | words
     before = m.V.copy()
@@ -68,7 +70,7 @@ def execute(arch, name, shape, rng, codes, old, **modifiers):
         src2=rig.VGPR + D, **modifiers,
     ))  # fmt: skip
     assert (m.V[rows, 0] & ~keep == before[rows, 0] & ~keep).all()
-    got = tiles.unpack(m.V[rows, 0], lanes, places, bits)
+    got = matrix_tiles.unpack(m.V[rows, 0], lanes, places, bits)
     before[rows] = m.V[rows]
     assert (before == m.V).all()
     return got
@@ -81,7 +83,7 @@ def random_modifiers(rng, shape):
         return {"neg": neg & 3, "neg_hi": 0, "clmp": clamp, "opsel": 0}
     if shape.a in ("FP8", "BF8"):
         neg, high = neg & 4, high & 4
-    opsel = 4 * int(rng.integers(0, 2)) if tiles.BITS[shape.out] == 16 else 0
+    opsel = 4 * int(rng.integers(0, 2)) if matrix_tiles.BITS[shape.out] == 16 else 0
     return {"neg": neg, "neg_hi": high, "clmp": 0, "opsel": opsel}
 
 
@@ -90,8 +92,8 @@ def values_of(codes, shape, modifiers):
     found = []
     for side, kind in enumerate((shape.a, shape.b)):
         signed = bool(modifiers["neg"] >> side & 1)
-        values = tiles.decoder(kind, signed=signed)(codes[side])
-        if tiles.BITS[kind] == 16:
+        values = matrix_tiles.decoder(kind, signed=signed)(codes[side])
+        if matrix_tiles.BITS[kind] == 16:
             bits = [modifiers[n] >> side & 1 for n in ("neg", "neg_hi")]
             values = values * np.tile(1 - 2 * np.array(bits), shape.k // 2)
         found.append(values)
@@ -99,7 +101,7 @@ def values_of(codes, shape, modifiers):
 
 
 def addend(old, shape, modifiers):
-    c = tiles.decoder(shape.out)(old)
+    c = matrix_tiles.decoder(shape.out)(old)
     c = np.abs(c) if modifiers["neg_hi"] & 4 else c
     return -c if modifiers["neg"] & 4 else c
 
@@ -108,7 +110,7 @@ def addend(old, shape, modifiers):
 @pytest.mark.parametrize(("arch", "name"), CASES)
 def test_wmma(arch, name, mode):
     rng = rig.seeded(arch, name, mode)
-    shape = tiles.parse(name)
+    shape = matrix_tiles.parse(name)
     for _ in range(4):
         codes = source_codes(rng, shape, mode)
         form = codec.FORMATS.get(shape.out.lower())
@@ -127,14 +129,14 @@ def test_wmma(arch, name, mode):
 def check(shape, operands, results, modifiers, mode):
     old, got = results
     if shape.out == "I32":
-        c = tiles.decoder("I32")(old)
+        c = matrix_tiles.decoder("I32")(old)
         want = np.einsum("bik,bjk->bij", *operands) + c
         if modifiers["clmp"]:
             want = np.clip(want, -(1 << 31), (1 << 31) - 1)
         assert (got.astype(np.int64) == want % (1 << 32)).all()
         return
     want, size = product(*operands, addend(old, shape, modifiers))
-    mine = tiles.decoder(shape.out)(got)
+    mine = matrix_tiles.decoder(shape.out)(got)
     if mode == "small" and shape.out != "BF16":
         assert (mine == want).all()
         return
@@ -161,7 +163,7 @@ def half_precision(shape, mine, want, size):
 @pytest.mark.parametrize(("arch", "name"), CASES)
 def test_a_constant_addend(arch, name):
     rng = rig.seeded(arch, name)
-    shape = tiles.parse(name)
+    shape = matrix_tiles.parse(name)
     m = rig.machine(arch, rng, waves=1, groups=1)
     m.V[:16] = 0
     m.V[D : D + 8] = 0
@@ -170,8 +172,8 @@ def test_a_constant_addend(arch, name):
                           src1=rig.VGPR + B, src2=code, opsel=0))  # fmt: skip
     layout = result_layout(shape, gfx12=arch == "gfx1201", opsel=0)
     count = 8 if layout[2] == 32 or arch == "gfx1100" else 4
-    got = tiles.unpack(m.V[D : D + count, 0], *layout)
-    assert (tiles.decoder(shape.out)(got) == value).all()
+    got = matrix_tiles.unpack(m.V[D : D + count, 0], *layout)
+    assert (matrix_tiles.decoder(shape.out)(got) == value).all()
 
 
 def test_a_wave_of_64_lanes_is_refused():

@@ -46,9 +46,11 @@ if TYPE_CHECKING:
 
     from wave_core.compile.devices import Device
     from wave_core.constraints import Constraint
+    from wave_core.diagnostics import Diagnostic
     from wave_core.diagnostics import Location
     from wave_core.ir.graph import Graph
     from wave_core.passes.base import GraphLike
+    from wave_core.passes.run import RunReport
     from wave_core.plugin.plan import PipelinePlan
     from wave_core.targets import Target
 
@@ -146,13 +148,13 @@ def memo_key(
 
 @dataclass(frozen=True)
 class Front:
-    """What is known before the pipeline runs."""
+    """What is known before the pipeline runs; no device where code is emitted."""
 
     options: WaveCompileOptions
     session: Session
     started: float
     target: Target
-    device: Device
+    device: Device | None
     plan: PipelinePlan
     graph: Graph
     shape: LaunchShape
@@ -163,21 +165,52 @@ class Front:
 def _compile(
     options: WaveCompileOptions, kernel: KernelLike, session: Session
 ) -> Compiled:
-    return compile_front(front_of(options, kernel, session), kernel)
+    device = find_device(session, options.device, options.location)
+    front = front_of(options, kernel, session, device)
+    lowered = lower_front(front, kernel, device.spec.stop_after)
+    return Compiled(
+        options=options,
+        session=session,
+        target=front.target,
+        device=device,
+        plan=front.plan,
+        traced=front.graph,
+        lowered=lowered.graph,
+        shape=front.shape,
+        geometry=front.geometry,
+        report=lowered.report,
+        warnings=lowered.warnings,
+        timings=Timings(
+            front.trace_s, lowered.report.passes, time.perf_counter() - front.started
+        ),
+    )
 
 
-def compile_front(front: Front, kernel: KernelLike, *, whole: bool = False) -> Compiled:
-    """Run the pipeline: all of it with ``whole``, else as far as the device wants."""
+@dataclass(frozen=True)
+class Lowered:
+    """What the pipeline leaves."""
+
+    graph: Graph
+    report: RunReport
+    warnings: tuple[Diagnostic, ...]
+
+
+def lower_front(
+    front: Front, kernel: KernelLike, stop_after: str | None = None
+) -> Lowered:
+    """Run the pipeline on a copy of what was traced: all of it, or to a phase.
+
+    Raises:
+        UserError: for what the passes refuse.
+    """
     options, session = front.options, front.session
-    traced = front.graph
-    lowered = cast("Graph", cast("GraphLike", traced).clone())
+    lowered = cast("Graph", cast("GraphLike", front.graph).clone())
     observers = [session.plugins.observer(), *printers(options, front.plan.pipeline)]
     verify = Verify.EACH if options.verify_each else Verify.PHASES
     runner = front.plan.runner(observers, verify)
     context = PassContext(front.target, kernel)
-    stop = None if whole else front.device.spec.stop_after
     try:
-        report = runner.run(cast("GraphLike", lowered), context, stop)
+        report = runner.run(cast("GraphLike", lowered), context, stop_after)
     except UserError as error:
         if error.code != NO_INSTRUCTION:
             raise
@@ -186,38 +219,32 @@ def compile_front(front: Front, kernel: KernelLike, *, whole: bool = False) -> C
         to_stderr(f"timing of {kernel.name}", timing_table(front.trace_s, report))
     for warning in context.collector.warnings:
         session.announce(warning.code, warning.render())
-    return Compiled(
-        options=options,
-        session=session,
-        target=front.target,
-        device=front.device,
-        plan=front.plan,
-        traced=traced,
-        lowered=lowered,
-        shape=front.shape,
-        geometry=front.geometry,
-        report=report,
-        warnings=context.collector.warnings,
-        timings=Timings(
-            front.trace_s, report.passes, time.perf_counter() - front.started
-        ),
-    )
+    return Lowered(lowered, report, context.collector.warnings)
 
 
 def front_of(
-    options: WaveCompileOptions, kernel: KernelLike, session: Session
+    options: WaveCompileOptions,
+    kernel: KernelLike,
+    session: Session,
+    device: Device | None = None,
 ) -> Front:
     """Trace the kernel and put its pipeline together; nothing is compiled.
+
+    Args:
+        options: How to compile.
+        kernel: What to compile.
+        session: Where plugins and caches are.
+        device: What will run it; nothing where code is emitted.
 
     Raises:
         UserError: for mistakes in the kernel, its constraints or the options.
     """
     begun = time.perf_counter()
     target = session.target(options.target, options.location)
-    device = find_device(session, options.device, options.location)
     plan = plan_for(session, options, target, kernel.name)
-    needs, stop = frozenset(device.spec.requires), device.spec.stop_after
-    plan.check_consumer(f"device `{device.name}`", needs, stop)
+    if device is not None:
+        needs, stop = frozenset(device.spec.requires), device.spec.stop_after
+        plan.check_consumer(f"device `{device.name}`", needs, stop)
     check_pass_names(options, plan)
     started = time.perf_counter()
     bound = resolve_bindings(options.bindings, options.location)

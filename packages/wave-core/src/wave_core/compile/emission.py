@@ -11,8 +11,8 @@ from wave_core.compile import codes
 from wave_core.compile.cache import DiskCache
 from wave_core.compile.cache import cache_folder
 from wave_core.compile.compiler import Front
-from wave_core.compile.compiler import compile_front
 from wave_core.compile.compiler import front_of
+from wave_core.compile.compiler import lower_front
 from wave_core.compile.compiler import memo_key
 from wave_core.compile.key import digest_of
 from wave_core.compile.sources import sources_of
@@ -153,7 +153,8 @@ def _key(
         front.options,
         front.graph,
         front.target,
-        front.device.name,
+        # Code does not depend on what will run it.
+        "",
         front.plan,
         front.session,
         extra,
@@ -163,6 +164,6 @@ def _key(
 def _made(
     front: Front, kernel: KernelLike, spec: BackendSpec, backend: Backend, form: str
 ) -> Mapping[str, bytes]:
-    compiled = compile_front(front, kernel, whole=True)
+    lowered = lower_front(front, kernel).graph
     table = front.session.plugins.lowering_table(spec.name)
-    return backend.emit(compiled.lowered, front.target, front.options, table, form)
+    return backend.emit(lowered, front.target, front.options, table, form)
