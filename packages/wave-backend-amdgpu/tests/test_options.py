@@ -9,6 +9,7 @@ import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_backend_amdgpu.compile.dump import dump
 from wave_core.compile import option_table
 from wave_core.diagnostics import UserError
 from wave_runtime.manifest import Manifest
@@ -176,15 +177,14 @@ def test_a_folder_that_is_a_file(emitted, kernel, tmp_path, option):
 
 
 def test_a_file_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
-    from wave_backend_amdgpu.compile.dump import write_whole
-
-    write_whole(tmp_path / "a", b"old")
+    options = tkw.WaveCompileOptions(dump_binaries=str(tmp_path))
+    dump(options, "a", {}, {".bin": b"old"})
 
     def full(*_):
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr("pathlib.Path.replace", full)
-    with pytest.raises(OSError, match="No space"):
-        write_whole(tmp_path / "a", b"new")
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
-    assert (tmp_path / "a").read_bytes() == b"old"
+    with pytest.raises(UserError, match="No space"):
+        dump(options, "a", {}, {".bin": b"new"})
+    assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
+    assert (tmp_path / "a.bin").read_bytes() == b"old"

@@ -7,9 +7,14 @@ hardware by its authors.
 
 from __future__ import annotations
 
+import struct
+from dataclasses import dataclass
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import Generic
+from typing import Self
+from typing import TypeVar
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -35,6 +40,7 @@ from wave_runtime.iree_hal import IreeProgram
 from wave_runtime.kernarg import scalar_packer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Mapping
     from collections.abc import Sequence
 
@@ -48,17 +54,23 @@ if TYPE_CHECKING:
     from wave_runtime.manifest import Manifest
 
 
+T = TypeVar("T")
+
 EMULATOR = "emulator"
 """The name of the emulator among the devices of the runtime."""
 
 
-class _Artifacts:
-    """Code objects of lowered graphs, compiled once while the graph lives."""
+class _PerGraph(Generic[T]):
+    """What is compiled of lowered graphs, once while the graph lives.
 
-    def __init__(self) -> None:
-        self._known: WeakKeyDictionary[Graph, tuple[Settings, Artifact]] = (
-            WeakKeyDictionary()
-        )
+    Nobody changes a graph between its launches.
+    """
+
+    def __init__(
+        self, make: Callable[[Graph, Target, Settings, LoweringTable | None], T]
+    ) -> None:
+        self._make = make
+        self._known: WeakKeyDictionary[Graph, tuple[Settings, T]] = WeakKeyDictionary()
 
     def of(
         self,
@@ -66,14 +78,49 @@ class _Artifacts:
         target: Target,
         settings: Settings,
         table: LoweringTable | None,
-    ) -> Artifact:
-        """The code object of ``graph``; the graph is not changed between calls."""
+    ) -> T:
+        """What is made of ``graph`` with these settings."""
         known = self._known.get(graph)
         if known is not None and known[0] == settings:
             return known[1]
-        made = compile_graph(graph, target, settings, table).artifact
+        made = self._make(graph, target, settings, table)
         self._known[graph] = (settings, made)
         return made
+
+
+def _artifact(
+    graph: Graph, target: Target, settings: Settings, table: LoweringTable | None
+) -> Artifact:
+    return compile_graph(graph, target, settings, table).artifact
+
+
+def _program(
+    graph: Graph, target: Target, settings: Settings, table: LoweringTable | None
+) -> tuple[IreeProgram, Manifest]:
+    """A module on its device, and what the code object says of the arguments."""
+    program = IreeProgram(compile_vmfb(graph, target, settings, table))
+    return program, _artifact(graph, target, settings, table).manifest
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """The arguments of a launch by name, and what the code takes beside arrays."""
+
+    named: Mapping[str, Any]
+    grid: tuple[int, int, int]
+    words: bytes
+
+    @classmethod
+    def of(
+        cls,
+        manifest: Manifest,
+        arguments: Sequence[object],
+        sizes: Mapping[str, int] | None,
+    ) -> Self:
+        """Match arguments and sizes with what the manifest lists."""
+        named = dict(zip(manifest.parameters, arguments, strict=True))
+        grid = _grid(manifest, named, sizes or {})
+        return cls(named, grid, _words(manifest, named, sizes or {}))
 
 
 class HipExecutor:
@@ -81,7 +128,7 @@ class HipExecutor:
 
     def __init__(self) -> None:
         """Nothing is compiled yet."""
-        self._artifacts = _Artifacts()
+        self._artifacts = _PerGraph(_artifact)
 
     def run(
         self,
@@ -104,11 +151,9 @@ class HipExecutor:
             code = device.load(
                 artifact.code, manifest.name, manifest.threads, manifest.lds_bytes
             )
-            named = dict(zip(manifest.parameters, arguments, strict=True))
-            with _Copies(device, manifest, named) as buffers:
-                words = _words(manifest, named, bindings or {})
-                grid = _grid(manifest, named, bindings or {})
-                code.launch(grid, buffers, words, 0)
+            launch = _Launch.of(manifest, arguments, bindings)
+            with _Copies(device, manifest, launch.named) as buffers:
+                code.launch(launch.grid, buffers, launch.words, 0)
                 device.synchronize()
         except DeviceError as error:
             raise _no_device("hip", error) from None
@@ -120,7 +165,7 @@ class IreeExecutor:
 
     def __init__(self) -> None:
         """Nothing is compiled yet."""
-        self._artifacts = _Artifacts()
+        self._programs = _PerGraph(_program)
 
     def run(
         self,
@@ -137,21 +182,14 @@ class IreeExecutor:
         graph, target = _given(lowered, options)
         try:
             how = _how(options, target)
-            program = IreeProgram(compile_vmfb(graph, target, *how))
-            manifest = self._artifacts.of(graph, target, *how).manifest
-            named: dict[str, Any] = dict(
-                zip(manifest.parameters, arguments, strict=True)
-            )
-            tensors = [named[row.name] for row in manifest.bindings]
-            data = _words(manifest, named, bindings or {})
-            words = [
-                int.from_bytes(data[i : i + 4], "little", signed=True)
-                for i in range(0, len(data), 4)
-            ]
+            program, manifest = self._programs.of(graph, target, *how)
+            launch = _Launch.of(manifest, arguments, bindings)
+            tensors = [launch.named[row.name] for row in manifest.bindings]
+            words = struct.unpack(f"<{len(launch.words) // 4}i", launch.words)
             results = program(manifest.name, [*tensors, *words])
         except DeviceError as error:
             raise _no_device("iree", error) from None
-        written = [named[row.name] for row in manifest.bindings if row.written]
+        written = [launch.named[row.name] for row in manifest.bindings if row.written]
         for array, result in zip(written, results, strict=True):
             array[...] = result
         return None
@@ -165,7 +203,7 @@ class EmulatorExecutor:
 
     def __init__(self) -> None:
         """Nothing is compiled yet."""
-        self._artifacts = _Artifacts()
+        self._artifacts = _PerGraph(_artifact)
 
     def run(
         self,
@@ -191,7 +229,8 @@ class EmulatorExecutor:
         settings = replace(settings, code=replace(settings.code, debug=True))
         artifact = self._artifacts.of(graph, target, settings, table)
         manifest = artifact.manifest
-        named: dict[str, Any] = dict(zip(manifest.parameters, arguments, strict=True))
+        launch = _Launch.of(manifest, arguments, bindings)
+        named = launch.named
         arrays = {row.name: _contiguous(named[row.name]) for row in manifest.bindings}
         try:
             device = cast("Any", open_device(EMULATOR))
@@ -199,12 +238,8 @@ class EmulatorExecutor:
             code = device.load(
                 artifact.code, manifest.name, manifest.threads, manifest.lds_bytes
             )
-            code.launch(
-                _grid(manifest, named, bindings or {}),
-                [(x.ctypes.data, x.nbytes) for x in arrays.values()],
-                _words(manifest, named, bindings or {}),
-                0,
-            )
+            buffers = [(x.ctypes.data, x.nbytes) for x in arrays.values()]
+            code.launch(launch.grid, buffers, launch.words, 0)
         except DeviceError as error:
             raise stopped(error, graph) from error
         for name, array in arrays.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from dataclasses import field
 from functools import cache
@@ -178,9 +179,8 @@ def _run(request: Request, settings: Settings, graph: Graph) -> Answer:
     if settings.worker is not None:
         answer = settings.worker.run(request)
     elif settings.override is not None:
-        worker = Worker()
-        answer = worker.run(request)
-        worker.close()
+        with closing(Worker()) as worker:
+            answer = worker.run(request)
     else:
         # The compiler is loaded when something is compiled.
         from wave_backend_amdgpu.compile.inprocess import run  # noqa: PLC0415

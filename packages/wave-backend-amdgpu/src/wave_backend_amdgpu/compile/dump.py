@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wave_core.compile.files import write_all
 from wave_core.diagnostics import user_error
 
 if TYPE_CHECKING:
@@ -42,28 +41,9 @@ def _write(
     options: WaveCompileOptions,
 ) -> None:
     try:
-        for ending, data in files.items():
-            write_whole(Path(folder) / f"{stem}{ending}", data)
+        write_all(Path(folder), {f"{stem}{end}": files[end] for end in files})
     except OSError as error:
         raise _unfit(name, folder, error, options.location) from None
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that whoever reads it sees all of it or none.
-
-    Raises:
-        OSError: where it cannot be written.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def _unfit(name: str, folder: str, error: OSError, at: Location | None) -> Exception:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from wave_core.symbols import Digit
-from wave_core.symbols import Layout
 from wave_core.targets.base import BankPhases
 from wave_core.targets.base import MatrixInstruction
 from wave_core.targets.base import MemorySpec
 from wave_core.targets.base import Target
+from wave_core.targets.layouts import accumulator
+from wave_core.targets.layouts import accumulator_32
+from wave_core.targets.layouts import operand
 from wave_core.types.dtype import bf16
 from wave_core.types.dtype import f16
 from wave_core.types.dtype import f32
@@ -15,50 +16,6 @@ from wave_core.types.dtype import f32
 LANES = 64
 BANKS = 32
 _SOURCE = "AMD Instinct MI300 ISA, 'Matrix Arithmetic Instructions', dense layouts"
-
-
-def _operand(row: str, rows: int, k_registers: int) -> Layout:
-    """Row = lane % rows; K = k_registers * (lane / rows) + register."""
-    groups = LANES // rows
-    return Layout.make(
-        LANES,
-        k_registers,
-        {
-            row: [Digit(1, "lane", 1, rows)],
-            "K": [
-                Digit(k_registers, "lane", rows, groups),
-                Digit(1, "reg", 1, k_registers),
-            ],
-        },
-    )
-
-
-def _accumulator_16() -> Layout:
-    """M = 4 * (lane / 16) + register; N = lane % 16."""
-    return Layout.make(
-        LANES,
-        4,
-        {
-            "M": [Digit(4, "lane", 16, 4), Digit(1, "reg", 1, 4)],
-            "N": [Digit(1, "lane", 1, 16)],
-        },
-    )
-
-
-def _accumulator_32() -> Layout:
-    """M = 8 * (register / 4) + 4 * (lane / 32) + register % 4; N = lane % 32."""
-    return Layout.make(
-        LANES,
-        16,
-        {
-            "M": [
-                Digit(4, "lane", 32, 2),
-                Digit(1, "reg", 1, 4),
-                Digit(8, "reg", 4, 4),
-            ],
-            "N": [Digit(1, "lane", 1, 32)],
-        },
-    )
 
 
 def _consecutive(lanes_per_phase: int) -> BankPhases:
@@ -96,9 +53,9 @@ def generic_target() -> Target:
                 (16, 16, 16),
                 (f16, bf16),
                 f32,
-                _operand("M", 16, 4),
-                _operand("N", 16, 4),
-                _accumulator_16(),
+                operand("M", LANES, 16, 4),
+                operand("N", LANES, 16, 4),
+                accumulator(LANES, 16, 4),
                 _SOURCE,
             ),
             MatrixInstruction(
@@ -106,9 +63,9 @@ def generic_target() -> Target:
                 (32, 32, 8),
                 (f16, bf16),
                 f32,
-                _operand("M", 32, 4),
-                _operand("N", 32, 4),
-                _accumulator_32(),
+                operand("M", LANES, 32, 4),
+                operand("N", LANES, 32, 4),
+                accumulator_32(),
                 _SOURCE,
             ),
         ),

@@ -17,6 +17,8 @@ from wave_emulator_amdgcn.isa.transpose import TRANSPOSES
 from wave_emulator_amdgcn.isa.transpose import transpose
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wave_emulator_amdgcn.arrays import Array
     from wave_emulator_amdgcn.arrays import Bools
     from wave_emulator_amdgcn.arrays import Ints
@@ -250,20 +252,27 @@ def _bind_swizzle(ins: Instruction) -> Run:
     return run
 
 
+def _lanes_named(ins: Instruction) -> Callable[[Machine, Selection], Ints]:
+    """The lane that each lane names by its address in bytes."""
+    row, offset = ins.fields["addr"] - 256, np.uint32(offset_of(ins))
+
+    def lanes(m: Machine, g: Selection) -> Ints:
+        named = (m.V[row, g] + offset) >> np.uint32(2)
+        return (named % np.uint32(m.lanes)).astype(np.int64)
+
+    return lanes
+
+
 def _bind_bpermute(ins: Instruction) -> Run:
-    row, lane_row, data = (
+    row, data, lanes_named = (
         row_of(ins, "vdst"),
-        ins.fields["addr"] - 256,
         row_of(ins, "data0"),
+        _lanes_named(ins),
     )
-    offset = offset_of(ins)
     inactive = "_FI_" in ins.name
 
     def run(m: Machine, g: Selection) -> None:
-        lanes = ((m.V[lane_row, g] + np.uint32(offset)) >> np.uint32(2)) % np.uint32(
-            m.lanes
-        )
-        source = lanes.astype(np.int64)
+        source = lanes_named(m, g)
         value = np.take_along_axis(m.V[data, g], source, axis=1)
         if not m.full and not inactive:
             live = np.take_along_axis(m.active[g], source, axis=1)
@@ -274,17 +283,14 @@ def _bind_bpermute(ins: Instruction) -> Run:
 
 
 def _bind_permute(ins: Instruction) -> Run:
-    row, lane_row, data = (
+    row, data, lanes_named = (
         row_of(ins, "vdst"),
-        ins.fields["addr"] - 256,
         row_of(ins, "data0"),
+        _lanes_named(ins),
     )
-    offset = offset_of(ins)
 
     def run(m: Machine, g: Selection) -> None:
-        lanes = ((m.V[lane_row, g] + np.uint32(offset)) >> np.uint32(2)) % np.uint32(
-            m.lanes
-        )
+        lanes = lanes_named(m, g)
         value = np.zeros((m.count(g), m.lanes), np.uint32)
         wave, lane = np.nonzero(m.active[g])
         value[wave, lanes[wave, lane]] = m.V[data, g][wave, lane]
