@@ -49,7 +49,7 @@ def test_matrix_instructions_are_in_the_code(lowered, worker):
     settings = Settings(worker=worker, intermediates=True)
     text = compile_graph(graph, chip, settings).assembly
     assert text.count("v_mfma_f32_16x16x16_f16") >= 32
-    assert "global_load_dwordx2" in text
+    assert "buffer_load_dwordx" in text
 
 
 def test_barriers_and_lds_are_in_the_code(lowered, worker):

@@ -18,10 +18,20 @@ from wave_emulator_amdgcn.usage import usage
 CHIP = ARCHITECTURES["gfx1201"]
 
 
+def used(inst):
+    """What an instruction of gfx1201 touches."""
+    found = decode(inst.to_bytes() + bytes(16), 0, 0x1000, CHIP.family)
+    return usage(prepare(found, CHIP), CHIP)
+
+
 def reads(inst):
     """Vector registers that an instruction of gfx1201 reads."""
-    found = decode(inst.to_bytes() + bytes(16), 0, 0x1000, CHIP.family)
-    return [r for r in rows_of(usage(prepare(found, CHIP), CHIP).reads) if r < 512]
+    return [r for r in rows_of(used(inst).reads) if r < 512]
+
+
+def writes(inst):
+    """Vector registers that it writes."""
+    return [r for r in rows_of(used(inst).writes) if r < 512]
 
 
 def test_a_dual_move_reads_one_source():
@@ -36,3 +46,12 @@ def test_a_dual_move_reads_one_source():
 def test_scratch_reads_its_vector_address_only_where_it_has_one(base, uses, wanted):
     inst = rdna4.scratch_load_b32(vdst=v[9], vaddr=v[7], saddr=base, sve=uses)
     assert reads(inst) == wanted
+
+
+def test_the_upper_half_of_a_register_is_that_register():
+    upper = rdna4.v_cvt_f16_f32_e32(vdst=v[23 + 128], src0=v[24 + 128])
+    assert (writes(upper), reads(upper)) == ([23], [24 + 128])
+    upper = rdna4.v_add_f16_e32(vdst=v[9], src0=v[4 + 128], vsrc1=v[5 + 128])
+    assert (writes(upper), reads(upper)) == ([9], [4, 5])
+    whole = rdna4.v_add_f32_e32(vdst=v[9 + 128], src0=v[4 + 128], vsrc1=v[5])
+    assert (writes(whole), reads(whole)) == ([9 + 128], [5, 4 + 128])

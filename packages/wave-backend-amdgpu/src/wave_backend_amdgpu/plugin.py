@@ -29,6 +29,7 @@ _FAMILIES = (
     "compare",
     "constants",
     "control",
+    "direct",
     "matrix",
     "memory",
     "shape",

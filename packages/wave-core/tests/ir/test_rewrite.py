@@ -8,6 +8,7 @@ from wave_core.ir import Graph
 from wave_core.ir import capture
 from wave_core.ir import erase
 from wave_core.ir import insert_after
+from wave_core.ir import move_before
 from wave_core.ir import parse_graph
 from wave_core.ir import problems
 from wave_core.ir import replace
@@ -66,6 +67,15 @@ def test_an_op_after_an_op_inherits_its_line() -> None:
     new = insert_after(read, Neg(read))
     assert list(graph.body.ops)[1] is new
     assert new.location is read.location
+
+
+def test_an_op_moves_within_its_region() -> None:
+    graph = _graph()
+    read, neg, loop, last = graph.body.ops
+    other = insert_after(neg, Neg(read))
+    move_before(neg, other)
+    assert list(graph.body.ops) == [read, other, neg, loop, last]
+    assert not problems(graph)
 
 
 def test_values_are_captured_through_all_regions_between() -> None:

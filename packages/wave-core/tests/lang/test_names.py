@@ -13,7 +13,9 @@ from wave_core.diagnostics import UserError
 from wave_core.lang.planned import PLANNED
 from wave_core.ops.builtin import builtin_ops
 
-LOWERED_ONLY = {"argument", "yield", "lane_expr", "assemble", "relayout"}
+LOWERED_ONLY = {
+    *("argument", "yield", "lane_expr", "assemble", "relayout", "transposed_read"),
+}
 OTHER_NAMES = {
     "reduce": "sum",
     "breakpoint": "breakpoint_here",

@@ -152,6 +152,13 @@ def test_wave_register_views(host, module):
     assert plugins.tables()["views"]["bytes"].value.form == "hsaco"
 
 
+def test_wave_register_strategies(host, module):
+    module.slow = object()
+    spec = 'StrategySpec("slow", "wave_test_made:slow", "one op a cycle")'
+    plugins = host(toy=hook("wave_register_strategies", spec))
+    assert plugins.strategy_loaders["slow"]() is module.slow
+
+
 def test_wave_register_presets(host):
     spec = 'Preset("fast", "runs fast")'
     plugins = host(toy=hook("wave_register_presets", spec))

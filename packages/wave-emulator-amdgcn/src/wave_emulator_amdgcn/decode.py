@@ -66,6 +66,7 @@ class Instruction:
             empty.
         fields: integers; operands in the unified numbering (VGPR 0 is 256).
         registers: 32-bit registers each operand field takes.
+        narrow: operand fields of 16 bits.
         source: the decoder's object, for `text`.
         long: it was encoded in the 64-bit form of a 32-bit instruction.
     """
@@ -77,6 +78,7 @@ class Instruction:
     variant: str
     fields: dict[str, int]
     registers: dict[str, int]
+    narrow: frozenset[str]
     source: Any
     long: bool
 
@@ -160,6 +162,7 @@ def _convert(inst: Inst, pc: int) -> Instruction:
         variant=variant,
         fields=fields,
         registers=_registers(inst),
+        narrow=_narrow(inst),
         source=inst,
         long=name.endswith("_E64"),
     )
@@ -173,6 +176,12 @@ def _name(inst: Any) -> str:
 
 def _registers(inst: Any) -> dict[str, int]:
     return dict(inst.op_regs) if hasattr(inst, "op") else {}
+
+
+def _narrow(inst: Any) -> frozenset[str]:
+    if not hasattr(inst, "op"):
+        return frozenset()
+    return frozenset(name for name, bits in inst.op_bits.items() if bits == 16)
 
 
 def _text(inst: Inst) -> str:

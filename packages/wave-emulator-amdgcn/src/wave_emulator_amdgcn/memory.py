@@ -133,13 +133,6 @@ class Regions:
         region = self.regions[index]
         return self.cells.data[region.start : region.start + region.size]
 
-    def region_at(self, position: int) -> Region | None:
-        """The region that holds a position."""
-        for region in self.regions:
-            if region.start <= position < region.start + region.size:
-                return region
-        return None
-
     def outside(self, at: Ints, size: int) -> Bools | None:
         """Which accesses leave every region; None when none does."""
         if not at.size:

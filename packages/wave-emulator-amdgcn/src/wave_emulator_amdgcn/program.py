@@ -123,6 +123,7 @@ def cache_control(code: bytes, at: int, pc: int) -> Instruction | None:
         "",
         {},
         {},
+        frozenset(),
         "buffer_wbinvl1_vol()",
         long=False,
     )

@@ -57,6 +57,12 @@ def rows_of(bits: int) -> list[int]:
     return found
 
 
+#: Encodings of gfx11 and later whose 8-bit fields of 16-bit operands name a half.
+_HALVES = ("VOP1", "VOP2", "VOPC")
+
+_UPPER = 256 + 128
+"""Numbers from here on name the upper half of a register there."""
+
 #: Their destination is an SGPR although its field is that of a VGPR.
 _TO_SCALAR = ("V_READLANE_B32", "V_READFIRSTLANE_B32", "V_S_")
 
@@ -129,9 +135,8 @@ def usage(ins: Instruction, architecture: Architecture) -> Usage:
         if count == 0:
             continue
         scalar = name == "vdst" and ins.name.startswith(_TO_SCALAR)
-        span = _span(
-            code & 127 if scalar else code, count, accumulator=_accumulator(ins, name)
-        )
+        number = code & 127 if scalar else _whole(ins, name, code)
+        span = _span(number, count, accumulator=_accumulator(ins, name))
         if _is_result(ins, name):
             writes |= span
             if _reads_result(ins):
@@ -149,7 +154,17 @@ def operand_bits(ins: Instruction, name: str) -> int:
     if name not in ins.fields:
         return 0
     accumulator = _accumulator(ins, name)
-    return _span(ins.fields[name], _count(ins, name), accumulator=accumulator)
+    code = _whole(ins, name, ins.fields[name])
+    return _span(code, _count(ins, name), accumulator=accumulator)
+
+
+def _whole(ins: Instruction, name: str, code: int) -> int:
+    """The register that an operand is, or of which it is the upper half."""
+    if code >= _UPPER and ins.get("__true16") and ins.encoding in _HALVES:
+        keys = (name, name.removeprefix("v"), f"v{name}")
+        if any(key in ins.narrow for key in keys):
+            return code - 128
+    return code
 
 
 def _is_result(ins: Instruction, name: str) -> bool:

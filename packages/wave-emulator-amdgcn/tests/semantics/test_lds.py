@@ -296,3 +296,19 @@ def test_every_implemented_instruction_has_a_reference():
         known = {*LDS[arch], *TWO, *MOVES, *TRANSPOSES, "DS_NOP"}
         names = {n for cls, n in mnemonics(arch, "memory") if cls == "DS"}
         assert not names - known
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("kind", [Load, Store, Atomic])
+def test_a_negative_register_that_the_offset_makes_up_for(arch, kind):
+    name = next(n for n, r in LDS[arch].items() if type(r) is kind and r.size == 4)
+    m = rig.machine(arch, rig.seeded(arch, name), lds=4 * 64)
+    places = np.arange(m.lanes) * 4
+    m.V[ADDRESS] = (places - 200).astype(np.uint32)
+    stored = m.lds.data[: 4 * m.lanes].copy()
+    rig.run(m, encode(arch, name, 200))
+    assert rig.codes(m) == []
+    if kind is Load:
+        assert (m.V[RESULT, 0] == stored.view(np.uint32)).all()
+    else:
+        assert (m.lds.data[: 4 * m.lanes] != stored).any()

@@ -14,13 +14,15 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from wave_core.types import MemoryType
+from wave_sim_cpu.copies import Copies
+from wave_sim_cpu.races import RaceTracker
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.types import DType
     from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.races import RaceTracker
+    from wave_sim_cpu.arrays import Index
 
 
 @dataclass
@@ -40,9 +42,13 @@ class Buffer:
     cells_per_workgroup: int = 0
     origin: int = 0
     """The cell of the element at all-zero coordinates."""
-    valid: Bits | None = None
+    valid: Bits | PooledValidity | None = None
     """Which cells hold a value; ``None`` once all do."""
     tracker: RaceTracker | None = None
+    tracked_parts: int = 1
+    """Cells of the tracker that one cell here is: buffers may share memory."""
+    copies: Copies | None = None
+    """Copies to LDS that read or write it, where races are looked for."""
 
     @property
     def is_lds(self) -> bool:
@@ -111,7 +117,74 @@ def lds_buffer(
     cells = np.zeros(size * workgroups, dtype.numpy())
     buffer = Buffer(label, dtype, shape, row_major(shape), cells, max(size, 1))
     buffer.valid = np.zeros(size * workgroups, np.bool_)
+    buffer.copies = Copies(cells.size)
     return buffer
+
+
+class PooledValidity:
+    """Which cells of a buffer hold what was written through it, in shared memory.
+
+    ``owners`` has for each byte of all workgroups the key of the buffer that it was
+    last written through, 0 at the start.
+    """
+
+    def __init__(self, owners: Array, key: int, element_bytes: int) -> None:
+        """Cells of ``element_bytes`` bytes, of the buffer with this key."""
+        self._owners = owners.reshape(-1, element_bytes)
+        self._key = key
+
+    def take(self, cells: Index) -> Bits:
+        """Whether each of the cells holds a value."""
+        return np.asarray((self._owners[cells] == self._key).all(axis=-1))
+
+    def __setitem__(self, cells: Index, held: Bits | bool) -> None:
+        """The cells were written, with values or (where not ``held``) without."""
+        keys = np.where(held, self._key, 0).astype(self._owners.dtype)
+        self._owners[cells] = keys[..., None]
+
+    def all(self) -> bool:
+        """Never for good: another buffer may take the cells."""
+        return False
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The packed LDS of ``workgroups`` workgroups: one piece of memory for each.
+
+    Units: ``size`` bytes a workgroup, a multiple of every element; ``unit`` bytes,
+    one cell of the race tracker.
+    """
+
+    size: int
+    unit: int
+    memory: Array
+    owners: Array
+    tracker: RaceTracker | None
+    copies: Copies
+
+    def buffer(
+        self, key: int, label: str, dtype: DType, shape: tuple[int, ...], offset: int
+    ) -> Buffer:
+        """The buffer at byte ``offset``."""
+        cells = self.memory.view(dtype.numpy())
+        item = cells.dtype.itemsize
+        buffer = Buffer(label, dtype, shape, row_major(shape), cells, self.size // item)
+        buffer.origin = offset // item
+        buffer.valid = PooledValidity(self.owners, key, item)
+        buffer.tracker, buffer.tracked_parts = self.tracker, item // self.unit
+        buffer.copies = self.copies
+        return buffer
+
+
+def lds_pool(size: int, unit: int, workgroups: int, waves: int) -> Pool:
+    """Packed LDS; contents start as poison, races are tracked with ``waves`` > 1."""
+    count = size * workgroups
+    tracker = None
+    if waves > 1:
+        tracker = RaceTracker(count // unit, waves, shared=False)
+    memory, owners = np.zeros(count, np.uint8), np.zeros(count, np.int16)
+    copies = Copies(count // unit)
+    return Pool(size, unit, memory, owners, tracker, copies)
 
 
 def lds_label(op: Op) -> str:

@@ -83,9 +83,12 @@ class RaceTracker:
         self._latest_write = -1
         self._latest_read = -1
 
-    def access(self, touch: Touch, lowest_mark: int) -> Conflict | None:
+    def access(
+        self, touch: Touch, lowest_mark: int, *, keep: bool = True
+    ) -> Conflict | None:
         """Note an access; the conflict with an earlier one, if there is any.
 
+        Without ``keep`` it is only looked at: others see to what follows it.
         ``lowest_mark`` is the least mark of any workgroup: accesses below it are
         ordered before this one, unless workgroups share the memory.
         """
@@ -94,7 +97,8 @@ class RaceTracker:
         self._forget(lowest_mark)
         self._enter(reads=touch.writes)
         conflict = self._conflict(touch, lowest_mark)
-        self._waiting.append(touch)
+        if keep:
+            self._waiting.append(touch)
         return conflict
 
     def _forget(self, lowest_mark: int) -> None:

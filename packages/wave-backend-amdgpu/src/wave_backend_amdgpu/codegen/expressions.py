@@ -44,12 +44,17 @@ class Binding:
 
 
 class Expressions:
-    """Emits expressions over bound symbols."""
+    """Emits expressions over bound symbols.
+
+    Attributes:
+        counters: The symbols that count the turns of loops, with how many there are.
+    """
 
     def __init__(self, builder: Builder, facts: Facts) -> None:
         self._builder = builder
         self._facts = facts
         self._bound: dict[Expr, Binding] = {}
+        self.counters: dict[Expr, Expr] = {}
         self._levels: dict[Expr, int] = {}
         self._narrow: dict[Expr, bool] = {}
 

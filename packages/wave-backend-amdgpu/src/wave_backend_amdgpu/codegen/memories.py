@@ -7,8 +7,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.types import stored
+from wave_core.builtin.dependences.storage import lds_bytes
 from wave_core.ir import ACCESS
 from wave_core.ir import resolve
+from wave_core.ir import walk
+from wave_core.ops.control import Iterate
+from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.memory import Allocate
 from wave_core.ops.memory import Read
 from wave_core.ops.memory import Write
@@ -16,11 +20,15 @@ from wave_core.symbols import Expr
 from wave_core.symbols import constant
 from wave_core.symbols import product
 from wave_core.types import MemoryType
+from wave_core.types.dtype import i8
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.types import DType
+
+PACKED = -1
+"""The key of the memory that packed buffers lie in; those of ops are positive."""
 
 BUFFER_LIMIT = 1 << 31
 """Bytes below which a buffer instruction addresses; an offset at or above it is out
@@ -45,6 +53,8 @@ class Memory:
         dtype: The element type.
         strides: Elements between neighbours along each dimension.
         space: How it is accessed.
+        plain: Of a buffer, name and type of the memref that it is made of.
+        count: How many elements it has; ``None`` where the launch decides.
     """
 
     name: str
@@ -52,6 +62,8 @@ class Memory:
     dtype: DType
     strides: tuple[Expr, ...]
     space: Space
+    plain: tuple[str, str] | None = None
+    count: int | None = None
 
     @property
     def outside(self) -> int:
@@ -85,6 +97,20 @@ def masked_memories(graph: Graph) -> set[int]:
     return found
 
 
+def copied_memories(graph: Graph) -> set[int]:
+    """The memories that direct copies to LDS read, by key."""
+    copies = [op for op in graph.walk() if isinstance(op, GatherToLDS)]
+    return {resolve(op.source).ident for op in copies}
+
+
+def streamed_memories(graph: Graph) -> set[int]:
+    """The memories that loops read, by key."""
+    loops = [op for op in graph.walk() if isinstance(op, Iterate)]
+    bodies = [region for loop in loops for region in loop.regions]
+    reads = [op for body in bodies for op in walk(body) if isinstance(op, Read)]
+    return {resolve(op.memory).ident for op in reads}
+
+
 def written_memories(graph: Graph) -> set[int]:
     """The memories that the kernel writes, by key."""
     return {resolve(op.memory).ident for op in graph.walk() if isinstance(op, Write)}
@@ -113,6 +139,15 @@ def lds_memory(graph: Graph, op: Allocate, name: str) -> Memory:
     count = size(shape).constant_value
     kind = f"memref<{count}x{stored(op.dtype)}, #gpu.address_space<workgroup>>"
     return Memory(name, kind, op.dtype, strides(shape), Space.LDS)
+
+
+def packed_memory(graph: Graph, name: str) -> Memory:
+    """The bytes that all buffers with an offset lie in."""
+    buffers = [op for op in graph.walk() if isinstance(op, Allocate)]
+    packed = [op for op in buffers if op.offset is not None]
+    count = lds_bytes(packed, graph.bindings)
+    kind = f"memref<{count}xi8, #gpu.address_space<workgroup>>"
+    return Memory(name, kind, i8, (constant(1),), Space.LDS)
 
 
 def memory_key(op: Op) -> int:

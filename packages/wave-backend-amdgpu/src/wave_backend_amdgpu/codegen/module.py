@@ -13,9 +13,11 @@ from wave_backend_amdgpu.codegen.memories import BUFFER_LIMIT
 from wave_backend_amdgpu.codegen.memories import Memory
 from wave_backend_amdgpu.codegen.memories import Space
 from wave_backend_amdgpu.codegen.memories import choose_space
+from wave_backend_amdgpu.codegen.memories import copied_memories
 from wave_backend_amdgpu.codegen.memories import extents
 from wave_backend_amdgpu.codegen.memories import masked_memories
 from wave_backend_amdgpu.codegen.memories import size
+from wave_backend_amdgpu.codegen.memories import streamed_memories
 from wave_backend_amdgpu.codegen.memories import strides
 from wave_backend_amdgpu.codegen.memories import written_memories
 from wave_backend_amdgpu.codegen.symbols import Constant
@@ -123,15 +125,17 @@ def generate(
 
 def _bind_memories(emit: Emitter) -> tuple[Binding, ...]:
     graph = emit.graph
-    masked, written = masked_memories(graph), written_memories(graph)
+    written, streamed = written_memories(graph), streamed_memories(graph)
+    bounded = masked_memories(graph) | copied_memories(graph)
     found: list[Binding] = []
     for argument in graph.parameters:
         kind = argument.type
         if not isinstance(kind, MemoryType):
             continue
         shape = extents(graph, kind)
-        wanted = emit.options.buffers or argument.ident in masked
-        wanted = wanted or (_saves_registers(emit.target) and size(shape).is_constant)
+        wanted = emit.options.buffers or argument.ident in bounded
+        saves = _saves_registers(emit.target) or argument.ident in streamed
+        wanted = wanted or (saves and size(shape).is_constant)
         space = choose_space(shape, kind.dtype, wanted=wanted)
         emit.memories[argument.ident] = _memory(
             emit, argument, len(found), shape, space
@@ -185,9 +189,12 @@ def _memory(
     if bound != plain:
         name = builder.op(f"memref.memory_space_cast {name} : {bound} to {plain}")
     if space is Space.BUFFER:
-        buffer = f"memref<{extent}x{item}, {_BUFFER}>"
+        buffer, whole = f"memref<{extent}x{item}, {_BUFFER}>", name
         name = builder.op(
             f"amdgpu.fat_raw_buffer_cast {name} resetOffset : {plain} to {buffer}"
         )
-        plain = buffer
+        known = count.constant_value if count.is_constant else None
+        return Memory(
+            name, buffer, kind.dtype, strides(shape), space, (whole, plain), known
+        )
     return Memory(name, plain, kind.dtype, strides(shape), space)

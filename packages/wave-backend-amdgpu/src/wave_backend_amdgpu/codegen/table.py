@@ -7,6 +7,7 @@ from wave_backend_amdgpu.codegen.rules import arithmetic
 from wave_backend_amdgpu.codegen.rules import compare
 from wave_backend_amdgpu.codegen.rules import constants
 from wave_backend_amdgpu.codegen.rules import control
+from wave_backend_amdgpu.codegen.rules import direct
 from wave_backend_amdgpu.codegen.rules import matrix
 from wave_backend_amdgpu.codegen.rules import memory
 from wave_backend_amdgpu.codegen.rules import shape
@@ -16,7 +17,10 @@ from wave_backend_amdgpu.plugin import UNSUPPORTED
 from wave_core.backends import LoweringTable
 from wave_core.backends import rules_of
 
-MODULES = (arithmetic, compare, constants, control, matrix, memory, shape, sync)
+MODULES = (
+    *(arithmetic, compare, constants, control, direct),
+    *(matrix, memory, shape, sync),
+)
 
 
 def own_table() -> LoweringTable:

@@ -39,8 +39,12 @@ work-items; axes but the first have one work-item a workgroup here."""
 
 
 def lds_bytes(graph: Graph) -> int:
-    """LDS of a workgroup, each buffer rounded up to 16 bytes."""
-    return sum(_bytes(graph, op) for op in _buffers(graph))
+    """LDS of a workgroup, each buffer rounded up to 16 bytes; packed ones share."""
+    own = [_bytes(graph, op) for op in _buffers(graph) if op.offset is None]
+    ends = [
+        op.offset + _bytes(graph, op) for op in _buffers(graph) if op.offset is not None
+    ]
+    return sum(own) + max(ends, default=0)
 
 
 def _buffers(graph: Graph) -> list[Allocate]:

@@ -17,7 +17,6 @@ from wave_core.ir import resolve
 from wave_core.ops.control import Conditional
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
 from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import Argument
 from wave_core.ops.traits import EffectKind
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
 
 REGISTER_BITS = 32
+
+_CHANGES = (EffectKind.WRITE, EffectKind.READ_WRITE, EffectKind.DMA_WRITE)
+"""What makes the contents of a memory others."""
 
 _Values = dict[int, "Op"]
 """Values by their keys."""
@@ -70,7 +72,10 @@ class _Search:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._written = {
-            resolve(op.memory).ident for op in graph.walk() if isinstance(op, Write)
+            resolve(effect.memory).ident
+            for op in graph.walk()
+            for effect in op.effects()
+            if effect.memory is not None and effect.kind in _CHANGES
         }
         self._cheap: dict[int, bool] = {}
         self._parts: dict[int, _Origins] = {}

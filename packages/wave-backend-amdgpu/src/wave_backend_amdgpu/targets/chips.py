@@ -45,6 +45,10 @@ GFX12_COUNTERS = (
 )
 """loadcnt, storecnt, dscnt, expcnt. Source: AMD RDNA4 ISA, S_WAIT_*."""
 
+TRANSPOSED = ((16, 64), (8, 64))
+"""DS_READ_B64_TR_B16 and B8. Source: AMD CDNA4 ISA. There are forms for 6 and 4 bits,
+which the language has no element types for."""
+
 CDNA_REGISTERS = RegisterFile(512, 512, 8, 8, 4)
 """Source: AMD CDNA3 ISA: 512 registers a SIMD lane, VGPRs and AGPRs together."""
 
@@ -64,6 +68,7 @@ def _cdna(  # noqa: PLR0913 - the columns of a table
     xcds: int,
     units: int,
     granule: int = 512,
+    transposed: tuple[tuple[int, int], ...] = (),
 ) -> Target:
     return Target(
         name=name,
@@ -76,6 +81,7 @@ def _cdna(  # noqa: PLR0913 - the columns of a table
         buffer_bounds=BufferBounds.RAW,
         float8=float8,
         direct_to_lds_bits=copies,
+        transposed_read_bits=transposed,
         registers=CDNA_REGISTERS,
         lds_granule=granule,
         xcds=xcds,
@@ -123,6 +129,7 @@ def gfx950() -> Target:
         xcds=8,
         units=256,
         granule=1280,
+        transposed=TRANSPOSED,
     )
 
 

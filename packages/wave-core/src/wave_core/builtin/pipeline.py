@@ -32,6 +32,14 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         summary="element extraction becomes a reduction",
     ),
     PassSpec(
+        "lower-gathers",
+        Phase.CANONICALIZE,
+        f"{_HERE}.canonicalize.gathers:LowerGathers",
+        after=("number-loops",),
+        essential=True,
+        summary="copies of whole tiles become reads and writes",
+    ),
+    PassSpec(
         "settle-reshapes",
         Phase.CANONICALIZE,
         f"{_HERE}.canonicalize.reshape:SettleReshapes",
@@ -43,7 +51,7 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         "merge-common-subexpressions",
         Phase.CANONICALIZE,
         f"{_HERE}.canonicalize.cse:MergeCommonSubexpressions",
-        after=("sink-splats", "lower-extracts", "settle-reshapes"),
+        after=("sink-splats", "lower-extracts", "lower-gathers", "settle-reshapes"),
         summary="equal values are computed once",
     ),
     PassSpec(

@@ -108,6 +108,7 @@ def _plugins() -> Iterator[Check]:
         ("executors", host.load_executor),
         ("kernels", host.load_kernel),
         ("commands", host.load_command),
+        ("views", host.load_view),
     ):
         for name in tables[kind]:
             try:

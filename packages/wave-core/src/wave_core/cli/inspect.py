@@ -52,7 +52,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     value: int | None = typer.Option(
         None, help="Layout: a value, by its key after --phase."
     ),
-    svg: Path | None = typer.Option(None, help="Layout: a file for a picture."),  # noqa: B008 - typer's form
+    svg: Path | None = typer.Option(None, help="Layout, views: file of a picture."),  # noqa: B008 - typer's form
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     target: str = typer.Option("generic", help="The machine to compile for."),
@@ -72,7 +72,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     )
     case = with_options(case, {"target": target, "preset": preset})
     if what not in set(What):
-        show_view(session, case, what, output, as_json=json)
+        show_view(session, case, what, output or svg, as_json=json)
         return
     if what == What.ASM:
         show_assembly(session, case, as_json=json)

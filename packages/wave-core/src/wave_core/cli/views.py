@@ -16,8 +16,10 @@ from wave_core.cli.output import print_table
 from wave_core.plugin.results import ViewRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from collections.abc import Sequence
 
+    from wave_core.compile.kernel import WaveKernel
     from wave_core.compile.kernels import KernelCase
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
@@ -33,20 +35,8 @@ def show_view(
         UserError: WV0801 where no plugin has the view; what compiling raises.
     """
     view = session.plugins.load_view(name)
-    # Compiling loads torch and the backend.
-    from wave_core.compile.emission import emit  # noqa: PLC0415
-
     spec = session.plugins.views[name].value
-    emitted = emit(_options(session, case, spec), case.kernel, spec.form, session)
-    result = view(
-        ViewRequest(
-            case.kernel.name,
-            case.options.target_name,
-            emitted.files,
-            case.shape,
-            partial(_arguments, case),
-        )
-    )
+    result = view(_request(session, case, spec))
     if output is not None:
         if not result.picture:
             raise typer.BadParameter(f"view {name} draws nothing")
@@ -57,6 +47,28 @@ def show_view(
         return
     for titles, rows in result.tables:
         print_table(titles, list(rows))
+
+
+def _request(session: Session, case: KernelCase, spec: ViewSpec) -> ViewRequest:
+    # Compiling loads torch, and the backend where the view is of machine code.
+    from wave_core.compile.compiler import wave_compile  # noqa: PLC0415
+    from wave_core.compile.emission import emit  # noqa: PLC0415
+
+    options = _options(session, case, spec)
+    files: Mapping[str, bytes] = {}
+    compiled: WaveKernel | None = None
+    if spec.form:
+        files = emit(options, case.kernel, spec.form, session).files
+    else:
+        compiled = wave_compile(options, case.kernel, session=session)
+    return ViewRequest(
+        case.kernel.name,
+        case.options.target_name,
+        files,
+        case.shape,
+        partial(_arguments, case),
+        compiled,
+    )
 
 
 def _options(session: Session, case: KernelCase, spec: ViewSpec) -> WaveCompileOptions:

@@ -15,6 +15,7 @@ from wave_core.compile.devices import find_device
 from wave_core.compile.elsewhere import NO_INSTRUCTION
 from wave_core.compile.elsewhere import with_targets
 from wave_core.compile.fingerprint import fingerprint
+from wave_core.compile.inputs import input_files
 from wave_core.compile.kernel import Compiled
 from wave_core.compile.kernel import Timings
 from wave_core.compile.kernel import WaveKernel
@@ -27,6 +28,9 @@ from wave_core.compile.pipeline import plan_for
 from wave_core.compile.printing import printers
 from wave_core.compile.printing import timing_table
 from wave_core.compile.printing import to_stderr
+from wave_core.compile.scheduling import check_schedule
+from wave_core.compile.scheduling import schedule_of
+from wave_core.compile.scheduling import with_schedule
 from wave_core.compile.session import Session
 from wave_core.compile.session import default_session
 from wave_core.compile.symbol_check import alias_bindings
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import Location
     from wave_core.ir.graph import Graph
     from wave_core.passes.base import GraphLike
+    from wave_core.passes.manual import ManualSchedule
     from wave_core.passes.run import RunReport
     from wave_core.plugin.plan import PipelinePlan
     from wave_core.targets import Target
@@ -86,17 +91,29 @@ class KernelLike(Protocol):
 
 
 def wave_compile(
-    options: WaveCompileOptions, kernel: KernelLike, *, session: Session | None = None
+    options: WaveCompileOptions,
+    kernel: KernelLike,
+    schedule: ManualSchedule | None = None,
+    *,
+    session: Session | None = None,
 ) -> WaveKernel:
     """Compile a kernel; the result is called with tensors and numbers.
 
     The same kernel with equal options is compiled once a session: the function, the
-    values it reads around it, the constraints and the options decide.
+    values it reads around it, the constraints, the schedule and the options decide.
+
+    Args:
+        options: How to compile; ``SchedulingType.MANUAL`` where there is a schedule.
+        kernel: What to compile.
+        schedule: What ``wave_schedule`` made of a function.
+        session: Where plugins and caches are; one for the process by default.
 
     Raises:
-        UserError: for mistakes in the kernel, its constraints or the options.
+        UserError: for mistakes in the kernel, its constraints, its schedule or the
+            options.
     """
     _check_arguments(options, kernel)
+    kernel = with_schedule(kernel, schedule)
     session = default_session() if session is None else session
     key = memo_key(options, kernel, session)
     found = None if key is None else session.remembered(key)
@@ -134,11 +151,14 @@ def memo_key(
     """What compiles to the same within a session; ``None`` where it is unknown."""
     if options.print_ir_after or options.print_ir_before or options.timing:
         return None
+    if options.dump_schedule is not None:
+        return None
     spaces = getattr(kernel, "namespaces", ())
     function = recall(session.functions, kernel.function, spaces, fingerprint)
     if function is None:
         return None
-    key = (function, kernel.name, kernel.constraints, options)
+    rest = schedule_of(kernel), options, input_files(options, session)
+    key = (function, kernel.name, kernel.constraints, *rest)
     try:
         hash(key)
     except TypeError:
@@ -160,6 +180,7 @@ class Front:
     shape: LaunchShape
     geometry: Geometry
     trace_s: float
+    schedule: ManualSchedule | None = None
 
 
 def _compile(
@@ -183,6 +204,7 @@ def _compile(
         timings=Timings(
             front.trace_s, lowered.report.passes, time.perf_counter() - front.started
         ),
+        schedule=front.schedule,
     )
 
 
@@ -208,7 +230,12 @@ def lower_front(
     observers = [session.plugins.observer(), *printers(options, front.plan.pipeline)]
     verify = Verify.EACH if options.verify_each else Verify.PHASES
     runner = front.plan.runner(observers, verify)
-    context = PassContext(front.target, kernel)
+    context = PassContext(
+        front.target,
+        kernel,
+        strategies=session.plugins.strategy_loaders,
+        schedule=front.schedule,
+    )
     try:
         report = runner.run(cast("GraphLike", lowered), context, stop_after)
     except UserError as error:
@@ -240,6 +267,8 @@ def front_of(
         UserError: for mistakes in the kernel, its constraints or the options.
     """
     begun = time.perf_counter()
+    schedule = schedule_of(kernel)
+    check_schedule(options, schedule)
     target = session.target(options.target, options.location)
     plan = plan_for(session, options, target, kernel.name)
     if device is not None:
@@ -262,5 +291,15 @@ def front_of(
         graph.dynamic_symbols,
     )
     return Front(
-        options, session, begun, target, device, plan, graph, shape, geometry, trace_s
+        options=options,
+        session=session,
+        started=begun,
+        target=target,
+        device=device,
+        plan=plan,
+        graph=graph,
+        shape=shape,
+        geometry=geometry,
+        trace_s=trace_s,
+        schedule=schedule,
     )

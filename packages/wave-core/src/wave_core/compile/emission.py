@@ -15,6 +15,7 @@ from wave_core.compile.compiler import front_of
 from wave_core.compile.compiler import lower_front
 from wave_core.compile.compiler import memo_key
 from wave_core.compile.key import digest_of
+from wave_core.compile.key import schedule_entry
 from wave_core.compile.sources import sources_of
 from wave_core.diagnostics import user_error
 
@@ -149,6 +150,7 @@ def _key(
 ) -> str:
     versions = dict(backend.versions())
     extra = {"form": form, "backend": versions, "sources": dict(sources or {})}
+    extra |= schedule_entry(front.schedule)
     return digest_of(
         front.options,
         front.graph,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from wave_core.ir.graph import Graph
     from wave_core.passes.base import GraphLike
     from wave_core.passes.describe import PipelineRow
+    from wave_core.passes.manual import ManualSchedule
     from wave_core.passes.run import PassRun
     from wave_core.passes.run import RunReport
     from wave_core.plugin.plan import PipelinePlan
@@ -77,6 +78,8 @@ class Compiled:
         report: What each pass did.
         warnings: What the passes warned about.
         timings: How long it took.
+        copies: The graphs that `after` made.
+        schedule: The one that the author wrote.
     """
 
     options: WaveCompileOptions
@@ -92,6 +95,7 @@ class Compiled:
     warnings: tuple[Diagnostic, ...]
     timings: Timings
     copies: dict[str, Graph] = field(default_factory=dict[str, Any], repr=False)
+    schedule: ManualSchedule | None = None
 
     def after(self, phase: str) -> Graph:
         """The graph after a phase or pass, made when it is first asked for.
@@ -102,7 +106,12 @@ class Compiled:
         if phase not in self.copies:
             graph = cast("GraphLike", self.traced).clone()
             runner = self.plan.runner(verify=Verify.NEVER)
-            runner.run(graph, PassContext(self.target), stop_after=phase)
+            context = PassContext(
+                self.target,
+                strategies=self.session.plugins.strategy_loaders,
+                schedule=self.schedule,
+            )
+            runner.run(graph, context, stop_after=phase)
             self.copies[phase] = cast("Graph", graph)
         return self.copies[phase]
 

@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from wave_core.compile.inputs import input_files
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
     from wave_core.ir.graph import Graph
+    from wave_core.passes.manual import ManualSchedule
     from wave_core.plugin.plan import PipelinePlan
     from wave_core.targets import Target
 
@@ -42,8 +45,13 @@ def content_key(compiled: Compiled) -> str:
         compiled.device.name,
         compiled.plan,
         compiled.session,
-        {},
+        schedule_entry(compiled.schedule),
     )
+
+
+def schedule_entry(schedule: ManualSchedule | None) -> dict[str, object]:
+    """What a schedule adds to the key: nothing where there is none."""
+    return {} if schedule is None else {"schedule": schedule.digest()}
 
 
 def digest_of(
@@ -61,6 +69,7 @@ def digest_of(
         "format": _FORMAT,
         "ir": str(traced),
         "options": {k: v for k, v in described.items() if k not in _SILENT},
+        "files": input_files(options, session),
         "target": session.target_digest(target),
         "device": device,
         "pipeline": str(plan.runner().text()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import Field
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import fields
@@ -86,18 +85,33 @@ def rows_of(cls: Any) -> tuple[OptionRow, ...]:
     )
 
 
-def foreign_options(options: Any) -> dict[str, tuple[str, object]]:
-    """Options of other packages that ask something of them: owner and value."""
-    return {
-        row.name: (row.metadata[_OWNER], getattr(options, row.name))
-        for row in fields(options)
-        if row.metadata.get(_OWNER, CORE) != CORE and _asks(row, options)
-    }
+@dataclass(frozen=True)
+class ForeignOption:
+    """An option of another package that is given.
+
+    Attributes:
+        owner: The distribution that makes it mean something.
+        value: Other than the default.
+        asks: Whether it needs the owner: one that only declines what the owner does
+            holds without it.
+    """
+
+    owner: str
+    value: object
+    asks: bool
 
 
-def _asks(row: Field[Any], options: Any) -> bool:
-    value = getattr(options, row.name)
-    return not any(
-        value is neutral or (type(value) is type(neutral) and value == neutral)
-        for neutral in row.metadata[_NEUTRAL]
-    )
+def foreign_options(options: Any) -> dict[str, ForeignOption]:
+    """The options of other packages that differ from their defaults."""
+    found: dict[str, ForeignOption] = {}
+    for row in fields(options):
+        owner = row.metadata.get(_OWNER, CORE)
+        value = getattr(options, row.name)
+        if owner != CORE and not _same(value, row.default):
+            asks = not any(_same(value, each) for each in row.metadata[_NEUTRAL])
+            found[row.name] = ForeignOption(owner, value, asks)
+    return found
+
+
+def _same(value: object, other: object) -> bool:
+    return value is other or (type(value) is type(other) and value == other)

@@ -146,6 +146,17 @@ class WaveCompileOptions:
     eliminate_epilogue: bool = option(
         False, "run the pipelined loop to the end instead of an epilogue", SCHEDULING
     )
+    unroll_factor: int = option(
+        1, "iterations in one turn of each innermost loop", SCHEDULING
+    )
+    reorder: str = option(
+        "off",
+        "order of loops: `pingpong` lets halves of the waves work in turn",
+        SCHEDULING,
+    )
+    use_scheduling_groups: bool = option(
+        False, "state the order of loops as groups of instructions", SCHEDULING
+    )
     use_global_to_shared: bool = option(
         False, "copy to shared memory without going through registers", MEMORY
     )

@@ -42,19 +42,23 @@ def plan_for(
 
 
 def owned_values(session: Session, options: WaveCompileOptions) -> Mapping[str, object]:
-    """The options of other packages that are given; each package has to be there.
+    """The options of other packages that are given.
+
+    The package has to be there for those that ask something of it.
 
     Raises:
         UserError: WV0824.
     """
     host = session.plugins
     found: dict[str, object] = {}
-    for name, (owner, value) in foreign_options(options).items():
-        if owner not in host.packages:
-            raise _not_installed(name, owner, value, options)
-        if name not in host.option_specs:
-            raise _too_old(name, owner, options)
-        found[name] = value
+    for name, given in foreign_options(options).items():
+        known = name in host.option_specs
+        if given.asks and given.owner not in host.packages:
+            raise _not_installed(name, given.owner, given.value, options)
+        if given.asks and not known:
+            raise _too_old(name, given.owner, options)
+        if known:
+            found[name] = given.value
     return found
 
 

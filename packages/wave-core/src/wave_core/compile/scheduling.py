@@ -1,8 +1,26 @@
-"""The names of scheduling strategies; the scheduling package gives them meaning."""
+"""The names of scheduling strategies, and schedules that authors wrote.
+
+The scheduling package gives both their meaning.
+"""
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass
+from dataclasses import replace
 from enum import Enum
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import TypeVar
+from typing import cast
+
+from wave_core.diagnostics import capture_location
+from wave_core.diagnostics import user_error
+from wave_core.passes.manual import ManualSchedule
+
+if TYPE_CHECKING:
+    from wave_core.compile.options import WaveCompileOptions
+
+K = TypeVar("K")
 
 
 class SchedulingType(Enum):
@@ -18,3 +36,52 @@ class SchedulingType(Enum):
     def __str__(self) -> str:
         """The word used in text."""
         return self.value
+
+
+def schedule_of(kernel: object) -> ManualSchedule | None:
+    """The schedule that belongs to a kernel, if there is one."""
+    found = getattr(kernel, "schedule", None)
+    return found if isinstance(found, ManualSchedule) else None
+
+
+def with_schedule(kernel: K, schedule: object) -> K:
+    """The kernel with a schedule; as it is where none is given.
+
+    Raises:
+        UserError: WV0512 for what is no schedule, or a kernel that takes none.
+    """
+    if schedule is None:
+        return kernel
+    takes = is_dataclass(kernel) and hasattr(kernel, "schedule")
+    if takes and isinstance(schedule, ManualSchedule):
+        return cast("K", replace(cast("Any", kernel), schedule=schedule))
+    what = f"a {type(schedule).__name__} for a schedule"
+    if isinstance(schedule, ManualSchedule):
+        what = f"a schedule for a {type(kernel).__name__}"
+    raise user_error(
+        "WV0512",
+        f"`wave_compile` got {what}",
+        at=capture_location(),
+        help="write `wave_compile(options, kernel, schedule)`; decorate the schedule's"
+        " function with `@wave_schedule()`",
+    )
+
+
+def check_schedule(
+    options: WaveCompileOptions, schedule: ManualSchedule | None
+) -> None:
+    """Refuse a schedule that the options do not ask for.
+
+    Raises:
+        UserError: WV0512.
+    """
+    if schedule is not None and options.schedule is not SchedulingType.MANUAL:
+        raise user_error(
+            "WV0512",
+            f"schedule `{schedule.name}` is given, and the options say"
+            f" `schedule={options.schedule}`",
+            at=options.location,
+            label="these options",
+            secondary=((schedule.location, "the schedule"),),
+            help="write `schedule=SchedulingType.MANUAL`, or leave the schedule out",
+        )

@@ -70,4 +70,127 @@ SCHEDULE_CODES = (
         loop unscheduled.
         """,
     ),
+    Code(
+        "WV0505",
+        "a schedule file cannot be read or written",
+        """
+        Cause: the file is not there, or a line of it is neither header nor row.
+
+        Bad:
+            override_schedule="schedule.txt"    # `Initiation Interval:` is missing
+
+        Good:
+            dump_schedule="schedule.txt"        # then edit cycles, and override
+
+        Fix: the message names the line; start from a file that was dumped.
+        """,
+    ),
+    Code(
+        "WV0506",
+        "a loop cannot be brought into another order",
+        """
+        Cause: an order of ops was asked for that some dependence forbids, or for
+        which the waves of a workgroup do not come in two halves. The loop stays as it
+        is, which is right, but not what was asked for.
+
+        Bad:
+            order=pingpong on one LDS buffer with one pair of clusters
+
+        Good:
+            two pairs of clusters, or multi_buffer_count=2
+
+        Fix: the message names the dependence, and what stands at its two ends.
+        """,
+    ),
+    Code(
+        "WV0507",
+        "a pipelined loop keeps its epilogue",
+        """
+        Cause: without an epilogue, early stages also run for iterations that the loop
+        does not have. Reads and writes are masked there; a barrier, a change of a
+        symbol or an integer division cannot be.
+
+        Bad:
+            eliminate_epilogue=True             # a barrier of the author's in stage 0
+
+        Good:
+            eliminate_epilogue=True             # barriers are left to the compiler
+
+        Fix: take the op that the message names out of the early stages, or leave
+        `eliminate_epilogue` out.
+        """,
+    ),
+    Code(
+        "WV0511",
+        "a schedule function does what a schedule cannot hold",
+        """
+        Cause: the function runs once, before any kernel is known, and is kept as a list
+        of steps. Nodes cannot be counted or walked through there, the functions of
+        schedules work nowhere else, and ops to insert are barriers, waits,
+        priorities and hints.
+
+        Bad:
+            for node in tkw.get_node_by_tag("mma"): ...
+
+        Good:
+            first, second = tkw.partition_by_dim(mma, K, 2)
+
+        Fix: pass nodes on as they are; split them by `partition_by_dim`,
+        `partition_by_address_space`, `filter_nodes` or `nodes[2:4]`.
+        """,
+    ),
+    Code(
+        "WV0512",
+        "a manual schedule is given without being asked for, or the other way round",
+        """
+        Cause: `wave_compile` got a schedule and the options name another way to
+        schedule, or the options say MANUAL and there is no schedule.
+
+        Bad:
+            wave_compile(WaveCompileOptions(subs=subs), gemm, gemm_schedule)
+
+        Good:
+            options = WaveCompileOptions(subs=subs, schedule=SchedulingType.MANUAL)
+            wave_compile(options, gemm, gemm_schedule)
+
+        Fix: give both, or neither.
+        """,
+    ),
+    Code(
+        "WV0513",
+        "the stages of a pipeline do not fit each other or their loop",
+        """
+        Cause: stages have different numbers of places, an op stands at two places, or
+        an op that is listed is not in the loop.
+
+        Bad:
+            p.set_stage([(load_a,), (store_a,)])
+            p.set_stage([(mma,)])
+
+        Good:
+            p.set_stage([(load_a,), (store_a,)])
+            p.set_stage([(), (mma,)])
+
+        Fix: give every stage as many tuples, and list each op of the loop once.
+        """,
+    ),
+    Code(
+        "WV0514",
+        "a step of a schedule has no place to work on",
+        """
+        Cause: a cluster holds ops of several bodies or of another one than is
+        reordered, an op is to be put beside nodes of several bodies, or what is to be
+        unrolled is no loop.
+
+        Bad:
+            tkw.insert_before(mma, tkw.SetWavePrio(1))   # after pipelining: also in
+                                                         # prologue and epilogue
+
+        Good:
+            kernel_mma = tkw.filter_nodes(mma, subgraph=p.KERNEL)
+            tkw.insert_before(kernel_mma, tkw.SetWavePrio(1))
+
+        Fix: keep the nodes of one body by `filter_nodes(nodes, subgraph=p.KERNEL)`.
+        """,
+    ),
 )

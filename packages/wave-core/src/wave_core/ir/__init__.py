@@ -10,6 +10,7 @@ from wave_core.ir.equal import first_difference
 from wave_core.ir.equal import graphs_equal
 from wave_core.ir.facts import ACCESS
 from wave_core.ir.facts import FACT_KINDS
+from wave_core.ir.facts import LANDING
 from wave_core.ir.facts import PLACEMENT
 from wave_core.ir.facts import Access
 from wave_core.ir.facts import FactKind
@@ -29,6 +30,7 @@ from wave_core.ir.rewrite import capture
 from wave_core.ir.rewrite import erase
 from wave_core.ir.rewrite import insert_after
 from wave_core.ir.rewrite import insert_before
+from wave_core.ir.rewrite import move_before
 from wave_core.ir.rewrite import replace
 from wave_core.ir.rewrite import replace_uses
 from wave_core.ir.rewrite import set_attributes
@@ -42,6 +44,7 @@ from wave_core.ir.vocabulary import Vocabulary
 __all__ = [
     "ACCESS",
     "FACT_KINDS",
+    "LANDING",
     "PLACEMENT",
     "Access",
     "FactKind",
@@ -62,6 +65,7 @@ __all__ = [
     "graphs_equal",
     "insert_after",
     "insert_before",
+    "move_before",
     "parse_graph",
     "print_graph",
     "problems",

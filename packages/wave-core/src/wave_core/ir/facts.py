@@ -83,10 +83,15 @@ class Access:
 
 PLACEMENT = FactKind("placement", Policy.CARRY, Policy.CARRY, Placement)
 ACCESS = FactKind("access", Policy.CARRY, Policy.CARRY, Access)
+LANDING = FactKind("landing", Policy.CARRY, Policy.CARRY, Access)
+"""Where a copy from global memory to LDS arrives; its access row says what it reads.
+Where the mask of the landing is false nothing is written; where that of the access is,
+zeros are. The lanes of a wave land side by side, in order."""
 
 FACT_KINDS: Mapping[str, FactKind[Any]] = {
     PLACEMENT.name: PLACEMENT,
     ACCESS.name: ACCESS,
+    LANDING.name: LANDING,
 }
 
 

@@ -33,6 +33,12 @@ def insert_after(anchor: Op, op: Op, origin: Op | None = None) -> Op:
     return region_of(anchor).insert_after(anchor, op)
 
 
+def move_before(anchor: Op, op: Op) -> None:
+    """Put ``op`` just before ``anchor``, an op of the same region."""
+    assert op.owner is anchor.owner, "an op moves within its region"
+    cast("fx.Node", anchor.node).prepend(cast("fx.Node", op.node))
+
+
 def replace(old: Op, new: Op) -> None:
     """Let every user of ``old`` use ``new`` and erase ``old``.
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 from typing import Any
 
 from wave_core.ir.facts import ACCESS
+from wave_core.ir.facts import LANDING
 from wave_core.ir.facts import PLACEMENT
 from wave_core.ops.control import Iterate
+from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Allocate
 from wave_core.ops.memory import Read
@@ -54,6 +56,7 @@ class FactRules:
         self._target = target
         self._placements = graph.facts.table(PLACEMENT)
         self._accesses = graph.facts.table(ACCESS)
+        self._landings = graph.facts.table(LANDING)
         self._indexed = "indexed" in facts
         self._expanded = "expanded" in facts
         self._at_top = True
@@ -100,14 +103,22 @@ class FactRules:
             self._elementwise(op)
         elif isinstance(op, (Read, Write)):
             self._access(op)
+        elif isinstance(op, GatherToLDS):
+            self._gather(op)
         elif isinstance(op, Mma):
             self._mma(op)
         elif isinstance(op, GetResult):
             self._result(op)
         elif isinstance(op, Iterate):
             self._loop(op)
-        elif isinstance(op, Allocate) and not self._at_top:
+        elif isinstance(op, Allocate):
+            self._allocation(op)
+
+    def _allocation(self, op: Allocate) -> None:
+        if not self._at_top:
             self._report(op, "a buffer is not at the top of the kernel")
+        if op.offset is not None and (op.offset < 0 or op.offset % op.dtype.bytes):
+            self._report(op, "the offset of a buffer is no multiple of its elements")
 
     def registers(self, op: Op) -> int:
         """Elements of ``op`` that each lane holds."""
@@ -137,7 +148,7 @@ class FactRules:
         if row is None:
             self._report(op, "a memory access has no coordinates")
             return
-        self._coordinates(op, row)
+        self._coordinates(op, op.memory, row)
         found = self.registers(op if isinstance(op, Read) else op.value)
         allowed = (row.registers,) if isinstance(op, Read) else (row.registers, 1)
         if found not in allowed:
@@ -145,8 +156,20 @@ class FactRules:
                 op, f"accesses {row.registers} elements a lane, its value has {found}"
             )
 
-    def _coordinates(self, op: Read | Write, row: Access) -> None:
-        memory = op.memory.type
+    def _gather(self, op: GatherToLDS) -> None:
+        row, landing = self._accesses.get(op.ident), self._landings.get(op.ident)
+        if row is None or landing is None:
+            self._report(op, "a direct copy has no coordinates of both memories")
+            return
+        self._coordinates(op, op.source, row)
+        self._coordinates(op, op.destination, landing)
+        if row.registers != landing.registers:
+            self._report(
+                op, f"reads {row.registers} elements a lane, lands {landing.registers}"
+            )
+
+    def _coordinates(self, op: Op, where: Op, row: Access) -> None:
+        memory = where.type
         if not isinstance(memory, MemoryType):
             return
         rank = len(memory.storage_shape)

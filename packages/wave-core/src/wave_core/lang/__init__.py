@@ -21,6 +21,7 @@ from wave_core.constraints import WaveConstraint
 from wave_core.constraints import WorkgroupConstraint
 from wave_core.lang.access import MemoryAccessFlags
 from wave_core.lang.access import allocate
+from wave_core.lang.access import gather_to_lds
 from wave_core.lang.access import read
 from wave_core.lang.access import write
 from wave_core.lang.kernel import LaunchableWave
@@ -61,6 +62,23 @@ from wave_core.lang.mathematics import softsign
 from wave_core.lang.mathematics import sqrt
 from wave_core.lang.mathematics import tanh
 from wave_core.lang.mathematics import tanh_approx
+from wave_core.lang.schedules import cluster
+from wave_core.lang.schedules import filter_nodes
+from wave_core.lang.schedules import get_node_by_tag
+from wave_core.lang.schedules import get_node_by_tag_and_iteration
+from wave_core.lang.schedules import get_node_by_tag_and_type
+from wave_core.lang.schedules import insert_after
+from wave_core.lang.schedules import insert_at_end
+from wave_core.lang.schedules import insert_at_start
+from wave_core.lang.schedules import insert_before
+from wave_core.lang.schedules import interleave_operations
+from wave_core.lang.schedules import partition_by_address_space
+from wave_core.lang.schedules import partition_by_dim
+from wave_core.lang.schedules import pipeline
+from wave_core.lang.schedules import reorder_graph
+from wave_core.lang.schedules import stagger
+from wave_core.lang.schedules import unroll
+from wave_core.lang.schedules import wave_schedule
 from wave_core.lang.shapes import ShuffleMode
 from wave_core.lang.shapes import apply_expr
 from wave_core.lang.shapes import broadcast
@@ -97,6 +115,7 @@ from wave_core.lang.synchronize import set_wave_prio
 from wave_core.lang.synchronize import shared_memory_barrier
 from wave_core.lang.synchronize import shared_memory_barrier_signal
 from wave_core.lang.synchronize import shared_memory_barrier_wait
+from wave_core.lang.synchronize import wave_fence
 from wave_core.lang.synchronize import workgroup_barrier
 from wave_core.lang.types import GLOBAL_ADDRESS_SPACE
 from wave_core.lang.types import GLOBAL_MEMORY
@@ -106,6 +125,20 @@ from wave_core.lang.types import Memory
 from wave_core.lang.types import MemoryLayout
 from wave_core.lang.types import Register
 from wave_core.lang.types import SymbolBind
+from wave_core.ops.control import Iterate
+from wave_core.ops.direct import GatherToLDS
+from wave_core.ops.matrix import Mma
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.ops.sync import MemoryCounterWait
+from wave_core.ops.sync import SchedulingBarrier
+from wave_core.ops.sync import SchedulingGroupBarrier
+from wave_core.ops.sync import SetWavePrio
+from wave_core.ops.sync import SharedMemoryBarrier
+from wave_core.ops.sync import SharedMemoryBarrierSignal
+from wave_core.ops.sync import SharedMemoryBarrierWait
+from wave_core.ops.sync import WaveFence
+from wave_core.ops.sync import WorkgroupBarrier
 from wave_core.targets import MMAType
 from wave_core.trace import Value
 from wave_core.trace import conditional
@@ -132,6 +165,7 @@ if TYPE_CHECKING:
 
 bool = bool_  # noqa: A001 - the language's own name
 i1 = bool_
+MMA = Mma
 reduction = iterate
 
 _COMPILE = ("WaveCompileOptions", "wave_compile")
@@ -142,6 +176,7 @@ __all__ = [
     "DEVICE_DIM_2",
     "GLOBAL_ADDRESS_SPACE",
     "GLOBAL_MEMORY",
+    "MMA",
     "SHARED_ADDRESS_SPACE",
     "SHARED_MEMORY",
     "WORKGROUP_0",
@@ -152,18 +187,28 @@ __all__ = [
     "AddressSpace",
     "Assumption",
     "DeviceConstraint",
+    "GatherToLDS",
     "GridConstraint",
     "HardwareConstraint",
     "IndexMapping",
+    "Iterate",
     "IteratorBindings",
     "LaunchableWave",
     "MMAType",
     "Memory",
     "MemoryAccessFlags",
+    "MemoryCounterWait",
     "MemoryLayout",
     "Operation",
+    "Read",
     "Register",
     "ReorderingConstraint",
+    "SchedulingBarrier",
+    "SchedulingGroupBarrier",
+    "SetWavePrio",
+    "SharedMemoryBarrier",
+    "SharedMemoryBarrierSignal",
+    "SharedMemoryBarrierWait",
     "ShuffleMode",
     "SymbolBind",
     "SymbolicAlias",
@@ -171,7 +216,10 @@ __all__ = [
     "Value",
     "WaveCompileOptions",
     "WaveConstraint",
+    "WaveFence",
+    "WorkgroupBarrier",
     "WorkgroupConstraint",
+    "Write",
     "abs",
     "allocate",
     "apply_expr",
@@ -183,6 +231,7 @@ __all__ = [
     "cast",
     "cbrt",
     "ceil",
+    "cluster",
     "conditional",
     "cos",
     "eq",
@@ -196,8 +245,13 @@ __all__ = [
     "f16",
     "f32",
     "f64",
+    "filter_nodes",
     "floor",
+    "gather_to_lds",
     "ge",
+    "get_node_by_tag",
+    "get_node_by_tag_and_iteration",
+    "get_node_by_tag_and_type",
     "get_result",
     "gt",
     "i1",
@@ -207,6 +261,11 @@ __all__ = [
     "i64",
     "index",
     "index_symbol",
+    "insert_after",
+    "insert_at_end",
+    "insert_at_start",
+    "insert_before",
+    "interleave_operations",
     "iterate",
     "le",
     "log",
@@ -222,12 +281,16 @@ __all__ = [
     "mma",
     "mod",
     "ne",
+    "partition_by_address_space",
+    "partition_by_dim",
     "permute",
+    "pipeline",
     "powf",
     "read",
     "reciprocal",
     "reduction",
     "register",
+    "reorder_graph",
     "reshape",
     "round",
     "roundeven",
@@ -247,13 +310,17 @@ __all__ = [
     "sinh",
     "softsign",
     "sqrt",
+    "stagger",
     "sum",
     "sym",
     "tag",
     "tanh",
     "tanh_approx",
+    "unroll",
     "wave",
     "wave_compile",
+    "wave_fence",
+    "wave_schedule",
     "wave_trace_only",
     "workgroup_barrier",
     "write",

@@ -13,6 +13,7 @@ from wave_core.lang.mapping import Resolved
 from wave_core.lang.mapping import mapping_of_iterators
 from wave_core.lang.mapping import resolve_mapping
 from wave_core.lang.types import dims_of
+from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.memory import Allocate
 from wave_core.ops.memory import Read
 from wave_core.ops.memory import Write
@@ -174,6 +175,45 @@ def allocate(
         "padding": padding,
     }
     return emit_op(Allocate, fields, tag=tag, location=location)
+
+
+@coded_arguments
+def gather_to_lds(
+    src: Any,
+    dst: Any,
+    src_mapping: IndexMapping | None = None,
+    elements_per_thread: int | None = None,
+    *,
+    tag: str | Iterable[str] | None = None,
+) -> None:
+    """Copy the tile of ``dst`` from ``src``; what reads it waits for it.
+
+    It is a read and a write; with ``use_global_to_shared`` it goes through no register
+    and runs beside what follows, where the target and the layout of the buffer allow.
+
+    Shapes: both memories have the same dims, or those of the mapping. Dtypes: the
+    same.
+
+    Args:
+        src: A kernel argument.
+        dst: An allocation.
+        src_mapping: The coordinates of ``src`` as expressions of the indices of
+            ``dst``.
+        elements_per_thread: How many elements one lane copies at a time.
+        tag: Names that schedules use to find the op.
+
+    Raises:
+        UserError: WV0101, WV0413, WV04xx for a mapping that does not fit.
+    """
+    location = capture_location()
+    fields: dict[str, Any] = {"source": src, "destination": dst}
+    resolved, _ = _mapping_of(
+        src, src_mapping, (), (None, None), location, reading=True
+    )
+    if resolved is not None:
+        fields["mapping"] = resolved.mapping
+    fields["elements_per_thread"] = elements_per_thread
+    emit_op(GatherToLDS, fields, tag=tag, location=location)
 
 
 def _mapping_of(

@@ -6,6 +6,7 @@ import inspect
 import sys
 from dataclasses import dataclass
 from dataclasses import field
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import NoReturn
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from wave_core.ir.graph import Graph
+    from wave_core.passes.manual import ManualSchedule
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,7 @@ class LaunchableWave:
     constraints: tuple[Constraint, ...]
     location: Location
     namespaces: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    schedule: ManualSchedule | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Look like the function: documentation tools and pickling ask for these."""
@@ -67,6 +70,10 @@ class LaunchableWave:
             target=target,
             namespaces=self.namespaces,
         )
+
+    def scheduled(self, schedule: ManualSchedule) -> LaunchableWave:
+        """The kernel with a schedule of its own, as `wave_compile` would take it."""
+        return replace(self, schedule=schedule)
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         """Refused: the kernel is not compiled.

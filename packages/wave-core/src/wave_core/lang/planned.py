@@ -18,7 +18,7 @@ _SCALED = "scaled matrix products and element types below 8 bits"
 _DMA = "asynchronous copies to LDS"
 _DEBUG = "logging registers"
 _SIMT = "code for single threads"
-_SCHEDULES = "schedules written by hand"
+_SCHEDULES = "conditions of one's own in schedules; see `stagger`"
 
 PLANNED: Mapping[str, str] = {
     "cumsum": _SCANS,
@@ -35,7 +35,6 @@ PLANNED: Mapping[str, str] = {
     "f6e2m3fn": _SCALED,
     "f4e2m1fn": _SCALED,
     "i4": _SCALED,
-    "gather_to_lds": _DMA,
     "tensor_load_to_lds": _DMA,
     "tensor_counter_wait": _DMA,
     "debug_log": _DEBUG,
@@ -44,9 +43,9 @@ PLANNED: Mapping[str, str] = {
     "remf": "the truncated remainder of floats",
     "thread": _SIMT,
     "GET_ITER_ARG": "while loops",
-    "wave_schedule": _SCHEDULES,
-    "pipeline": _SCHEDULES,
-    "get_node_by_tag": _SCHEDULES,
+    "insert_cond_barrier_before": _SCHEDULES,
+    "insert_cond_barrier_after": _SCHEDULES,
+    "get_hardware_constraint": _SCHEDULES,
 }
 
 

@@ -21,6 +21,7 @@ shared_memory_barrier = surface(sync.SharedMemoryBarrier)
 shared_memory_barrier_signal = surface(sync.SharedMemoryBarrierSignal)
 shared_memory_barrier_wait = surface(sync.SharedMemoryBarrierWait)
 workgroup_barrier = surface(sync.WorkgroupBarrier)
+wave_fence = surface(sync.WaveFence)
 set_wave_prio = surface(sync.SetWavePrio)
 memory_counter_wait = surface(sync.MemoryCounterWait)
 

@@ -17,6 +17,7 @@ from wave_core.ops.control import Conditional
 from wave_core.ops.control import Iterate
 from wave_core.ops.control import SetSymbol
 from wave_core.ops.debug import Breakpoint
+from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Allocate
@@ -40,7 +41,9 @@ from wave_core.ops.sync import SetWavePrio
 from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.ops.sync import SharedMemoryBarrierSignal
 from wave_core.ops.sync import SharedMemoryBarrierWait
+from wave_core.ops.sync import WaveFence
 from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.ops.transposed import TransposedRead
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
@@ -58,9 +61,9 @@ def builtin_ops() -> tuple[type[Op], ...]:
         *(Broadcast, Permute, Reshape, Extract),
         *(Assemble, Relayout),
         *(Reduce, Shuffle, Mma),
-        *(Allocate, Read, Write),
+        *(Allocate, Read, Write, TransposedRead, GatherToLDS),
         *(Iterate, Conditional, SetSymbol),
-        *(SharedMemoryBarrier, WorkgroupBarrier),
+        *(SharedMemoryBarrier, WorkgroupBarrier, WaveFence),
         *(SharedMemoryBarrierSignal, SharedMemoryBarrierWait),
         *(SetWavePrio, MemoryCounterWait),
         *(SchedulingBarrier, SchedulingGroupBarrier),

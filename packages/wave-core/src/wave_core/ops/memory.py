@@ -31,8 +31,9 @@ class Allocate(Op, name="allocate"):
 
     Shapes: ``shape`` is logical; ``distributed_shape`` is what the workgroup
     stores, and ``padding`` lengthens its innermost rows. Dtypes: ``dtype``. Units:
-    elements. Contents are undefined until written. Raises: WV0217 for shapes of
-    different rank.
+    elements; ``offset`` in bytes. Buffers with an offset lie in one piece of memory
+    and may overlap: a write through one destroys what another holds there. Contents
+    are undefined until written. Raises: WV0217 for shapes of different rank.
     """
 
     shape: tuple[Expr, ...] = attribute(help="the logical dims")
@@ -40,6 +41,9 @@ class Allocate(Op, name="allocate"):
     dtype: DType = attribute(help="the element type")
     space: AddressSpace = attribute(default=AddressSpace.SHARED, help="where it is")
     padding: int = attribute(default=0, help="elements added to each row")
+    offset: int | None = attribute(
+        default=None, help="first byte in the packed memory; chosen by default"
+    )
 
     def infer(self) -> MemoryType:
         """A memory whose storage is the distributed shape."""

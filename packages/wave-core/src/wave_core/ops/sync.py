@@ -45,6 +45,14 @@ class WorkgroupBarrier(_Barrier, name="workgroup_barrier"):
     """All waves of the workgroup meet; no memory access is waited for."""
 
 
+class WaveFence(_Barrier, name="wave_fence"):
+    """LDS accesses of the wave's lanes before it come before those after it.
+
+    Lanes of a wave run in step, so this costs no time: it keeps code generators, which
+    look at one lane, from swapping accesses of different lanes.
+    """
+
+
 class SharedMemoryBarrierSignal(_Barrier, name="shared_memory_barrier_signal"):
     """The wave says that it reached barrier ``bar_id``, and goes on.
 

@@ -13,8 +13,10 @@ from wave_core.diagnostics import Collector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Mapping
 
     from wave_core.ir.graph import Graph
+    from wave_core.passes.manual import ManualSchedule
     from wave_core.targets import Target
 
 T = TypeVar("T")
@@ -48,6 +50,8 @@ class PassContext:
         collector: Diagnostics; errors are raised together at the end of the phase.
         analyses: Results shared between passes while the graph does not change.
         statistics: Counts that the pass reports.
+        strategies: By name, what loads a way to schedule loops.
+        schedule: The schedule that the author wrote; ``None`` where there is none.
     """
 
     target: Target
@@ -55,6 +59,10 @@ class PassContext:
     collector: Collector = field(default_factory=Collector)
     analyses: AnalysisCache = field(default_factory=AnalysisCache)
     statistics: Counter[str] = field(default_factory=Counter[str])
+    strategies: Mapping[str, Callable[[], object]] = field(
+        default_factory=dict[str, "Callable[[], object]"]
+    )
+    schedule: ManualSchedule | None = None
 
     def count(self, name: str, amount: int = 1) -> None:
         """Add to a statistic of the running pass: ``count("merged_loads", 3)``."""

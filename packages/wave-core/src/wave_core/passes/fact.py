@@ -27,6 +27,6 @@ class Fact(StrEnum):
     SCHEDULED = "scheduled"
     """Every loop has been looked at by a scheduler."""
     ALLOCATED = "allocated"
-    """Every buffer of shared memory has an address."""
+    """Buffers of shared memory that share bytes have addresses."""
     SYNCHRONIZED = "synchronized"
     """Every dependence through shared memory is covered by a barrier or wait."""

@@ -34,6 +34,7 @@ from wave_core.plugin.results import LoweringSpec
 from wave_core.plugin.results import OpSet
 from wave_core.plugin.results import OptionSpec
 from wave_core.plugin.results import PipelineRequest
+from wave_core.plugin.results import StrategySpec
 from wave_core.plugin.results import TargetSpec
 from wave_core.plugin.results import ViewRequest
 from wave_core.plugin.results import ViewResult
@@ -66,6 +67,7 @@ __all__ = [
     "PluginRow",
     "Preset",
     "Registered",
+    "StrategySpec",
     "TargetSpec",
     "ViewRequest",
     "ViewResult",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from wave_core.plugin.results import OpSet
     from wave_core.plugin.results import OptionSpec
     from wave_core.plugin.results import PipelineRequest
+    from wave_core.plugin.results import StrategySpec
     from wave_core.plugin.results import TargetSpec
     from wave_core.plugin.results import ViewSpec
 
@@ -238,6 +239,23 @@ class WaveSpecs:
                     help="widest load of one lane, in bits",
                     applies_to="minimize-global-loads.max-bits",
                 )
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_strategies(self) -> Iterable[StrategySpec]:
+        """Register ways to schedule loops.
+
+        Fires when a session first compiles a kernel. What a strategy is, the package
+        says that schedules: `wave_passes_scheduling.strategies.Strategy`.
+
+        Example::
+
+            from wave_core.plugin import StrategySpec, hookimpl
+
+            @hookimpl
+            def wave_register_strategies():
+                yield StrategySpec("toy", "wave_toy.schedule:toy", "one op a cycle")
         """
         yield from ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 from typing import TypeVar
@@ -32,6 +33,7 @@ from wave_core.plugin.results import KernelSpec
 from wave_core.plugin.results import LoweringSpec
 from wave_core.plugin.results import OpSet
 from wave_core.plugin.results import OptionSpec
+from wave_core.plugin.results import StrategySpec
 from wave_core.plugin.results import TargetSpec
 from wave_core.plugin.results import ViewSpec
 from wave_core.plugin.tables import load_lowerings
@@ -207,6 +209,19 @@ class PluginHost:
             self._backends[name] = cast("Callable[[], Backend]", found)()
         return self._backends[name]
 
+    @cached_property
+    def strategies(self) -> Mapping[str, Registered[StrategySpec]]:
+        """The ways to schedule loops."""
+        return self._table("wave_register_strategies", "strategy", StrategySpec)
+
+    @cached_property
+    def strategy_loaders(self) -> Mapping[str, Callable[[], object]]:
+        """By name, what loads a way to schedule loops; raises WV0814."""
+        return {
+            name: partial(load_named, "strategy", name, self.strategies)
+            for name in self.strategies
+        }
+
     def load_kernel(self, name: str) -> object:
         """The kernel of that name; raises as `load_target`, but WV0801."""
         return load_named("kernel", name, self.kernels)
@@ -259,6 +274,7 @@ class PluginHost:
             "views": self.views,
             "presets": self.presets,
             "options": self.option_specs,
+            "strategies": self.strategies,
         }
 
     def _table(

@@ -106,14 +106,15 @@ class ViewSpec:
     Attributes:
         name: The name.
         target: ``"module:name"`` of a function from a `ViewRequest` to a `ViewResult`.
-        form: What it looks at: a form that a backend emits, such as ``hsaco``.
+        form: What it looks at: a form that a backend emits, such as ``hsaco``; empty
+            for the compiled kernel, which needs no backend.
         summary: One line for listings.
         options: Options of plugins to compile with, where a plugin declares them.
     """
 
     name: str
     target: str
-    form: str
+    form: str = ""
     summary: str = ""
     options: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
 
@@ -128,6 +129,7 @@ class ViewRequest:
         files: What the backend emitted, by name of the file.
         shape: The sizes of the case.
         make_arguments: Fresh arguments to run the kernel on, the same each time.
+        compiled: The compiled kernel, a ``WaveKernel``; for views without a form.
     """
 
     kernel: str
@@ -135,6 +137,7 @@ class ViewRequest:
     files: Mapping[str, bytes]
     shape: Mapping[str, int]
     make_arguments: Callable[[], Sequence[Any]]
+    compiled: Any = None
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,21 @@ class ViewResult:
 
 
 @dataclass(frozen=True)
+class StrategySpec:
+    """A way to schedule loops, for whichever pass schedules them.
+
+    Attributes:
+        name: What users ask for: ``prefetch``.
+        target: ``"module:name"`` of what the pass takes; its package says what that is.
+        summary: One line for listings.
+    """
+
+    name: str
+    target: str
+    summary: str = ""
+
+
+@dataclass(frozen=True)
 class OptionSpec:
     """An option of compilation, a field of ``WaveCompileOptions``.
 
@@ -164,6 +182,8 @@ class OptionSpec:
         help: One line.
         applies_to: ``"pass-name.option"`` sets an option of a pass; ``"pass-name"``
             enables or disables it; empty where neither is meant.
+        reads_file: Whether values are names of files, whose contents decide what is
+            compiled.
     """
 
     name: str
@@ -172,6 +192,7 @@ class OptionSpec:
     package: str
     help: str
     applies_to: str = ""
+    reads_file: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ from wave_core.symbols.division import mod
 from wave_core.symbols.error import SymbolError
 from wave_core.symbols.evaluate import Evaluator
 from wave_core.symbols.evaluate import evaluate
+from wave_core.symbols.exchange import EXCHANGE_LANES
+from wave_core.symbols.exchange import before_exchange
+from wave_core.symbols.exchange import exchanged
 from wave_core.symbols.expr import Expr
 from wave_core.symbols.expr import as_expr
 from wave_core.symbols.expr import constant
@@ -53,6 +56,7 @@ from wave_core.symbols.tape import Tape
 from wave_core.symbols.tape import compile_tape
 
 __all__ = [
+    "EXCHANGE_LANES",
     "Coverage",
     "Digit",
     "Evaluator",
@@ -69,12 +73,14 @@ __all__ = [
     "Tape",
     "absolute",
     "as_expr",
+    "before_exchange",
     "ceildiv",
     "compile_tape",
     "constant",
     "coverage",
     "eq",
     "evaluate",
+    "exchanged",
     "floordiv",
     "from_sympy",
     "ge",

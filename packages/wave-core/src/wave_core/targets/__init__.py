@@ -5,6 +5,7 @@ from __future__ import annotations
 from wave_core.targets.base import BankPhases
 from wave_core.targets.base import BarrierKind
 from wave_core.targets.base import BufferBounds
+from wave_core.targets.base import CostTable
 from wave_core.targets.base import Counter
 from wave_core.targets.base import Float8
 from wave_core.targets.base import MatrixInstruction
@@ -18,6 +19,7 @@ __all__ = [
     "BankPhases",
     "BarrierKind",
     "BufferBounds",
+    "CostTable",
     "Counter",
     "Float8",
     "MMAType",

@@ -150,12 +150,42 @@ class RegisterFile:
 
 
 @dataclass(frozen=True, slots=True)
+class CostTable:
+    """What a scheduler reckons with. Units: cycles of one SIMD.
+
+    An occupancy is the share of one SIMD: a unit that four SIMDs use in turn is
+    taken four times as long as it works. The defaults are those of CDNA3 where
+    published, and otherwise assumed: 64 lanes on 16 ALUs; 128 bytes of LDS and 64
+    bytes of L2 a cycle and compute unit (CDNA3 white paper); latencies of LDS and
+    memory are assumed.
+
+    Attributes:
+        valu_cycles: A vector instruction, from issue to its result.
+        lds_latency: From the issue of an LDS access to its result.
+        lds_issue: How long a 128-bit access of LDS holds it.
+        global_latency: From the issue of a global read to its result.
+        global_issue: How long a 128-bit access holds the path to L2.
+        mma_forward: From the last pass of a matrix instruction to its result.
+        mma_cycles: Passes of a matrix instruction whose row has none.
+    """
+
+    valu_cycles: int = 4
+    lds_latency: int = 64
+    lds_issue: int = 32
+    global_latency: int = 500
+    global_issue: int = 64
+    mma_forward: int = 16
+    mma_cycles: int = 32
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A machine, as far as the compiler needs to know it.
 
     Units: ``wave_size`` lanes; ``max_workgroup_threads`` threads.
     ``direct_to_lds_bits`` are the widths, a lane, of copies from global memory to
-    LDS that go through no register.
+    LDS that go through no register. ``transposed_read_bits`` are pairs: for elements
+    of so many bits there is a `TransposedRead`, which gives a lane so many.
     """
 
     name: str
@@ -169,10 +199,12 @@ class Target:
     buffer_bounds: BufferBounds = BufferBounds.NONE
     float8: Float8 = Float8.NONE
     direct_to_lds_bits: tuple[int, ...] = ()
+    transposed_read_bits: tuple[tuple[int, int], ...] = ()
     registers: RegisterFile | None = None
     lds_granule: int = 512
     xcds: int = 1
     compute_units: int = 0
+    costs: CostTable = CostTable()
 
     def default_mma(
         self, dtype: DType, at: Location | None = None

@@ -78,9 +78,14 @@ def offset_of(ins: Instruction) -> int:
 def _positions(
     m: Machine, ins: Instruction, g: Selection, offset: int, size: int
 ) -> tuple[Ints, Bools | None]:
-    """Positions in the array of all LDS, and the lanes that stay in bounds."""
+    """Positions in the array of all LDS, and the lanes that stay in bounds.
+
+    The sum has 32 bits: a register may hold a negative number that the offset makes
+    up for. Source: LLVM, `isDSOffsetLegal`; only Southern Islands differs.
+    """
     mask = m.mask(g)
-    address = m.V[ins.fields["addr"] - 256, g].astype(np.int64) + offset
+    base = m.V[ins.fields["addr"] - 256, g]
+    address = (base + np.uint32(offset)).astype(np.int64)
     top = address if mask is None else np.where(mask, address, 0)
     at = top + m.lds_base[g][:, None]
     if int(top.max(initial=0)) + size <= m.shape.lds_bytes:

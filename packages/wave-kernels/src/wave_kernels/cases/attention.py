@@ -29,9 +29,12 @@ _TILES = {"BLOCK_B": 1, "BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K2": 32}
 def attention_case(
     shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
 ) -> KernelCase:
-    """Attention of ``B`` independent heads, queries scaled beforehand."""
+    """Attention of ``B`` independent heads, queries scaled beforehand.
+
+    ``STAGED=1`` stages keys and values in LDS.
+    """
     sizes = with_defaults(shape, {"B": 4, "M": 256, "N": 64, "K1": 64, "K2": 256})
-    tiles = with_defaults(settings, _TILES)
+    tiles = with_defaults(settings, _TILES | {"STAGED": 0})
     subs, _ = symbols(sizes, tiles)
     b, m, n, k1, k2 = (sizes[name] for name in ("B", "M", "N", "K1", "K2"))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
+from wave_kernels.cases.sizes import address_space
 from wave_kernels.cases.sizes import normal
 from wave_kernels.cases.sizes import poisoned
 from wave_kernels.cases.sizes import with_defaults
@@ -26,19 +27,23 @@ TOLERANCE = 1e-3
 def conv_case(
     shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
 ) -> KernelCase:
-    """``N`` images of ``H`` x ``W`` x ``C`` with ``NF`` filters of ``HF`` x ``WF``."""
+    """``N`` images of ``H`` x ``W`` x ``C`` with ``NF`` filters of ``HF`` x ``WF``.
+
+    ``STAGED=1`` stages both in LDS.
+    """
     sizes = with_defaults(
         shape, {"N": 2, "H": 16, "W": 20, "C": 16, "HF": 3, "WF": 2, "NF": 32}
     )
     tiles = with_defaults(
-        settings, {"BLOCK_M": 64, "BLOCK_N": 32, "BLOCK_K": 32, "STRIDE": 1}
+        settings,
+        {"BLOCK_M": 64, "BLOCK_N": 32, "BLOCK_K": 32, "STRIDE": 1, "STAGED": 0},
     )
     conv = ConvShape(
         **{name.lower(): size for name, size in sizes.items()}, stride=tiles["STRIDE"]
     )
     blocks = {n: v for n, v in tiles.items() if n.startswith("BLOCK_")}
     subs: dict[Any, Any] = {getattr(tkl.sym, name): v for name, v in blocks.items()}
-    subs |= conv.symbols() | {tkl.sym.ADDRESS_SPACE: tkl.GLOBAL_ADDRESS_SPACE}
+    subs |= conv.symbols() | {tkl.sym.ADDRESS_SPACE: address_space(tiles)}
 
     def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
         image = (conv.n, conv.h, conv.w, conv.c)

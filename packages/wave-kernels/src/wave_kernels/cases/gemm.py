@@ -27,8 +27,11 @@ TOLERANCE = 1e-3
 def gemm_case(
     shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
 ) -> KernelCase:
-    """``c = a b^T`` with f16 operands; ``DYNAMIC=1`` leaves M, N, K to the launch."""
-    return _case(gemm_kernel(), shape, settings, target)
+    """``c = a b^T`` with f16 operands.
+
+    ``DYNAMIC=1`` leaves M, N, K to the launch; ``STAGED=1`` stages a and b in LDS.
+    """
+    return _case(gemm_kernel(), shape, {"STAGED": 0, **settings}, target)
 
 
 def staged_gemm_case(

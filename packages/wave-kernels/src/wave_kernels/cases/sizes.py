@@ -28,15 +28,22 @@ def symbols(
 ) -> tuple[dict[Any, Any], list[Any]]:
     """Values of the size and tile symbols; the sizes that stay dynamic.
 
-    The setting ``DYNAMIC`` leaves all sizes to the launch.
+    The setting ``DYNAMIC`` leaves all sizes to the launch; ``STAGED`` asks for the
+    operands in LDS.
     """
     tiles = {n: v for n, v in settings.items() if n.startswith("BLOCK_")}
     subs: dict[Any, Any] = {getattr(tkl.sym, name): v for name, v in tiles.items()}
-    subs[tkl.sym.ADDRESS_SPACE] = tkl.GLOBAL_ADDRESS_SPACE
+    subs[tkl.sym.ADDRESS_SPACE] = address_space(settings)
     names = [getattr(tkl.sym, name) for name in sizes]
     if settings.get("DYNAMIC"):
         return subs, names
     return subs | dict(zip(names, sizes.values(), strict=True)), []
+
+
+def address_space(settings: Mapping[str, int]) -> Any:
+    """Where operands are read from: LDS with the setting ``STAGED``."""
+    staged = settings.get("STAGED")
+    return tkl.SHARED_ADDRESS_SPACE if staged else tkl.GLOBAL_ADDRESS_SPACE
 
 
 def normal(

@@ -8,6 +8,7 @@ import numpy as np
 
 from wave_core.diagnostics import Severity
 from wave_core.ir.facts import ACCESS
+from wave_core.symbols import EXCHANGE_LANES
 from wave_core.types import dynamic_symbol
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.addressing import AccessPlan
@@ -25,12 +26,17 @@ from wave_sim_cpu.races import Touch
 from wave_sim_cpu.units import coordinates
 
 if TYPE_CHECKING:
+    from wave_core.ir.facts import Access
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Allocate
     from wave_core.ops.memory import Read
     from wave_core.ops.memory import Write
+    from wave_core.ops.transposed import TransposedRead
     from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.arrays import Index
+    from wave_sim_cpu.copies import Copies
+    from wave_sim_cpu.copies import Early
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.lanes.program import Program
     from wave_sim_cpu.lanes.program import Step
@@ -45,7 +51,7 @@ def allocate(_op: Allocate, _program: Program) -> Step:
 
 def read(op: Read, program: Program) -> Step:
     """Gather the cells of every lane."""
-    accessor = _Accessor(op, program, "read")
+    accessor = accessor_of(op, program, "read")
     zero = np.zeros((), op.type.dtype.numpy())  # pyright: ignore[reportOptionalMemberAccess] - a read has a type
 
     def step(machine: Machine) -> None:
@@ -55,6 +61,25 @@ def read(op: Read, program: Program) -> Step:
             machine.values[op.ident] = Value(zero.reshape(1, 1, 1))
             return
         machine.values[op.ident] = _gather(op, machine, buffer, touched, zero)
+
+    return step
+
+
+def transposed_read(op: TransposedRead, program: Program) -> Step:
+    """Gather the cells of every lane, then exchange them among sixteen lanes."""
+    fetch = read(op, program)
+    access = program.graph.facts.get(ACCESS, op)
+    registers = 1 if access is None else access.registers
+
+    def exchange(data: Array) -> Array:
+        lanes = program.geometry.lanes
+        data = np.broadcast_to(data, (data.shape[0], lanes, registers))
+        rows = data.reshape(data.shape[0], -1, registers, EXCHANGE_LANES)
+        return np.swapaxes(rows, 2, 3).reshape(data.shape)
+
+    def step(machine: Machine) -> None:
+        fetch(machine)
+        machine.values[op.ident] = machine.values[op.ident].rearranged(exchange)
 
     return step
 
@@ -81,7 +106,7 @@ def _gather(
 
 def write(op: Write, program: Program) -> Step:
     """Scatter the value of every lane."""
-    accessor = _Accessor(op, program, "write")
+    accessor = accessor_of(op, program, "write")
 
     def step(machine: Machine) -> None:
         value = machine.value(op.value)
@@ -142,17 +167,35 @@ def report_poison(op: Op, machine: Machine, poison: Poison, what: str) -> None:
     )
 
 
-class _Accessor:
-    """What reads and writes share: addresses, masks, races, counts."""
+def accessor_of(op: Read | Write, program: Program, kind: str) -> Accessor:
+    """The access of a read or a write, prepared."""
+    access = program.graph.facts.get(ACCESS, op)
+    return Accessor(op, op.memory, access, program, kind, op.indices)
 
-    def __init__(self, op: Read | Write, program: Program, kind: str) -> None:
-        access = program.graph.facts.get(ACCESS, op)
+
+class Accessor:
+    """What all accesses share: addresses, masks, races, counts.
+
+    ``kind`` is ``read``, ``write``, ``to_lds`` for what a copy reads, or ``landing``
+    for where it arrives, which costs nothing of its own.
+    """
+
+    def __init__(
+        self,
+        op: Op,
+        memory: Op,
+        access: Access | None,
+        program: Program,
+        kind: str,
+        indices: tuple[Op, ...] = (),
+    ) -> None:
         if access is None:
             raise not_lowered(op)
         self._op = op
-        self._writes = kind == "write"
-        self._memory = memory_ident(op.memory)
-        self._indices = [(dynamic_symbol(i), v) for i, v in enumerate(op.indices)]
+        self._writes = kind in ("write", "landing")
+        self._counts = kind != "landing"
+        self._memory = memory_ident(memory)
+        self._indices = [(dynamic_symbol(i), v) for i, v in enumerate(indices)]
         self.plan = AccessPlan(op, access, program.storage[self._memory], program)
         self._counter = AccessCounter(self.plan, kind, program.target)
 
@@ -169,12 +212,23 @@ class _Accessor:
         if touched is None:
             return None
         self._check_indices(machine, list(values.values()), touched.mask)
-        cost = self._counter.count(machine, buffer, extra, touched.mask)
-        if cost.misaligned and buffer.is_lds:
-            self._report_misaligned(machine, buffer)
+        if self._counts:
+            cost = self._counter.count(machine, buffer, extra, touched.mask)
+            if cost.misaligned and buffer.is_lds:
+                self._report_misaligned(machine, buffer)
         if buffer.tracker is not None:
             self._note(machine, buffer, touched)
+        if buffer.copies is not None and not buffer.copies.is_empty:
+            self._check_copies(machine, buffer, buffer.copies, touched)
         return touched
+
+    def _check_copies(
+        self, machine: Machine, buffer: Buffer, copies: Copies, touched: Cells
+    ) -> None:
+        cells, unit = spread_cells(machine, buffer, touched)
+        early = copies.early(cells, unit, machine, writes=self._writes)
+        if early is not None:
+            _report_early(machine, buffer, self._op, early)
 
     def _check_indices(
         self, machine: Machine, values: list[Value], mask: Bits | None
@@ -205,28 +259,56 @@ class _Accessor:
         tracker = buffer.tracker
         assert tracker is not None, "checked by the caller"
         epochs = machine.epochs
-        full = (*machine.shape, touched.cells.shape[2])
-        cells = np.broadcast_to(touched.cells, full)
-        wave, group, mark = machine.wave, machine.group, epochs.mark
-        if touched.mask is not None:
-            full = np.broadcast_shapes(full, touched.mask.shape)
-            chosen = np.broadcast_to(touched.mask, full)
-            cells = np.broadcast_to(cells, full)[chosen]
-            wave, group, mark = (
-                np.broadcast_to(a, full)[chosen] for a in (wave, group, mark)
-            )
+        cells, unit = spread_cells(machine, buffer, touched)
         touch = Touch(
             machine.next_access(),
             self._op,
             self._writes,
             cells,
-            wave,
-            group,
-            mark,
+            machine.wave.reshape(-1)[unit],
+            machine.group.reshape(-1)[unit],
+            epochs.mark.reshape(-1)[unit],
         )
-        conflict = tracker.access(touch, epochs.lowest)
+        # What follows a copy that lands is told by `Copies`.
+        conflict = tracker.access(touch, epochs.lowest, keep=self._counts)
         if conflict is not None:
             _report_race(machine, buffer, conflict)
+
+
+def spread_cells(
+    machine: Machine, buffer: Buffer, touched: Cells
+) -> tuple[Index, Index]:
+    """The cells that a tracker follows, and the unit that touches each.
+
+    Shapes: the units broadcast with the cells.
+    """
+    full = (*machine.shape, touched.cells.shape[2])
+    cells = np.broadcast_to(touched.cells, full)
+    unit = np.arange(machine.units.count).reshape(-1, 1, 1)
+    if touched.mask is not None:
+        full = np.broadcast_shapes(full, touched.mask.shape)
+        chosen = np.broadcast_to(touched.mask, full)
+        cells = np.broadcast_to(cells, full)[chosen]
+        unit = np.broadcast_to(unit, full)[chosen]
+    parts = buffer.tracked_parts
+    if parts > 1:
+        cells = cells[..., None] * parts + np.arange(parts)
+        unit = unit[..., None]
+    return cells, unit
+
+
+def _report_early(machine: Machine, buffer: Buffer, op: Op, early: Early) -> None:
+    machine.reporter.add(
+        codes.RACE,
+        f"race on {buffer.describe()}: a copy to LDS that {early.what} is on its way",
+        op,
+        label=f"{machine.units.describe(early.unit)} touches it here",
+        other=early.copy,
+        other_label=f"{machine.units.describe(early.owner)} starts the copy here",
+        notes=(f"element {element(buffer, early.cell // buffer.tracked_parts)}",),
+        help=("put `shared_memory_barrier(wait_async_ops=True)` between the two",),
+        cell=early.cell // buffer.tracked_parts,
+    )
 
 
 def _report_race(machine: Machine, buffer: Buffer, conflict: Conflict) -> None:
@@ -234,6 +316,7 @@ def _report_race(machine: Machine, buffer: Buffer, conflict: Conflict) -> None:
     second = "writes" if conflict.second_writes else "reads"
     same = conflict.first_group == conflict.second_group
     grid = machine.units.grid
+    cell = conflict.cell // buffer.tracked_parts
     groups = [
         f"workgroup {coordinates(g, grid)}"
         for g in (conflict.first_group, conflict.second_group)
@@ -246,11 +329,11 @@ def _report_race(machine: Machine, buffer: Buffer, conflict: Conflict) -> None:
         label=f"wave {conflict.second_wave} of {groups[1]} {second} it here",
         other=conflict.first,
         other_label=f"wave {conflict.first_wave} of {groups[0]} {first} it here",
-        notes=(f"element {element(buffer, conflict.cell)}, among others",),
+        notes=(f"element {element(buffer, cell)}, among others",),
         help=(
             "put a barrier between the two"
             if same
             else "workgroups run in any order: let each write its own elements",
         ),
-        cell=conflict.cell,
+        cell=cell,
     )

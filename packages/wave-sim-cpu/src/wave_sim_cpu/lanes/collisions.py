@@ -116,7 +116,7 @@ def _report_lanes(
 def element(buffer: Buffer, cell: int) -> list[int]:
     """The coordinates of a cell."""
     if buffer.cells_per_workgroup:
-        cell %= buffer.cells_per_workgroup
+        cell = cell % buffer.cells_per_workgroup - buffer.origin
     strides = buffer.strides
     place = [0] * len(strides)
     for axis in sorted(range(len(strides)), key=lambda i: -abs(strides[i])):

@@ -1,7 +1,13 @@
 """Barriers as clocks: which earlier accesses of a workgroup are ordered before now.
 
-Every memory access has a number, in program order. For each workgroup ``mark`` is the
-number below which the accesses of all its waves come before what its waves do now.
+Every memory access has a number, in program order. For each wave ``mark`` is the
+number below which the accesses of all waves of its workgroup come before what it does
+now. Barriers of the workgroup are counted, as hardware counts them: a wave's n-th
+barrier is passed when all waves have come to theirs, wherever these stand. So waves
+may be a barrier apart for a while, as long as each has passed as many in the end.
+
+A copy to LDS is done later than it is issued: its wave has to wait for it, and the
+others have to meet that wave after that. So there are two marks, one for copies.
 """
 
 from __future__ import annotations
@@ -9,6 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from wave_sim_cpu.lanes.flights import Flights
 
 if TYPE_CHECKING:
     from wave_sim_cpu.arrays import Array
@@ -21,7 +29,7 @@ class _Clock:
     """One named barrier: what each wave had done at each of its signals.
 
     ``done[t]`` holds, for each unit, the number below which its accesses were done
-    at its signal ``t``.
+    at its signal ``t``, and in a second row the same for its copies.
     """
 
     def __init__(self, units: int) -> None:
@@ -33,7 +41,7 @@ class _Clock:
         """Waves signal once more."""
         for turn in np.unique(self.signals[active]).tolist():
             here = active & (self.signals == turn)
-            before = self.done.get(turn, np.zeros_like(self.signals))
+            before = self.done.get(turn, np.zeros_like(done))
             self.done[turn] = np.where(here, done, before)
         self.signals += active
 
@@ -46,48 +54,105 @@ class _Clock:
 class Epochs:
     """The marks of the workgroups of one chunk.
 
-    Shapes: ``mark`` is ``[units, 1, 1]``, equal for the waves of a workgroup.
+    Shapes: ``mark`` is ``[units, 1, 1]``; the waves of a workgroup differ in it while
+    they are barriers apart. What is kept has two rows, for accesses and for copies:
+    ``[2, units]``.
     """
 
     def __init__(self, units: Units) -> None:
         self._units = units
         self._waves = units.waves_per_workgroup
-        self._mark = np.zeros(units.workgroups, np.int64)
-        self._done = np.zeros(units.count, np.int64)
+        self._mark = np.zeros((2, units.count), np.int64)
+        self._done = np.zeros((2, units.count), np.int64)
+        self._passed = np.zeros(units.count, np.int64)
+        self._last = np.zeros((2, units.count), np.int64)
+        self._earlier: dict[int, Index] = {}
         self._clocks: dict[int, _Clock] = {}
+        self.copies = Flights()
         self._spread()
 
     def _spread(self) -> None:
-        self.mark = np.repeat(self._mark, self._waves).reshape(-1, 1, 1)
-        self.lowest = int(self._mark.min()) if self._mark.size else 0
+        self.mark = self._mark[0].reshape(-1, 1, 1)
+        self.lowest = int(self._mark[0].min()) if self._mark.size else 0
+
+    @property
+    def landed(self) -> Index:
+        """For each unit the number below which its own copies have landed."""
+        return self._done[1]
+
+    @property
+    def seen(self) -> Index:
+        """For each unit the number below which the copies of all waves have."""
+        return self._mark[1]
+
+    @property
+    def lowest_copy(self) -> int:
+        """All copies below this number are done for everyone."""
+        rows = self._done[1:] if self._waves == 1 else (self._done[1], self._mark[1])
+        return int(np.min(rows)) if self._done.size else 0
+
+    def _least(self, values: Index) -> Index:
+        """For each unit the least value of the waves of its workgroup, by row."""
+        least = values.reshape(2, -1, self._waves).min(axis=2)
+        return np.repeat(least, self._waves, axis=1)
 
     def by_workgroup(self, values: Array) -> Array:
         """A value for each unit as ``[workgroups, waves]``."""
         return values.reshape(-1, self._waves)
 
-    def barrier(self, active: Bits, number: int) -> Bits:
-        """All waves meet; accesses below ``number`` are ordered before what follows.
+    def barrier(self, active: Bits, number: int) -> None:
+        """Waves pass a barrier; their accesses below ``number`` are done by then."""
+        self.drain(active, number)
+        self.meet(active)
 
-        Returns the workgroups of which only a part of the waves arrived.
+    def meet(self, active: Bits) -> None:
+        """Waves pass a barrier, but accesses not waited for stay unordered."""
+        self._last = np.where(active, self._done, self._last)
+        self._passed = self._passed + active
+        if self.apart.any():
+            self._remember(active)
+            self._raise_apart()
+        else:
+            self._earlier.clear()
+            self._raise(self._least(self._last))
+        self._spread()
+
+    @property
+    def apart(self) -> Bits:
+        """The workgroups whose waves have not passed equally many barriers."""
+        passed = self.by_workgroup(self._passed)
+        return np.asarray((passed != passed[:, :1]).any(axis=1))
+
+    def _remember(self, active: Bits) -> None:
+        """Keep what was done at a barrier until every wave has passed it."""
+        for turn in np.unique(self._passed[active]).tolist():
+            here = active & (self._passed == turn)
+            before = self._earlier.get(turn, np.zeros_like(self._done))
+            self._earlier[turn] = np.where(here, self._done, before)
+
+    def _raise_apart(self) -> None:
+        """A wave knows what others did before the barriers that it has passed.
+
+        Of one that is behind, only what it had done at its own last barrier.
         """
-        self._done = np.where(active, number, self._done)
-        return self._advance(active, np.full(self._units.count, number))
+        for turn in np.unique(self._passed).tolist():
+            known = self._last
+            if turn in self._earlier:
+                known = np.where(self._passed > turn, self._earlier[turn], known)
+            self._raise(np.where(self._passed == turn, self._least(known), 0))
+        for turn in [t for t in self._earlier if t < int(self._passed.min())]:
+            del self._earlier[turn]
 
-    def meet(self, active: Bits) -> Bits:
-        """All waves meet, but accesses not waited for stay unordered."""
-        return self._advance(active, self._done)
+    def _raise(self, least: Index) -> None:
+        self._mark = np.maximum(self._mark, least)
 
     def drain(self, active: Bits, number: int) -> None:
         """The waves wait for their own LDS accesses."""
-        self._done = np.where(active, number, self._done)
+        self._done[0] = np.where(active, number, self._done[0])
 
-    def _advance(self, active: Bits, numbers: Index) -> Bits:
-        arrived = self.by_workgroup(active)
-        everyone = arrived.all(axis=1)
-        least = numbers.reshape(-1, self._waves).min(axis=1)
-        self._mark = np.where(everyone, np.maximum(self._mark, least), self._mark)
-        self._spread()
-        return np.asarray(arrived.any(axis=1) & ~everyone)
+    def land(self, active: Bits, number: int, left: int = 0) -> None:
+        """The waves wait until at most ``left`` of their copies are on their way."""
+        self._done[1] = self.copies.landed(active, self._done[1], number, left)
 
     def signal(self, active: Bits, bar_id: int, number: int, *, drained: bool) -> None:
         """The waves announce barrier ``bar_id`` and go on."""
@@ -106,9 +171,8 @@ class Epochs:
         signalled = self.by_workgroup(clock.signals).min(axis=1)
         ready = waiting & (signalled > turns)
         for turn in np.unique(turns[ready]).tolist():
-            least = self.by_workgroup(clock.done[turn]).min(axis=1)
-            raised = np.maximum(self._mark, least)
-            self._mark = np.where(ready & (turns == turn), raised, self._mark)
+            here = np.repeat(ready & (turns == turn), self._waves)
+            self._raise(self._least(clock.done[turn]) * here)
         clock.waits += active
         clock.forget()
         self._spread()

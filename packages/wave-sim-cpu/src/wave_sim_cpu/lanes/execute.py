@@ -9,6 +9,7 @@ import numpy as np
 
 from wave_core.constraints.machine import LANE
 from wave_core.types import MemoryType
+from wave_sim_cpu.copies import Copies
 from wave_sim_cpu.expressions import Environment
 from wave_sim_cpu.lanes.machine import Journal
 from wave_sim_cpu.lanes.machine import Machine
@@ -17,11 +18,13 @@ from wave_sim_cpu.lanes.program import Program
 from wave_sim_cpu.lanes.program import Storage
 from wave_sim_cpu.lanes.program import run_steps
 from wave_sim_cpu.lanes.rules import lane_rules
+from wave_sim_cpu.lanes.sync import check_balance
 from wave_sim_cpu.lanes.value import Value
 from wave_sim_cpu.launch import Launch
 from wave_sim_cpu.launch import prepare
 from wave_sim_cpu.memory import lds_buffer
 from wave_sim_cpu.memory import lds_label
+from wave_sim_cpu.memory import lds_pool
 from wave_sim_cpu.memory import row_major
 from wave_sim_cpu.options import Check
 from wave_sim_cpu.options import SimulationOptions
@@ -39,9 +42,14 @@ if TYPE_CHECKING:
     from wave_core.backends import LoweringTable
     from wave_core.ir.graph import Graph
     from wave_core.ops.base import Op
+    from wave_core.ops.memory import Allocate
     from wave_core.symbols import Expr
     from wave_core.targets import Target
     from wave_sim_cpu.memory import Buffer
+    from wave_sim_cpu.memory import Pool
+
+_POOL_GRANULE = 16
+"""Packed memory is a multiple of this; every element size divides it. Units: bytes."""
 
 
 def run(
@@ -90,7 +98,9 @@ def run(
                 target.wave_size,
                 options.chunk_lanes,
             ):
-                run_steps(program.body, _machine(launch, units, journal))
+                machine = _machine(launch, units, journal)
+                run_steps(program.body, machine)
+                check_balance(machine)
                 journal.counters.units += units.count
     reporter = journal.reporter
     return SimulationResult(
@@ -106,11 +116,27 @@ def _storage(launch: Launch) -> dict[int, Storage]:
         ident: Storage(buffer.shape, buffer.strides, buffer.origin, 0)
         for ident, buffer in launch.buffers.items()
     }
+    pool = _pool_bytes(launch)
     for op in launch.allocations:
         shape = _lds_shape(launch, op)
-        size = max(1, int(np.prod(shape, dtype=np.int64)))
-        storage[op.ident] = Storage(shape, row_major(shape), 0, size)
+        size, first = max(1, int(np.prod(shape, dtype=np.int64))), 0
+        if op.offset is not None:
+            item = op.dtype.numpy().itemsize
+            size, first = pool // item, op.offset // item
+        storage[op.ident] = Storage(shape, row_major(shape), first, size)
     return storage
+
+
+def _pool_bytes(launch: Launch) -> int:
+    """Bytes of the memory that packed buffers share; 0 where none is packed."""
+    ends = [
+        op.offset
+        + int(np.prod(_lds_shape(launch, op), dtype=np.int64))
+        * op.dtype.numpy().itemsize
+        for op in launch.allocations
+        if op.offset is not None
+    ]
+    return -(-max(ends, default=0) // _POOL_GRANULE) * _POOL_GRANULE
 
 
 def _lds_shape(launch: Launch, op: Op) -> tuple[int, ...]:
@@ -130,6 +156,7 @@ def _prepare_checks(launch: Launch, options: SimulationOptions) -> None:
         for ident in launch.written & launch.buffers.keys():
             buffer = launch.buffers[ident]
             buffer.tracker = RaceTracker(buffer.cells.size, waves, shared=True)
+            buffer.copies = Copies(buffer.cells.size)
 
 
 def _machine(launch: Launch, units: Units, journal: Journal) -> Machine:
@@ -142,17 +169,40 @@ def _machine(launch: Launch, units: Units, journal: Journal) -> Machine:
         }
     )
     buffers = dict(launch.buffers)
+    for buffer in buffers.values():
+        if buffer.copies is not None:
+            buffer.copies.clear()
+    pool = _pool(launch, units, journal.options)
     for op in launch.allocations:
-        buffers[op.ident] = _lds(launch, units, op, journal.options)
+        buffers[op.ident] = _lds(launch, units, op, journal.options, pool)
     machine = Machine(units, env, buffers, journal)
     for ident, scalar in launch.scalars.items():
         machine.values[ident] = Value(scalar.reshape(1, 1, 1))
     return machine
 
 
-def _lds(launch: Launch, units: Units, op: Op, options: SimulationOptions) -> Buffer:
+def _pool(launch: Launch, units: Units, options: SimulationOptions) -> Pool | None:
+    """The memory that packed buffers share, if there are any."""
+    packed = [op for op in launch.allocations if op.offset is not None]
+    if not packed:
+        return None
+    unit = min(op.dtype.numpy().itemsize for op in packed)
+    waves = units.waves_per_workgroup if options.looks_for(Check.RACES) else 1
+    return lds_pool(_pool_bytes(launch), unit, units.workgroups, waves)
+
+
+def _lds(
+    launch: Launch,
+    units: Units,
+    op: Allocate,
+    options: SimulationOptions,
+    pool: Pool | None,
+) -> Buffer:
     assert isinstance(op.type, MemoryType), "an allocation is a memory"
     shape = _lds_shape(launch, op)
+    if pool is not None and op.offset is not None:
+        key = launch.allocations.index(op) + 1
+        return pool.buffer(key, lds_label(op), op.type.dtype, shape, op.offset)
     buffer = lds_buffer(lds_label(op), op.type.dtype, shape, units.workgroups)
     if options.looks_for(Check.RACES) and units.waves_per_workgroup > 1:
         cells = buffer.cells.size

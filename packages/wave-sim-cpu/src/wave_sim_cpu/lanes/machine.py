@@ -60,6 +60,8 @@ class Machine:
         results: Results of loops and conditions by the op's ``ident``.
         buffers: Memories by ``ident``.
         loops: The present induction values, by symbol.
+        parted: By workgroup, the barrier at which its waves began to differ in how
+            many they have passed, and the waves that came there.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Machine:
         self.values: dict[int, Value] = {}
         self.results: dict[int, tuple[Value, ...]] = {}
         self.loops: dict[Expr, int] = {}
+        self.parted: dict[int, tuple[Op, Bits]] = {}
         shape = (units.count, 1, 1)
         self.wave = units.wave.reshape(shape)
         self.group = (units.first + units.local_workgroup).reshape(shape)

@@ -13,6 +13,7 @@ from wave_core.ops.control import Conditional
 from wave_core.ops.control import Iterate
 from wave_core.ops.control import SetSymbol
 from wave_core.ops.debug import Breakpoint
+from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.elementwise import Elementwise
 from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.matrix import Mma
@@ -30,10 +31,13 @@ from wave_core.ops.sync import SetWavePrio
 from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.ops.sync import SharedMemoryBarrierSignal
 from wave_core.ops.sync import SharedMemoryBarrierWait
+from wave_core.ops.sync import WaveFence
 from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.ops.transposed import TransposedRead
 from wave_sim_cpu.lanes import access
 from wave_sim_cpu.lanes import control
 from wave_sim_cpu.lanes import debug
+from wave_sim_cpu.lanes import direct
 from wave_sim_cpu.lanes import matrix
 from wave_sim_cpu.lanes import reductions
 from wave_sim_cpu.lanes import registers
@@ -75,13 +79,16 @@ def lane_rules() -> Mapping[type[Op], AnyRule]:
         Mma: matrix.mma,
         Allocate: access.allocate,
         Read: access.read,
+        TransposedRead: access.transposed_read,
         Write: access.write,
+        GatherToLDS: direct.gather_to_lds,
         Iterate: control.iterate,
         Conditional: control.conditional,
         GetResult: control.get_result,
         SetSymbol: control.set_symbol,
         SharedMemoryBarrier: sync.shared_memory_barrier,
         WorkgroupBarrier: sync.workgroup_barrier,
+        WaveFence: sync.hint,
         SharedMemoryBarrierSignal: sync.signal,
         SharedMemoryBarrierWait: sync.wait,
         MemoryCounterWait: sync.memory_counter_wait,

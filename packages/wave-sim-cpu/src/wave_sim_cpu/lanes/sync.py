@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from wave_core.ops.sync import SharedMemoryBarrierSignal
     from wave_core.ops.sync import SharedMemoryBarrierWait
     from wave_core.ops.sync import WorkgroupBarrier
-    from wave_sim_cpu.arrays import Bits
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.lanes.program import Program
     from wave_sim_cpu.lanes.program import Step
@@ -27,8 +26,10 @@ def shared_memory_barrier(op: SharedMemoryBarrier, _program: Program) -> Step:
 
     def step(machine: Machine) -> None:
         number = machine.journal.access_number + 1
-        absent = machine.epochs.barrier(machine.active_units(), number)
-        _met(op, machine, absent)
+        if op.wait_async_ops or op.tensor_wait:
+            machine.epochs.land(machine.active_units(), number)
+        machine.epochs.barrier(machine.active_units(), number)
+        _met(op, machine)
 
     return step
 
@@ -37,33 +38,43 @@ def workgroup_barrier(op: WorkgroupBarrier, _program: Program) -> Step:
     """All waves meet; only accesses that were waited for are done."""
 
     def step(machine: Machine) -> None:
-        _met(op, machine, machine.epochs.meet(machine.active_units()))
+        machine.epochs.meet(machine.active_units())
+        _met(op, machine)
 
     return step
 
 
-def _met(op: Op, machine: Machine, absent: Bits) -> None:
+def _met(op: Op, machine: Machine) -> None:
     machine.counters.instructions["barrier"] += machine.active_waves
-    if absent.any():
-        _report_divergence(op, machine, absent)
+    apart = machine.epochs.apart
+    for group in [g for g in machine.parted if not apart[g]]:
+        del machine.parted[group]
+    if apart.any():
+        here = machine.epochs.by_workgroup(machine.active_units())
+        for group in np.flatnonzero(apart).tolist():
+            machine.parted.setdefault(group, (op, here[group]))
     for buffer in machine.buffers.values():
         if buffer.is_lds and buffer.valid is not None and buffer.valid.all():
             buffer.valid = None
 
 
-def _report_divergence(op: Op, machine: Machine, absent: Bits) -> None:
-    group = int(np.flatnonzero(absent)[0])
+def check_balance(machine: Machine) -> None:
+    """At the end of a program: report waves that wait for others for ever.
+
+    Hardware counts barriers. Waves may pass a barrier that others leave out, if these
+    make up for it; those that do not in the end never come.
+    """
     units = machine.units
-    here = machine.epochs.by_workgroup(machine.active_units())[group]
-    machine.reporter.add(
-        codes.DIVERGENT_BARRIER,
-        f"{int(here.sum())} of {here.size} waves of workgroup "
-        f"{coordinates(units.first + group, units.grid)} reach a barrier",
-        op,
-        label="the others never come here",
-        notes=(f"present: waves {np.flatnonzero(here).tolist()}",),
-        help=("move the barrier out of what only some waves execute",),
-    )
+    for group, (op, here) in machine.parted.items():
+        machine.reporter.add(
+            codes.DIVERGENT_BARRIER,
+            f"{int(here.sum())} of {here.size} waves of workgroup "
+            f"{coordinates(units.first + group, units.grid)} reach a barrier",
+            op,
+            label="the others never come here",
+            notes=(f"present: waves {np.flatnonzero(here).tolist()}",),
+            help=("move the barrier out of what only some waves execute",),
+        )
 
 
 def signal(op: SharedMemoryBarrierSignal, _program: Program) -> Step:
@@ -72,6 +83,8 @@ def signal(op: SharedMemoryBarrierSignal, _program: Program) -> Step:
     def step(machine: Machine) -> None:
         number = machine.journal.access_number + 1
         active = machine.active_units()
+        if op.tensor_wait:
+            machine.epochs.land(active, number)
         machine.epochs.signal(active, op.bar_id, number, drained=op.ds_wait)
         machine.counters.instructions["barrier_signal"] += machine.active_waves
 
@@ -100,12 +113,14 @@ def wait(op: SharedMemoryBarrierWait, _program: Program) -> Step:
 
 
 def memory_counter_wait(op: MemoryCounterWait, _program: Program) -> Step:
-    """The waves wait for their own LDS accesses, if all of them are asked for."""
+    """The waves wait for their own LDS accesses, if all are asked for, and copies."""
 
     def step(machine: Machine) -> None:
+        number = machine.journal.access_number + 1
         if op.ds == 0:
-            number = machine.journal.access_number + 1
             machine.epochs.drain(machine.active_units(), number)
+        if op.load is not None:
+            machine.epochs.land(machine.active_units(), number, op.load)
         machine.counters.instructions["wait"] += machine.active_waves
 
     return step

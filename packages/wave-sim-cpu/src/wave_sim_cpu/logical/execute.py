@@ -15,6 +15,7 @@ from wave_core.ops.control import Conditional
 from wave_core.ops.control import Iterate
 from wave_core.ops.control import SetSymbol
 from wave_core.ops.debug import Breakpoint
+from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.elementwise import Elementwise
 from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.matrix import Mma
@@ -35,6 +36,7 @@ from wave_core.ops.sync import SetWavePrio
 from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.ops.sync import SharedMemoryBarrierSignal
 from wave_core.ops.sync import SharedMemoryBarrierWait
+from wave_core.ops.sync import WaveFence
 from wave_core.ops.sync import WorkgroupBarrier
 from wave_core.passes import Fact
 from wave_core.types import MemoryType
@@ -97,6 +99,7 @@ def logical_rules() -> Mapping[type[Op], TileRule]:
         Allocate: control_rules.ignore,
         Read: memory_rules.read,
         Write: memory_rules.write,
+        GatherToLDS: memory_rules.gather_to_lds,
         GetResult: control_rules.get_result,
         SetSymbol: control_rules.set_symbol,
         Iterate: control_rules.iterate,
@@ -104,6 +107,7 @@ def logical_rules() -> Mapping[type[Op], TileRule]:
         Breakpoint: breakpoint_op,
         SharedMemoryBarrier: control_rules.ignore,
         WorkgroupBarrier: control_rules.ignore,
+        WaveFence: control_rules.ignore,
         SharedMemoryBarrierSignal: control_rules.ignore,
         SharedMemoryBarrierWait: control_rules.ignore,
         MemoryCounterWait: control_rules.ignore,

@@ -20,9 +20,11 @@ from wave_sim_cpu.units import coordinates
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
+    from wave_core.ops.direct import GatherToLDS
     from wave_core.ops.memory import Read
     from wave_core.ops.memory import Write
     from wave_core.symbols import Expr
+    from wave_core.types import AccessMapping
     from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.arrays import Bits
     from wave_sim_cpu.evaluate import Number
@@ -40,21 +42,34 @@ def shape_of(op: Op) -> Dims:
 def read(op: Read, state: State) -> None:
     """Gather a tile; elements that do not exist are 0."""
     dims = shape_of(op)
-    access = _Access(op, dims, state)
-    cells, mask = access.cells, access.mask
-    data = access.buffer.cells.take(cells if mask is None else np.where(mask, cells, 0))
-    if mask is not None:
-        data = np.where(mask, data, np.zeros((), data.dtype))
-    state.values[op.ident] = data
+    access = _Access(op, op.memory, dims, state, (op.mapping, op.indices))
+    state.values[op.ident] = _gather(access)
 
 
 def write(op: Write, state: State) -> None:
     """Scatter a tile; elements that do not exist are left out."""
     dims = shape_of(op.value)
-    access = _Access(op, dims, state)
+    access = _Access(op, op.memory, dims, state, (op.mapping, op.indices))
+    _scatter(access, state.values[op.value.ident], dims, state)
+
+
+def gather_to_lds(op: GatherToLDS, state: State) -> None:
+    """Read a tile and write it, at once."""
+    assert isinstance(op.destination.type, MemoryType), "checked by the type rule"
+    dims = op.destination.type.shape
+    data = _gather(_Access(op, op.source, dims, state, (op.mapping, ())))
+    _scatter(_Access(op, op.destination, dims, state, (None, ())), data, dims, state)
+
+
+def _gather(access: _Access) -> Array:
+    cells, mask = access.cells, access.mask
+    data = access.buffer.cells.take(cells if mask is None else np.where(mask, cells, 0))
+    return data if mask is None else np.where(mask, data, np.zeros((), data.dtype))
+
+
+def _scatter(access: _Access, data: Array, dims: Dims, state: State) -> None:
     full = (state.units.count, *(state.tile(d) for d in dims))
-    cells = np.broadcast_to(access.cells, full)
-    data = np.broadcast_to(state.values[op.value.ident], full)
+    cells, data = np.broadcast_to(access.cells, full), np.broadcast_to(data, full)
     if access.mask is not None:
         chosen = np.broadcast_to(access.mask, full)
         cells, data = cells[chosen], data[chosen]
@@ -69,18 +84,26 @@ class _Access:
         mask: Which of them are touched; ``None`` if all are.
     """
 
-    def __init__(self, op: Read | Write, dims: Dims, state: State) -> None:
-        memory = resolve(op.memory)
+    def __init__(
+        self,
+        op: Op,
+        memory: Op,
+        dims: Dims,
+        state: State,
+        place: tuple[AccessMapping | None, tuple[Op, ...]],
+    ) -> None:
+        memory = resolve(memory)
         assert isinstance(memory.type, MemoryType), "checked by the type rule"
         self._op = op
+        self._mapping, self._indices = place
         self._state = state
         self._rank = 1 + len(dims)
         self.buffer: Buffer = state.buffers[memory.ident]
         held = _held(memory)
         self.mask = self._existing(dims)
-        place = self._coordinates(op, dims, held, memory.type)
-        self._keep_within(place)
-        self.cells = self._positions(place)
+        where = self._coordinates(dims, held, memory.type)
+        self._keep_within(where)
+        self.cells = self._positions(where)
 
     def _existing(self, dims: Dims) -> Bits | None:
         mask = self._state.active(dims)
@@ -91,24 +114,25 @@ class _Access:
         return mask
 
     def _coordinates(
-        self, op: Read | Write, dims: Dims, held: dict[str, Expr], memory: MemoryType
+        self, dims: Dims, held: dict[str, Expr], memory: MemoryType
     ) -> list[Array]:
         index = {
             str(dim): self._index(dim, 1 + axis, held.get(str(dim)))
             for axis, dim in enumerate(dims)
         }
-        if op.mapping is None:
+        mapping = self._mapping
+        if mapping is None:
             return [index[dim] for dim in memory.dims]
         values: dict[Expr, Number] = {
             iterator_symbol(i): index[dim]
-            for i, dim in enumerate(op.mapping.register_dims)
+            for i, dim in enumerate(mapping.register_dims)
         }
-        for position, value in enumerate(op.indices):
+        for position, value in enumerate(self._indices):
             data = aligned(self._state.values[value.ident], shape_of(value), dims)
             values[dynamic_symbol(position)] = data.astype(np.int64)
         return [
             np.asarray(self._state.over(c, self._rank, values))
-            for c in op.mapping.coordinates
+            for c in mapping.coordinates
         ]
 
     def _index(self, dim: Expr, axis: int, held: Expr | None) -> Array:

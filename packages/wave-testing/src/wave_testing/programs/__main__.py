@@ -33,8 +33,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--shrink", action="store_true", help="shrink what fails")
     parser.add_argument("--device", help="launch on it, and on the lane simulator")
     parser.add_argument("--target", default=TARGET, help="what --device compiles for")
+    parser.add_argument("--passes", default="", help="beside those of core")
     options = parser.parse_args(arguments)
-    check = partial(_check, device=options.device, target=options.target)
+    check = partial(
+        _check, device=options.device, target=options.target, passes=options.passes
+    )
     tally: Counter[str] = Counter()
     started = time.perf_counter()
     for seed in range(options.seed, options.seed + options.count):
@@ -60,10 +63,10 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if tally["wrong"] else 0
 
 
-def _check(program: Program, device: str | None, target: str) -> None:
+def _check(program: Program, device: str | None, target: str, passes: str) -> None:
     """Every phase of the compiler; or launches on a device and on the simulator."""
     if device is None:
-        check_program(program)
+        check_program(program, passes=passes)
         return
     launch_program(program, device="sim", target=target)
     launch_program(program, device=device, target=target)

@@ -14,8 +14,10 @@ from wave_core.diagnostics import InternalError
 from wave_core.diagnostics import UserError
 from wave_core.ir import first_difference
 from wave_core.ir import parse_graph
+from wave_core.passes import Amendment
 from wave_core.passes import PassObserver
 from wave_core.passes import Phase
+from wave_core.passes import Pipeline
 from wave_testing.coverage import coverage_problems
 from wave_testing.programs.execute import TARGET
 from wave_testing.programs.execute import Execution
@@ -94,7 +96,11 @@ def default_session() -> Session:
 
 
 def check_program(
-    program: Program, *, seed: int | None = None, session: Session | None = None
+    program: Program,
+    *,
+    seed: int | None = None,
+    session: Session | None = None,
+    passes: str = "",
 ) -> Outcome:
     """Compile the program, and compare every phase with the reference.
 
@@ -102,19 +108,22 @@ def check_program(
         program: The program.
         seed: Of the inputs; the program's own by default.
         session: Whose passes to run; all that are installed by default.
+        passes: Passes to run beside those of core, as text, with commas.
 
     Raises:
         ProgramFailure: where anything is wrong.
         Discarded: where the compiler refuses the program with a coded error.
     """
-    return _Check(Execution(program, seed), session or default_session()).run()
+    known = session or default_session()
+    return _Check(Execution(program, seed), known, passes).run()
 
 
 class _Check(PassObserver):
     """One program being checked: compares after every pass and every phase."""
 
-    def __init__(self, execution: Execution, session: Session) -> None:
+    def __init__(self, execution: Execution, session: Session, passes: str) -> None:
         self._execution = execution
+        self._amendment = Amendment.of_text(Pipeline.parse(passes)) if passes else None
         self._session = session
         self._outcome = Outcome()
 
@@ -122,7 +131,9 @@ class _Check(PassObserver):
         """Trace, lower, and compare on the way."""
         graph = self._traced()
         try:
-            self._execution.run_passes(self._session, graph, (self,))
+            self._execution.run_passes(
+                self._session, graph, (self,), amendment=self._amendment
+            )
         except UserError as error:
             raise Discarded.of(error) from error
         except InternalError as error:

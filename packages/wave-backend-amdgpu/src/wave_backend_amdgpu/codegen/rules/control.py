@@ -25,7 +25,8 @@ def iterate(op: Iterate, emit: Emitter) -> None:
     builder = emit.builder
     assert op.count is not None, "set by expansion"
     assert op.induction is not None, "set by expansion"
-    count = emit.indices.wrapped(emit.expr(as_expr(op.count)))
+    turns = emit.expr(as_expr(op.count))
+    count = emit.indices.wrapped(turns)
     start, step = emit.expr(as_expr(op.start)), op.step
     inits = [emit.value(value) for value in op.inits]
     counter = builder.fresh()
@@ -35,6 +36,7 @@ def iterate(op: Iterate, emit: Emitter) -> None:
         carried = _bind_carried(emit, region, inits)
         turn = symbol(f"$turn:{counter[1:]}")
         emit.indices.bind(turn, counter, 32, builder.level)
+        emit.indices.counters[turn] = turns
         emit.renamed[op.induction] = start + turn * step
         emit.lower(region)
         values = emit.yielded(region)

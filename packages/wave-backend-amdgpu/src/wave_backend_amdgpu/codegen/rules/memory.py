@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.accesses import Piece
 from wave_backend_amdgpu.codegen.accesses import pieces
 from wave_backend_amdgpu.codegen.emitter import unsupported
+from wave_backend_amdgpu.codegen.memories import PACKED
 from wave_backend_amdgpu.codegen.memories import Space
 from wave_backend_amdgpu.codegen.memories import lds_memory
 from wave_backend_amdgpu.codegen.memories import memory_key
+from wave_backend_amdgpu.codegen.memories import packed_memory
 from wave_backend_amdgpu.codegen.rules.constants import gathered
 from wave_backend_amdgpu.codegen.rules.shape import sliced
+from wave_backend_amdgpu.codegen.scalar_offsets import scalar_offset_load
+from wave_backend_amdgpu.codegen.scalar_offsets import split_piece
 from wave_backend_amdgpu.codegen.types import Value
 from wave_backend_amdgpu.codegen.types import element
 from wave_backend_amdgpu.codegen.types import stored
@@ -20,10 +25,13 @@ from wave_core.backends import lowers
 from wave_core.ops.memory import Allocate
 from wave_core.ops.memory import Read
 from wave_core.ops.memory import Write
+from wave_core.ops.transposed import TransposedRead
 
 if TYPE_CHECKING:
+    from wave_backend_amdgpu.codegen.accesses import Piece
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_backend_amdgpu.codegen.memories import Memory
+    from wave_core.symbols import Expr
 
 
 @lowers(Allocate)
@@ -31,8 +39,26 @@ def allocate(op: Allocate, emit: Emitter) -> None:
     """A flat array in LDS."""
     name = emit.builder.fresh()
     memory = lds_memory(emit.graph, op, name)
-    emit.builder.line(f"{name} = memref.alloc() alignment = 16 : {memory.type}")
     emit.memories[op.ident] = memory
+    if op.offset is None:
+        emit.builder.line(f"{name} = memref.alloc() alignment = 16 : {memory.type}")
+        return
+    pool = _pool(emit)
+    start = emit.builder.constant(str(op.offset), "index")
+    emit.builder.line(
+        f"{name} = memref.view {pool.name}[{start}][] : {pool.type} to {memory.type}"
+    )
+
+
+def _pool(emit: Emitter) -> Memory:
+    """The memory that packed buffers lie in; there is one."""
+    found = emit.memories.get(PACKED)
+    if found is None:
+        found = emit.memories[PACKED] = packed_memory(emit.graph, emit.builder.fresh())
+        emit.builder.line(
+            f"{found.name} = memref.alloc() alignment = 16 : {found.type}"
+        )
+    return found
 
 
 @lowers(Read)
@@ -40,10 +66,28 @@ def read(op: Read, emit: Emitter) -> None:
     """Piece by piece, put together."""
     memory = _memory(op, emit)
     found = pieces(op, emit, memory)
-    loaded = [(piece, _load(emit, memory, piece, op.flags)) for piece in found]
+    loaded = [
+        row
+        for _, rows in groupby(found, lambda piece: id(_guard(memory, piece)))
+        for row in _loads(emit, memory, list(rows), op.flags)
+    ]
     registers = sum(piece.count for piece in found)
     item = element(memory.dtype)
     emit.define(op, Value(_joined(emit, loaded, item, registers), item, registers))
+
+
+@lowers(TransposedRead)
+def transposed_read(op: TransposedRead, emit: Emitter) -> None:
+    """One instruction: all that a lane fetches lies side by side."""
+    memory = _memory(op, emit)
+    (piece,) = pieces(op, emit, memory)
+    raw, kind = _types(memory, piece.count)
+    index = place_of(emit, memory, piece)
+    place = f"{memory.name}[{index}] : {memory.type}"
+    name = emit.builder.op(f"amdgpu.transpose_load {place} -> {raw}")
+    if raw != kind:
+        name = emit.builder.op(f"vector.bitcast {name} : {raw} to {kind}")
+    emit.define(op, Value(name, element(memory.dtype), piece.count))
 
 
 @lowers(Write)
@@ -101,25 +145,41 @@ def _types(memory: Memory, count: int) -> tuple[str, str]:
     return vector(stored(memory.dtype), count), vector(element(memory.dtype), count)
 
 
-def _load(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> str:
-    if piece.mask is None or memory.space is Space.BUFFER:
-        return _plain_load(emit, memory, piece, _index(emit, memory, piece), flags)
-    if memory.space is Space.LDS:
-        return _clamped_load(emit, memory, piece, flags)
-    return _guarded_load(emit, memory, piece, flags)
+def _guard(memory: Memory, piece: Piece) -> Expr | None:
+    """The condition of the branch that a piece is accessed in; buffers need none."""
+    return None if memory.space is Space.BUFFER else piece.mask
 
 
-def _index(emit: Emitter, memory: Memory, piece: Piece) -> str:
+def _loads(
+    emit: Emitter, memory: Memory, group: list[Piece], flags: str
+) -> list[tuple[Piece, str]]:
+    """Pieces under one guard, each with its name."""
+    guard = _guard(memory, group[0])
+    if guard is None:
+        names = [_plain_load(emit, memory, piece, flags) for piece in group]
+    else:
+        names = _guarded_loads(emit, memory, group, guard, flags)
+    return list(zip(group, names, strict=True))
+
+
+def place_of(emit: Emitter, memory: Memory, piece: Piece) -> str:
     """The index of a piece; that of a buffer is out of bounds where the mask fails."""
     if memory.space is Space.GLOBAL:
         return emit.indices.index(piece.offset)
-    name = emit.indices.wrapped(piece.offset)
-    if piece.mask is not None and memory.space is Space.BUFFER:
-        name = _selected(emit, piece, name, memory.outside)
+    name = _number_of(emit, memory, piece)
     return emit.builder.op(f"arith.index_cast {name} : i32 to index")
 
 
+def _number_of(emit: Emitter, memory: Memory, piece: Piece) -> str:
+    """The same as 32 bits."""
+    name = emit.indices.wrapped(piece.offset)
+    if piece.mask is not None and memory.space is Space.BUFFER:
+        name = _selected(emit, piece, name, memory.outside)
+    return name
+
+
 def _selected(emit: Emitter, piece: Piece, name: str, otherwise: int) -> str:
+    """An index, or ``otherwise`` where the mask of the piece fails."""
     assert piece.mask is not None, "only masked pieces select"
     test = emit.indices.truth(piece.mask)
     wrapped = otherwise - (1 << 32) if otherwise >= 1 << 31 else otherwise
@@ -142,50 +202,51 @@ def _attributes(memory: Memory, piece: Piece, flags: str) -> str:
     return " ".join(words)
 
 
-def _plain_load(
-    emit: Emitter, memory: Memory, piece: Piece, index: str, flags: str
-) -> str:
+def _plain_load(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> str:
     raw, kind = _types(memory, piece.count)
-    builder = emit.builder
+    split = None if flags == "nontemporal" else split_piece(emit, memory, piece)
+    if split is None:
+        name = _indexed_load(emit, memory, piece, flags)
+    else:
+        steady, moving = split
+        index = _number_of(emit, memory, replace(piece, offset=steady))
+        name = scalar_offset_load(emit, memory, index, moving, raw)
+    if raw == kind:
+        return name
+    return emit.builder.op(f"arith.trunci {name} : {raw} to {kind}")
+
+
+def _indexed_load(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> str:
+    raw, _ = _types(memory, piece.count)
+    index = place_of(emit, memory, piece)
     if piece.count == 1:
         text = f"memref.load {memory.name}[{index}] : {memory.type}"
     else:
         words = _attributes(memory, piece, flags)
         text = f"vector.load {memory.name}[{index}] {words} : {memory.type}, {raw}"
-    name = builder.op(text)
-    if raw == kind:
-        return name
-    return builder.op(f"arith.trunci {name} : {raw} to {kind}")
+    return emit.builder.op(text)
 
 
-def _zero(emit: Emitter, memory: Memory, count: int) -> str:
-    return emit.constant(0, memory.dtype, count)
+def _guarded_loads(
+    emit: Emitter, memory: Memory, group: list[Piece], guard: Expr, flags: str
+) -> list[str]:
+    """A branch, and zeros where it is not taken.
 
-
-def _clamped_load(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> str:
-    """LDS: element 0 where the mask fails, replaced by zero."""
-    assert piece.mask is not None, "only masked pieces are clamped"
-    name = _selected(emit, piece, emit.indices.wrapped(piece.offset), 0)
-    index = emit.builder.op(f"arith.index_cast {name} : i32 to index")
-    plain = Piece(piece.register, piece.count, piece.offset, None, memory.dtype.bytes)
-    loaded = _plain_load(emit, memory, plain, index, flags)
-    test, zero = emit.indices.truth(piece.mask), _zero(emit, memory, piece.count)
-    _, kind = _types(memory, piece.count)
-    return emit.builder.op(f"arith.select {test}, {loaded}, {zero} : {kind}")
-
-
-def _guarded_load(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> str:
-    """Global memory beyond the reach of buffers: a branch."""
-    assert piece.mask is not None, "only masked pieces are guarded"
-    builder, (_, kind) = emit.builder, _types(memory, piece.count)
-    test, zero = emit.indices.truth(piece.mask), _zero(emit, memory, piece.count)
+    Lanes that the mask leaves out must not touch another place instead: nothing
+    orders them against the wave that writes it.
+    """
+    builder = emit.builder
+    test = emit.indices.truth(guard)
+    kinds = ", ".join(_types(memory, piece.count)[1] for piece in group)
+    zeros = ", ".join(emit.constant(0, memory.dtype, piece.count) for piece in group)
     with builder.region() as block:
-        name = _plain_load(emit, memory, piece, _index(emit, memory, piece), flags)
-        builder.line(f"scf.yield {name} : {kind}")
-    block.lines += ["} else {", f"scf.yield {zero} : {kind}"]
+        names = [_plain_load(emit, memory, piece, flags) for piece in group]
+        builder.line(f"scf.yield {', '.join(names)} : {kinds}")
+    block.lines += ["} else {", f"scf.yield {zeros} : {kinds}"]
     result = builder.fresh()
-    builder.splice(f"{result} = scf.if {test} -> ({kind}) {{", block, "}")
-    return result
+    head = f"{result}:{len(group)} = scf.if {test} -> ({kinds}) {{"
+    builder.splice(head, block, "}")
+    return [f"{result}#{index}" for index in range(len(group))]
 
 
 def _store(emit: Emitter, memory: Memory, piece: Piece, name: str, flags: str) -> None:
@@ -193,10 +254,11 @@ def _store(emit: Emitter, memory: Memory, piece: Piece, name: str, flags: str) -
     builder = emit.builder
     if raw != kind:
         name = builder.op(f"arith.extui {name} : {kind} to {raw}")
-    if piece.mask is None or memory.space is Space.BUFFER:
+    guard = _guard(memory, piece)
+    if guard is None:
         _plain_store(emit, memory, piece, name, flags)
         return
-    test = emit.indices.truth(piece.mask)
+    test = emit.indices.truth(guard)
     with builder.region() as block:
         _plain_store(emit, memory, piece, name, flags)
     builder.splice(f"scf.if {test} {{", block, "}")
@@ -206,7 +268,7 @@ def _plain_store(
     emit: Emitter, memory: Memory, piece: Piece, name: str, flags: str
 ) -> None:
     raw, _ = _types(memory, piece.count)
-    index = _index(emit, memory, piece)
+    index = place_of(emit, memory, piece)
     if piece.count == 1:
         text = f"memref.store {name}, {memory.name}[{index}] : {memory.type}"
     else:

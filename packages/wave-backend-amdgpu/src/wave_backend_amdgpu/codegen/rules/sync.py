@@ -14,6 +14,7 @@ from wave_core.ops.sync import SetWavePrio
 from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.ops.sync import SharedMemoryBarrierSignal
 from wave_core.ops.sync import SharedMemoryBarrierWait
+from wave_core.ops.sync import WaveFence
 from wave_core.ops.sync import WorkgroupBarrier
 from wave_core.targets import BarrierKind
 
@@ -65,6 +66,13 @@ def workgroup_barrier(op: WorkgroupBarrier, emit: Emitter) -> None:
         _wait(emit)
     else:
         emit.builder.line("rocdl.s.barrier")
+
+
+@lowers(WaveFence)
+def wave_fence(op: WaveFence, emit: Emitter) -> None:
+    """An order of accesses of LDS for the compiler: no instruction comes of it."""
+    del op
+    emit.builder.line(f'llvm.fence syncscope("wavefront") acq_rel {_LDS_ONLY}')
 
 
 def _signal(emit: Emitter) -> None:

@@ -129,7 +129,7 @@ def expand_allocate(expander: Expander, op: Op, scope: Scope) -> None:  # noqa: 
     """A buffer stays one buffer, of static extents."""
     assert isinstance(op, Allocate), "registered for allocations"
     extents = tuple(expander.geometry.bind(as_expr(e)) for e in op.distributed_shape)
-    new = Allocate(op.shape, extents, op.dtype, op.space, op.padding)
+    new = Allocate(op.shape, extents, op.dtype, op.space, op.padding, op.offset)
     expander.define_memory(op, expander.hoist(op, new))
 
 

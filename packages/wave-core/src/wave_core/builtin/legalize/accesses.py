@@ -158,6 +158,7 @@ def _split_read(
             part = Read(op.memory, indices, op.mapping, kind.shape, flags=op.flags)
             insert_before(op, part)
             graph.facts.put(ACCESS, part, cut)
+        part.tags = op.tags
         graph.facts.put(PLACEMENT, part, _part_row(row, start, run))
         parts.append(part)
     picks = tuple((r // run, r % run) for r in range(access.registers))

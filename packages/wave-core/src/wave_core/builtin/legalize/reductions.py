@@ -110,6 +110,7 @@ class _Decomposition:
         return row
 
     def _emit(self, op: Op, row: Placement) -> Op:
+        op.tags |= self._op.tags
         insert_before(self._op, op)
         self._facts.put(PLACEMENT, op, row)
         return op
@@ -182,6 +183,7 @@ class _Decomposition:
         registers = self._result.layout.registers
         mapping = AccessMapping(self._kind.dims, tuple(_slots()))
         write = insert_before(self._op, Write(value, memory, (), mapping))
+        write.tags = self._op.tags
         own = wave_number(self._geometry)
         self._facts.put(ACCESS, write, Access((own, LANE, REGISTER), registers))
         parts: list[Op] = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.constraints.geometry import Geometry
 from wave_core.ir import ACCESS
+from wave_core.ir import LANDING
 from wave_core.ir import PLACEMENT
 from wave_core.ir import set_attributes
 from wave_core.passes import Pass
@@ -40,12 +41,13 @@ class ReorderWorkgroups(Pass):
 
 
 def _reorder(graph: Graph, op: Op, geometry: Geometry) -> None:
-    access = graph.facts.get(ACCESS, op)
-    if access is not None:
-        mask = None if access.mask is None else geometry.reorder(access.mask)
-        coordinates = tuple(geometry.reorder(c) for c in access.coordinates)
-        row = replace(access, coordinates=coordinates, mask=mask)
-        graph.facts.put(ACCESS, op, row)
+    for kind in (ACCESS, LANDING):
+        access = graph.facts.get(kind, op)
+        if access is not None:
+            mask = None if access.mask is None else geometry.reorder(access.mask)
+            coordinates = tuple(geometry.reorder(c) for c in access.coordinates)
+            row = replace(access, coordinates=coordinates, mask=mask)
+            graph.facts.put(kind, op, row)
     placement = graph.facts.get(PLACEMENT, op)
     if placement is not None:
         origin = tuple((d, geometry.reorder(e)) for d, e in placement.origin)

@@ -45,12 +45,12 @@ class ReadWithoutStaging(Pass):
                 help=("install wave-passes-memory, or declare the argument global",),
             )
         if asking:
-            _make_global(graph, asking)
+            make_global(graph, asking)
         return bool(asking)
 
 
-def _make_global(graph: Graph, parameters: list[Argument]) -> None:
-    """Change the type of the parameters, also where regions capture them."""
+def make_global(graph: Graph, parameters: list[Argument]) -> None:
+    """Say that parameters are global, also where regions capture them."""
     for region in regions(graph.body):
         for argument in region.arguments:
             kind = argument.type

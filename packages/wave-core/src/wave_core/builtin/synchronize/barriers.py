@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from wave_core.builtin.dependences.accesses import touched_buffers
+from wave_core.builtin.dependences.storage import sharing_buffers
+from wave_core.builtin.dependences.uniform import Uniformity
 from wave_core.diagnostics import user_error
 from wave_core.ir import Region
 from wave_core.ir import insert_before
-from wave_core.ir import resolve
 from wave_core.ir import walk
 from wave_core.ops.control import Conditional
 from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
-from wave_core.ops.memory import Allocate
 from wave_core.ops.sync import MemoryCounterWait
 from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.ops.sync import WorkgroupBarrier
@@ -22,55 +22,72 @@ from wave_core.ops.traits import EffectKind
 from wave_core.passes import Pass
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
+    from wave_core.ops.memory import Allocate
     from wave_core.passes import PassContext
-    from wave_core.symbols import Expr
 
 
 @dataclass
 class _Pending:
     """Buffers touched since the last barrier.
 
-    ``drained`` says that all these accesses have completed, which a bare workgroup
-    barrier does not wait for.
+    ``copied`` holds those that a copy is on its way to. ``drained`` says that all
+    accesses have completed, which a bare workgroup barrier does not wait for, and
+    ``landed`` that all copies have.
     """
 
     read: set[Op] = field(default_factory=set["Op"])
     written: set[Op] = field(default_factory=set["Op"])
+    copied: set[Op] = field(default_factory=set["Op"])
     drained: bool = False
+    landed: bool = False
 
     def pass_over(self, op: Op) -> None:
         """Take note of the author's barriers and waits."""
-        if isinstance(op, MemoryCounterWait) and op.ds == 0:
-            self.drained = True
+        if isinstance(op, MemoryCounterWait):
+            self.drained = self.drained or op.ds == 0
+            self.landed = self.landed or op.load == 0
         whole = isinstance(op, SharedMemoryBarrier)
-        if whole or (isinstance(op, WorkgroupBarrier) and self.drained):
-            self.clear()
+        meets = whole or isinstance(op, WorkgroupBarrier)
+        if meets and (self.landed or (whole and op.wait_async_ops)):
+            self.copied.clear()
+        if whole or (meets and self.drained):
+            self.read.clear()
+            self.written.clear()
 
     def clear(self) -> None:
         """Every wave has seen everything."""
         self.read.clear()
         self.written.clear()
+        self.copied.clear()
 
     def merge(self, other: _Pending) -> None:
         """What either of two paths leaves."""
         self.read |= other.read
         self.written |= other.written
-        self.drained = False
+        self.copied |= other.copied
+        self.drained = self.landed = False
 
     def copy(self) -> _Pending:
         """A state of its own."""
-        return _Pending(set(self.read), set(self.written), self.drained)
+        sets = set(self.read), set(self.written), set(self.copied)
+        return _Pending(*sets, self.drained, self.landed)
 
-    def conflicts(self, kind: EffectKind, buffer: Op) -> bool:
-        """Whether an access now may meet one that is pending."""
-        if buffer in self.written:
+    def conflicts(self, kind: EffectKind, buffers: frozenset[Op]) -> bool:
+        """Whether an access of memory that is in ``buffers`` may meet one pending."""
+        if not buffers.isdisjoint(self.written | self.copied):
             return True
-        return kind is not EffectKind.READ and buffer in self.read
+        return kind is not EffectKind.READ and not buffers.isdisjoint(self.read)
 
     def add(self, kind: EffectKind, buffer: Op) -> None:
         """Note an access."""
+        if kind is EffectKind.DMA_WRITE:
+            self.copied.add(buffer)
+            self.landed = False
+            return
         self.drained = False
         if kind is EffectKind.READ:
             self.read.add(buffer)
@@ -82,7 +99,8 @@ class _Pending:
 class InsertSafeBarriers(Pass):
     """Put a barrier before every LDS access that follows a conflicting one.
 
-    Two accesses of one buffer conflict if one of them writes. What a loop's body
+    Two accesses of one buffer conflict if one of them writes. A barrier behind which
+    a copy to LDS has to be there waits for it. What a loop's body
     touches counts as touched before its first op, for the iteration before. A
     barrier that a conditional's body needs against what came before stands before
     the conditional, where all waves pass. The author's own barriers count. Correct
@@ -96,8 +114,8 @@ class InsertSafeBarriers(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Insert the barriers."""
-        own = {op.symbol for op in graph.walk() if isinstance(op, SetSymbol)}
-        inserted = _Guard(own).region(graph.body, _Pending(), None)
+        guard = _Guard(Uniformity(graph), sharing_buffers(graph))
+        inserted = guard.region(graph.body, _Pending(), None)
         context.count("barriers", inserted)
         return inserted > 0
 
@@ -105,12 +123,14 @@ class InsertSafeBarriers(Pass):
 class _Guard:
     """Inserts barriers into regions.
 
-    ``own_symbols`` are those that the kernel sets; their values come from registers,
-    so they may differ from wave to wave.
+    ``sharing`` has for each buffer those that lie in the same memory.
     """
 
-    def __init__(self, own_symbols: set[Expr]) -> None:
-        self._own_symbols = own_symbols
+    def __init__(
+        self, uniformity: Uniformity, sharing: Mapping[Op, frozenset[Op]]
+    ) -> None:
+        self._uniformity = uniformity
+        self._sharing = sharing
 
     def region(self, region: Region, pending: _Pending, divergent: Op | None) -> int:
         """Guard the ops of ``region``; ``pending`` goes in and comes out.
@@ -120,15 +140,18 @@ class _Guard:
         inserted = 0
         for op in region.ops:
             pending.pass_over(op)
-            ahead = _all_touched(op) if isinstance(op, Conditional) else _touched(op)
-            if any(pending.conflicts(kind, buffer) for kind, buffer in ahead):
-                _insert(op, divergent)
+            inside = isinstance(op, Conditional)
+            ahead = _all_touched(op) if inside else touched_buffers(op)
+            if any(
+                pending.conflicts(kind, self._sharing[buffer]) for kind, buffer in ahead
+            ):
+                _insert(op, divergent, landed=bool(pending.copied))
                 inserted += 1
                 pending.clear()
-            around = divergent if self._uniform(op) else op
+            around = divergent if self._uniformity.together(op) else op
             for nested in op.regions:
                 inserted += self._nested(op, nested, pending, around)
-            for kind, buffer in _touched(op):
+            for kind, buffer in touched_buffers(op):
                 pending.add(kind, buffer)
         return inserted
 
@@ -142,23 +165,8 @@ class _Guard:
         pending.merge(before)
         return inserted
 
-    def _uniform(self, op: Op) -> bool:
-        """Whether all waves of a workgroup enter the regions of ``op`` alike."""
-        if isinstance(op, Iterate):
-            return op.count is None or not self._differs(op.count)
-        if isinstance(op, Conditional):
-            return op.expr is not None and not self._differs(op.expr)
-        return True
 
-    def _differs(self, expr: Expr) -> bool:
-        """Whether an expression may differ between the waves of a workgroup."""
-        return any(
-            symbol in self._own_symbols or str(symbol).startswith("$WV")
-            for symbol in expr.free_symbols
-        )
-
-
-def _insert(op: Op, divergent: Op | None) -> None:
+def _insert(op: Op, divergent: Op | None, *, landed: bool) -> None:
     if divergent is not None:
         raise user_error(
             "WV0412",
@@ -168,7 +176,7 @@ def _insert(op: Op, divergent: Op | None) -> None:
             secondary=[(divergent.location, "waves may differ in entering this")],
             help=("move one of the accesses out",),
         )
-    insert_before(op, SharedMemoryBarrier())
+    insert_before(op, SharedMemoryBarrier(wait_async_ops=landed))
 
 
 def _left_pending(region: Region) -> _Pending:
@@ -178,28 +186,16 @@ def _left_pending(region: Region) -> _Pending:
         left.pass_over(op)
         for nested in op.regions:
             left.merge(_left_pending(nested))
-        for kind, buffer in _touched(op):
+        for kind, buffer in touched_buffers(op):
             left.add(kind, buffer)
     return left
 
 
-def _all_touched(op: Op) -> list[tuple[EffectKind, Op]]:
+def _all_touched(op: Op) -> list[tuple[EffectKind, Allocate]]:
     """The LDS buffers that ``op`` or an op within touches."""
-    found = _touched(op)
+    found = touched_buffers(op)
     for nested in op.regions:
         assert isinstance(nested, Region), "regions of the graph"
         for inner in walk(nested):
-            found.extend(_touched(inner))
-    return found
-
-
-def _touched(op: Op) -> list[tuple[EffectKind, Op]]:
-    """The LDS buffers that ``op`` itself touches."""
-    found: list[tuple[EffectKind, Op]] = []
-    for effect in op.effects():
-        if effect.memory is None or effect.kind is EffectKind.ALLOCATE:
-            continue
-        buffer = resolve(effect.memory)
-        if isinstance(buffer, Allocate):
-            found.append((effect.kind, buffer))
+            found.extend(touched_buffers(inner))
     return found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING
-from typing import cast
 
+from wave_core.builtin.dependences.storage import lds_bytes
+from wave_core.builtin.dependences.storage import static_bytes
 from wave_core.diagnostics import user_error
 from wave_core.ops.memory import Allocate
 from wave_core.passes import Pass
@@ -14,8 +14,6 @@ from wave_core.passes import Pass
 if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.passes import PassContext
-    from wave_core.symbols import Expr
-    from wave_core.types import MemoryType
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,8 @@ class CheckLdsBudget(Pass):
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Add up the buffers."""
         buffers = [op for op in graph.walk() if isinstance(op, Allocate)]
-        sizes = [(_bytes(op), op) for op in buffers]
-        used = sum(size for size, _ in sizes)
+        sizes = [(static_bytes(op, graph.bindings), op) for op in buffers]
+        used = lds_bytes(buffers, graph.bindings)
         budget = context.target.memory.lds_bytes
         context.count("lds_bytes", used)
         if used > budget:
@@ -44,24 +42,3 @@ class CheckLdsBudget(Pass):
                 help=("use smaller tiles", "let buffers share memory"),
             )
         return False
-
-
-def _bytes(op: Allocate) -> int:
-    """Bytes of one buffer.
-
-    Raises:
-        UserError: WV0407 for an extent that is not known at compile time.
-    """
-    memory = cast("MemoryType", op.type)
-    return prod(_static(op, e) for e in memory.storage_shape) * memory.dtype.bytes
-
-
-def _static(op: Allocate, extent: Expr) -> int:
-    if not extent.is_constant:
-        raise user_error(
-            "WV0407",
-            f"an LDS buffer has an extent `{extent}` that is not known at compile time",
-            at=op.location,
-            help=("bind its symbols in WaveCompileOptions(subs={...})",),
-        )
-    return extent.constant_value

@@ -1,0 +1,86 @@
+"""What a loop adds to an address, as the scalar offset of a buffer instruction.
+
+The part of an offset that the counters of loops decide is the same in all lanes. In a
+scalar register of its own it costs an instruction of the scalar unit in a turn, for all
+accesses that advance alike; added to the offsets of the lanes it costs one of the
+vector unit for each of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.symbols import constant
+
+if TYPE_CHECKING:
+    from wave_backend_amdgpu.codegen.accesses import Piece
+    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_backend_amdgpu.codegen.memories import Memory
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Facts
+
+WIDEST = 32
+"""Bits of the widest element that such instructions load."""
+
+
+def split_piece(
+    emit: Emitter, memory: Memory, piece: Piece
+) -> tuple[Expr, Expr] | None:
+    """The offset of a piece in two parts: of the lane, and what loops add to it.
+
+    The machine checks the first against what the buffer has beyond the second, and
+    does not count below zero. So both are proved not to be negative; where lanes are
+    masked, which puts the first out of bounds, also that the second is in bounds.
+
+    Returns:
+        Both in elements; ``None`` where loops add nothing, or nothing is proved.
+    """
+    if memory.plain is None or memory.dtype.bits > WIDEST:
+        return None
+    moving = _moving(emit, piece.offset)
+    if moving.is_constant:
+        return None
+    facts, steady = _within_loops(emit), piece.offset - moving
+    if not (facts.prove_nonnegative(steady) and facts.prove_nonnegative(moving)):
+        return None
+    if piece.mask is not None and not _inside(facts, memory, moving):
+        return None
+    return steady, moving
+
+
+def _moving(emit: Emitter, offset: Expr) -> Expr:
+    """The terms of an offset that counters of loops alone decide."""
+    found = constant(0)
+    counters = emit.indices.counters
+    for term, factor in offset.linear()[1]:
+        if all(symbol in counters for symbol in term.free_symbols):
+            found = found + term * factor
+    return found
+
+
+def _within_loops(emit: Emitter) -> Facts:
+    """What holds inside the open loops."""
+    facts = emit.facts
+    for counter, count in emit.indices.counters.items():
+        facts = facts.with_range(counter, 0, count - 1)
+    return facts
+
+
+def _inside(facts: Facts, memory: Memory, moving: Expr) -> bool:
+    high = facts.bounds(moving).hi
+    return high is not None and memory.count is not None and high < memory.count
+
+
+def scalar_offset_load(
+    emit: Emitter, memory: Memory, index: str, moving: Expr, kind: str
+) -> str:
+    """Load a value of type ``kind`` from ``index``, further on by ``moving``."""
+    assert memory.plain is not None, "only such offsets are split"
+    name, plain = memory.plain
+    offset = emit.indices.wrapped(moving)
+    # The short form of this operation differs between releases of the compiler.
+    return emit.builder.op(
+        f'"amdgpu.raw_buffer_load"({name}, {index}, {offset}) <{{boundsCheck = true, '
+        "operandSegmentSizes = array<i32: 1, 1, 1>}> : "
+        f"({plain}, i32, i32) -> {kind}"
+    )

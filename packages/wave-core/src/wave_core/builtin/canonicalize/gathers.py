@@ -1,0 +1,54 @@
+"""Copies of whole tiles to LDS become reads and writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.ir import LANDING
+from wave_core.ir import erase
+from wave_core.ir import insert_before
+from wave_core.ops.direct import GatherToLDS
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.passes import Pass
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.passes import PassContext
+    from wave_core.types import MemoryType
+
+
+@dataclass(frozen=True)
+class LowerGathers(Pass):
+    """Replace ``gather_to_lds`` by a read of the tile and a write of it.
+
+    That is what it means; a read and a write are done where they stand, so whatever
+    waits for the copy waits long enough. A pass that knows how lanes share the tile
+    makes direct copies of them again. Copies in lowered form stay.
+    """
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Lower the copies of ``graph``."""
+        rows = graph.facts.table(LANDING)
+        found = [
+            op
+            for op in graph.walk()
+            if isinstance(op, GatherToLDS) and op.ident not in rows
+        ]
+        for op in found:
+            _lower(op)
+        context.count("gathers", len(found))
+        return bool(found)
+
+
+def _lower(op: GatherToLDS) -> None:
+    shape = cast("MemoryType", op.destination.type).shape
+    width = op.elements_per_thread
+    read = Read(op.source, (), op.mapping, shape, width)
+    write = Write(read, op.destination, (), None, width)
+    read.tags = write.tags = op.tags
+    insert_before(op, read)
+    insert_before(op, write)
+    erase(op)

@@ -1,0 +1,252 @@
+"""The bytes that each lane of each wave of a workgroup touches in one access."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import cast
+
+import numpy as np
+
+from wave_core.builtin.dependences.storage import static_bytes
+from wave_core.builtin.dependences.uniform import Uniformity
+from wave_core.constraints import wave_symbol
+from wave_core.constraints.machine import LANE
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import LANDING
+from wave_core.ops.control import Conditional
+from wave_core.ops.control import SetSymbol
+from wave_core.ops.direct import GatherToLDS
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.symbols import Expr
+from wave_core.symbols import Kind
+from wave_core.symbols import constant
+from wave_core.symbols import evaluate
+from wave_core.symbols import total
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from wave_core.builtin.dependences.accesses import SharedAccess
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ir import Access
+    from wave_core.ir import Graph
+    from wave_core.types import MemoryType
+
+    Owners = npt.NDArray[np.int16]
+
+NOBODY = -1
+"""Marks bytes that no lane touches."""
+
+SEVERAL = -2
+"""Marks bytes that several lanes of a wave touch, or that any lane may."""
+
+
+@dataclass(frozen=True, eq=False)
+class Footprint:
+    """What an access touches: a pattern of the threads, moved by a uniform base.
+
+    Attributes:
+        base: Bytes by which the pattern moves; the same for all waves.
+        low: The byte of the first column. Units: ``unit`` bytes a column.
+        owners: For each wave and column the lane that touches it. Shape: [waves,
+            columns].
+        exact: Whether all of it is touched for sure. Otherwise it is an upper bound.
+    """
+
+    base: Expr
+    low: int
+    unit: int
+    owners: Owners
+    exact: bool
+
+    @property
+    def high(self) -> int:
+        """The byte after the last one."""
+        return self.low + self.owners.shape[1] * self.unit
+
+    @cached_property
+    def touched(self) -> npt.NDArray[np.bool_]:
+        """Which columns each wave touches."""
+        return cast("npt.NDArray[np.bool_]", self.owners != NOBODY)
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int32]:
+        """How many waves touch each column."""
+        return self.touched.sum(axis=0, dtype=np.int32)
+
+    def finer(self, unit: int) -> Footprint:
+        """The same with smaller columns, of a ``unit`` that divides the own one."""
+        if unit == self.unit:
+            return self
+        owners = np.repeat(self.owners, self.unit // unit, axis=1)
+        return Footprint(self.base, self.low, unit, owners, self.exact)
+
+
+class Footprints:
+    """Footprints of the accesses of one graph; patterns that recur are shared."""
+
+    def __init__(self, graph: Graph, geometry: Geometry) -> None:
+        """Look at the waves of ``geometry``."""
+        self._graph = graph
+        self._waves = tuple(geometry.waves)
+        self._lanes = geometry.lanes
+        self._unsteady = {op.symbol for op in graph.walk() if isinstance(op, SetSymbol)}
+        self._local = {LANE, REGISTER} | {wave_symbol(i) for i in range(3)}
+        self._uniformity = Uniformity(graph)
+        self._known: dict[SharedAccess, Footprint] = {}
+        self._patterns: dict[object, tuple[int, Owners]] = {}
+
+    @property
+    def wave_count(self) -> int:
+        """Waves of a workgroup."""
+        return int(np.prod(self._waves, dtype=np.int64))
+
+    def of(self, access: SharedAccess) -> Footprint:
+        """What ``access`` may touch, relative to its memory."""
+        found = self._known.get(access)
+        if found is None:
+            found = self._known[access] = self._find(access)
+        return found
+
+    def _find(self, access: SharedAccess) -> Footprint:
+        memory = cast("MemoryType", access.buffer.type)
+        start = access.buffer.offset or 0
+        size = memory.dtype.bytes
+        row = self._row(access)
+        split = None if row is None else self._split(memory, row)
+        if row is None or split is None:
+            return self._anywhere(access, start, size)
+        first, base, pattern = split
+        conditions, exact = self._conditions(access, row)
+        low, owners = self._pattern(pattern, row.registers, conditions)
+        return Footprint(base * size, start + (first + low) * size, size, owners, exact)
+
+    def _row(self, access: SharedAccess) -> Access | None:
+        """The coordinates, where those of the op are coordinates in the buffer."""
+        if isinstance(access.op, Read | Write):
+            return self._graph.facts.get(ACCESS, access.op)
+        if isinstance(access.op, GatherToLDS):
+            return self._graph.facts.get(LANDING, access.op)
+        return None
+
+    def _anywhere(self, access: SharedAccess, start: int, size: int) -> Footprint:
+        count = static_bytes(access.buffer, self._graph.bindings) // size
+        owners = np.full((self.wave_count, max(count, 1)), SEVERAL, np.int16)
+        return Footprint(constant(0), start, size, owners, exact=False)
+
+    def _split(self, memory: MemoryType, row: Access) -> tuple[int, Expr, Expr] | None:
+        """The element offset as constant, uniform part and part of the threads."""
+        offset, step = constant(0), constant(1)
+        parts: list[Expr] = []
+        extents = reversed(memory.storage_shape)
+        for place, extent in zip(reversed(row.coordinates), extents, strict=True):
+            parts.append(place * step)
+            step = step * extent.subs(self._graph.bindings)
+        offset = total(parts).subs(self._graph.bindings)
+        first, terms = offset.linear()
+        base: list[Expr] = []
+        pattern: list[Expr] = []
+        for term, factor in terms:
+            symbols = term.free_symbols
+            if symbols <= self._local:
+                pattern.append(term * factor)
+            elif symbols.isdisjoint(self._local) and self._steady(symbols):
+                base.append(term * factor)
+            else:
+                return None
+        return first, total(base), total(pattern)
+
+    def _steady(self, symbols: Iterable[Expr]) -> bool:
+        """Whether all waves agree on the symbols, however far they got."""
+        return not any(
+            s in self._unsteady or s.name.startswith(("$dynamic_val", "$ARG"))
+            for s in symbols
+        )
+
+    def _conditions(
+        self, access: SharedAccess, row: Access
+    ) -> tuple[tuple[Expr, ...], bool]:
+        """The conditions that thread numbers decide, and whether these are all."""
+        exact = True
+        parts: list[Expr] = []
+        for op in access.around:
+            if isinstance(op, Conditional) and op.expr is not None:
+                around = [c for c in conjuncts(op.expr) if not self._same_for_all(c)]
+                parts.extend(around)
+            elif not self._uniformity.together(op):
+                exact = False
+        if row.mask is not None:
+            parts.extend(conjuncts(row.mask.subs(self._graph.bindings)))
+        kept = tuple(part for part in parts if part.free_symbols <= self._local)
+        return kept, exact and len(kept) == len(parts)
+
+    def _same_for_all(self, condition: Expr) -> bool:
+        """Whether all waves agree on a condition around an access."""
+        symbols = condition.free_symbols
+        return symbols.isdisjoint(self._local) and self._steady(symbols)
+
+    def _pattern(
+        self, offset: Expr, registers: int, conditions: tuple[Expr, ...]
+    ) -> tuple[int, Owners]:
+        key = (offset, registers, conditions)
+        found = self._patterns.get(key)
+        if found is None:
+            found = self._patterns[key] = self._owners(offset, registers, conditions)
+        return found
+
+    def _owners(
+        self, offset: Expr, registers: int, conditions: tuple[Expr, ...]
+    ) -> tuple[int, Owners]:
+        env = self._environment(registers)
+        full = (self.wave_count, self._lanes, registers)
+        places = np.broadcast_to(np.asarray(evaluate(offset, env)), full)
+        wave, lane, _ = np.indices(full, np.int16, sparse=True)
+        wave, lane = np.broadcast_to(wave, full), np.broadcast_to(lane, full)
+        if conditions:
+            chosen = np.ones(full, np.bool_)
+            for condition in conditions:
+                chosen &= np.asarray(evaluate(condition, env)) != 0
+            places, wave, lane = places[chosen], wave[chosen], lane[chosen]
+        return _by_column(places.ravel(), wave.ravel(), lane.ravel(), full[0])
+
+    def _environment(self, registers: int) -> dict[Expr, Any]:
+        env: dict[Expr, Any] = {
+            LANE: np.arange(self._lanes).reshape(1, -1, 1),
+            REGISTER: np.arange(registers).reshape(1, 1, -1),
+        }
+        wave = np.arange(self.wave_count).reshape(-1, 1, 1)
+        for axis in range(3):
+            count = self._waves[axis] if axis < len(self._waves) else 1
+            env[wave_symbol(axis)] = wave % count
+            wave = wave // count
+        return env
+
+
+def conjuncts(condition: Expr) -> tuple[Expr, ...]:
+    """The conditions that hold where ``condition`` does."""
+    return condition.args if condition.kind is Kind.AND else (condition,)
+
+
+def _by_column(
+    places: npt.NDArray[Any],
+    wave: npt.NDArray[Any],
+    lane: npt.NDArray[Any],
+    waves: int,
+) -> tuple[int, Owners]:
+    """The least place, and who touches each place from there on."""
+    if not places.size:
+        return 0, np.full((waves, 0), NOBODY, np.int16)
+    low = int(places.min())
+    columns = places - low
+    owners = np.full((waves, int(columns.max()) + 1), NOBODY, np.int16)
+    owners[wave, columns] = lane
+    again = owners[wave, columns] != lane
+    owners[wave[again], columns[again]] = SEVERAL
+    return low, owners

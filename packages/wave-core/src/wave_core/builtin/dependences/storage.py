@@ -1,0 +1,91 @@
+"""Where buffers of shared memory lie, and how many bytes they take together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.diagnostics import user_error
+from wave_core.ops.memory import Allocate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_core.types import MemoryType
+
+
+@dataclass(frozen=True, slots=True)
+class AddressRange:
+    """Bytes ``start`` to ``end`` (exclusive) of the workgroup's packed memory."""
+
+    start: int
+    end: int
+
+    def meets(self, other: AddressRange) -> bool:
+        """Whether some byte belongs to both."""
+        return self.start < other.end and other.start < self.end
+
+
+def static_bytes(op: Allocate, bindings: Mapping[Expr, int]) -> int:
+    """Bytes of one buffer.
+
+    Raises:
+        UserError: WV0407 for an extent that is not known at compile time.
+    """
+    memory = cast("MemoryType", op.type)
+    size = memory.dtype.bytes
+    for extent in memory.storage_shape:
+        bound = extent.subs(bindings)
+        if not bound.is_constant:
+            raise user_error(
+                "WV0407",
+                f"an LDS buffer has an extent `{extent}` that is not known at "
+                "compile time",
+                at=op.location,
+                help=("bind its symbols in WaveCompileOptions(subs={...})",),
+            )
+        size *= bound.constant_value
+    return size
+
+
+def address_range(op: Allocate, bindings: Mapping[Expr, int]) -> AddressRange | None:
+    """The bytes of a packed buffer; ``None`` for one that has its own memory."""
+    if op.offset is None:
+        return None
+    return AddressRange(op.offset, op.offset + static_bytes(op, bindings))
+
+
+def share_memory(one: Allocate, other: Allocate, bindings: Mapping[Expr, int]) -> bool:
+    """Whether two buffers have a byte in common."""
+    if one is other:
+        return True
+    first, second = address_range(one, bindings), address_range(other, bindings)
+    return first is not None and second is not None and first.meets(second)
+
+
+def lds_bytes(buffers: Iterable[Allocate], bindings: Mapping[Expr, int]) -> int:
+    """Bytes of all buffers: the packed ones up to the last end, and the others."""
+    packed, own = 0, 0
+    for op in buffers:
+        where = address_range(op, bindings)
+        if where is None:
+            own += static_bytes(op, bindings)
+        else:
+            packed = max(packed, where.end)
+    return packed + own
+
+
+def sharing_buffers(graph: Graph) -> dict[Op, frozenset[Op]]:
+    """For each buffer of a graph those that have a byte in common with it."""
+    buffers = [op for op in graph.walk() if isinstance(op, Allocate)]
+    return {
+        one: frozenset(
+            other for other in buffers if share_memory(one, other, graph.bindings)
+        )
+        for one in buffers
+    }

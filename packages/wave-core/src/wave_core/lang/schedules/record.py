@@ -1,0 +1,197 @@
+"""Takes down what a schedule function asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+from typing import Any
+from typing import NoReturn
+from typing import cast
+
+from wave_core.diagnostics import capture_location
+from wave_core.diagnostics import user_error
+from wave_core.ops import sync
+from wave_core.ops.base import Op
+from wave_core.passes.manual import Ref
+from wave_core.passes.manual import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+
+    from wave_core.diagnostics import Location
+    from wave_core.passes.manual import Plain
+
+
+class Recorder:
+    """The steps of the schedule that is being recorded."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.steps: list[Step] = []
+        self.open: dict[int, Location] = {}
+        """Pipelines that no ``with`` has closed yet, and where they were made."""
+
+    def add(self, name: str, *arguments: Plain, at: Location | None = None) -> Ref:
+        """Append a step of the line that is running."""
+        place = capture_location() if at is None else at
+        self.steps.append(Step(name, arguments, place))
+        return Ref(len(self.steps) - 1)
+
+
+_ACTIVE: ContextVar[Recorder | None] = ContextVar("wave_schedule", default=None)
+
+
+def activate(recorder: Recorder) -> Callable[[], None]:
+    """Record into ``recorder``; call the result to stop."""
+    token = _ACTIVE.set(recorder)
+    return lambda: _ACTIVE.reset(token)
+
+
+def recorder(what: str) -> Recorder:
+    """The recorder of the schedule that is running.
+
+    Raises:
+        UserError: WV0511 outside a schedule; ``what`` is the function that was called.
+    """
+    found = _ACTIVE.get()
+    if found is None:
+        raise user_error(
+            "WV0511",
+            f"`{what}` is used outside a schedule",
+            at=capture_location(),
+            label="no schedule is being recorded here",
+            help="call it in a function decorated with `wave_schedule()`",
+        )
+    return found
+
+
+class Nodes:
+    """Ops of a kernel that is not known yet: what a step of a schedule finds.
+
+    ``nodes[0]``, ``nodes[1:]`` and ``nodes + others`` give nodes again. How many there
+    are depends on the kernel, so a schedule cannot count them or walk through them.
+    """
+
+    __slots__ = ("ref",)
+
+    def __init__(self, ref: Ref) -> None:
+        """Stand for what a step gives."""
+        self.ref = ref
+
+    def __getitem__(self, item: Any) -> Nodes:
+        """Some of the nodes, counted as in a list."""
+        is_slice = type(item) is slice
+        rows: list[Any] = [item.start, item.stop, item.step] if is_slice else [item]
+        if any(type(row) is not int for row in rows if row is not None or row is item):
+            raise wrong_argument("a list of nodes", item, "an integer or a slice")
+        place: Plain = rows[0] if len(rows) == 1 else tuple(rows)
+        return Nodes(recorder("nodes[...]").add("picked", self.ref, place))
+
+    def __add__(self, other: object) -> Nodes:
+        """These nodes, then others."""
+        refs = refs_of("+", [self, other])
+        return Nodes(recorder("+").add("joined", refs))
+
+    def __radd__(self, other: object) -> Nodes:
+        """Others, then these nodes."""
+        refs = refs_of("+", [other, self])
+        return Nodes(recorder("+").add("joined", refs))
+
+    def __iter__(self) -> Iterator[Nodes]:
+        """Refused: how many there are is not known yet."""
+        _uncountable()
+
+    def __len__(self) -> int:  # noqa: PLE0303 - it never returns
+        """Refused: how many there are is not known yet."""
+        _uncountable()
+
+    def __bool__(self) -> bool:  # noqa: PLE0304 - it never returns
+        """Refused: whether there are any is not known yet."""
+        _uncountable()
+
+
+def _uncountable() -> NoReturn:
+    raise user_error(
+        "WV0511",
+        "how many nodes there are is not known when a schedule is recorded",
+        at=capture_location(),
+        label="counted here",
+        help=(
+            "pass the nodes on as they are, and pick some by `nodes[2:4]`",
+            "`partition_by_dim(nodes, dim, 2)` splits them into two lists",
+        ),
+    )
+
+
+def refs_of(what: str, given: object) -> tuple[Ref, ...]:
+    """The steps behind nodes, or behind lists of nodes, in order.
+
+    Raises:
+        UserError: WV0511 for anything else.
+    """
+    return tuple(_flat(what, given))
+
+
+def _flat(what: str, given: object) -> Iterable[Ref]:
+    if isinstance(given, Nodes):
+        yield given.ref
+    elif isinstance(given, (list, tuple)):
+        for item in given:  # pyright: ignore[reportUnknownVariableType] - checked here
+            yield from _flat(what, item)  # pyright: ignore[reportUnknownArgumentType] - checked here
+    else:
+        raise wrong_argument(what, given, "nodes, or lists of nodes")
+
+
+def op_plain(what: str, given: object) -> Plain:
+    """An op to insert as plain data: its name and its attributes.
+
+    Raises:
+        UserError: WV0511 for what is no barrier, wait, priority or hint.
+    """
+    if not isinstance(given, Op) or not _is_own(type(given)):
+        raise wrong_argument(what, given, "a barrier, a wait, a priority or a hint")
+    given.location = capture_location()
+    given.infer()
+    rows = tuple((name, _attribute(v)) for name, v in given.attributes.items())
+    return ("op", given.op_name, rows)
+
+
+def _is_own(cls: type[Op]) -> bool:
+    return getattr(sync, cls.__name__, None) is cls
+
+
+def _attribute(value: object) -> Plain:
+    if isinstance(value, Mapping):
+        value = tuple(cast("Mapping[object, object]", value).items())
+    if isinstance(value, (list, tuple)):
+        return tuple(_attribute(item) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - any sequence
+    word = getattr(value, "value", value)
+    assert word is None or isinstance(word, (bool, int, str)), "ops have plain fields"
+    return word
+
+
+def whole(what: str, name: str, given: object, least: int) -> int:
+    """An integer from ``least`` on.
+
+    Raises:
+        UserError: WV0511 for anything else.
+    """
+    if type(given) is not int or given < least:
+        raise wrong_argument(
+            f"`{name}` of `{what}`", given, f"an integer from {least} on"
+        )
+    return given
+
+
+def wrong_argument(what: str, given: object, wanted: str) -> Exception:
+    """The diagnostic for an argument that a schedule's function does not take."""
+    text = f"a {type(given).__name__}" if isinstance(given, Nodes) else f"{given!r}"
+    return user_error(
+        "WV0511",
+        f"{what if ' ' in what else f'`{what}`'} cannot take {text}",
+        at=capture_location(),
+        help=f"it takes {wanted}",
+    )

@@ -1,0 +1,73 @@
+"""A schedule written by hand, as data: the steps that its author asked for.
+
+The language records them, a scheduling package carries them out. A step refers to
+what earlier steps gave by their numbers; everything else in it is plain.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from dataclasses import field
+from typing import TYPE_CHECKING
+from typing import TypeAlias
+
+if TYPE_CHECKING:
+    from wave_core.diagnostics import Location
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """What step ``number`` of the schedule gives; steps count from 0."""
+
+    number: int
+
+
+Plain: TypeAlias = "bool | int | str | Ref | tuple[Plain, ...] | None"
+"""What the arguments of a step are made of."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that a schedule asks for.
+
+    Attributes:
+        name: What it is: ``tagged``, ``pipeline``, ``insert``, ...
+        arguments: What it works on, in the order that its kind declares.
+        location: The line of the schedule; it plays no part in equality.
+    """
+
+    name: str
+    arguments: tuple[Plain, ...]
+    location: Location | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class ManualSchedule:
+    """The schedule of a kernel, written by its author. Immutable, can be pickled.
+
+    Two are equal where they ask for the same, whatever their names and lines.
+
+    Attributes:
+        name: That of the function it was recorded from.
+        steps: In the order in which they are carried out.
+        location: Where the function stands.
+    """
+
+    name: str = field(compare=False)
+    steps: tuple[Step, ...]
+    location: Location | None = field(default=None, compare=False)
+
+    def digest(self) -> str:
+        """SHA-256 of the steps, equal in every process."""
+        rows = [(step.name, _json(step.arguments)) for step in self.steps]
+        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+
+
+def _json(value: Plain) -> object:
+    if isinstance(value, Ref):
+        return {"ref": value.number}
+    if isinstance(value, tuple):
+        return [_json(item) for item in value]
+    return value

@@ -1,0 +1,58 @@
+"""What lanes hold after they exchanged what they fetched, by digits and one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wave_core.symbols import EXCHANGE_LANES
+from wave_core.symbols import Digit
+from wave_core.symbols import Layout
+from wave_core.symbols import before_exchange
+from wave_core.symbols import exchanged
+from wave_core.symbols import parse_layout
+
+
+@st.composite
+def layouts(draw):
+    """Each bit of lane and register adds its own power of two to one of two dims."""
+    length = draw(st.sampled_from([0, 1, 2, 3]))
+    bits = [("lane", b) for b in range(draw(st.sampled_from([4, 5, 6])))]
+    lanes = 1 << len(bits)
+    bits += [("reg", b) for b in range(length)]
+    digits = {"K": [], "N": []}
+    for source, place in draw(st.permutations(bits)):
+        row = digits[draw(st.sampled_from(["K", "N"]))]
+        row.append(Digit(1 << len(row), source, 1 << place, 2))
+    return Layout.make(lanes, 1 << length, digits)
+
+
+@given(layout=layouts())
+def test_digits_say_what_lanes_do(layout):
+    found = exchanged(layout)
+    rows = layout.registers, EXCHANGE_LANES
+    for dim in layout.dims:
+        fetched = layout.offsets(dim).reshape(-1, *rows)
+        held = np.swapaxes(fetched, 1, 2).reshape(layout.lanes, layout.registers)
+        np.testing.assert_array_equal(found.offsets(dim), held)
+
+
+@given(layout=layouts())
+def test_there_is_one_way_to_fetch_for_each_layout(layout):
+    assert exchanged(before_exchange(layout)) == layout
+    assert before_exchange(exchanged(layout)) == layout
+
+
+def test_an_operand_is_fetched_row_by_row():
+    wanted = parse_layout("64x4 {K: 4*(lane/16%4) + (reg/1%4), N: (lane/1%16)}")
+    fetched = "64x4 {K: (lane/4%16), N: 4*(lane/1%4) + (reg/1%4)}"
+    assert before_exchange(wanted) == parse_layout(fetched)
+
+
+@pytest.mark.parametrize("text", ["64x3 {K: (reg/1%3)}", "8x4 {K: (reg/1%4)}"])
+def test_what_has_no_bits_has_no_exchange(text):
+    layout = parse_layout(text)
+    assert exchanged(layout) is None
+    assert before_exchange(layout) is None

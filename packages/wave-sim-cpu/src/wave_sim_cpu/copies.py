@@ -1,0 +1,133 @@
+"""Copies to LDS on their way: what they read and write is nobody's until they land.
+
+A copy is done for the wave that issued it once that wave waited, and for the others
+once they met it after that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from wave_core.ops.base import Op
+    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.arrays import Index
+    from wave_sim_cpu.lanes.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """The cells of one memory that one copy reads or writes.
+
+    Shapes: ``cells`` and ``unit`` ``[cells]``; ``unit`` is the wave that issued it.
+    """
+
+    number: int
+    op: Op
+    writes: bool
+    cells: Index
+    unit: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """An access of ``unit`` to a cell of a copy of ``owner`` that is on its way."""
+
+    copy: Op
+    what: str
+    unit: int
+    owner: int
+    cell: int
+
+
+class Copies:
+    """The copies on their way from or to one memory of so many ``cells``.
+
+    What a copy writes is kept cell by cell; what it reads, of memories that the kernel
+    also writes, copy by copy, since several may read one cell.
+    """
+
+    def __init__(self, cells: int) -> None:
+        self._cells = cells
+        self._number: Index | None = None
+        self._owner: Index | None = None
+        self._ops: dict[int, Op] = {}
+        self._readers: list[Flight] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether none is on its way."""
+        return not self._ops and not self._readers
+
+    def issue(self, flight: Flight) -> None:
+        """Note a copy."""
+        if not flight.writes:
+            self._readers.append(flight)
+            return
+        if self._number is None or self._owner is None:
+            self._number = np.full(self._cells, -1, np.int64)
+            self._owner = np.zeros(self._cells, np.int64)
+        self._number[flight.cells] = flight.number
+        self._owner[flight.cells] = flight.unit
+        self._ops[flight.number] = flight.op
+
+    def clear(self) -> None:
+        """The waves ended: all has landed."""
+        self._readers.clear()
+        self._ops.clear()
+        self._number = self._owner = None
+
+    def early(
+        self, cells: Index, unit: Index, machine: Machine, *, writes: bool
+    ) -> Early | None:
+        """The first conflict of an access with a copy that is not done for its wave.
+
+        Shapes: ``unit`` broadcasts with ``cells``.
+        """
+        lowest = machine.epochs.lowest_copy
+        self._readers = [f for f in self._readers if f.number >= lowest]
+        self._ops = {n: op for n, op in self._ops.items() if n >= lowest}
+        found = self._early_write(cells, unit, machine) if self._ops else None
+        for flight in self._readers if writes else ():
+            found = found or _meeting(flight, cells, unit, machine)
+        return found
+
+    def _early_write(self, cells: Index, unit: Index, machine: Machine) -> Early | None:
+        assert self._number is not None, "a copy was noted"
+        assert self._owner is not None, "a copy was noted"
+        number, owner = self._number[cells], self._owner[cells]
+        bad = (number >= 0) & ~_done(number, owner, unit, machine)
+        if not bad.any():
+            return None
+        at = int(np.flatnonzero(bad)[0])
+        me = int(np.broadcast_to(unit, cells.shape).flat[at])
+        copy = self._ops[int(number.flat[at])]
+        return Early(copy, "writes it", me, int(owner.flat[at]), int(cells.flat[at]))
+
+
+def _meeting(
+    flight: Flight, cells: Index, unit: Index, machine: Machine
+) -> Early | None:
+    """The first write to a cell that a copy is still to read."""
+    order = np.argsort(flight.cells, kind="stable")
+    ordered, owners = flight.cells[order], flight.unit[order]
+    at = np.minimum(np.searchsorted(ordered, cells), ordered.size - 1)
+    done = _done(np.int64(flight.number), owners[at], unit, machine)
+    bad = (ordered[at] == cells) & ~done
+    if not bad.any():
+        return None
+    first = int(np.flatnonzero(bad)[0])
+    me = int(np.broadcast_to(unit, cells.shape).flat[first])
+    owner = int(owners[at].flat[first])
+    return Early(flight.op, "reads it", me, owner, int(cells.flat[first]))
+
+
+def _done(number: Index | np.int64, owner: Index, me: Index, machine: Machine) -> Bits:
+    """Whether each owner's copy is done for the wave that asks."""
+    epochs = machine.epochs
+    group = machine.group.reshape(-1)
+    known = (epochs.seen[me] > number) & (group[owner] == group[me])
+    return np.asarray(np.where(owner == me, epochs.landed[me] > number, known))
