@@ -1,0 +1,1 @@
+"""Fewer and wider accesses: packed operands of matrix ops, merged reads."""

@@ -1,0 +1,192 @@
+"""Reads of neighbouring elements become one wide read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import ClassVar
+
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import PLACEMENT
+from wave_core.ir import Access
+from wave_core.ir import insert_before
+from wave_core.ir import regions
+from wave_core.ir import replace
+from wave_core.ir import resolve
+from wave_core.ir import walk
+from wave_core.ops.control import SetSymbol
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.shape import Assemble
+from wave_core.ops.traits import EffectKind
+from wave_core.ops.traits import Trait
+from wave_core.passes import Pass
+from wave_passes_memory.accesses.windows import Member
+from wave_passes_memory.accesses.windows import aligned
+from wave_passes_memory.accesses.windows import moving_dim
+from wave_passes_memory.accesses.windows import widened
+from wave_passes_memory.accesses.windows import windows
+from wave_passes_memory.copies.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_core.ir import Graph
+    from wave_core.ir import Region
+    from wave_core.ops.base import Op
+    from wave_core.ops.memory import Write
+    from wave_core.passes import PassContext
+
+
+@dataclass(frozen=True)
+class MergeContiguousReads(Pass):
+    """Read neighbouring elements of one memory with one access.
+
+    Needs expanded tiles. Reads of a region whose places differ by a constant along
+    the innermost dimension, with equal conditions, become one read of a power of two
+    of elements, as wide as the target allows, if the place of the first is proved to
+    be aligned; the others take their registers from it. Nothing that may change the
+    memory stands between them.
+    """
+
+    option_summaries: ClassVar[dict[str, str]] = {
+        "max_bits": "the widest access of one lane; 0 is the widest of the target"
+    }
+
+    max_bits: int = 0
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Merge the reads of every region."""
+        known = Surroundings(graph, context)
+        widest = self.max_bits or context.target.memory.max_access_bits
+        merged = 0
+        for region in list(regions(graph.body)):
+            for family in _families(region):
+                merged += _Merger(region, known, widest).run(family)
+        context.count("merged_reads", merged)
+        return merged > 0
+
+
+def _families(region: Region) -> Iterator[list[Member]]:
+    """Reads that differ only in a constant, with nothing between that matters."""
+    facts = region.graph.facts
+    open_: dict[object, list[Member]] = {}
+    done: list[list[Member]] = []
+    for op in region.ops:
+        if isinstance(op, Read):
+            access, row = facts.get(ACCESS, op), facts.get(PLACEMENT, op)
+            key = None if access is None else _key(op, access)
+            if access is not None and row is not None and key is not None:
+                start, _ = access.coordinates[-1].linear()
+                member = Member(op, access, row, start)
+                open_.setdefault(key, []).append(member)
+            continue
+        if op.has(Trait.PURE) and not op.regions:
+            continue
+        closed = [
+            k for k, f in open_.items() if _separates(op, resolve(f[0].op.memory))
+        ]
+        done.extend(open_.pop(key) for key in closed)
+    return iter([*done, *open_.values()])
+
+
+def _key(op: Read, access: Access) -> object | None:
+    """Equal for reads that may become one."""
+    *outer, inner = access.coordinates
+    start, _ = inner.linear()
+    plain = inner - start - (REGISTER if access.registers > 1 else 0)
+    free = set(plain.free_symbols)
+    for place in outer:
+        free |= place.free_symbols
+    if access.mask is not None:
+        free |= access.mask.free_symbols
+    if REGISTER in free or op.indices or op.flags == "volatile":
+        return None
+    memory = resolve(op.memory)
+    return (
+        memory.ident,
+        op.flags,
+        op.mapping,
+        op.type,
+        access.registers,
+        tuple(outer),
+        plain,
+        access.mask,
+    )
+
+
+def _separates(op: Op, memory: Op) -> bool:
+    """Whether a read below ``op`` may give something else than one above."""
+    if isinstance(op, SetSymbol) or (
+        op.has(Trait.ORDERED) and isinstance(memory, Allocate)
+    ):
+        return True
+    nested = [
+        effect
+        for region in op.regions
+        for each in walk(region)
+        for effect in each.effects()
+    ]
+    return any(
+        effect.kind not in (EffectKind.READ, EffectKind.ALLOCATE)
+        and (effect.memory is None or resolve(effect.memory) is memory)
+        for effect in (*op.effects(), *nested)
+    )
+
+
+class _Merger:
+    """Merges the reads of one region."""
+
+    def __init__(self, region: Region, known: Surroundings, widest: int) -> None:
+        self._region = region
+        self._known = known
+        self._widest = widest
+
+    def run(self, family: list[Member]) -> int:
+        """Merge what lies side by side; how many reads went."""
+        if len(family) == 1:
+            return 0
+        merged = 0
+        order = {member.op: position for position, member in enumerate(family)}
+        for window in windows(family, self._holds):
+            if len(window) > 1:
+                front = min(window, key=lambda m: order[m.op])
+                self._merge(window, front.op)
+                merged += len(window) - 1
+        return merged
+
+    def _holds(self, window: list[Member]) -> bool:
+        first = window[0]
+        bits = first.access.registers * len(window) * first.bits
+        if bits > self._widest:
+            return False
+        registers = first.access.registers
+        return aligned(first, registers * len(window), self._known, self._region) and (
+            moving_dim(window) is not None
+        )
+
+    def _merge(self, window: list[Member], front: Read | Write) -> None:
+        first = window[0]
+        registers = first.access.registers
+        wide = registers * len(window)
+        shape, op = first.shape, first.op
+        memory = front.memory
+        merged = Read(memory, (), op.mapping, shape, flags=op.flags)
+        merged.tags = frozenset[str]().union(*(m.op.tags for m in window))
+        insert_before(front, merged)
+        *outer, inner = first.access.coordinates
+        if registers == 1:
+            inner = inner + REGISTER
+        facts = self._region.graph.facts
+        facts.put(ACCESS, merged, Access((*outer, inner), wide, first.access.mask))
+        dim = moving_dim(window)
+        assert dim is not None, "the window was checked"
+        facts.put(PLACEMENT, merged, widened(first.row, dim, wide))
+        for position, member in enumerate(window):
+            picks = tuple((0, position * registers + r) for r in range(registers))
+            part = Assemble((merged,), picks, shape)
+            insert_before(member.op, part)
+            facts.put(PLACEMENT, part, member.row)
+            facts.drop(ACCESS, member.op)
+            replace(member.op, part)

@@ -1,0 +1,183 @@
+"""Operands of matrix ops whose contracted elements lie side by side in each lane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.distribute.matrix import matrix_roles
+from wave_core.ir import PLACEMENT
+from wave_core.ir import Placement
+from wave_core.ir import regions
+from wave_core.ir import resolve
+from wave_core.ops.matrix import Mma
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.passes import Pass
+from wave_core.symbols import Digit
+from wave_core.symbols import Layout
+from wave_core.types import MemoryType
+from wave_core.types import RegisterType
+from wave_core.types import iterator_symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.ops.memory import Write
+    from wave_core.passes import PassContext
+
+Use = tuple[Mma, str]
+"""A matrix op, and the dimension that it contracts."""
+
+
+@dataclass(frozen=True)
+class PackMatrixOperands(Pass):
+    """Give each lane contracted elements that lie side by side in memory.
+
+    Needs layouts. A product is the same in whatever order its contracted elements
+    come, if both operands agree: where both are only read for matrix ops, the
+    elements that a lane takes in all steps along K become neighbours, so that one
+    access can read several steps. Happens for an even number of steps, where K is
+    the fastest dimension of one of the memories, or can become that of a buffer, and
+    where the elements of one step do not fill an access by themselves.
+    """
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Reorder K in the operands that belong together."""
+        packed = 0
+        for component in _components(graph):
+            packed += _pack(graph, component, context.target.memory.max_access_bits)
+        context.count("packed_operands", packed)
+        return packed > 0
+
+
+@dataclass(frozen=True)
+class _Component:
+    """Reads that matrix ops multiply with one another, and what those contract."""
+
+    reads: frozenset[Read]
+    dims: frozenset[str]
+
+
+def _components(graph: Graph) -> Iterator[_Component]:
+    """Sets of reads that only matrix ops use, closed under multiplication."""
+    operations = [op for op in graph.walk() if isinstance(op, Mma)]
+    groups: dict[Op, set[Op]] = {}
+    for op in operations:
+        pair = {resolve(op.lhs), resolve(op.rhs)}
+        joined = pair.union(*(groups.get(value, set()) for value in pair))
+        groups |= dict.fromkeys(joined, joined)
+    other = _used_otherwise(graph)
+    for members in {id(group): group for group in groups.values()}.values():
+        reads = frozenset(value for value in members if isinstance(value, Read))
+        if len(reads) == len(members) and not (members & other):
+            yield _Component(reads, _contracted(operations, members))
+
+
+def _contracted(operations: list[Mma], members: set[Op]) -> frozenset[str]:
+    """The dimensions along which the members are multiplied."""
+    within = [op for op in operations if resolve(op.lhs) in members]
+    return frozenset(matrix_roles(op).k for op in within)
+
+
+def _used_otherwise(graph: Graph) -> set[Op]:
+    """Values that something else than a matrix op takes as an operand."""
+    found: set[Op] = set()
+    for op in graph.walk():
+        captured: tuple[Op, ...] = getattr(op, "captures", ())
+        values = [op.acc] if isinstance(op, Mma) else op.operands
+        found.update(resolve(v) for v in values if v not in captured)
+    return found
+
+
+def _pack(graph: Graph, component: _Component, widest_bits: int) -> int:
+    """Pack the operands of one component; how many there are."""
+    if len(component.dims) != 1 or _filled(graph, component) >= widest_bits:
+        return 0
+    (k,) = component.dims
+    rows: dict[Read, Placement] = {}
+    shapes: set[object] = set()
+    for read in component.reads:
+        row = graph.facts.get(PLACEMENT, read)
+        if row is None or k not in row.layout.dims:
+            return 0
+        steps, lanes, registers = _structure(row, k)
+        shapes.add((steps, lanes, registers))
+        rows[read] = row
+    contiguous = any(_may_follow(read, k) for read in component.reads)
+    if len(shapes) != 1 or not contiguous:
+        return 0
+    changed = {read: _packed(row, k) for read, row in rows.items()}
+    if any(row is None or row == rows[read] for read, row in changed.items()):
+        return 0
+    _store(graph, {read: row for read, row in changed.items() if row is not None})
+    return len(changed)
+
+
+def _filled(graph: Graph, component: _Component) -> int:
+    """The most bits that a lane takes in one step."""
+    bits = [0]
+    for read in component.reads:
+        row, kind = graph.facts.get(PLACEMENT, read), read.type
+        if row is not None and isinstance(kind, RegisterType):
+            bits.append(row.layout.registers * kind.dtype.bits)
+    return max(bits)
+
+
+def _structure(row: Placement, k: str) -> tuple[object, object, object]:
+    """What two operands must have in common along K."""
+    layout = row.layout
+    steps = tuple(step for step in row.steps if step[0] == k)
+    return steps, layout.lane_digits(k), layout.reg_digits(k)
+
+
+def _packed(row: Placement, k: str) -> Placement | None:
+    """Registers innermost along K, then steps, then lanes."""
+    layout = row.layout
+    count = next((count for dim, count, _ in row.steps if dim == k), 1)
+    if count % 2:
+        return None
+    digits = {dim: list(layout.digits(dim)) for dim in layout.dims if dim != k}
+    place = 1
+    found: list[Digit] = []
+    for digit in sorted(layout.reg_digits(k), key=lambda d: d.div):
+        found.append(Digit(place, "reg", digit.div, digit.mod))
+        place *= digit.mod
+    step = (k, count, place)
+    place *= count
+    for digit in layout.lane_digits(k):
+        found.append(Digit(place, "lane", digit.div, digit.mod))
+        place *= digit.mod
+    digits[k] = found
+    steps = [s for s in row.steps if s[0] != k]
+    packed = Layout.make(layout.lanes, layout.registers, digits)
+    return Placement(packed, tuple(sorted([*steps, step])), row.origin)
+
+
+def _may_follow(read: Read, k: str) -> bool:
+    """Whether elements along K lie side by side, or in LDS, where they can be so."""
+    return fastest(read) == k or isinstance(resolve(read.memory), Allocate)
+
+
+def fastest(op: Read | Write) -> str | None:
+    """The register dimension that alone walks the memory's innermost dimension."""
+    kind = op.memory.type
+    assert isinstance(kind, MemoryType), "checked by the type rule"
+    if op.mapping is None:
+        return kind.dims[-1]
+    last = op.mapping.coordinates[-1]
+    for position, dim in enumerate(op.mapping.register_dims):
+        if last is iterator_symbol(position):
+            return dim
+    return None
+
+
+def _store(graph: Graph, rows: dict[Read, Placement]) -> None:
+    """Change the rows of the reads and of all that stands for them."""
+    for region in regions(graph.body):
+        for op in (*region.arguments, *region.ops):
+            read = resolve(op)
+            if isinstance(read, Read) and read in rows:
+                graph.facts.put(PLACEMENT, op, rows[read])

@@ -1,0 +1,224 @@
+"""Writes of neighbouring elements become one wide write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import ClassVar
+
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import PLACEMENT
+from wave_core.ir import Access
+from wave_core.ir import Placement
+from wave_core.ir import erase
+from wave_core.ir import insert_before
+from wave_core.ir import region_of
+from wave_core.ir import regions
+from wave_core.ir import resolve
+from wave_core.ir import walk
+from wave_core.ops.memory import Write
+from wave_core.ops.shape import Assemble
+from wave_core.ops.traits import Trait
+from wave_core.passes import Pass
+from wave_core.symbols import Layout
+from wave_core.symbols import constant
+from wave_passes_memory.accesses.windows import Member
+from wave_passes_memory.accesses.windows import aligned
+from wave_passes_memory.accesses.windows import windows
+from wave_passes_memory.copies.points import Points
+from wave_passes_memory.copies.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_core.ir import Graph
+    from wave_core.ir import Region
+    from wave_core.ops.base import Op
+    from wave_core.passes import PassContext
+    from wave_core.symbols import Expr
+
+
+@dataclass(frozen=True)
+class MergeContiguousWrites(Pass):
+    """Write neighbouring elements of one memory with one access.
+
+    Needs expanded tiles. Writes of a region whose places differ by a constant along
+    the innermost dimension, with equal conditions, become one write of a power of two
+    of elements where the last of them stood, as wide as the target allows, if it is
+    proved to start at a multiple of its length: the elements of two lanes are then
+    the same or have none in common. What stands between them writes other elements,
+    does not read the memory and orders nothing.
+    """
+
+    option_summaries: ClassVar[dict[str, str]] = {
+        "max_bits": "the widest access of one lane; 0 is the widest of the target"
+    }
+
+    max_bits: int = 0
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Merge the writes of every region."""
+        known = Surroundings(graph, context)
+        widest = self.max_bits or context.target.memory.max_access_bits
+        merged = 0
+        for region in list(regions(graph.body)):
+            merger = _Merger(region, known, widest)
+            merged += sum(merger.run(family) for family in list(_families(region)))
+        context.count("merged_writes", merged)
+        return merged > 0
+
+
+def _families(region: Region) -> Iterator[list[Member]]:
+    """Writes that differ only in a constant, with nothing between that matters."""
+    open_: dict[object, list[Member]] = {}
+    for op in region.ops:
+        if isinstance(op, Write):
+            member = _member(op)
+            key = None if member is None else _key(member)
+            if member is not None and key is not None:
+                open_.setdefault(key, []).append(member)
+        elif op.regions or not op.has(Trait.PURE):
+            for key in [k for k, family in open_.items() if _separates(op, family)]:
+                yield open_.pop(key)
+    yield from open_.values()
+
+
+def _member(op: Write) -> Member | None:
+    """The write with its rows, if they say where each of its registers goes."""
+    facts = region_of(op).graph.facts
+    access, row = facts.get(ACCESS, op), facts.get(PLACEMENT, op.value)
+    if access is None or row is None or row.layout.registers != access.registers:
+        return None
+    return Member(op, access, row, access.coordinates[-1].linear()[0])
+
+
+def _separates(op: Op, family: list[Member]) -> bool:
+    """Whether a write above ``op`` may not move below it.
+
+    What other writes of the region write is looked at for each window.
+    """
+    memory = resolve(family[0].op.memory)
+    inside = [op, *(each for region in op.regions for each in walk(region))]
+    return any(
+        each.has(Trait.ORDERED)
+        or any(
+            effect.memory is None or resolve(effect.memory) is memory
+            for effect in each.effects()
+        )
+        for each in inside
+    )
+
+
+def _key(member: Member) -> object | None:
+    """Equal for writes that may become one."""
+    op, access = member.op, member.access
+    if op.indices or op.flags == "volatile":
+        return None
+    *outer, inner = access.coordinates
+    plain = inner - member.start - (REGISTER if access.registers > 1 else 0)
+    parts = [plain, *outer, *([] if access.mask is None else [access.mask])]
+    if any(REGISTER in part.free_symbols for part in parts):
+        return None
+    # Coordinates say where; by which mapping they came about matters no more.
+    same = op.flags, member.value.type, access.registers, access.mask
+    return resolve(op.memory).ident, *same, tuple(outer), plain
+
+
+class _Merger:
+    """Merges the writes of one region."""
+
+    def __init__(self, region: Region, known: Surroundings, widest: int) -> None:
+        self._region = region
+        self._known = known
+        self._widest = widest
+        self._points = Points.of(known.geometry)
+        self._order: dict[Op, int] = {}
+
+    def run(self, family: list[Member]) -> int:
+        """Merge what lies side by side; how many writes went."""
+        if len(family) < 2:
+            return 0
+        merged = 0
+        for window in windows(family, self._holds):
+            if len(window) > 1 and self._may_move(window):
+                _merge(window, max((m.op for m in window), key=self._order.__getitem__))
+                merged += len(window) - 1
+        return merged
+
+    def _holds(self, window: list[Member]) -> bool:
+        first = window[0]
+        count = first.access.registers * len(window)
+        if count * first.bits > self._widest or not self._apart(first, count):
+            return False
+        return aligned(first, count, self._known, self._region)
+
+    def _apart(self, first: Member, count: int) -> bool:
+        """Whether windows of two lanes that share an element are the same."""
+        place = first.access.coordinates[-1].subs({REGISTER: constant(0)})
+        facts = self._known.facts(self._region, first.access.registers)
+        return facts.divisor(place) % count == 0
+
+    def _may_move(self, window: list[Member]) -> bool:
+        """Whether all may move down to the last, past other writes of the memory."""
+        ops = list(self._region.ops)
+        self._order = {op: position for position, op in enumerate(ops)}
+        members = dict.fromkeys(m.op for m in window)
+        last = max(self._order[op] for op in members)
+        for member in window:
+            memory = resolve(member.op.memory)
+            for op in ops[self._order[member.op] + 1 : last]:
+                if op in members or not isinstance(op, Write):
+                    continue
+                if resolve(op.memory) is memory and not self._disjoint(member.op, op):
+                    return False
+        return True
+
+    def _disjoint(self, one: Op, other: Op) -> bool:
+        """Whether two writes of a memory are proved to have no element in common."""
+        facts = self._region.graph.facts
+        rows = [facts.get(ACCESS, op) for op in (one, other)]
+        found = [self._places(row) for row in rows if row is not None]
+        return any(
+            a is not None and b is not None and a[0] is b[0] and not a[1] & b[1]
+            for a, b in zip(*found, strict=True)
+        )
+
+    def _places(self, access: Access) -> list[tuple[Expr, set[int]] | None]:
+        """Along each dimension: what all lanes share, and all values of the rest."""
+        found: list[tuple[Expr, set[int]] | None] = []
+        for coordinate in access.coordinates:
+            halves = self._points.split(coordinate)
+            if halves is None:
+                found.append(None)
+                continue
+            values = self._points.values(halves[1], access.registers)
+            found.append((halves[0], set(values.ravel().tolist())))
+        return found
+
+
+def _merge(window: list[Member], last: Op) -> None:
+    first, facts = window[0], region_of(last).graph.facts
+    registers = first.access.registers
+    wide = registers * len(window)
+    assert isinstance(last, Write), "windows are of writes"
+    picks = tuple((n // registers, n % registers) for n in range(wide))
+    value = Assemble(tuple(m.value for m in window), picks, first.shape)
+    insert_before(last, value)
+    facts.put(PLACEMENT, value, _row(first.row, wide))
+    write = Write(value, last.memory, (), last.mapping, flags=last.flags)
+    write.tags = frozenset[str]().union(*(m.op.tags for m in window))
+    insert_before(last, write)
+    *outer, inner = first.access.coordinates
+    if registers == 1:
+        inner = inner + REGISTER
+    facts.put(ACCESS, write, Access((*outer, inner), wide, first.access.mask))
+    for member in window:
+        erase(member.op)
+
+
+def _row(row: Placement, registers: int) -> Placement:
+    """Only the lanes' part: the elements of a window may be of several tiles."""
+    layout = row.layout
+    digits = {dim: list(layout.lane_digits(dim)) for dim in layout.dims}
+    return Placement(Layout.make(layout.lanes, registers, digits), (), row.origin)

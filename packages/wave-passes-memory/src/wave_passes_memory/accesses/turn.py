@@ -1,0 +1,127 @@
+"""Results of matrix ops, turned so that each lane holds neighbours in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.distribute.matrix import instruction_of
+from wave_core.constraints.geometry import Geometry
+from wave_core.ir import set_attributes
+from wave_core.ir import set_operands
+from wave_core.ops.constant import Splat
+from wave_core.ops.matrix import Mma
+from wave_core.ops.memory import Read
+from wave_core.ops.structure import Argument
+from wave_core.passes import Pass
+from wave_core.types import MemoryType
+from wave_core.types import RegisterType
+from wave_core.types import dim_name
+from wave_passes_memory.accesses.pack import fastest
+from wave_passes_memory.accesses.webs import Web
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.ops.memory import Write
+    from wave_core.passes import PassContext
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Layout
+
+
+@dataclass(frozen=True)
+class TurnMatrixResults(Pass):
+    """Exchange the operands of matrix ops so that results can be stored wide.
+
+    Needs types. The product of ``lhs`` and ``rhs`` is that of ``rhs`` and ``lhs`` with
+    rows and columns exchanged: the same numbers, in the lanes where the instruction
+    puts them. Happens where a lane then holds neighbours along the fastest dimension
+    of every memory that results go to, where it did not before, where one store takes
+    them all, where that dimension is a multiple of them, and where the instruction
+    takes both operands alike. Sums
+    that something else uses than matrix ops, elementwise ops and writes stay.
+    """
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Turn the sums that gain from it."""
+        geometry = Geometry(
+            graph.constraints, graph.bindings, context.target, graph.location
+        )
+        seen: set[Op] = set()
+        turned = 0
+        for op in [op for op in graph.walk() if isinstance(op, Mma)]:
+            if op in seen:
+                continue
+            web = Web(op)
+            seen.update(web.values)
+            if web.closed and web.writes and _gains(web, geometry, context):
+                _turn(web, graph)
+                turned += 1
+        context.count("turned_results", turned)
+        return turned > 0
+
+
+def _gains(web: Web, geometry: Geometry, context: PassContext) -> bool:
+    """Whether every matrix op of the web then gives wider stores."""
+    columns = dim_name(web.dims[1])
+    if any(fastest(write) != columns for write in web.writes):
+        return False
+    widest_element = max(_bits(write) for write in web.writes)
+    extent = geometry.extent(columns)
+    for op in web.values:
+        if not isinstance(op, Mma):
+            continue
+        roles = op.contraction()
+        row = instruction_of(op, geometry, context.target)
+        alike = row.lhs.rename({"M": "N"}) == row.rhs
+        run = neighbours(row.acc, "M")
+        if run * widest_element > context.target.memory.max_access_bits:
+            return False
+        if (roles.m, roles.n) != web.dims or not alike:
+            return False
+        if run <= neighbours(row.acc, "N"):
+            return False
+        if not geometry.facts.prove_divisible(extent, run):
+            return False
+    return True
+
+
+def _bits(write: Write) -> int:
+    kind = write.memory.type
+    assert isinstance(kind, MemoryType), "writes are to memories"
+    return kind.dtype.bits
+
+
+def neighbours(layout: Layout, dim: str) -> int:
+    """How many registers of a lane follow each other along a dimension."""
+    count = 1
+    for digit in layout.reg_digits(dim):
+        if digit.coeff != count or digit.div != count:
+            break
+        count *= digit.mod
+    return count
+
+
+def _turn(web: Web, graph: Graph) -> None:
+    for value in web.values:
+        assert isinstance(value.type, RegisterType), "a web holds tiles"
+        kind = RegisterType(_turned(value.type.shape, web), value.type.dtype)
+        if isinstance(value, Splat | Read):
+            set_attributes(value, shape=kind.shape)
+        elif isinstance(value, Argument):
+            set_attributes(value, declared=kind)
+        else:
+            value.type = kind
+    for value in web.values:
+        if isinstance(value, Mma):
+            set_operands(value, (value.rhs, value.lhs, value.acc))
+    # Elementwise ops take the order of dims from their operands.
+    for op in graph.walk():
+        if op in web.values:
+            op.type = op.infer()
+
+
+def _turned(shape: tuple[Expr, ...], web: Web) -> tuple[Expr, ...]:
+    rows, columns = web.dims
+    other = {rows: columns, columns: rows}
+    return tuple(other.get(dim, dim) for dim in shape)

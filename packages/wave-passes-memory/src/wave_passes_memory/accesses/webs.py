@@ -1,0 +1,130 @@
+"""Webs: the values that a matrix op's sum runs through, from first to last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.ir import Region
+from wave_core.ir import captured_value
+from wave_core.ir import region_of
+from wave_core.ops.constant import Splat
+from wave_core.ops.control import Iterate
+from wave_core.ops.matrix import Mma
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.ops.structure import Argument
+from wave_core.ops.structure import GetResult
+from wave_core.ops.structure import Yield
+from wave_core.ops.traits import Trait
+from wave_core.types import RegisterType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+
+
+class Web:
+    """Values that must have one order of dims, because one becomes the other.
+
+    Attributes:
+        dims: Rows and columns of the matrix op that the web was found from.
+        values: All values of the web.
+        writes: The writes of some of them.
+        closed: Whether nothing else uses a value, or makes one.
+    """
+
+    def __init__(self, start: Mma) -> None:
+        roles = start.contraction()
+        self.dims: tuple[Expr, Expr] = (roles.m, roles.n)
+        self.values: dict[Op, None] = {}
+        self.writes: dict[Write, None] = {}
+        self.closed = True
+        waiting: list[Op] = [start]
+        while waiting and self.closed:
+            value = waiting.pop()
+            if value not in self.values:
+                self.values[value] = None
+                waiting.extend(self._sources(value))
+                for user in value.users:
+                    waiting.extend(self._beyond(value, user))
+
+    def _sources(self, value: Op) -> Iterator[Op]:
+        """The values of the web that one is made from."""
+        if isinstance(value, Mma):
+            yield value.acc
+        elif isinstance(value, GetResult):
+            yield from self._carried(value.source, value.position)
+        elif isinstance(value, Argument):
+            yield from self._entering(value)
+        elif value.has(Trait.ELEMENTWISE):
+            yield from self._operands(value)
+        elif not isinstance(value, Splat | Read):
+            self.closed = False
+
+    def _beyond(self, value: Op, user: Op) -> Iterator[Op]:
+        """The values of the web that ``user`` makes of one."""
+        if isinstance(user, Write):
+            self.writes[user] = None
+        elif isinstance(user, Mma):
+            self.closed = self.closed and value not in (user.lhs, user.rhs)
+            yield user
+        elif isinstance(user, Yield):
+            yield from self._yielded(value, user)
+        elif isinstance(user, Iterate):
+            for position, init in enumerate(user.inits):
+                if init is value:
+                    yield from self._carried(user, position)
+            yield from self._captures(value, user)
+        elif user.has(Trait.ELEMENTWISE):
+            yield user
+        else:
+            self.closed = False
+
+    def _operands(self, op: Op) -> Iterator[Op]:
+        """The operands that are tiles of both dims; others must be free to follow."""
+        for value in op.operands:
+            kind = value.type
+            assert isinstance(kind, RegisterType), "operands are checked"
+            if set(self.dims) <= set(kind.shape):
+                yield value
+            elif kind.shape and not isinstance(value, Read):
+                self.closed = False
+
+    def _carried(self, loop: Op, position: int) -> Iterator[Op]:
+        """All that stands for one carried value of a loop."""
+        if not isinstance(loop, Iterate):
+            self.closed = False
+            return
+        yield loop.inits[position]
+        body: Region = loop.body  # pyright: ignore[reportAssignmentType] - an IR region
+        yield list(body.arguments)[position]
+        assert body.terminator is not None, "loops yield"
+        yield body.terminator.operands[position]
+        for user in loop.users:
+            if isinstance(user, GetResult) and user.position == position:
+                yield user
+
+    def _yielded(self, value: Op, end: Yield) -> Iterator[Op]:
+        parent = region_of(end).parent
+        assert parent is not None, "a kernel yields nothing"
+        for position, found in enumerate(end.values):
+            if found is value:
+                yield from self._carried(parent, position)
+
+    def _captures(self, value: Op, loop: Iterate) -> Iterator[Op]:
+        body: Region = loop.body  # pyright: ignore[reportAssignmentType] - an IR region
+        for argument in body.arguments:
+            if argument.role == "capture" and captured_value(loop, argument) is value:
+                yield argument
+
+    def _entering(self, argument: Argument) -> Iterator[Op]:
+        region = region_of(argument)
+        parent = region.parent
+        if not isinstance(parent, Iterate):
+            self.closed = False
+        elif argument.role == "capture":
+            yield captured_value(parent, argument)
+        else:
+            yield from self._carried(parent, list(region.arguments).index(argument))

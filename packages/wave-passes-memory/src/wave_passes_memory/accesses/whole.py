@@ -1,0 +1,101 @@
+"""Conditions of accesses that hold for neighbouring elements alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import ClassVar
+
+from wave_core.builtin.legalize.accesses import contiguous_run
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import Access
+from wave_core.ir import region_of
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.passes import Pass
+from wave_core.symbols import Kind
+from wave_core.symbols import constant
+from wave_core.symbols import logical_and
+from wave_passes_memory.copies.points import conjuncts
+from wave_passes_memory.copies.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.passes import PassContext
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Facts
+
+
+@dataclass(frozen=True)
+class SettleAccessMasks(Pass):
+    """Let neighbouring elements exist together where they are proved to.
+
+    Needs expanded tiles. An access whose condition differs from register to register
+    is one access for each element. Where the elements of a run begin at a multiple
+    of its length, and the dimension ends at one, the condition of the first holds for
+    all of them, and one instruction touches them.
+    """
+
+    option_summaries: ClassVar[dict[str, str]] = {
+        "max_bits": "the widest access of one lane; 0 is the widest of the target"
+    }
+
+    max_bits: int = 0
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Settle the conditions of all reads and writes."""
+        known = Surroundings(graph, context)
+        widest = self.max_bits or context.target.memory.max_access_bits
+        settled = 0
+        for op in graph.walk():
+            access = graph.facts.get(ACCESS, op)
+            if not isinstance(op, Read | Write) or access is None:
+                continue
+            if access.mask is None or REGISTER not in access.mask.free_symbols:
+                continue
+            facts = known.facts(region_of(op), access.registers)
+            mask = _settled(access, widest // _bits(op), facts)
+            if mask is not access.mask:
+                row = Access(access.coordinates, access.registers, mask)
+                graph.facts.put(ACCESS, op, row)
+                settled += 1
+        context.count("settled_masks", settled)
+        return settled > 0
+
+
+def _bits(op: Read | Write) -> int:
+    kind = op.memory.type
+    return kind.dtype.bits if kind is not None else 1
+
+
+def _settled(access: Access, widest: int, facts: Facts) -> Expr | None:
+    """The mask with one value for each of the longest runs that have one."""
+    run = contiguous_run(access)
+    while run > widest:
+        run //= 2
+    while run > 1:
+        first = constant(0) if run == access.registers else REGISTER // run * run
+        found = [_at_first(c, run, first, facts) for c in conjuncts(access.mask)]
+        same = [condition for condition in found if condition is not None]
+        if len(same) == len(found):
+            return logical_and(*same)
+        run //= 2
+    return access.mask
+
+
+def _at_first(condition: Expr, run: int, first: Expr, facts: Facts) -> Expr | None:
+    """A condition at the first register of each run, if that decides for all.
+
+    ``value >= 0`` with a value that falls by one from register to register holds at
+    all registers of a run or at none, if ``value + 1`` is a multiple of the run's
+    length where the run begins.
+    """
+    if REGISTER not in condition.free_symbols:
+        return condition
+    if condition.kind is not Kind.GE:
+        return None
+    rest = condition.args[0] + REGISTER
+    if REGISTER in rest.free_symbols or not facts.prove_divisible(rest + 1, run):
+        return None
+    return condition.subs({REGISTER: first})

@@ -1,0 +1,127 @@
+"""Accesses that differ by a constant, and the windows that one access can serve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import Placement
+from wave_core.ops.memory import Write
+from wave_core.symbols import Digit
+from wave_core.symbols import Layout
+from wave_core.symbols import constant
+from wave_core.types import MemoryType
+from wave_core.types import RegisterType
+from wave_passes_memory.copies.share import flat_offset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wave_core.ir import Access
+    from wave_core.ir import Region
+    from wave_core.ops.base import Op
+    from wave_core.ops.memory import Read
+    from wave_core.symbols import Expr
+    from wave_passes_memory.copies.surroundings import Surroundings
+
+
+@dataclass(frozen=True)
+class Member:
+    """An access, and where along the innermost dimension it starts.
+
+    Attributes:
+        op: The read or write.
+        access: Its row.
+        row: The placement of what is read or written.
+        start: The constant part of the innermost coordinate.
+    """
+
+    op: Read | Write
+    access: Access
+    row: Placement
+    start: int
+
+    @property
+    def shape(self) -> tuple[Expr, ...]:
+        """The dims of what is read or written."""
+        kind = self.value.type
+        assert isinstance(kind, RegisterType), "accesses move tiles"
+        return kind.shape
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element."""
+        kind = self.value.type
+        assert isinstance(kind, RegisterType), "accesses move tiles"
+        return kind.dtype.bits
+
+    @property
+    def value(self) -> Op:
+        """What is read or written."""
+        return self.op.value if isinstance(self.op, Write) else self.op
+
+
+def windows(
+    family: list[Member], holds: Callable[[list[Member]], bool]
+) -> list[list[Member]]:
+    """The members in order of start, cut into runs as long as ``holds`` allows.
+
+    A run has a power of two of members, which follow each other without a gap.
+    """
+    members = sorted(family, key=lambda m: m.start)
+    found: list[list[Member]] = []
+    while members:
+        count = 1
+        while _follow(members, count * 2) and holds(members[: count * 2]):
+            count *= 2
+        found.append(members[:count])
+        members = members[count:]
+    return found
+
+
+def _follow(members: list[Member], count: int) -> bool:
+    registers, first = members[0].access.registers, members[0].start
+    wanted = [first + registers * n for n in range(count)]
+    return [m.start for m in members[:count]] == wanted
+
+
+def aligned(first: Member, width: int, known: Surroundings, region: Region) -> bool:
+    """Whether ``width`` elements from the first on start at a multiple of ``width``."""
+    kind = first.op.memory.type
+    assert isinstance(kind, MemoryType), "accesses are of memories"
+    shape = tuple(known.geometry.bind(extent) for extent in kind.storage_shape)
+    place = flat_offset(first.access.coordinates, shape).subs({REGISTER: constant(0)})
+    facts = known.facts(region, first.access.registers)
+    return facts.divisor(place) % width == 0
+
+
+def moving_dim(window: list[Member]) -> str | None:
+    """The one dimension along which the elements of a window follow each other."""
+    first = window[0]
+    registers = first.access.registers
+    found: set[str] = set()
+    for position, member in enumerate(window):
+        for dim, origin in first.row.origin:
+            other = member.row.origin_of(dim)
+            if other is None:
+                return None
+            if other is not origin:
+                if other - origin is not constant(position * registers):
+                    return None
+                found.add(dim)
+    if len(found) != 1 or any(m.row.layout != first.row.layout for m in window):
+        return None
+    (dim,) = found
+    digits = first.row.layout.reg_digits(dim) if dim in first.row.layout.dims else ()
+    wanted = () if registers == 1 else (Digit(1, "reg", 1, registers),)
+    return dim if digits == wanted else None
+
+
+def widened(row: Placement, dim: str, registers: int) -> Placement:
+    """A placement whose registers follow each other along ``dim``."""
+    layout = row.layout
+    digits = {d: list(layout.lane_digits(d)) for d in layout.dims}
+    digits.setdefault(dim, []).append(Digit(1, "reg", 1, registers))
+    wide = Layout.make(layout.lanes, registers, digits)
+    return Placement(wide, (), row.origin)

@@ -1,0 +1,1 @@
+"""The fewest barriers that order all dependences through shared memory."""

@@ -1,0 +1,181 @@
+"""What has to be ordered: pairs of accesses, and the points between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from wave_core.ops.control import Iterate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Sequence
+
+    from wave_core.builtin.dependences.accesses import SharedAccess
+    from wave_core.builtin.dependences.derive import Dependences
+    from wave_core.builtin.dependences.reach import Reach
+    from wave_passes_memory.barriers.timeline import Timeline
+
+
+class Order(Enum):
+    """What it takes to order two accesses."""
+
+    FENCE = "fence"
+    """They are of one wave: the code generator must not swap them."""
+    BARRIER = "barrier"
+    """They are of several waves: these must meet."""
+    LANDED = "landed"
+    """Waves must meet, and a copy on its way must have landed."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Hazard:
+    """An access that must not run before an earlier one is done.
+
+    Attributes:
+        source: The earlier access.
+        sink: The later one.
+        order: What it takes.
+        points: Points that every way from one to the other passes, as a bit set.
+        carrier: The loop of which the later one is in a later turn.
+    """
+
+    source: SharedAccess
+    sink: SharedAccess
+    order: Order
+    points: int
+    carrier: Iterate | None = None
+
+
+def find_hazards(
+    accesses: Sequence[SharedAccess], dependences: Dependences, timeline: Timeline
+) -> list[Hazard]:
+    """All hazards, those left out that another one implies."""
+    found: list[Hazard] = []
+    for family in dependences.families(accesses):
+        found.extend(_Finder(family, dependences, timeline).run())
+    return found
+
+
+class _Finder:
+    """Hazards among accesses of one piece of memory."""
+
+    def __init__(
+        self,
+        accesses: Sequence[SharedAccess],
+        dependences: Dependences,
+        timeline: Timeline,
+    ) -> None:
+        self._accesses = accesses
+        self._dependences = dependences
+        self._timeline = timeline
+        self._copies = any(access.asynchronous for access in accesses)
+
+    def run(self) -> Iterator[Hazard]:
+        """Hazards within a turn, then those between turns of each loop."""
+        for sink in self._accesses:
+            yield from self._within(sink)
+        for loop in [op for op in self._timeline.spans if isinstance(op, Iterate)]:
+            trips = self._dependences.most_trips(loop)
+            if trips is None or trips > 1:
+                inside = [a for a in self._accesses if loop in a.around]
+                yield from self._around(loop, inside, far=trips != 2)
+
+    def _within(self, sink: SharedAccess) -> Iterator[Hazard]:
+        """Hazards that earlier accesses of the same turn are to ``sink``."""
+        done: set[Order] = set()
+        for source in reversed(self._accesses):
+            if source.order >= sink.order or source.op is sink.op:
+                continue
+            order = self._order(source, sink, None, done)
+            if order is None:
+                continue
+            points = self._timeline.way(source, sink)
+            yield Hazard(source, sink, order, points)
+            if self._always_between(source, sink):
+                done.add(order)
+                if self._settled(done):
+                    return
+
+    def _around(
+        self, loop: Iterate, inside: list[SharedAccess], *, far: bool
+    ) -> Iterator[Hazard]:
+        for sink in inside:
+            done: set[Order] = set()
+            for source in reversed(inside):
+                order = self._order(source, sink, loop, done)
+                if order is None:
+                    continue
+                points = self._timeline.way_around(source, sink, loop)
+                yield Hazard(source, sink, order, points, loop)
+                if self._always_inside(source, loop) and source.order >= sink.order:
+                    done.add(order)
+                if self._settled(done):
+                    break
+        if far:
+            yield from self._far(loop, inside)
+
+    def _far(self, loop: Iterate, inside: list[SharedAccess]) -> Iterator[Hazard]:
+        """Hazards that only turns further apart have."""
+        moving = {a for a in inside if self._dependences.moves(a, loop)}
+        for sink in inside if moving else ():
+            for source in inside:
+                if source not in moving and sink not in moving:
+                    continue
+                order = self._order_beyond(source, sink, loop)
+                if order is not None:
+                    points = self._timeline.way_around(source, sink, loop, far=True)
+                    yield Hazard(source, sink, order, points, loop)
+
+    def _order(
+        self,
+        source: SharedAccess,
+        sink: SharedAccess,
+        loop: Iterate | None,
+        done: set[Order],
+    ) -> Order | None:
+        """What the pair needs, unless a later source implies it."""
+        if not source.conflicts(sink):
+            return None
+        if Order.BARRIER in done and not source.asynchronous:
+            return None
+        reach = self._dependences.reach(source, sink, loop, 0 if loop is None else 1)
+        order = _needed(source, sink, reach)
+        return None if order in done else order
+
+    def _order_beyond(
+        self, source: SharedAccess, sink: SharedAccess, loop: Iterate
+    ) -> Order | None:
+        """What the pair needs in turns further apart, if more than in the next."""
+        near = _needed(source, sink, self._dependences.reach(source, sink, loop, 1))
+        far = self._dependences.reach_beyond(source, sink, loop)
+        order = _needed(source, sink, far)
+        return None if near in (order, Order.BARRIER, Order.LANDED) else order
+
+    def _settled(self, done: set[Order]) -> bool:
+        """Whether no source further back can add anything."""
+        if Order.LANDED in done:
+            return True
+        enough = Order.FENCE if self._dependences.single_wave else Order.BARRIER
+        return enough in done and not self._copies
+
+    def _always_between(self, source: SharedAccess, sink: SharedAccess) -> bool:
+        """Whether ways from further back pass all points of this way."""
+        return all(
+            op in sink.around or self._timeline.spans[op].sure for op in source.around
+        )
+
+    def _always_inside(self, source: SharedAccess, loop: Iterate) -> bool:
+        inner = source.around[source.around.index(loop) + 1 :]
+        return all(self._timeline.spans[op].sure for op in inner)
+
+
+def _needed(source: SharedAccess, sink: SharedAccess, reach: Reach) -> Order | None:
+    if not reach:
+        return None
+    if source.asynchronous:
+        return Order.LANDED
+    if reach.group or sink.asynchronous:
+        return Order.BARRIER
+    return Order.FENCE if reach.wave else None

@@ -1,0 +1,163 @@
+"""Finds reads of global memory whose values are only written to LDS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.ir import regions
+from wave_core.ir import resolve
+from wave_core.ir import walk
+from wave_core.ops.control import SetSymbol
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.ops.structure import Argument
+from wave_core.ops.traits import EffectKind
+from wave_passes_memory.copies.gathered import plain_source
+from wave_passes_memory.staging.uniform import entered_together
+from wave_passes_memory.staging.uniform import own_symbols
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_core.ir import Graph
+    from wave_core.ir import Region
+    from wave_core.ops.base import Op
+    from wave_core.types import AccessMapping
+
+
+@dataclass(frozen=True)
+class Copy:
+    """All that a region copies from one memory to one buffer.
+
+    Attributes:
+        region: Where.
+        memory: The kernel's parameter.
+        buffer: The allocation.
+        pairs: The reads, each with the write of its value; in program order.
+    """
+
+    region: Region
+    memory: Argument
+    buffer: Allocate
+    pairs: tuple[tuple[Read, Write], ...]
+
+    @property
+    def mapping(self) -> AccessMapping | None:
+        """How the reads address the memory, the same for all."""
+        return self.pairs[0][0].mapping
+
+    @property
+    def members(self) -> frozenset[Op]:
+        """All ops of the copy."""
+        return frozenset(op for pair in self.pairs for op in pair)
+
+
+def copies(graph: Graph, *, gathered: bool = False) -> list[Copy]:
+    """The copies that all waves of a workgroup run together, nothing in between.
+
+    With ``gathered``, also those whose addresses come from index registers.
+
+    Nothing else of the region touches the buffer between the first and the last op of
+    a copy, and the kernel never writes the memory: the reads may move up to the first
+    of them, and the writes down to the last.
+    """
+    own = own_symbols(graph)
+    written = _written(graph)
+    found: list[Copy] = []
+    for region in regions(graph.body):
+        if not entered_together(region, own):
+            continue
+        found.extend(
+            copy
+            for copy in _of_region(region, gathered=gathered and not own)
+            if copy.memory not in written
+            and written.isdisjoint(_tables(copy))
+            and _undisturbed(copy)
+        )
+    return found
+
+
+def _written(graph: Graph) -> set[Op]:
+    """The memories that the kernel changes."""
+    harmless = (EffectKind.READ, EffectKind.ALLOCATE, EffectKind.BARRIER)
+    return {
+        resolve(effect.memory)
+        for op in graph.walk()
+        for effect in op.effects()
+        if effect.memory is not None and effect.kind not in harmless
+    }
+
+
+def _tables(copy: Copy) -> list[Op]:
+    """The memories that index registers are read from."""
+    values = [value for read, _ in copy.pairs for value in read.indices]
+    sources = [plain_source(value) for value in values]
+    return [resolve(source.memory) for source in sources if source is not None]
+
+
+def _kind(read: Read) -> object:
+    """Equal for reads that address one memory alike."""
+    sources = [plain_source(value) for value in read.indices]
+    tables = [
+        None if s is None else (resolve(s.memory), s.mapping, s.flags) for s in sources
+    ]
+    return resolve(read.memory), read.mapping, read.flags, tuple(tables)
+
+
+def _of_region(region: Region, *, gathered: bool) -> Iterator[Copy]:
+    pairs: dict[Op, list[tuple[Read, Write]]] = {}
+    others: set[Op] = set()
+    for op in region.ops:
+        if not isinstance(op, Write):
+            continue
+        buffer = resolve(op.memory)
+        read = op.value
+        copied = isinstance(read, Read) and _is_copy(op, read, region)
+        if isinstance(read, Read) and copied and (gathered or not read.indices):
+            pairs.setdefault(buffer, []).append((read, op))
+        else:
+            others.add(buffer)
+    for buffer, rows in pairs.items():
+        memory = resolve(rows[0][0].memory)
+        same = {_kind(read) for read, _ in rows}
+        if buffer in others or len(same) > 1:
+            continue
+        if isinstance(buffer, Allocate) and isinstance(memory, Argument):
+            yield Copy(region, memory, buffer, tuple(rows))
+
+
+def _is_copy(write: Write, read: Read, region: Region) -> bool:
+    """Whether a write stores what was read just for it, element for element."""
+    return (
+        read.owner is region
+        and list(read.users) == [write]
+        and write.mapping is None
+        and write.flags == "none"
+        and read.flags != "volatile"
+        and isinstance(resolve(read.memory), Argument)
+    )
+
+
+def _undisturbed(copy: Copy) -> bool:
+    members = copy.members
+    seen = 0
+    for op in copy.region.ops:
+        if op in members:
+            seen += 1
+        elif 0 < seen < len(members) and _disturbs(op, copy.buffer):
+            return False
+    return True
+
+
+def _disturbs(op: Op, buffer: Op) -> bool:
+    inside = [op, *(each for region in op.regions for each in walk(region))]
+    return any(isinstance(each, SetSymbol) or _touches(each, buffer) for each in inside)
+
+
+def _touches(op: Op, buffer: Op) -> bool:
+    return any(
+        effect.memory is not None and resolve(effect.memory) is buffer
+        for effect in op.effects()
+    )

@@ -1,0 +1,179 @@
+"""Copies whose addresses come from index registers, read anew for each thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import PLACEMENT
+from wave_core.ir import Access
+from wave_core.ir import capture
+from wave_core.ir import captured_value
+from wave_core.ir import erase
+from wave_core.ir import insert_before
+from wave_core.ir import region_of
+from wave_core.ir import resolve
+from wave_core.ir import set_operands
+from wave_core.ops.control import Conditional
+from wave_core.ops.control import Iterate
+from wave_core.ops.memory import Read
+from wave_core.ops.structure import Argument
+from wave_core.symbols import constant
+from wave_core.symbols import eq
+from wave_core.symbols import logical_and
+from wave_core.symbols import lt
+from wave_core.types import MemoryType
+from wave_passes_memory.copies.points import conjuncts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Facts
+    from wave_passes_memory.copies.find import Copy
+    from wave_passes_memory.copies.prove import Box
+    from wave_passes_memory.copies.rows import Rows
+    from wave_passes_memory.copies.share import Piece
+    from wave_passes_memory.copies.surroundings import Surroundings
+
+    Index = Mapping[str, Expr]
+
+
+def plain_source(value: Op) -> Read | None:
+    """The read that an index register is, if it has no index registers of its own."""
+    read = resolve(value)
+    if not isinstance(read, Read) or read.indices or read.flags == "volatile":
+        return None
+    return read if isinstance(resolve(read.memory), Argument) else None
+
+
+def places(read: Read, index: Index, known: Surroundings) -> tuple[Expr, ...]:
+    """The coordinates that an index register is read from, for a logical index."""
+    if read.mapping is None:
+        kind = read.memory.type
+        assert isinstance(kind, MemoryType), "reads are of memories"
+        return tuple(index[dim] for dim in kind.dims)
+    return tuple(known.geometry.bind(c) for c in read.mapping.apply(index))
+
+
+def follows(
+    read: Read, index: Index, inner: str, facts: Facts, known: Surroundings
+) -> bool:
+    """Whether each element of ``read`` takes the index registers of its own place.
+
+    ``index`` is the logical index of the element at each lane and register. The index
+    registers are the same along ``inner``, and hold one element a lane.
+    """
+    for value in read.indices:
+        source = plain_source(value)
+        if source is None or not _is_at(source, index, inner, facts, known):
+            return False
+    return True
+
+
+def _is_at(
+    source: Read, index: Index, inner: str, facts: Facts, known: Surroundings
+) -> bool:
+    graph = region_of(source).graph
+    row, access = graph.facts.get(PLACEMENT, source), graph.facts.get(ACCESS, source)
+    if row is None or access is None or access.registers != 1:
+        return False
+    dims = [dim for dim, _ in row.origin]
+    if inner in dims or any(dim not in index for dim in dims):
+        return False
+    # The same in all registers, or elements of one access would need several.
+    at = {dim: index[dim] for dim in dims}
+    if any(REGISTER in place.free_symbols for place in at.values()):
+        return False
+    wanted = places(source, at, known)
+    return all(
+        found is place or facts.prove(eq(found, place))
+        for found, place in zip(access.coordinates, wanted, strict=True)
+    )
+
+
+def conditions(read: Read) -> list[Expr]:
+    """Under which conditions the index registers of a read are read."""
+    facts = region_of(read).graph.facts
+    found: list[Expr] = []
+    for value in read.indices:
+        access = facts.get(ACCESS, resolve(value))
+        assert access is not None, "index registers are read"
+        found.extend(conjuncts(access.mask))
+    return found
+
+
+class Gathers:
+    """Reads the index registers of a copy for other elements than it did."""
+
+    def __init__(self, copy: Copy, box: Box, known: Surroundings, rows: Rows) -> None:
+        self._box = box
+        self._known = known
+        self._rows = rows
+        self._front = copy.pairs[0][0]
+        self._memo: dict[tuple[int, tuple[Expr, ...], Expr | None], Read] = {}
+
+    def indices(self, piece: Piece, before: Op) -> tuple[Op, ...]:
+        """The index registers of a piece, for a read that stands before an op."""
+        index = dict(zip(self._box.dims, piece.index, strict=True))
+        region = region_of(before)
+        return tuple(
+            capture(region, self._read(value, index, piece.store.mask))
+            for value in self._front.indices
+        )
+
+    def _read(self, value: Op, index: Index, tail: Expr | None) -> Read:
+        source = plain_source(value)
+        assert source is not None, "the proof has looked at it"
+        facts = region_of(source).graph.facts
+        row = facts.get(PLACEMENT, source)
+        assert row is not None, "the proof has looked at it"
+        at = {dim: index[dim].subs({REGISTER: constant(0)}) for dim, _ in row.origin}
+        key = source.ident, tuple(at.values()), tail
+        if key not in self._memo:
+            new = Read(
+                source.memory, (), source.mapping, source.shape, flags=source.flags
+            )
+            new.tags = source.tags
+            insert_before(source, new)
+            mask = self._mask(at, tail)
+            facts.put(ACCESS, new, Access(places(source, at, self._known), 1, mask))
+            facts.put(PLACEMENT, new, self._rows.placement(at, 1))
+            self._memo[key] = new
+        return self._memo[key]
+
+    def _mask(self, at: Index, tail: Expr | None) -> Expr | None:
+        """Where elements with this part of their index exist."""
+        ends = zip(self._box.dims, self._box.limits, strict=True)
+        found = [lt(at[d], end) for d, end in ends if end is not None and d in at]
+        if tail is not None:
+            found.append(tail)
+        return logical_and(*found) if found else None
+
+
+def drop_unused(values: Iterable[Op]) -> None:
+    """Erase reads that nothing uses any more, with what captures them."""
+    for value in values:
+        if value.owner is None or value.users:
+            continue
+        if isinstance(value, Argument):
+            drop_unused([_uncaptured(value)])
+        elif isinstance(value, Read):
+            erase(value)
+
+
+def _uncaptured(argument: Argument) -> Op:
+    """The value that an argument captured, which it does no more."""
+    region = region_of(argument)
+    parent = region.parent
+    assert isinstance(parent, Iterate | Conditional), "these ops capture"
+    value = captured_value(parent, argument)
+    region.remove_argument(region.arguments.index(argument))
+    position = [field.name for field in parent.operand_fields].index("captures")
+    slots = list(parent.slots)
+    slots[position] = tuple(each for each in parent.captures if each is not value)
+    set_operands(parent, slots)
+    return value

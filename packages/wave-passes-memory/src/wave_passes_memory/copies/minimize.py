@@ -1,0 +1,245 @@
+"""The pass that shares copies to LDS out among all threads of a workgroup."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import ClassVar
+
+from wave_core.builtin.legalize.accesses import contiguous_run
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import Access
+from wave_core.ir import capture
+from wave_core.ir import erase
+from wave_core.ir import insert_before
+from wave_core.ir import resolve
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.passes import Pass
+from wave_core.symbols import eq
+from wave_core.symbols import logical_and
+from wave_core.types import MemoryType
+from wave_passes_memory.copies.branches import Branches
+from wave_passes_memory.copies.find import copies
+from wave_passes_memory.copies.gathered import drop_unused
+from wave_passes_memory.copies.loads import Loads
+from wave_passes_memory.copies.points import Points
+from wave_passes_memory.copies.prove import addresses
+from wave_passes_memory.copies.prove import prove
+from wave_passes_memory.copies.readers import bare_readers
+from wave_passes_memory.copies.share import Sharer
+from wave_passes_memory.copies.surroundings import Surroundings
+from wave_passes_memory.staging.uniform import own_symbols
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.passes import PassContext
+    from wave_core.symbols import Expr
+    from wave_passes_memory.copies.find import Copy
+    from wave_passes_memory.copies.prove import Box
+    from wave_passes_memory.copies.share import Piece
+    from wave_passes_memory.copies.share import Sharing
+
+
+@dataclass(frozen=True)
+class MinimizeGlobalLoads(Pass):
+    """Let all threads of a workgroup copy a tile to LDS with the fewest accesses.
+
+    Needs expanded tiles. A group of reads of global memory whose values are only
+    written to one buffer is replaced, if it is proved to copy a box of the memory
+    whole: each thread then takes an equal share, neighbours side by side, as wide as
+    an access can be. Elements that do not exist become zeros in the buffer where
+    every read of it leaves them out; those reads then need no condition. Where only
+    the launch decides whether rows begin and end between wide accesses, the loads
+    are wide under that condition, and one by one otherwise. Nothing happens where
+    the reads and writes would not become fewer.
+    """
+
+    option_summaries: ClassVar[dict[str, str]] = {
+        "max_bits": "the widest access of one lane; 0 is the widest of the target"
+    }
+
+    max_bits: int = 0
+
+    def should_run(self, graph: Graph) -> bool:
+        """There is a buffer to copy to."""
+        return any(isinstance(op, Allocate) for op in graph.body.ops)
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Replace the copies that become cheaper."""
+        known = Surroundings(graph, context)
+        points = Points.of(known.geometry)
+        widest = self.max_bits or context.target.memory.max_access_bits
+        branches = Branches(graph)
+        changed = False
+        for copy in copies(graph, gathered=True):
+            box = prove(copy, points, known)
+            if box is None:
+                context.count("copies_not_proved")
+                continue
+            found = _Replacement(copy, box, known, points, widest, branches)
+            changed |= found.run(context)
+        return changed
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is loaded and stored instead of a copy.
+
+    Attributes:
+        sharing: How the box is shared out.
+        pieces: The accesses of each thread.
+        guard: What must hold for whole pieces to exist; ``None`` where they do.
+    """
+
+    sharing: Sharing
+    pieces: list[Piece]
+    guard: Expr | None = None
+
+
+class _Replacement:
+    """Puts the accesses of all threads in place of one copy."""
+
+    def __init__(
+        self,
+        copy: Copy,
+        box: Box,
+        known: Surroundings,
+        points: Points,
+        widest: int,
+        branches: Branches,
+    ) -> None:
+        self._copy = copy
+        self._branches = branches
+        self._box = box
+        self._known = known
+        self._points = points
+        self._widest = widest
+        self._bits = copy.buffer.dtype.bits
+        kind = copy.memory.type
+        assert isinstance(kind, MemoryType), "parameters of reads are memories"
+        self._shape = tuple(known.geometry.bind(e) for e in kind.storage_shape)
+
+    def run(self, context: PassContext) -> bool:
+        """Replace the copy if that is cheaper."""
+        readers: dict[Read, Access] | None = {}
+        if not self._box.fills:
+            readers = bare_readers(self._copy, self._box, self._points, self._known)
+        if readers is None and not self._box.skips:
+            return False
+        fill = readers is not None
+        plan = self._plan(fill=fill)
+        before = self._cost_before()
+        if self._cost(plan.pieces, fill=fill) >= before:
+            return False
+        self._emit(plan, fill=fill)
+        facts = self._copy.region.graph.facts
+        for reader, row in (readers or {}).items():
+            facts.put(ACCESS, reader, row)
+        for read, write in self._copy.pairs:
+            indices = read.indices
+            erase(write)
+            erase(read)
+            drop_unused(indices)
+        context.count("loads_before", before[0])
+        context.count("loads", plan.sharing.count)
+        if plan.guard is not None:
+            context.count("guarded_copies", 1)
+        return True
+
+    def _plan(self, *, fill: bool) -> _Plan:
+        """The fewest pieces; with a guard only where all of the buffer is filled."""
+        sharer = self._sharer(None)
+        sharing = sharer.choose(self._bits, self._widest)
+        width = self._widest // self._bits
+        while fill and sharing.width < width:
+            guard = self._guard(width)
+            if guard is None:
+                break
+            guarded = self._sharer(guard)
+            found = guarded.choose(self._bits, self._widest)
+            if found.count >= sharing.count:
+                break
+            if found.width == width:
+                return _Plan(found, guarded.pieces(found), guard)
+            width = found.width
+        return _Plan(sharing, sharer.pieces(sharing))
+
+    def _sharer(self, guard: Expr | None) -> Sharer:
+        copy, known = self._copy, self._known
+        read = copy.pairs[0][0]
+        return Sharer(
+            self._box,
+            known.geometry,
+            lambda index: addresses(copy, read, index, known),
+            lambda registers: known.facts(copy.region, registers, guard),
+            self._shape,
+        )
+
+    def _guard(self, width: int) -> Expr | None:
+        """What lets rows of the memory begin and end between accesses of a width."""
+        own = own_symbols(self._copy.region.graph)
+        found: list[Expr] = []
+        for value in (self._shape[-1], self._box.limits[-1]):
+            if value is None or value.is_constant:
+                continue
+            if any(s in own or s.name.startswith("$") for s in value.free_symbols):
+                return None
+            found.append(eq(value % width, 0))
+        return logical_and(*found) if found else None
+
+    def _cost(self, pieces: list[Piece], *, fill: bool) -> tuple[int, int]:
+        masked = [
+            p.store.mask is not None or (not fill and p.exists is not None)
+            for p in pieces
+        ]
+        loads = len(pieces) * (1 + len(_registers(self._copy.pairs[:1])))
+        return loads, sum(2 if mask else 1 for mask in masked)
+
+    def _cost_before(self) -> tuple[int, int]:
+        """Loads and stores of a thread; a masked store counts twice."""
+        facts = self._copy.region.graph.facts
+        loads, stores = len(_registers(self._copy.pairs)), 0
+        for read, write in self._copy.pairs:
+            source, target = facts.get(ACCESS, read), facts.get(ACCESS, write)
+            assert source is not None, "the proof has looked at it"
+            assert target is not None, "the proof has looked at it"
+            loads += self._instructions(source)
+            masked = target.mask is not None
+            stores += self._instructions(target) * (2 if masked else 1)
+        return loads, stores
+
+    def _instructions(self, access: Access) -> int:
+        if access.mask is not None and REGISTER in access.mask.free_symbols:
+            return access.registers
+        run = min(contiguous_run(access), max(1, self._widest // self._bits))
+        return -(-access.registers // run)
+
+    def _emit(self, plan: _Plan, *, fill: bool) -> None:
+        last = self._copy.pairs[-1][1]
+        loads = Loads(self._copy, self._box, self._known)
+        if plan.guard is None:
+            values = loads.emit(plan.pieces)
+        else:
+            values = loads.guarded(plan.pieces, plan.guard, self._branches)
+        for piece, value in zip(plan.pieces, values, strict=True):
+            self._store(piece, value, last, fill=fill)
+
+    def _store(self, piece: Piece, value: Op, last: Write, *, fill: bool) -> None:
+        row = piece.store
+        if not fill and piece.exists is not None:
+            present = [c for c in (row.mask, piece.exists) if c is not None]
+            row = Access(row.coordinates, row.registers, logical_and(*present))
+        store = Write(value, capture(self._copy.region, self._copy.buffer), ())
+        store.tags = last.tags
+        insert_before(last, store)
+        self._copy.region.graph.facts.put(ACCESS, store, row)
+
+
+def _registers(pairs: tuple[tuple[Read, Write], ...]) -> set[Op]:
+    """The index registers that are read where the copy is."""
+    values = {resolve(value) for read, _ in pairs for value in read.indices}
+    return {value for value in values if value.owner is pairs[0][0].owner}

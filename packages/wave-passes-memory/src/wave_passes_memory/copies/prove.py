@@ -1,0 +1,356 @@
+"""Proves what a copy does: which elements it moves where, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_core.constraints.machine import LANE
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import PLACEMENT
+from wave_core.ir import region_of
+from wave_core.symbols import Kind
+from wave_core.symbols import constant
+from wave_core.symbols import eq
+from wave_core.symbols import ge
+from wave_core.symbols import le
+from wave_core.symbols import logical_and
+from wave_core.symbols import lt
+from wave_core.types import MemoryType
+from wave_core.types import RegisterType
+from wave_passes_memory.copies.gathered import conditions
+from wave_passes_memory.copies.gathered import follows
+from wave_passes_memory.copies.points import conjuncts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.ir import Access
+    from wave_core.ir import Region
+    from wave_core.ops.memory import Read
+    from wave_core.ops.memory import Write
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Facts
+    from wave_passes_memory.copies.find import Copy
+    from wave_passes_memory.copies.points import Array
+    from wave_passes_memory.copies.points import Points
+    from wave_passes_memory.copies.surroundings import Surroundings
+
+
+@dataclass(frozen=True)
+class Box:
+    """What a copy has been proved to do.
+
+    Element ``x`` of the box lies in the buffer at ``shared + x``. It is the element
+    of the memory whose index is ``base + shared + x``, or 0 where that does not
+    exist.
+
+    Attributes:
+        dims: The buffer's dimensions, in order.
+        extents: Elements of the box along each.
+        shared: What all points add to a coordinate of the buffer.
+        base: What more an index of the memory has.
+        limits: For each dimension along which elements may not exist, the first
+            index that does not.
+        fills: Whether the copy writes zeros for elements that do not exist.
+        skips: Whether it leaves them unwritten.
+    """
+
+    dims: tuple[str, ...]
+    extents: tuple[int, ...]
+    shared: tuple[Expr, ...]
+    base: tuple[Expr, ...]
+    limits: tuple[Expr | None, ...]
+    fills: bool = True
+    skips: bool = True
+
+    @property
+    def elements(self) -> int:
+        """How many elements are copied."""
+        return prod(self.extents)
+
+    @property
+    def ends(self) -> list[Expr]:
+        """The limits that an element must lie below to exist."""
+        return [limit for limit in self.limits if limit is not None]
+
+    def exists(self, index: tuple[Expr, ...]) -> list[Expr]:
+        """The conditions under which the element at ``index`` exists."""
+        return [
+            lt(place, limit)
+            for place, limit in zip(index, self.limits, strict=True)
+            if limit is not None
+        ]
+
+
+def prove(copy: Copy, points: Points, known: Surroundings) -> Box | None:
+    """What the copy does; ``None`` where that is not a box copied whole."""
+    return _Proof(copy, points, known).box()
+
+
+def index_of(op: Read) -> dict[str, Expr] | None:
+    """The logical index of each element of a read, by dimension."""
+    row = region_of(op).graph.facts.get(PLACEMENT, op)
+    if row is None or not isinstance(op.type, RegisterType):
+        return None
+    found: dict[str, Expr] = {}
+    for dim in op.type.dims:
+        origin = row.origin_of(dim)
+        if origin is None:
+            return None
+        within = constant(0)
+        if dim in row.layout.dims:
+            within = row.layout.expr(dim, LANE, REGISTER)
+        found[dim] = origin + within
+    return found
+
+
+def addresses(
+    copy: Copy, read: Read, index: dict[str, Expr], known: Surroundings
+) -> tuple[Expr, ...]:
+    """The coordinates of the copy's memory for a logical index, as ``read`` maps it."""
+    if read.mapping is None:
+        kind = copy.memory.type
+        assert isinstance(kind, MemoryType), "parameters of reads are memories"
+        return tuple(index[dim] for dim in kind.dims)
+    return tuple(known.geometry.bind(c) for c in read.mapping.apply(index))
+
+
+class _Proof:
+    """The steps of one proof."""
+
+    def __init__(self, copy: Copy, points: Points, known: Surroundings) -> None:
+        self._copy = copy
+        self._points = points
+        self._known = known
+        kind = copy.buffer.type
+        assert isinstance(kind, MemoryType), "an allocation is a memory"
+        self._dims = kind.dims
+        self._storage = [e.constant_value for e in kind.storage_shape if e.is_constant]
+        self._facts = copy.region.graph.facts
+
+    def box(self) -> Box | None:
+        """The box, if all steps succeed."""
+        if len(self._storage) != len(self._dims):
+            return None
+        rows = [self._row(read, write) for read, write in self._copy.pairs]
+        places = {row.place for row in rows if row is not None}
+        if None in rows or len(places) != 1:
+            return None
+        known = [row for row in rows if row is not None]
+        extents = self._covered(known)
+        if extents is None:
+            return None
+        shared, base = known[0].place
+        limits = self._limits(shared, base, extents)
+        if limits is None:
+            return None
+        box = Box(self._dims, extents, shared, base, limits)
+        return self._with_conditions(box, known)
+
+    def _row(self, read: Read, write: Write) -> _Row | None:
+        """Where one pair moves its elements, and under which conditions."""
+        source = self._facts.get(ACCESS, read)
+        target = self._facts.get(ACCESS, write)
+        index = index_of(read)
+        if source is None or target is None or index is None:
+            return None
+        if set(index) != set(self._dims) or source.registers != target.registers:
+            return None
+        facts = self._known.facts(self._copy.region, source.registers)
+        if not self._addresses(read, source, index, facts):
+            return None
+        if not follows(read, index, self._dims[-1], facts, self._known):
+            return None
+        halves = [self._points.split(c) for c in target.coordinates]
+        if None in halves:
+            return None
+        known = [half for half in halves if half is not None]
+        base = tuple(
+            self._uniform(index[dim] - place, facts)
+            for dim, place in zip(self._dims, target.coordinates, strict=True)
+        )
+        if None in base:
+            return None
+        place = (tuple(h[0] for h in known), tuple(b for b in base if b is not None))
+        own = tuple(h[1] for h in known)
+        return _Row(source, target, place, own, facts, tuple(conditions(read)))
+
+    def _uniform(self, value: Expr, facts: Facts) -> Expr | None:
+        """``value`` in a form that no point changes."""
+        for form in (value, facts.simplify(value)):
+            if form.free_symbols.isdisjoint(self._points.symbols):
+                return form
+        return None
+
+    def _addresses(
+        self, read: Read, access: Access, index: dict[str, Expr], facts: Facts
+    ) -> bool:
+        """Whether the read touches just the elements that its placement names."""
+        return all(
+            found is wanted or facts.prove(eq(found, wanted))
+            for found, wanted in zip(
+                access.coordinates,
+                addresses(self._copy, read, index, self._known),
+                strict=True,
+            )
+        )
+
+    def _covered(self, rows: list[_Row]) -> tuple[int, ...] | None:
+        """The extents of the box, if the writes fill one from its first element on."""
+        covered = np.zeros(self._storage, dtype=np.bool_)
+        for row in rows:
+            chosen = row.chosen(self._points)
+            if chosen is None:
+                return None
+            places = [
+                self._points.values(own, row.target.registers)[chosen]
+                for own in row.own
+            ]
+            for place, extent in zip(places, self._storage, strict=True):
+                if place.size and (place.min() < 0 or place.max() >= extent):
+                    return None
+            covered[tuple(places)] = True
+        filled = np.argwhere(covered)
+        if not filled.size:
+            return None
+        extents = tuple(int(n) + 1 for n in filled.max(axis=0))
+        whole = covered[tuple(slice(0, n) for n in extents)].all()
+        return extents if bool(whole) else None
+
+    def _limits(
+        self,
+        shared: tuple[Expr, ...],
+        base: tuple[Expr, ...],
+        extents: tuple[int, ...],
+    ) -> tuple[Expr | None, ...] | None:
+        """The limit of each dimension that the box is not proved to keep within."""
+        region: Region = self._copy.region
+        facts = self._known.facts(region)
+        found: list[Expr | None] = []
+        for dim, start, more, extent in zip(
+            self._dims, shared, base, extents, strict=True
+        ):
+            limit = self._known.limit(dim, region)
+            inside = facts.prove(le(start + more + extent, limit))
+            if not inside and not limit.free_symbols.isdisjoint(self._points.symbols):
+                return None
+            found.append(None if inside else limit)
+        return tuple(found)
+
+    def _with_conditions(self, box: Box, rows: list[_Row]) -> Box | None:
+        """The box, if all pairs move elements just where it says that they exist."""
+        fills = skips = True
+        for row in rows:
+            index = [
+                more + place
+                for more, place in zip(box.base, row.target.coordinates, strict=True)
+            ]
+            found = self._conditions(box.exists(tuple(index)), row)
+            if found is None:
+                found = self._conditions(_exist_together(box, index, row), row)
+            if found is None:
+                return None
+            fills, skips = fills and found[0], skips and found[1]
+        return replace(box, fills=fills, skips=skips)
+
+    def _conditions(self, wanted: list[Expr], row: _Row) -> tuple[bool, bool] | None:
+        """Whether a pair writes elements that do not exist, and whether it need not.
+
+        ``None`` where it does not move just those elements that are ``wanted``.
+        """
+        decided, read = self._points.conditions(row.source.mask)
+        mine, written = self._points.conditions(row.target.mask)
+        facts, alone = row.facts, [*decided, *mine]
+        if not equivalent(read, wanted, facts, alone):
+            return None
+        if not implied(wanted, written, facts, alone):
+            return None
+        return not written, implied(written, wanted, facts, alone)
+
+
+def _exist_together(box: Box, index: list[Expr], row: _Row) -> list[Expr]:
+    """Where elements exist, decided by the first of each run that a limit spares."""
+    count, found = row.source.registers, list(index)
+    for axis, (place, limit) in enumerate(zip(index, box.limits, strict=True)):
+        first = place.subs({REGISTER: constant(0)})
+        if limit is None or place - first is not REGISTER:
+            continue
+        if all(row.facts.prove_divisible(e, count) for e in (first, limit)):
+            found[axis] = first
+    return box.exists(tuple(found))
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One pair: accesses, the shared parts of coordinate and index, the own part.
+
+    ``needs`` are the conditions under which its index registers are read.
+    """
+
+    source: Access
+    target: Access
+    place: tuple[tuple[Expr, ...], tuple[Expr, ...]]
+    own: tuple[Expr, ...]
+    facts: Facts
+    needs: tuple[Expr, ...]
+
+    def chosen(self, points: Points) -> Array | None:
+        """The points that write; ``None`` where some of them write no element."""
+        registers = self.target.registers
+        writes = self._where(points, points.conditions(self.target.mask)[0], registers)
+        reads = self._where(points, points.conditions(self.source.mask)[0], registers)
+        return writes if bool((reads | ~writes).all()) else None
+
+    def _where(self, points: Points, conditions: list[Expr], registers: int) -> Array:
+        condition = logical_and(*conditions) if conditions else constant(1)
+        return points.values(condition, registers) != 0
+
+
+def alike(one: list[Expr], other: list[Expr], facts: Facts) -> bool:
+    """Whether two sets of conditions are the same but for the form of what they say."""
+    return set(one) == set(other) or _normal(one, facts) == _normal(other, facts)
+
+
+def equivalent(
+    one: list[Expr], other: list[Expr], facts: Facts, alone: list[Expr] | None = None
+) -> bool:
+    """Whether two sets of conditions are proved to hold together."""
+    return implied(one, other, facts, alone) and implied(other, one, facts, alone)
+
+
+def implied(
+    given: list[Expr], wanted: list[Expr], facts: Facts, alone: list[Expr] | None = None
+) -> bool:
+    """Whether the conditions ``wanted`` are proved to hold where ``given`` do.
+
+    ``alone`` are more conditions that hold, of another kind.
+    """
+    missing = set(wanted) - set(given)
+    if missing:
+        missing = _normal(missing, facts) - _normal(given, facts)
+    if missing:
+        missing = _simple(missing, facts) - _simple(given, facts)
+    if not missing:
+        return True
+    for condition in (*given, *(alone or ())):
+        facts = facts.with_assumption(condition)
+    return all(facts.prove(condition) for condition in missing)
+
+
+def _normal(conditions: Iterable[Expr], facts: Facts) -> set[Expr]:
+    """The same conditions of simple expressions; cheap, since none is proved."""
+    return {
+        ge(facts.simplify(c.args[0]), 0) if c.kind is Kind.GE else c for c in conditions
+    }
+
+
+def _simple(conditions: Iterable[Expr], facts: Facts) -> set[Expr]:
+    """The same conditions as simple as the facts allow, without what always holds."""
+    found = {part for c in conditions for part in conjuncts(facts.simplify(c))}
+    return {part for part in found if not (part.is_constant and part.constant_value)}

@@ -1,0 +1,61 @@
+"""What is known where the ops of a region run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.scope import loops_of
+from wave_core.constraints.geometry import Geometry
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import region_of
+from wave_core.ops.control import Iterate
+from wave_core.symbols import as_expr
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ir import Region
+    from wave_core.passes import PassContext
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Facts
+
+
+class Surroundings:
+    """Geometry of a kernel, and facts about the symbols in each of its regions."""
+
+    def __init__(self, graph: Graph, context: PassContext) -> None:
+        self.geometry = Geometry(
+            graph.constraints, graph.bindings, context.target, graph.location
+        )
+        self._facts: dict[tuple[int, int, Expr | None], Facts] = {}
+
+    def facts(
+        self, region: Region, registers: int = 1, given: Expr | None = None
+    ) -> Facts:
+        """What holds in ``region`` for vectors of ``registers`` elements a lane.
+
+        ``given`` is a condition that holds besides.
+        """
+        key = id(region), registers, given
+        if key not in self._facts:
+            facts = self._of_region(region)
+            if given is not None:
+                facts = facts.with_assumption(given)
+            self._facts[key] = facts.with_range(REGISTER, 0, registers - 1)
+        return self._facts[key]
+
+    def limit(self, dim: str, region: Region) -> Expr:
+        """The first index along ``dim`` beyond what the waves may touch there."""
+        return self.geometry.limit(dim, loops_of(region))
+
+    def _of_region(self, region: Region) -> Facts:
+        facts = self.geometry.facts
+        parent = region.parent
+        while parent is not None:
+            if isinstance(parent, Iterate):
+                assert parent.induction is not None, "loops are numbered before"
+                assert parent.count is not None, "loops are numbered before"
+                first = self.geometry.bind(as_expr(parent.start))
+                last = first + (parent.count - 1) * parent.step
+                facts = facts.with_range(parent.induction, first, last)
+            parent = region_of(parent).parent
+        return facts

@@ -1,0 +1,1 @@
+"""Ways to bring a tile to LDS: through registers, or directly."""

@@ -1,0 +1,187 @@
+"""The pass that chooses how tiles get to LDS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+from typing import ClassVar
+
+from wave_core.diagnostics import user_error
+from wave_core.ir import resolve
+from wave_core.ops.memory import Allocate
+from wave_core.passes import Pass
+from wave_passes_memory.copies.find import copies
+from wave_passes_memory.copies.points import Points
+from wave_passes_memory.copies.prove import prove
+from wave_passes_memory.copies.surroundings import Surroundings
+from wave_passes_memory.dma.detours import detours
+from wave_passes_memory.dma.direct import DirectToLds
+from wave_passes_memory.dma.strategy import NOTHING
+from wave_passes_memory.dma.strategy import Refusal
+from wave_passes_memory.dma.strategy import ThroughRegisters
+from wave_passes_memory.dma.strategy import Transfer
+from wave_passes_memory.layouts.choose import Chooser
+from wave_passes_memory.layouts.choose import accesses_by_buffer
+from wave_passes_memory.layouts.schemes import Scheme
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ops.memory import Read
+    from wave_core.passes import PassContext
+    from wave_passes_memory.dma.strategy import Plan
+
+STRATEGIES = (ThroughRegisters(), DirectToLds())
+"""The ways there are; the first one can do everything."""
+
+
+@dataclass(frozen=True)
+class CopyDirectToLds(Pass):
+    """Bring tiles to LDS without going through registers, where that is proved right.
+
+    Needs accesses of one instruction each. A tile that reads and writes are proved to
+    copy whole is brought by copies that the machine does by itself: each lane names
+    what to read, and what a wave reads arrives side by side. So the layout of the
+    buffer is in which element each lane names, and a swizzle that takes bank
+    conflicts away from the reads costs nothing. Elements that do not exist become
+    zeros, or are left out, as before. A copy is waited for where barriers are placed.
+
+    With ``cheaper`` that happens where a thread issues less than it does now, with
+    ``demanded`` wherever it is possible, with a warning where it is not. Does nothing
+    for targets without such copies, and by default.
+
+    Raises:
+        UserError: WV0415 where the author's layout of a buffer does not allow what
+            is demanded.
+    """
+
+    option_summaries: ClassVar[dict[str, str]] = {
+        "demanded": "copy directly wherever it is possible, and say where it is not",
+        "cheaper": "copy directly where that takes fewer instructions",
+        "swizzle": "whether chunks of a row may change places",
+    }
+
+    demanded: bool = False
+    cheaper: bool = False
+    swizzle: bool = True
+
+    def should_run(self, graph: Graph) -> bool:
+        """Somebody wants it, and there is a buffer."""
+        wanted = self.demanded or self.cheaper
+        return wanted and any(isinstance(op, Allocate) for op in graph.body.ops)
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Choose for each buffer."""
+        known = Surroundings(graph, context)
+        points = Points.of(known.geometry)
+        by_buffer: dict[Allocate, list[Transfer]] = {}
+        for copy in copies(graph):
+            box = prove(copy, points, known)
+            if box is None:
+                why = Refusal("no proof says what it copies")
+                self._refused(copy.pairs[0][0], copy.buffer, why, context)
+                continue
+            transfer = Transfer(copy, box, known, context.target)
+            by_buffer.setdefault(copy.buffer, []).append(transfer)
+        for buffer, read in detours(graph).items():
+            why = Refusal("its elements change order on the way", layout=True)
+            self._refused(read, buffer, why, context)
+        changed = False
+        for buffer, transfers in by_buffer.items():
+            plans = self._chosen(transfers, context)
+            if plans:
+                self._replace(buffer, plans, points, context)
+                changed = True
+        return changed
+
+    def _chosen(self, transfers: list[Transfer], context: PassContext) -> list[Plan]:
+        """The copies of one buffer that become direct."""
+        before, after = NOTHING, NOTHING
+        chosen: list[Plan] = []
+        for transfer in transfers:
+            kept, direct = (strategy.plan(transfer) for strategy in STRATEGIES)
+            assert not isinstance(kept, Refusal), "the first can do everything"
+            if isinstance(direct, Refusal):
+                copy = transfer.copy
+                self._refused(copy.pairs[0][0], copy.buffer, direct, context)
+                continue
+            chosen.append(direct)
+            before, after = before + kept.cost, after + direct.cost
+        if self.demanded or after < before:
+            return chosen
+        context.count("direct_copies_not_cheaper", len(chosen))
+        return []
+
+    def _replace(
+        self,
+        buffer: Allocate,
+        plans: list[Plan],
+        points: Points,
+        context: PassContext,
+    ) -> None:
+        scheme = self._layout(buffer, plans, points, context)
+        for plan in plans:
+            plan.emit(scheme)
+        context.count("direct_copies", sum(plan.cost.instructions for plan in plans))
+        context.count("tiles_copied_directly", len(plans))
+
+    def _layout(
+        self,
+        buffer: Allocate,
+        plans: list[Plan],
+        points: Points,
+        context: PassContext,
+    ) -> Scheme:
+        """The layout with the fewest conflicts of those that the copies can write."""
+        together = max(plan.chunk_bytes for plan in plans)
+        plain = Scheme(together)
+        replaced = {op for plan in plans for op in plan.transfer.copy.members}
+        graph = plans[0].transfer.copy.region.graph
+        rows = accesses_by_buffer(graph).get(buffer)
+        if rows is None or not self.swizzle:
+            return plain
+        others = [op for op in rows if op not in replaced]
+        known, memory = plans[0].transfer.known, context.target.memory
+        chooser = Chooser(buffer, others, known, memory)
+        if not chooser.may_change():
+            return plain
+
+        *outer, inner = plans[0].transfer.storage
+        row_bytes = inner * buffer.dtype.bytes
+
+        def possible(scheme: Scheme) -> bool:
+            whole = scheme.chunk % together == 0
+            return whole and scheme.can_undo(prod(outer), row_bytes)
+
+        scheme, before, after = chooser.choose(points, possible, 0)
+        context.count("conflict_weight_before", before)
+        context.count("conflict_weight", after)
+        chooser.apply(scheme)
+        return scheme
+
+    def _refused(
+        self, read: Read, buffer: Allocate, refusal: Refusal, context: PassContext
+    ) -> None:
+        context.count("tiles_not_copied_directly")
+        if not self.demanded:
+            return
+        label = resolve(read.memory).attributes["label"]
+        if refusal.layout and buffer.location != read.location:
+            raise user_error(
+                "WV0415",
+                f"`{label}` cannot be copied directly to this buffer: {refusal.why}",
+                at=buffer.location,
+                label="this layout",
+                secondary=((read.location, "copied here"),),
+                help=(
+                    "give the buffer the order of the memory, and no padding",
+                    "or leave `use_global_to_shared` out",
+                ),
+            )
+        context.collector.warn(
+            "WV0414",
+            f"`{label}` goes through registers: {refusal.why}",
+            at=read.location,
+            label="copied here",
+            help=("`use_global_to_shared` copies directly where it can",),
+        )

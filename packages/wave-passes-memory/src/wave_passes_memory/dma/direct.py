@@ -1,0 +1,265 @@
+"""Straight from global memory to LDS: the hardware writes the lanes side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.expand.waves import wave_number
+from wave_core.constraints.machine import LANE
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import LANDING
+from wave_core.ir import Access
+from wave_core.ir import capture
+from wave_core.ir import erase
+from wave_core.ir import insert_before
+from wave_core.ops.direct import GatherToLDS
+from wave_core.symbols import constant
+from wave_core.symbols import logical_and
+from wave_core.symbols import lt
+from wave_core.targets import BufferBounds
+from wave_core.types import MemoryType
+from wave_passes_memory.copies.prove import addresses
+from wave_passes_memory.copies.share import flat_offset
+from wave_passes_memory.dma.strategy import Cost
+from wave_passes_memory.dma.strategy import Refusal
+
+if TYPE_CHECKING:
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Facts
+    from wave_passes_memory.dma.strategy import Plan
+    from wave_passes_memory.dma.strategy import Transfer
+    from wave_passes_memory.layouts.schemes import Scheme
+
+WORD_BYTES = 4
+"""What addresses of direct copies are multiples of. Source: AMD CDNA3 ISA, buffer load
+to LDS: M0[1:0] are ignored, data moves in words."""
+
+REACH_BYTES = 1 << 31
+"""Memories of at least so many bytes are out of reach of buffer instructions."""
+
+_FIRST = {REGISTER: constant(0)}
+
+
+@dataclass(frozen=True)
+class DirectToLds:
+    """Each lane names an element of global memory; a wave's arrive side by side."""
+
+    name: str = "direct"
+
+    def plan(self, transfer: Transfer) -> Plan | Refusal:
+        """The fewest copies of a width that the machine has, if one fits."""
+        refusal = _never(transfer)
+        if refusal is not None:
+            return refusal
+        found: list[DirectPlan] = []
+        reasons: list[Refusal] = []
+        for bits in transfer.target.direct_to_lds_bits:
+            if bits % transfer.bits:
+                reasons.append(Refusal(f"an element has {transfer.bits} bits"))
+                continue
+            plan = DirectPlan(transfer, bits // transfer.bits)
+            why = plan.refusal()
+            if why is None:
+                found.append(plan)
+            else:
+                reasons.append(why)
+        if not found:
+            return reasons[0]
+        return min(found, key=lambda plan: (plan.count, -plan.width))
+
+
+def _never(transfer: Transfer) -> Refusal | None:
+    """What no width changes."""
+    target, copy = transfer.target, transfer.copy
+    if not target.direct_to_lds_bits or target.buffer_bounds is not BufferBounds.RAW:
+        return Refusal(f"target `{target.name}` has no direct copies to LDS")
+    if copy.buffer.dtype.is_bool:
+        return Refusal("truth values are stored otherwise than computed with")
+    if copy.pairs[0][0].flags != "none":
+        return Refusal(f"the read is {copy.pairs[0][0].flags}")
+    size = prod(e.constant_value for e in transfer.memory_shape if e.is_constant)
+    if size * copy.buffer.dtype.bytes >= REACH_BYTES:
+        return Refusal(f"`{copy.memory.label}` is out of reach of buffer instructions")
+    box = transfer.box
+    if not box.fills and not box.skips:
+        return Refusal("it is not known what becomes of elements that do not exist")
+    return None
+
+
+@dataclass(frozen=True)
+class DirectPlan:
+    """Copies of ``width`` elements a lane."""
+
+    transfer: Transfer
+    width: int
+
+    @property
+    def chunk_bytes(self) -> int:
+        """What one lane copies lies side by side in memory."""
+        return self.width * self.transfer.copy.buffer.dtype.bytes
+
+    @property
+    def chunks(self) -> int:
+        """How often a lane copies, over all threads."""
+        return self.transfer.box.elements // self.width
+
+    @property
+    def count(self) -> int:
+        """Copies of each thread."""
+        return -(-self.chunks // self.transfer.threads)
+
+    @property
+    def cost(self) -> Cost:
+        """No access of LDS, and nothing is held on the way."""
+        return Cost(self.count, 0)
+
+    def refusal(self) -> Refusal | None:
+        """Why this width does not do."""
+        box, width = self.transfer.box, self.width
+        if box.extents[-1] % width:
+            return Refusal(f"rows of {box.extents[-1]} elements are no multiple of it")
+        if not self._lands_side_by_side():
+            return Refusal(
+                "the rows of the buffer are longer than what is copied, and a wave "
+                "writes beyond a row's end",
+                layout=self.transfer.copy.buffer.padding > 0,
+            )
+        if not self._exist_together():
+            return Refusal("elements that one lane copies may exist in part")
+        row = self._source(0, self._places(0))
+        if not _neighbours(row):
+            return Refusal(
+                "neighbours in the buffer are no neighbours in memory", layout=True
+            )
+        if not self._aligned(row):
+            return Refusal("rows of the memory do not start at multiples of a word")
+        return None
+
+    def _lands_side_by_side(self) -> bool:
+        """Whether what a wave writes at once has no gap."""
+        box, storage = self.transfer.box, self.transfer.storage
+        run, whole = 1, True
+        for extent, stored in zip(
+            reversed(box.extents), reversed(storage), strict=True
+        ):
+            run *= extent if whole else 1
+            whole = whole and extent == stored
+        lanes = self.transfer.known.geometry.lanes
+        return run == box.elements or run % (lanes * self.width) == 0
+
+    def _exist_together(self) -> bool:
+        box = self.transfer.box
+        limit = box.limits[-1]
+        if limit is None:
+            return True
+        start = box.base[-1] + box.shared[-1]
+        return self._facts.prove_divisible(limit - start, self.width)
+
+    def _aligned(self, row: Access) -> bool:
+        first = flat_offset(row.coordinates, self.transfer.memory_shape).subs(_FIRST)
+        start = flat_offset(
+            self.transfer.box.shared, tuple(map(constant, self.transfer.storage))
+        )
+        size = self.transfer.copy.buffer.dtype.bytes
+        facts = self.transfer.facts()
+        return all(
+            facts.divisor(offset) * size % WORD_BYTES == 0 for offset in (first, start)
+        )
+
+    @cached_property
+    def _facts(self) -> Facts:
+        return self.transfer.facts(self.width)
+
+    def _chunk(self, number: int) -> Expr:
+        """The number of the chunk that each lane moves in copy ``number``."""
+        geometry = self.transfer.known.geometry
+        first = wave_number(geometry) * geometry.lanes + LANE
+        return first + number * self.transfer.threads
+
+    def _places(self, number: int) -> Access:
+        """Where copy ``number`` arrives, in each lane.
+
+        Lanes beyond the last chunk go on counting: the machine does so, too.
+        """
+        facts, box = self._facts, self.transfer.box
+        *outer, inner = box.extents
+        rest = self._chunk(number)
+        found: list[Expr] = []
+        for position, extent in enumerate([inner // self.width, *reversed(outer)]):
+            last = prod(box.extents[: len(outer) - position]) == 1
+            found.append(facts.simplify(rest if last else rest % extent))
+            rest = constant(0) if last else facts.simplify(rest // extent)
+        within = REGISTER if self.width > 1 else constant(0)
+        found[0] = found[0] * self.width + within
+        places = zip(box.shared, reversed(found), strict=True)
+        return Access(tuple(shared + place for shared, place in places), self.width)
+
+    def _landing(self, number: int, places: Access, elements: Access) -> Access:
+        """Where ``elements`` arrive; some lanes may have none to write."""
+        conditions = [lt(self._chunk(number), self.chunks)]
+        if not self.transfer.box.fills:
+            conditions += self._exists(elements)
+        return Access(places.coordinates, self.width, self._all_of(conditions))
+
+    def _source(self, number: int, elements: Access) -> Access:
+        """What copy ``number`` reads: these elements of the buffer."""
+        transfer, box = self.transfer, self.transfer.box
+        index = [b + c for b, c in zip(box.base, elements.coordinates, strict=True)]
+        named = dict(zip(box.dims, index, strict=True))
+        read = transfer.copy.pairs[0][0]
+        found = addresses(transfer.copy, read, named, transfer.known)
+        mask = self._all_of(
+            [lt(self._chunk(number), self.chunks), *self._exists(elements)]
+        )
+        simple = tuple(self._facts.simplify(c) for c in found)
+        return Access(simple, self.width, mask)
+
+    def _exists(self, elements: Access) -> list[Expr]:
+        """The conditions under which the elements of a lane exist."""
+        box = self.transfer.box
+        places = [place.subs(_FIRST) for place in elements.coordinates]
+        return box.exists(
+            tuple(b + place for b, place in zip(box.base, places, strict=True))
+        )
+
+    def _all_of(self, conditions: list[Expr]) -> Expr | None:
+        """The conditions that do not always hold; ``None`` where all do."""
+        left = [c for c in conditions if not self._facts.prove(c)]
+        return logical_and(*left) if left else None
+
+    def emit(self, scheme: Scheme) -> None:
+        """Copies where the last write of the tile was."""
+        copy = self.transfer.copy
+        region = copy.region
+        kind = copy.buffer.type
+        assert isinstance(kind, MemoryType), "an allocation is a memory"
+        for number in range(self.count):
+            places = self._places(number)
+            elements = scheme.undo(places, kind, self._facts)
+            op = GatherToLDS(
+                capture(region, copy.memory),
+                capture(region, copy.buffer),
+                copy.mapping,
+                self.width,
+            )
+            op.tags = copy.pairs[0][0].tags
+            insert_before(copy.pairs[-1][1], op, copy.pairs[0][0])
+            landing = self._landing(number, places, elements)
+            region.graph.facts.put(ACCESS, op, self._source(number, elements))
+            region.graph.facts.put(LANDING, op, landing)
+        for read, write in copy.pairs:
+            erase(write)
+            erase(read)
+
+
+def _neighbours(row: Access) -> bool:
+    """Whether the elements of a lane lie side by side in memory."""
+    *outer, inner = row.coordinates
+    if row.registers == 1:
+        return True
+    moving = [c for c in (*outer, inner - REGISTER) if REGISTER in c.free_symbols]
+    return REGISTER in inner.free_symbols and not moving

@@ -1,0 +1,1 @@
+"""What a loop computes or reads again and again is done once."""

@@ -1,0 +1,252 @@
+"""Moves what is the same in each turn out of loops; see `HoistLoopInvariants`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.canonicalize.dce import eliminate_dead_code
+from wave_core.builtin.dependences.storage import sharing_buffers
+from wave_core.constraints.geometry import Geometry
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import Region
+from wave_core.ir import capture
+from wave_core.ir import captured_value
+from wave_core.ir import clone_into
+from wave_core.ir import erase
+from wave_core.ir import region_of
+from wave_core.ir import replace_uses
+from wave_core.ir import resolve
+from wave_core.ir import walk
+from wave_core.ops.base import Op
+from wave_core.ops.constant import Scalar
+from wave_core.ops.constant import Splat
+from wave_core.ops.control import Iterate
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.ops.structure import Argument
+from wave_core.ops.traits import Trait
+from wave_core.passes import Pass
+from wave_core.symbols import as_expr
+from wave_core.symbols import ge
+from wave_core.symbols import logical_and
+from wave_core.symbols import lt
+from wave_core.types import MemoryType
+from wave_passes_memory.hoisting.pressure import LoopPressure
+from wave_passes_memory.hoisting.pressure import affordable
+from wave_passes_memory.hoisting.pressure import budget
+from wave_passes_memory.hoisting.steady import mentions
+from wave_passes_memory.hoisting.steady import symbols_set
+from wave_passes_memory.hoisting.steady import written_memories
+
+if TYPE_CHECKING:
+    from wave_core.ir import Access
+    from wave_core.ir import Graph
+    from wave_core.passes import PassContext
+
+ROUNDS = 8
+"""Most times that one loop is looked at: a copy takes three."""
+
+_FREE = (Splat, Scalar)
+"""Ops that cost nothing: they move only along with what uses them."""
+
+
+@dataclass(frozen=True)
+class HoistLoopInvariants(Pass):
+    """Compute and read once what is the same in each turn of a loop.
+
+    Moves pure ops whose operands and indices do not change within the loop, and reads
+    of memory that the loop does not write (global memory: that the kernel does not
+    write). A copy to LDS that is the same in each turn moves as a whole, where nothing
+    outside the loop touches the buffer. From inner loops to outer ones. A read that
+    would touch memory though the loop has no turn is masked by there being one, unless
+    it is proved to be in bounds anyway. What is read stays in the loop where holding it
+    through all turns would take more registers than the target can spare, by the
+    estimate of `hoisting.pressure`. Needs expanded tiles; does nothing to volatile
+    reads, and to ops within conditionals.
+    """
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Work from the innermost loops outwards."""
+        loops = [op for op in walk(graph.body) if isinstance(op, Iterate)]
+        if not loops:
+            return False
+        geometry = Geometry(graph.constraints, graph.bindings, context.target)
+        file = context.target.registers
+        limit = None if file is None else budget(file)
+        hoister = _Hoister(graph, geometry, limit)
+        moved = [op for loop in reversed(loops) for op in hoister.hoist(loop)]
+        reads = sum(op == Read.op_name for op in moved)
+        context.count("hoisted_reads", reads)
+        context.count("hoisted_ops", len(moved) - reads)
+        context.count("left_for_registers", hoister.left)
+        if moved:
+            eliminate_dead_code(graph)
+        return bool(moved)
+
+
+class _Hoister:
+    """Moves ops; counts those ``left`` in loops since registers are few."""
+
+    def __init__(self, graph: Graph, geometry: Geometry, limit: int | None) -> None:
+        self.left = 0
+        self._limit = limit
+        self._graph = graph
+        self._geometry = geometry
+        self._sharing = sharing_buffers(graph)
+        self._written = written_memories(graph.body)
+
+    def hoist(self, loop: Iterate) -> list[str]:
+        """Move what can move out of one loop; the names of the ops."""
+        moved: list[str] = []
+        for _ in range(ROUNDS):
+            found = _Invariants(self._graph, loop, self._written, self._sharing).find()
+            kept = self._affordable(loop, found)
+            if not kept:
+                self.left += len(found)
+                break
+            found = kept
+            moved.extend(op.op_name for op in found)
+            self._move(loop, found)
+        return moved
+
+    def _affordable(self, loop: Iterate, ops: list[Op]) -> list[Op]:
+        if self._limit is None or not any(isinstance(op, Read) for op in ops):
+            return ops
+        return affordable(LoopPressure(self._graph, loop), ops, self._limit)
+
+    def _move(self, loop: Iterate, ops: list[Op]) -> None:
+        body, outer = _body(loop), region_of(loop)
+        values: dict[Op, Op] = {
+            argument: captured_value(loop, argument)
+            for argument in body.arguments
+            if argument.role == "capture"
+        }
+        for op in ops:
+            copy = clone_into(op, values, outer, before=loop)
+            if isinstance(copy, Read | Write):
+                self._make_safe(copy, loop)
+        for op in reversed(ops):
+            if op.users:
+                replace_uses(op, capture(body, values[op]))
+            erase(op)
+
+    def _make_safe(self, op: Read | Write, loop: Iterate) -> None:
+        """Mask an access that may leave its memory where the loop has no turn."""
+        assert loop.count is not None, "expanded loops have a count"
+        count = as_expr(loop.count).subs(self._graph.bindings)
+        access = self._graph.facts.get(ACCESS, op)
+        assert access is not None, "expanded accesses have a row"
+        if self._geometry.facts.prove_nonnegative(count - 1):
+            return
+        if isinstance(op, Write) or not self._in_bounds(op, access):
+            some = ge(count, 1)
+            mask = some if access.mask is None else logical_and(access.mask, some)
+            self._graph.facts.put(ACCESS, op, replace(access, mask=mask))
+
+    def _in_bounds(self, op: Read, access: Access) -> bool:
+        memory = op.memory.type
+        assert isinstance(memory, MemoryType), "a read reads memory"
+        facts = self._geometry.facts.with_range(REGISTER, 0, access.registers - 1)
+        if access.mask is not None:
+            facts = facts.with_assumption(access.mask)
+        return all(
+            facts.prove(ge(place, 0)) and facts.prove(lt(place, self._geometry.bind(e)))
+            for place, e in zip(access.coordinates, memory.storage_shape, strict=True)
+        )
+
+
+class _Invariants:
+    """What one loop does alike in each turn."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        loop: Iterate,
+        written: set[Op],
+        sharing: dict[Op, frozenset[Op]],
+    ) -> None:
+        self._graph = graph
+        self._loop = loop
+        self._body = _body(loop)
+        self._everywhere = written
+        self._sharing = sharing
+        self._written = written_memories(self._body)
+        self._moving = symbols_set(self._body)
+        if loop.induction is not None:
+            self._moving |= {loop.induction}
+        self._known = set[Op]()
+        self._known.update(a for a in self._body.arguments if a.role == "capture")
+
+    def find(self) -> list[Op]:
+        """The ops that can move, in program order."""
+        found = [op for op in self._body.ops if self._stays_same(op)]
+        writes = [op for op in found if isinstance(op, Write)]
+        kept = set(self._movable_writes(writes))
+        movable = [op for op in found if not isinstance(op, Write) or op in kept]
+        wanted: set[Op] = set()
+        for op in reversed(movable):
+            if op in wanted or not isinstance(op, _FREE):
+                wanted.add(op)
+                wanted.update(op.operands)
+        return [op for op in movable if op in wanted]
+
+    def _stays_same(self, op: Op) -> bool:
+        if op.regions or op.has(Trait.TERMINATOR):
+            return False
+        if not all(value in self._known for value in op.operands):
+            return False
+        if mentions(self._graph, op, self._moving):
+            return False
+        if isinstance(op, Write):
+            return op.flags == "none"
+        if op.has(Trait.PURE) or (isinstance(op, Read) and self._reads_same(op)):
+            self._known.add(op)
+            return True
+        return False
+
+    def _reads_same(self, op: Read) -> bool:
+        memory = resolve(op.memory)
+        if op.flags != "none":
+            return False
+        if isinstance(memory, Allocate):
+            return self._written.isdisjoint(self._sharing[memory])
+        # Elsewhere barriers within the loop may order other waves' writes.
+        return isinstance(memory, Argument) and memory not in self._everywhere
+
+    def _movable_writes(self, writes: list[Write]) -> list[Write]:
+        """Writes to buffers that the loop fills alike in each turn, before reading."""
+        fine = set[Op]()
+        for op in writes:
+            buffer = resolve(op.memory)
+            if isinstance(buffer, Allocate) and self._filled(buffer, writes):
+                fine.add(buffer)
+        return [op for op in writes if resolve(op.memory) in fine]
+
+    def _filled(self, buffer: Allocate, writes: list[Write]) -> bool:
+        if len(self._sharing[buffer]) > 1:
+            return False
+        own = set[Op]()
+        own.update(op for op in writes if resolve(op.memory) is buffer)
+        inside = [op for op in walk(self._body) if _touches(op, buffer)]
+        everywhere = [op for op in self._graph.walk() if _touches(op, buffer)]
+        first = inside[: len(own)]
+        return len(inside) == len(everywhere) and set(first) == own
+
+
+def _touches(op: Op, buffer: Op) -> bool:
+    return any(
+        effect.memory is not None
+        and effect.memory is not op
+        and resolve(effect.memory) is buffer
+        for effect in op.effects()
+    )
+
+
+def _body(loop: Iterate) -> Region:
+    body = loop.body
+    assert isinstance(body, Region), "a region of the graph"
+    return body

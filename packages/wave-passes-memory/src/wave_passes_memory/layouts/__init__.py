@@ -1,0 +1,1 @@
+"""How a buffer in LDS is laid out, so that the lanes of an access meet no conflict."""

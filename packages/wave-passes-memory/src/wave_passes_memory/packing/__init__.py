@@ -1,0 +1,1 @@
+"""Buffers of LDS that are not alive at the same time share memory."""

@@ -1,0 +1,1 @@
+"""What ``wave inspect --what memory`` shows."""

@@ -1,0 +1,1 @@
+"""Which arguments are staged in LDS, where, and in which shape."""

@@ -1,0 +1,213 @@
+"""Arguments that ask for staging are copied to LDS, tile by tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.place.staging import make_global
+from wave_core.builtin.scope import loops_of
+from wave_core.constraints.geometry import Geometry
+from wave_core.ir import Region
+from wave_core.ir import capture
+from wave_core.ir import insert_before
+from wave_core.ir import region_of
+from wave_core.ir import replace
+from wave_core.ir import resolve
+from wave_core.ops.control import Iterate
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.passes import Pass
+from wave_core.types import AddressSpace
+from wave_core.types import MemoryType
+from wave_core.types import RegisterType
+from wave_passes_memory.staging.tiles import Tile
+from wave_passes_memory.staging.tiles import tile_of
+from wave_passes_memory.staging.uniform import entered_together
+from wave_passes_memory.staging.uniform import own_symbols
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.ops.structure import Argument
+    from wave_core.passes import PassContext
+    from wave_core.symbols import Expr
+
+
+@dataclass(frozen=True)
+class PromoteShared(Pass):
+    """Copy what is read of an argument in ``SHARED`` to a buffer in LDS first.
+
+    Needs types and loop symbols. Each read becomes a read of global memory, a write
+    to a buffer, and a read of the buffer; reads of one tile share them. The copies of
+    a region stand together before its first read, outside the loops that they do not
+    depend on. An argument that the kernel writes, a read that not all waves reach
+    and a tile whose size is not known are left in global memory, with a warning for
+    the latter two.
+    """
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Stage the arguments that ask for it."""
+        asking = [p for p in graph.parameters if _asks(p)]
+        if not asking:
+            return False
+        geometry = Geometry(
+            graph.constraints, graph.bindings, context.target, graph.location
+        )
+        _Promoter(graph, geometry, context).run(asking)
+        make_global(graph, asking)
+        return True
+
+
+def _asks(parameter: Argument) -> bool:
+    kind = parameter.type
+    return isinstance(kind, MemoryType) and kind.space is AddressSpace.SHARED
+
+
+@dataclass(frozen=True)
+class _Request:
+    """One read to be staged.
+
+    Attributes:
+        read: The read.
+        tile: What the workgroup needs of the memory.
+        region: Where the copy goes.
+        anchor: The op of that region that the copy stands before.
+        key: Equal for reads that one copy serves.
+    """
+
+    read: Read
+    tile: Tile
+    region: Region
+    anchor: Op
+    key: object
+
+
+class _Promoter:
+    """Replaces reads of arguments by reads of buffers."""
+
+    def __init__(self, graph: Graph, geometry: Geometry, context: PassContext) -> None:
+        self._graph = graph
+        self._geometry = geometry
+        self._context = context
+        self._own = own_symbols(graph)
+
+    def run(self, asking: list[Argument]) -> None:
+        """Stage all reads of the parameters ``asking``."""
+        ops = list(self._graph.walk())
+        written = {resolve(op.memory) for op in ops if isinstance(op, Write)}
+        wanted = [p for p in asking if p not in written]
+        requests = [
+            request
+            for read in ops
+            if isinstance(read, Read)
+            and resolve(read.memory) in wanted
+            and (request := self._request(read)) is not None
+        ]
+        fronts: dict[int, Op] = {}
+        for request in requests:
+            fronts.setdefault(id(request.region), request.anchor)
+        buffers = self._copies(requests, fronts)
+        for request in requests:
+            self._use(request, buffers[request.key])
+        self._context.count("staged_reads", len(requests))
+        self._context.count("staging_buffers", len(buffers))
+
+    def _request(self, read: Read) -> _Request | None:
+        region = region_of(read)
+        tile = tile_of(read, self._geometry, loops_of(region))
+        if tile is None:
+            self._decline(read, "the size of its tile is not known at compile time")
+        elif not entered_together(region, self._own):
+            self._decline(read, "not all waves of a workgroup come along")
+        elif read.flags == "none":
+            return self._placed(read, tile)
+        return None
+
+    def _placed(self, read: Read, tile: Tile) -> _Request:
+        """Outside the loops that the tile does not depend on."""
+        region, anchor = region_of(read), read
+        used = {s for c in _coordinates(read) for s in c.free_symbols}
+        while isinstance(region.parent, Iterate) and not self._own and not read.indices:
+            loop = region.parent
+            if str(loop.axis) in tile.dims or loop.induction in used:
+                break
+            anchor, region = loop, region_of(loop)
+        mapping = None if tile.plain else read.mapping
+        memory = resolve(read.memory).ident
+        key = memory, tile, mapping, tuple(v.ident for v in read.indices), id(region)
+        return _Request(read, tile, region, anchor, key)
+
+    def _decline(self, read: Read, why: str) -> None:
+        label = resolve(read.memory).attributes["label"]
+        self._context.collector.warn(
+            "WV0408",
+            f"`{label}` is not staged in shared memory here: {why}",
+            at=read.location,
+            label="reads global memory instead",
+            help=("bind the sizes of the tile, and read outside of conditionals",),
+        )
+
+    def _copies(
+        self, requests: list[_Request], fronts: dict[int, Op]
+    ) -> dict[object, Op]:
+        """Fill one buffer for each key: all reads of a place, then all writes."""
+        buffers: dict[object, Op] = {}
+        fetched: list[tuple[_Request, Op, Read]] = []
+        for request in requests:
+            if request.key in buffers:
+                continue
+            buffer = buffers[request.key] = self._allocate(request)
+            alone = bool(self._own or request.read.indices)
+            front = request.anchor if alone else fronts[id(request.region)]
+            fetched.append((request, front, _fetch(request, front)))
+            if alone:
+                self._fill(*fetched.pop(), buffer)
+        for request, front, value in fetched:
+            self._fill(request, front, value, buffers[request.key])
+        return buffers
+
+    def _allocate(self, request: _Request) -> Op:
+        kind = request.read.memory.type
+        assert isinstance(kind, MemoryType), "checked by the type rule"
+        buffer = Allocate(request.tile.shape, request.tile.extents, kind.dtype)
+        buffer.tags = request.read.tags
+        first = next(self._graph.body.ops)
+        return insert_before(first, buffer, request.read)
+
+    def _fill(self, request: _Request, front: Op, value: Op, buffer: Op) -> None:
+        write = Write(value, capture(request.region, buffer), ())
+        write.tags = request.read.tags
+        insert_before(front, write, request.read)
+
+    def _use(self, request: _Request, buffer: Op) -> None:
+        read = request.read
+        assert isinstance(read.type, RegisterType), "a read is a tile"
+        mapping = read.mapping if request.tile.plain else None
+        shape = read.shape if request.tile.plain else read.type.shape
+        new = Read(
+            capture(region_of(read), buffer),
+            (),
+            mapping,
+            shape,
+            read.elements_per_thread,
+        )
+        replace(read, new)
+
+
+def _fetch(request: _Request, front: Op) -> Read:
+    """The read of global memory, in the order in which the buffer is stored."""
+    read, tile = request.read, request.tile
+    memory = capture(request.region, resolve(read.memory))
+    if tile.plain:
+        value = Read(memory, ())
+    else:
+        value = Read(memory, read.indices, read.mapping, tile.shape)
+    value.tags = read.tags
+    insert_before(front, value, read)
+    return value
+
+
+def _coordinates(read: Read) -> tuple[Expr, ...]:
+    return () if read.mapping is None else read.mapping.coordinates

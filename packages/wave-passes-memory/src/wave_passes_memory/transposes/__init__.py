@@ -1,0 +1,1 @@
+"""Operands whose contracted dimension is not the contiguous one in memory."""

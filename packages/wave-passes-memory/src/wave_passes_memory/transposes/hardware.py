@@ -1,0 +1,240 @@
+"""The pass that reads LDS transposed where the target has an instruction for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.legalize.accesses import contiguous_run
+from wave_core.constraints.machine import LANE
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS
+from wave_core.ir import PLACEMENT
+from wave_core.ir import Access
+from wave_core.ir import Placement
+from wave_core.ir import insert_before
+from wave_core.ir import region_of
+from wave_core.ir import replace
+from wave_core.ir import resolve
+from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Read
+from wave_core.ops.shape import Assemble
+from wave_core.ops.transposed import TransposedRead
+from wave_core.passes import Pass
+from wave_core.symbols import EXCHANGE_LANES
+from wave_core.symbols import Facts
+from wave_core.symbols import Layout
+from wave_core.symbols import before_exchange
+from wave_core.symbols import exchanged
+from wave_core.types import MemoryType
+from wave_core.types import RegisterType
+from wave_passes_memory.copies.surroundings import Surroundings
+from wave_passes_memory.staging.uniform import entered_together
+from wave_passes_memory.staging.uniform import own_symbols
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.passes import PassContext
+    from wave_core.symbols import Expr
+    from wave_core.targets import Target
+
+
+@dataclass(frozen=True)
+class UseTransposedReads(Pass):
+    """Let the hardware transpose what is stored across and read along K.
+
+    Needs expanded tiles. A read of LDS that takes single elements becomes reads that
+    fetch neighbours and exchange them among sixteen lanes, if the layout after the
+    exchange is proved to be the one that the read has: as digits of lane and
+    register. All lanes have to take part, without a condition.
+    """
+
+    def should_run(self, graph: Graph) -> bool:
+        """There is a buffer to read."""
+        return any(isinstance(op, Allocate) for op in graph.body.ops)
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Replace the reads that become fewer."""
+        target = context.target
+        if not target.transposed_read_bits:
+            return False
+        known = Surroundings(graph, context)
+        own = own_symbols(graph)
+        before = after = 0
+        for op in list(graph.walk()):
+            if type(op) is not Read or not entered_together(region_of(op), own):
+                continue
+            found = fetches(op, known, target)
+            if found is not None and op.flags == "none" and _unmasked(op):
+                before += _registers(op)
+                after += len(found)
+                _use(op, found)
+        context.count("single_reads_before", before)
+        context.count("transposed_reads", after)
+        return after > 0
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """One transposed read: what a lane fetches, and what it holds afterwards."""
+
+    access: Access
+    row: Placement
+
+
+def fetches(read: Read, known: Surroundings, target: Target) -> list[Fetch] | None:
+    """The transposed reads that give what ``read`` gives, if that takes fewer.
+
+    ``None`` where they do not, or where it is not proved. A mask is not looked at.
+    """
+    width = _width(read, target)
+    access, row = _rows(read)
+    if access is None or row is None or not width or access.registers % width:
+        return None
+    if read.indices or contiguous_run(access) >= width:
+        return None
+    facts = known.facts(region_of(read), access.registers)
+    bases = _bases(read, access, row.layout, facts)
+    if bases is None or target.wave_size % EXCHANGE_LANES:
+        return None
+    few = known.facts(region_of(read), width)
+    found: list[Fetch] = []
+    for first in range(0, access.registers, width):
+        fetch = _fetch(read, row, bases, first, width, few)
+        if fetch is None:
+            return None
+        found.append(fetch)
+    return found
+
+
+def _width(read: Read, target: Target) -> int:
+    """Elements that a transposed read gives a lane; 0 where there is none."""
+    if not isinstance(resolve(read.memory), Allocate):
+        return 0
+    kind = read.memory.type
+    assert isinstance(kind, MemoryType), "an allocation is a memory"
+    lane_bits = dict(target.transposed_read_bits).get(kind.dtype.bits, 0)
+    return lane_bits // kind.dtype.bits
+
+
+def _rows(read: Read) -> tuple[Access | None, Placement | None]:
+    facts = region_of(read).graph.facts
+    return facts.get(ACCESS, read), facts.get(PLACEMENT, read)
+
+
+def _unmasked(read: Read) -> bool:
+    access, _ = _rows(read)
+    return access is not None and access.mask is None
+
+
+def _registers(read: Read) -> int:
+    access, _ = _rows(read)
+    return 0 if access is None else access.registers
+
+
+def _dims(read: Read) -> tuple[str, ...]:
+    kind = read.memory.type
+    assert isinstance(kind, MemoryType), "an allocation is a memory"
+    return kind.dims
+
+
+def _bases(
+    read: Read, access: Access, layout: Layout, facts: Facts
+) -> dict[str, Expr] | None:
+    """What the coordinates have besides the layout, if no lane or register adds to it.
+
+    That is the proof that the lanes touch the elements of their layout.
+    """
+    dims = _dims(read)
+    if len(dims) != len(access.coordinates) or not set(layout.dims) <= set(dims):
+        return None
+    within = _within(layout)
+    found: dict[str, Expr] = {}
+    for dim, place in zip(dims, access.coordinates, strict=True):
+        rest = place - within[dim] if dim in within else place
+        if _moves(rest):
+            rest = facts.simplify(rest)
+        if _moves(rest):
+            return None
+        found[dim] = rest
+    return found
+
+
+def _moves(value: Expr) -> bool:
+    """Whether a value may differ between lanes or registers."""
+    return not value.free_symbols.isdisjoint((LANE, REGISTER))
+
+
+@lru_cache(maxsize=256)
+def _within(layout: Layout) -> dict[str, Expr]:
+    """What lane and register add along each dimension, as simple as can be."""
+    facts = Facts().with_range(LANE, 0, layout.lanes - 1)
+    facts = facts.with_range(REGISTER, 0, layout.registers - 1)
+    return {d: facts.simplify(layout.expr(d, LANE, REGISTER)) for d in layout.dims}
+
+
+@lru_cache(maxsize=256)
+def _source(whole: Layout, first: int, width: int) -> tuple[Layout, Layout] | None:
+    """How lanes fetch registers ``first`` to ``first + width``, and hold them then."""
+    held = Layout.make(whole.lanes, width, {d: whole.digits(d) for d in whole.dims})
+    source = before_exchange(held)
+    if source is None or exchanged(source) != held:
+        return None
+    moved_as_a_whole = all(
+        whole.offset(dim, 0, first + r)
+        == whole.offset(dim, 0, first) + whole.offset(dim, 0, r)
+        for dim in whole.dims
+        for r in range(width)
+    )
+    return (source, held) if moved_as_a_whole else None
+
+
+def _fetch(
+    read: Read,
+    row: Placement,
+    bases: dict[str, Expr],
+    first: int,
+    width: int,
+    facts: Facts,
+) -> Fetch | None:
+    """The read that gives registers ``first`` to ``first + width``."""
+    whole, dims = row.layout, _dims(read)
+    found = _source(whole, first, width)
+    if found is None or dims[-1] not in whole.dims:
+        return None
+    source, held = found
+    if source.contiguous_run(dims[-1]) != width:
+        return None
+    start = {d: whole.offset(d, 0, first) for d in whole.dims}
+    within = _within(source)
+    places = tuple(
+        bases[d] + within[d] + start[d] if d in start else bases[d] for d in dims
+    )
+    if not facts.prove_divisible(places[-1] - REGISTER, width):
+        return None
+    origin = tuple((d, value + start.get(d, 0)) for d, value in row.origin)
+    return Fetch(Access(places, width), Placement(held, (), origin))
+
+
+def _use(read: Read, found: list[Fetch]) -> None:
+    graph = region_of(read).graph
+    assert isinstance(read.type, RegisterType), "a read is a tile"
+    shape = read.type.shape
+    row = graph.facts.get(PLACEMENT, read)
+    assert row is not None, "the proof has looked at it"
+    parts: list[TransposedRead] = []
+    for fetch in found:
+        part = TransposedRead(read.memory, (), None, shape)
+        part.tags = read.tags
+        insert_before(read, part)
+        graph.facts.put(ACCESS, part, fetch.access)
+        graph.facts.put(PLACEMENT, part, fetch.row)
+        parts.append(part)
+    width = found[0].access.registers
+    picks = tuple((n // width, n % width) for n in range(width * len(parts)))
+    whole = Assemble(tuple(parts), picks, shape)
+    insert_before(read, whole)
+    graph.facts.put(PLACEMENT, whole, row)
+    graph.facts.drop(ACCESS, read)
+    replace(read, whole)

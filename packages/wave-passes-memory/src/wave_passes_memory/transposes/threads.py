@@ -1,0 +1,175 @@
+"""The pass that lets each thread transpose in its registers what it copies to LDS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import ClassVar
+
+from wave_core.ir import ACCESS
+from wave_core.ir import Access
+from wave_core.ir import regions
+from wave_core.ir import resolve
+from wave_core.ir import set_attributes
+from wave_core.ops.memory import Allocate
+from wave_core.passes import Pass
+from wave_core.types import RegisterType
+from wave_passes_memory.copies.find import copies
+from wave_passes_memory.copies.points import Points
+from wave_passes_memory.copies.prove import addresses
+from wave_passes_memory.copies.prove import prove
+from wave_passes_memory.copies.readers import bare_readers
+from wave_passes_memory.copies.surroundings import Surroundings
+from wave_passes_memory.transposes.blocks import Blocks
+from wave_passes_memory.transposes.costs import Costs
+from wave_passes_memory.transposes.emit import emit_blocks
+from wave_passes_memory.transposes.find import access_of
+from wave_passes_memory.transposes.find import buffers_read_across
+from wave_passes_memory.transposes.hardware import fetches
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ops.memory import Read
+    from wave_core.passes import PassContext
+    from wave_core.targets import Target
+    from wave_passes_memory.copies.find import Copy
+    from wave_passes_memory.copies.prove import Box
+    from wave_passes_memory.transposes.find import Uses
+
+
+@dataclass(frozen=True)
+class TransposeInThreads(Pass):
+    """Store a tile the way it is read where memory has it the other way.
+
+    Needs expanded tiles. A buffer whose reads walk a dimension that is not the
+    contiguous one, filled by a copy that is proved to move a whole box, is stored
+    with that dimension last: each thread loads some rows, as wide as an access can
+    be, and writes columns of them. Happens where loads, writes and reads then take
+    fewer cycles, and where the target does not transpose for as little.
+    """
+
+    option_summaries: ClassVar[dict[str, str]] = {
+        "max_bits": "the widest access of one lane; 0 is the widest of the target",
+        "hardware": "whether to leave to the target what it can transpose",
+        "idle": "whether half of the threads may idle for wider loads",
+    }
+
+    max_bits: int = 0
+    hardware: bool = True
+    idle: bool = False
+
+    def should_run(self, graph: Graph) -> bool:
+        """There is a buffer to fill."""
+        return any(isinstance(op, Allocate) for op in graph.body.ops)
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Transpose the buffers that become cheaper."""
+        wanted = buffers_read_across(graph)
+        if not wanted:
+            return False
+        known = Surroundings(graph, context)
+        points = Points.of(known.geometry)
+        changed = False
+        for copy in copies(graph):
+            if copy.buffer not in wanted:
+                continue
+            across, uses = wanted[copy.buffer]
+            if not copy.members.issuperset(uses.writes):
+                continue
+            box = prove(copy, points, known)
+            if box is None:
+                context.count("transposes_not_proved")
+                continue
+            job = _Transposition(copy, box, across, uses, known)
+            changed |= job.run(self, points, context)
+        return changed
+
+
+class _Transposition:
+    """Stores one buffer with another dimension last."""
+
+    def __init__(
+        self, copy: Copy, box: Box, across: int, uses: Uses, known: Surroundings
+    ) -> None:
+        self._copy = copy
+        self._box = box
+        self._reads = uses.reads
+        self._known = known
+        first = copy.pairs[0][0]
+        self._bits = copy.buffer.dtype.bits
+        self._blocks = Blocks(
+            box,
+            across,
+            known.geometry,
+            lambda index: addresses(copy, first, index, known),
+            lambda registers: known.facts(copy.region, registers),
+            self._bits,
+        )
+
+    def run(
+        self, options: TransposeInThreads, points: Points, context: PassContext
+    ) -> bool:
+        """Transpose the buffer if that is cheaper."""
+        rows = self._rows(points)
+        widest = options.max_bits or context.target.memory.max_access_bits
+        shape = self._blocks.choose(widest, idle=options.idle)
+        if shape is None or rows is None:
+            return False
+        rows = {read: self._turned(row) for read, row in rows.items()}
+        costs = Costs(context.target, self._bits)
+        cost = costs.loads(shape.count * shape.rows, shape.width)
+        cost += costs.writes(shape.count * shape.width, shape.rows)
+        cost += costs.reads(rows.values())
+        single, hardware = self._costs_as_it_is(costs, widest // self._bits)
+        best = min(single, hardware) if options.hardware else single
+        if cost >= best:
+            return False
+        emit_blocks(self._copy, list(self._blocks.blocks(shape)), self._known)
+        self._store_across(rows)
+        context.count("memory_cycles_before", single)
+        context.count("memory_cycles", cost)
+        context.count("transposed_buffers")
+        return True
+
+    def _rows(self, points: Points) -> dict[Read, Access] | None:
+        """The reads of a buffer that is filled with zeros too; ``None`` if some see."""
+        rows = {read: access_of(read) for read in self._reads}
+        if self._box.fills:
+            return rows
+        bare = bare_readers(self._copy, self._box, points, self._known)
+        return None if bare is None else rows | bare
+
+    def _turned(self, row: Access) -> Access:
+        places = tuple(row.coordinates[d] for d in self._blocks.order())
+        return Access(places, row.registers, row.mask)
+
+    def _costs_as_it_is(self, costs: Costs, widest: int) -> tuple[int, int]:
+        """Cycles where single elements are read, and where the target transposes."""
+        target: Target = costs.target
+        threads = self._known.geometry.waves_per_workgroup * target.wave_size
+        width = max(1, widest)
+        while width > 1 and width * threads > self._box.elements:
+            width //= 2
+        count = -(-self._box.elements // (width * threads))
+        copied = costs.loads(count, width) + costs.writes(count, width)
+        single = copied + costs.reads(map(access_of, self._reads))
+        found = [fetches(read, self._known, target) for read in self._reads]
+        each = [fetch.access for parts in found if parts for fetch in parts]
+        hardware = copied + costs.reads(each) if all(found) else single
+        return single, hardware
+
+    def _store_across(self, rows: dict[Read, Access]) -> None:
+        """The dimension last in the buffer, and in all that is said about it."""
+        buffer, order = self._copy.buffer, self._blocks.order()
+        graph = self._copy.region.graph
+        for read, row in rows.items():
+            assert isinstance(read.type, RegisterType), "a read is a tile"
+            graph.facts.put(ACCESS, read, row)
+            read.attributes |= {"shape": read.type.shape, "mapping": None}
+        shape = tuple(buffer.shape[d] for d in order)
+        extents = tuple(buffer.distributed_shape[d] for d in order)
+        set_attributes(buffer, shape=shape, distributed_shape=extents)
+        for region in regions(graph.body):
+            for argument in region.arguments:
+                if resolve(argument) is buffer:
+                    set_attributes(argument, declared=buffer.type)

@@ -1,0 +1,115 @@
+"""Arguments in SHARED are staged once for each tile, where that is possible."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from staged import GLOBAL
+from staged import SHARED
+from staged import compiled_gemm
+from staged import ops
+from staged import run_case
+from staged import run_gemm
+from staged import session
+from staged import simulate
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_core.compile import wave_compile
+from wave_core.diagnostics import UserError
+from wave_core.ir import region_of
+
+M, N = tkl.sym.M, tkl.sym.N
+TILE = 16
+
+
+def row_kernel(body, space=SHARED):
+    """``out = body(a)`` over tiles of M by all of N."""
+    constraints = [
+        tkw.WorkgroupConstraint(M, TILE, 0),
+        tkw.WaveConstraint(M, TILE // 2),
+        tkw.HardwareConstraint(),
+    ]
+
+    @tkw.wave(constraints)
+    def kernel(
+        a: tkl.Memory[M, N, space, tkl.f16], out: tkl.Memory[M, N, GLOBAL, tkl.f16]
+    ) -> None:
+        body(a, out)
+
+    return kernel
+
+
+def run_rows(kernel, rows=32, columns=64):
+    """The input, the output, and the compiled kernel."""
+    options = tkl.WaveCompileOptions(subs={M: rows, N: columns}, target="generic")
+    compiled = wave_compile(options, kernel, session=session())
+    a = np.arange(rows * columns, dtype=np.float16).reshape(rows, columns) % 97
+    out = np.full_like(a, np.nan)
+    result = simulate(compiled, [a, out])
+    assert not result.reports
+    return a, out, compiled
+
+
+def test_both_operands_get_a_buffer_and_stay_right():
+    kernel = compiled_gemm((256, 256, 64), (128, 128, 32))
+    error, result = run_gemm(kernel, (256, 256, 64))
+    assert (error, result.reports) == (0, ())
+    assert len(ops(kernel.graph, "allocate")) == 2
+    assert all(
+        p.type.space is tkl.GLOBAL_ADDRESS_SPACE for p in kernel.graph.parameters
+    )
+
+
+def test_reads_of_one_tile_share_a_buffer():
+    def body(a, out):
+        tkw.write(tkw.read(a) + tkw.read(a, elements_per_thread=2), out)
+
+    a, out, compiled = run_rows(row_kernel(body))
+    assert np.array_equal(out, a + a)
+    assert len(ops(compiled.graph, "allocate")) == 1
+
+
+def test_what_a_loop_does_not_change_is_copied_before_it():
+    kernel, result, right = run_case("attention", "gfx942")
+    assert right
+    assert not result.reports
+    loops = {region_of(op).parent.op_name for op in ops(kernel.graph, "write")[:2]}
+    assert loops == {"iterate"}
+
+
+def test_an_argument_that_the_kernel_writes_is_not_staged():
+    def body(a, out):
+        tkw.write(tkw.read(a) * tkl.Register[M, N, tkl.f16](2.0), a)
+        tkw.write(tkw.read(a), out)
+
+    kernel = row_kernel(body)
+    options = tkl.WaveCompileOptions(subs={M: 32, N: 64}, target="generic")
+    compiled = wave_compile(options, kernel, session=session())
+    assert not ops(compiled.graph, "allocate")
+
+
+def test_a_tile_of_unknown_size_stays_in_global_memory():
+    def body(a, out):
+        tkw.write(tkw.read(a), out)
+
+    options = tkl.WaveCompileOptions(
+        subs={M: 32}, dynamic_symbols=[N], target="generic"
+    )
+    with pytest.raises(UserError, match="WV0302"):
+        wave_compile(options, row_kernel(body), session=session())
+
+
+def test_more_than_there_is_names_the_buffers():
+    with pytest.raises(UserError) as caught:
+        compiled_gemm((512, 512, 128), (256, 256, 128))
+    (found,) = caught.value.diagnostics
+    assert (found.code, "65536" in found.message) == ("WV0406", True)
+    assert found.secondary
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (63, 65, 33), (64, 64, 0), (130, 70, 41)])
+def test_sizes_that_no_tile_divides(sizes):
+    kernel = compiled_gemm(sizes, (64, 64, 32), target="generic")
+    error, result = run_gemm(kernel, sizes)
+    assert (error, result.reports) == (0, ())
