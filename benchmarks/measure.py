@@ -30,6 +30,7 @@ class Figure:
         value: The figure, in ``unit``.
         unit: ``ms``, ``s``, ``MiB``.
         limit: The most it may be; ``None`` where it is only shown.
+        least: The least it may be; ``None`` where anything is enough.
         note: What else to know: how often, the spread.
     """
 
@@ -38,11 +39,19 @@ class Figure:
     unit: str
     limit: float | None = None
     note: str = ""
+    least: float | None = None
 
     @property
     def passed(self) -> bool:
-        """Whether the figure keeps to its limit."""
-        return self.limit is None or self.value <= self.limit
+        """Whether the figure keeps to its limits."""
+        high = self.limit is None or self.value <= self.limit
+        return high and (self.least is None or self.value >= self.least)
+
+    @property
+    def wanted(self) -> str:
+        """The limits as text."""
+        sides = ((">= ", self.least), ("", self.limit))
+        return " ".join(f"{s}{v:g} {self.unit}" for s, v in sides if v is not None)
 
 
 def cpu_times(work: Callable[[], object], repeats: int, warm: int = 1) -> list[float]:
@@ -92,8 +101,9 @@ def _print_table(title: str, rows: list[Figure]) -> None:
         right = column in {"figure", "limit"}
         table.add_column(column, justify="right" if right else "left")
     for row in rows:
-        limit = "" if row.limit is None else f"{row.limit:g} {row.unit}"
-        verdict = "[green]ok[/]" if row.passed else "[bold red]too much[/]"
-        shown = verdict if row.limit is not None else ""
-        table.add_row(row.name, f"{row.value:.3g} {row.unit}", limit, shown, row.note)
+        bad = "too little" if row.least is not None else "too much"
+        verdict = "[green]ok[/]" if row.passed else f"[bold red]{bad}[/]"
+        shown = verdict if row.wanted else ""
+        figure = f"{row.value:.3g} {row.unit}"
+        table.add_row(row.name, figure, row.wanted, shown, row.note)
     Console(highlight=False, width=120).print(table)

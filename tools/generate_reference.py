@@ -312,6 +312,11 @@ def passes_page(host: PluginHost) -> str:
     for entry in pipeline.passes:
         step = load_pass(entry)
         parts.append(_pass(entry.spec, entry.provider, step))
+    running = {entry.name for entry in pipeline.passes}
+    replaced = [row for row in host.passes if row.name not in running]
+    if replaced:
+        parts.append("## Passes that others replace\n")
+    parts += [_pass(row.spec, row.provider, load_pass(row)) for row in replaced]
     rows = [
         (code(n), each.provider.name, each.value.summary)
         for n, each in host.presets.items()

@@ -13,8 +13,8 @@ from wave_core.diagnostics import catalogue
 LITERAL = re.compile(r"""["'](WV\d{4})["']""")
 NAMED = re.compile(r"""^([A-Z_]+) = "(WV\d{4})"$""", re.MULTILINE)
 CATALOGUED = re.compile(r"codes_\w+\.py")
-FOR_LATER = ("WV05", "WV06")
-"""Families of packages that are planned: scheduling, backends."""
+FOR_LATER = ("WV06",)
+"""Families of packages that are planned: backends."""
 
 
 def sources(package: workspace.Package) -> list[Path]:

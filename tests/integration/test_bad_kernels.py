@@ -10,6 +10,7 @@ import torch
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+import wave_sim_cpu.plugin as simulator
 from wave_core.compile import Session
 from wave_core.compile import wave_compile
 from wave_core.diagnostics import UserError
@@ -23,6 +24,8 @@ HARDWARE = tkw.HardwareConstraint(threads_per_wave=64)
 SIZES = {M: 64, N: 64, K: 32}
 TILES = {BLOCK_M: 32, BLOCK_N: 32, BLOCK_K: 16}
 SESSION = Session(announce=lambda _: None)
+ALONE = Session({"sim": simulator}, entry_points=(), announce=lambda _: None)
+"""Core and the simulator, and nothing else that is installed."""
 
 
 def constraints(*more, m=None, tiling=True):
@@ -68,9 +71,9 @@ def copying(body, rows=None):
     return copy
 
 
-def compiled(kernel, subs, **options):
+def compiled(kernel, subs, session=SESSION, **options):
     given = tkw.WaveCompileOptions(subs=subs, device="sim", **options)
-    return wave_compile(given, kernel, session=SESSION)
+    return wave_compile(given, kernel, session=session)
 
 
 def underlined(text):
@@ -308,7 +311,7 @@ def test_an_unknown_option():
 def test_an_option_of_a_package_that_is_not_there():
     expect(
         lambda: compiled(
-            gemm(constraints()), SIZES | TILES, use_scheduling_barriers=True
+            gemm(constraints()), SIZES | TILES, ALONE, use_scheduling_barriers=True
         ),
         "WV0824",
         marks="tkw.WaveCompileOptions(",

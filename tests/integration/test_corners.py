@@ -146,7 +146,7 @@ def test_staging_that_nobody_does_is_said_once(run, space, announced, device):
     if space is ADDRESS_SPACE:
         subs |= {ADDRESS_SPACE: SHARED}
     for _ in range(2):
-        run(gemm_kernel(product_constraints(), space), subs, a, b, c)
+        run(gemm_kernel(product_constraints(), space), subs, a, b, c, preset="naive")
     assert distance(c, a.float() @ b.float().T) < 1e-3
     # Whole tiles are in no memory: there is nothing to say.
     assert [text.count("WV0408") for text in announced] == [1] * (device == "sim")

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+import wave_kernels.plugin as kernels
+import wave_sim_cpu.plugin as simulator
 from wave_core.builtin.pipeline import CORE_PASSES
 from wave_core.compile import Session
 from wave_core.compile import wave_compile
@@ -20,7 +22,9 @@ ESSENTIAL = [spec.name for spec in CORE_PASSES if spec.essential]
 
 @pytest.fixture(scope="module", name="session")
 def _session():
-    return Session(announce=lambda _: None)
+    # Without the packages whose passes replace some of core's.
+    plugins = {"kernels": kernels, "sim": simulator}
+    return Session(plugins, entry_points=(), announce=lambda _: None)
 
 
 def prepared(session, kernel, disabled):

@@ -1,0 +1,248 @@
+"""What pipelined loops cost to compile, and what they gain, on gfx942.
+
+``python benchmarks/bench_scheduling.py [passes] [compile] [code] [cycles]``; all of it
+without arguments. CPU times are medians; instructions are those of the hot loop that
+are no matrix instructions, by 1024 FLOPs of a wave; cycles are those of the emulator's
+model for one turn of the loop in steady state, see `steady`.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+from measure import Figure
+from measure import median
+from measure import report
+from staged_gemm import FLAT
+from staged_gemm import SQUARE
+from staged_gemm import TARGET
+from staged_gemm import Tile
+from staged_gemm import options_of
+from staged_gemm import staged_gemm
+from steady import Trial
+from steady import steady
+
+from wave_backend_amdgpu.compile.backend import Settings
+from wave_backend_amdgpu.compile.backend import compile_graph
+from wave_backend_amdgpu.compile.backend import settings_of
+from wave_backend_amdgpu.metrics.measure import measure
+from wave_core.compile import Config
+from wave_core.compile import Session
+from wave_core.compile import wave_compile
+from wave_core.compile.kernels import make_case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+
+    from wave_backend_amdgpu.compile.backend import Output
+
+REPEATS = 7
+"""Compilations of which the median counts; one more warms up."""
+
+PLUGIN = "passes_scheduling"
+SIDE = 4096
+"""M, N and K of the matrix products, and the length of the sequences."""
+
+PINGPONG: dict[str, Any] = {"preset": "pingpong", "unroll_factor": 2}
+AHEAD: dict[str, Any] = {"preset": "fetch-ahead"}
+FAST: dict[str, Any] = {
+    "use_fast_math": True,
+    "denorm_fp_math_f32": "preserve-sign",
+    "waves_per_eu": 2,
+}
+"""No special cases around `exp2` and maxima; two workgroups on a compute unit."""
+
+TURNS = (36, 68)
+"""Trip counts whose difference counts."""
+
+SESSION = Session(config=Config(cache=False), announce=lambda _: None)
+
+
+def gemm(tile: Tile, **options: Any) -> tuple[Any, Any]:
+    """Kernel and options."""
+    return staged_gemm(tile), options_of(SIDE, SIDE, SIDE, **options)
+
+
+def library(
+    name: str, shape: dict[str, int], tile: dict[str, int], **options: Any
+) -> tuple[Any, Any]:
+    """A kernel of the library with its options."""
+    case = make_case(SESSION.plugins.load_kernel(name), name, shape, tile, TARGET)
+    return case.kernel, replace(case.options, **options)
+
+
+def attention(width: int, **options: Any) -> tuple[Any, Any]:
+    """Attention with keys and values in LDS; 128 queries and 32 keys at a time."""
+    shape = {"B": 4, "M": SIDE, "K2": SIDE, "K1": width, "N": width}
+    return library("attention", shape, {"STAGED": 1, "BLOCK_N": width}, **options)
+
+
+def compiled(kernel: Any, options: Any, settings: Settings | None = None) -> Output:
+    """The code object."""
+    found = wave_compile(options, kernel, session=SESSION)
+    target = found.compiled.target
+    return compile_graph(found.graph, target, settings or settings_of(options))
+
+
+# ---- compile time
+
+
+def passes() -> Iterator[Figure]:
+    """The scheduling passes, all together."""
+    rows: tuple[tuple[str, tuple[Any, Any], float | None], ...] = (
+        ("gemm 128x256x64, fetch-ahead", gemm(FLAT, **AHEAD), 80),
+        ("gemm 128x256x64, prefetch", gemm(FLAT, preset="prefetch"), 80),
+        ("attention d64, fetch-ahead", attention(64, **AHEAD, **FAST), 250),
+        ("attention d64, prefetch", attention(64, preset="prefetch", **FAST), 250),
+        ("gemm 256x256x32, pingpong", gemm(SQUARE, **PINGPONG), None),
+        ("gemm 128x256x64, four-stage", gemm(FLAT, preset="four-stage"), None),
+    )
+    for name, (kernel, options), limit in rows:
+        times: list[float] = []
+        for _ in range(REPEATS + 1):
+            gc.collect()
+            runs = wave_compile(options, kernel, session=SESSION).timings.passes
+            times.append(sum(run.cpu_s for run in runs if run.provider == PLUGIN))
+        yield median(f"passes, {name}", times[1:], "ms", limit)
+
+
+def compilations() -> Iterator[Figure]:
+    """From the trace to the code object."""
+    sizes = {"N": 8, "H": 64, "W": 64, "C": 128, "NF": 128}
+    rows: tuple[tuple[str, tuple[Any, Any], float], ...] = (
+        ("gemm 128x256x64", gemm(FLAT, **AHEAD), 0.7),
+        ("gemm 256x256x32", gemm(SQUARE, **PINGPONG), 0.7),
+        ("attention d64", attention(64, **AHEAD, **FAST), 1.2),
+        ("conv2d", library("conv2d", {}, {}, **AHEAD), 1.2),
+        ("conv2d, 128 channels", library("conv2d", sizes, {}, **AHEAD), 1.2),
+    )
+    for name, (kernel, options), limit in rows:
+        times: list[float] = []
+        for _ in range(REPEATS + 1):
+            gc.collect()
+            start = time.process_time()
+            compiled(kernel, options)
+            times.append(time.process_time() - start)
+        yield median(f"compile, {name}", times[1:], "s", limit)
+
+
+# ---- code
+
+
+def code() -> Iterator[Figure]:
+    """Instructions of hot loops; spills and waves of a SIMD."""
+    rows: tuple[tuple[Tile, str, dict[str, Any], float, int], ...] = (
+        (SQUARE, "pingpong", PINGPONG, 0.076, 2),
+        (SQUARE, "prefetch", {"preset": "prefetch"}, 0.076, 2),
+        (FLAT, "fetch-ahead", AHEAD, 0.119, 1),
+        (FLAT, "prefetch", {"preset": "prefetch"}, 0.119, 1),
+        (SQUARE, "not pipelined", {}, 0.090, 2),
+    )
+    for tile, name, options, limit, waves in rows:
+        yield from _code(tile, name, options, limit, waves)
+
+
+def _code(
+    tile: Tile, preset: str, options: dict[str, Any], limit: float, waves: int
+) -> Iterator[Figure]:
+    kernel, chosen = gemm(tile, **options)
+    output = compiled(kernel, chosen, Settings(intermediates=True))
+    target = SESSION.target(TARGET)
+    found = measure(output.assembly, output.artifact.manifest.name, target)
+    hot, taken = found.hot, found.resources
+    assert hot is not None, "the kernel has a loop"
+    others = hot.counts["total"] - hot.counts["matrix"]
+    name, note = f"{tile.name}, {preset}", f"{taken.vgprs} registers"
+    kflops = hot.flops / 1024
+    yield Figure(f"code, {name}", others / kflops, "a kFLOP", limit, note)
+    spills = taken.vgpr_spills + taken.sgpr_spills
+    yield Figure("  spills", spills, "registers", 0)
+    yield Figure("  waves of a SIMD", taken.waves_per_simd or 0, "waves", least=waves)
+
+
+# ---- cycles
+
+
+def gemm_trial(tile: Tile, options: dict[str, Any]) -> Callable[[int], Trial]:
+    """One tile of the result; only K has its size in the launch."""
+
+    def trial(turns: int) -> Trial:
+        depth = turns * tile.k
+        output = compiled(
+            staged_gemm(tile), options_of(tile.m, tile.n, depth, **options)
+        )
+        rng = np.random.default_rng(turns)
+        a = rng.standard_normal((tile.m, depth)).astype(np.float16)
+        b = rng.standard_normal((tile.n, depth)).astype(np.float16)
+        arrays = {"a": a, "b": b, "c": np.zeros((tile.m, tile.n), np.float32)}
+        wanted = a.astype(np.float64) @ b.T.astype(np.float64)
+        return Trial(output.artifact, arrays, "c", wanted)
+
+    return trial
+
+
+def attention_trial(width: int, options: dict[str, Any]) -> Callable[[int], Trial]:
+    """One tile of queries."""
+    factory = SESSION.plugins.load_kernel("attention")
+
+    def trial(turns: int) -> Trial:
+        shape = {"B": 1, "M": 128, "K2": 32 * turns, "K1": width, "N": width}
+        tile = {"STAGED": 1, "BLOCK_N": width}
+        case = make_case(factory, "attention", shape, tile, TARGET)
+        output = compiled(case.kernel, replace(case.options, **options))
+        given = case.make_arguments(np.random.default_rng(turns))
+        (wanted,) = case.reference(given)
+        names = output.artifact.manifest.parameters
+        arrays = dict(zip(names, given, strict=True))
+        return Trial(output.artifact, arrays, names[case.outputs[0]], wanted)
+
+    return trial
+
+
+def cycles() -> Iterator[Figure]:
+    """What loops gain."""
+    share = SQUARE.m / SIDE
+    alone = steady(gemm_trial(SQUARE, {}), TURNS, share)
+    yield Figure(f"cycles, {SQUARE.name}, not pipelined", alone.cycles, "cycles")
+    for name, options, least in (
+        ("prefetch", {"preset": "prefetch"}, None),
+        ("pingpong", PINGPONG, 1.3),
+    ):
+        found = steady(gemm_trial(SQUARE, options), TURNS, share)
+        ratio = alone.cycles_of_one / found.cycles_of_one
+        note = f"{found.cycles:.0f} cycles, {found.resident} resident"
+        yield Figure(f"  {name}, gain", ratio, "times", least=least, note=note)
+        wanted = None if least is None else 0.85
+        used = found.utilisation
+        yield Figure(f"  {name}, matrix units busy", used, "of 1", least=wanted)
+    deep = steady(attention_trial(128, AHEAD | FAST), (12, 28), 128 / SIDE)
+    note = f"{deep.cycles:.0f} cycles, {deep.resident} resident"
+    name = "cycles, attention d128, fetch-ahead, matrix units busy"
+    yield Figure(name, deep.utilisation, "of 1", least=0.55, note=note)
+
+
+PARTS = {"passes": passes, "compile": compilations, "code": code, "cycles": cycles}
+
+
+def figures(chosen: Iterable[str]) -> Iterator[Figure]:
+    """The parts that are asked for, and the load of the machine."""
+    for name in chosen:
+        yield from PARTS[name]()
+    load = os.getloadavg()[0]
+    yield Figure(
+        "load of the machine", load, "processes", note=f"{os.cpu_count()} cores"
+    )
+
+
+if __name__ == "__main__":
+    words = [each for each in sys.argv[1:] if not each.startswith("-")]
+    report("scheduling, gfx942", figures(words or PARTS))

@@ -1,0 +1,116 @@
+"""Cycles of a loop in steady state, by the emulator's model of a compute unit.
+
+Two launches that differ in nothing but their trip counts are executed, with checks for
+hazards, and compared with a result in f64. The path of a workgroup is then replayed for
+as many workgroups as fit on a compute unit at once; what the longer one takes more, and
+how much longer its matrix units are busy, is that of the turns between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+
+from wave_emulator_amdgcn import LaunchOptions
+from wave_emulator_amdgcn import emulate
+from wave_emulator_amdgcn import load
+from wave_emulator_amdgcn.costs.caches import count_misses
+from wave_emulator_amdgcn.costs.estimate import resident_groups
+from wave_emulator_amdgcn.costs.tables import COSTS
+from wave_emulator_amdgcn.costs.timeline import Timeline
+from wave_emulator_amdgcn.isa.vmem import is_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Mapping
+
+    from wave_runtime.artifact import Artifact
+
+TOLERANCE = 2e-3
+"""Of the largest element; results are sums in f32 of products of f16."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One launch of one workgroup.
+
+    Attributes:
+        artifact: The code.
+        arguments: Arrays by parameter.
+        output: Which of them the kernel writes.
+        wanted: What it should write, in f64.
+    """
+
+    artifact: Artifact
+    arguments: Mapping[str, Any]
+    output: str
+    wanted: Any
+
+
+@dataclass(frozen=True)
+class Steady:
+    """One turn of a loop on a full compute unit.
+
+    Attributes:
+        cycles: For all workgroups that are resident together.
+        busy: Cycles of these in which a matrix unit works.
+        resident: How many workgroups that are.
+    """
+
+    cycles: float
+    busy: float
+    resident: int
+
+    @property
+    def utilisation(self) -> float:
+        """The part of the time that matrix units work."""
+        return self.busy / self.cycles
+
+    @property
+    def cycles_of_one(self) -> float:
+        """Cycles of a workgroup's turn."""
+        return self.cycles / self.resident
+
+
+def steady(
+    trial_of: Callable[[int], Trial], turns: tuple[int, int], share: float
+) -> Steady:
+    """What turns cost that only the longer launch has.
+
+    Args:
+        trial_of: From the number of turns to the launch.
+        turns: Both numbers.
+        share: The part of what L2 is asked for that comes from memory: what other
+            workgroups of a large launch do not fetch as well.
+    """
+    short, long = (_replayed(trial_of(count), share) for count in turns)
+    between = turns[1] - turns[0]
+    assert short[2] == long[2], "only trip counts differ"
+    return Steady(
+        (long[0] - short[0]) / between, (long[1] - short[1]) / between, long[2]
+    )
+
+
+def _replayed(trial: Trial, share: float) -> tuple[float, float, int]:
+    """Cycles, cycles of each matrix unit, and workgroups at a time."""
+    manifest, code = trial.artifact.manifest, load(trial.artifact.code)
+    buffers = [trial.arguments[row.name] for row in manifest.bindings]
+    options = LaunchOptions(hazards=True, counters=True)
+    result = emulate(code, buffers, grid=(1, 1, 1), options=options)
+    assert not result.reports, result.reports
+    error = np.abs(trial.arguments[trial.output] - trial.wanted).max()
+    assert error <= TOLERANCE * np.abs(trial.wanted).max(), error
+    meter, cost = result.meter, COSTS[code.architecture.name]
+    assert meter is not None, "counters are asked for"
+    resident = resident_groups(code, code.kernel(manifest.name), cost, len(meter.paths))
+    stores = {
+        bound.instruction.pc
+        for bound in result.program.executed()
+        if is_store(bound.instruction.name)
+    }
+    count_misses(meter, cost.l1_size // resident, frozenset(stores))
+    replay = Timeline(code.architecture, cost, meter.paths, meter.samples, share=share)
+    return replay.run(resident, resident), replay.busy["mfma"] / cost.simds, resident

@@ -1,0 +1,229 @@
+"""A loop of the lowered graph as a scheduling problem."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.dependences.accesses import shared_accesses
+from wave_core.builtin.dependences.derive import Dependences
+from wave_core.ir import PLACEMENT
+from wave_core.ir import resolve
+from wave_core.ir import walk
+from wave_core.ops.memory import Allocate
+from wave_core.ops.structure import Argument
+from wave_core.ops.traits import EffectKind
+from wave_core.ops.traits import Trait
+from wave_core.types import RegisterType
+from wave_passes_scheduling.loops.body import body_of
+from wave_passes_scheduling.loops.kinds import OpKind
+from wave_passes_scheduling.loops.kinds import kind_of
+from wave_passes_scheduling.problem import Dependence
+from wave_passes_scheduling.problem import LoopProblem
+from wave_passes_scheduling.problem import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Mapping
+
+    from wave_core.builtin.dependences.accesses import SharedAccess
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.ops.control import Iterate
+    from wave_core.targets import Target
+    from wave_passes_scheduling.loops.costs import CostProfile
+
+FAR = 8
+"""Iterations over which dependences through LDS are told apart one by one."""
+
+
+@dataclass(frozen=True)
+class ScheduledLoop:
+    """A loop and its problem; task ``i`` is ``ops[i]``."""
+
+    loop: Iterate
+    ops: tuple[Op, ...]
+    kinds: tuple[OpKind, ...]
+    problem: LoopProblem
+
+
+def analyse(
+    graph: Graph, loop: Iterate, target: Target, profile: CostProfile
+) -> ScheduledLoop:
+    """The problem of scheduling a loop's body.
+
+    Values depend on what makes them, over as many iterations as they are carried;
+    accesses of LDS on those that `Dependences` cannot tell apart; accesses of one
+    global memory on each other if one writes; what the author ordered stays where it
+    is between all accesses.
+    """
+    body = body_of(loop)
+    ops = tuple(op for op in body.ops if op is not body.terminator)
+    kinds = tuple(kind_of(op) for op in ops)
+    number = {op: i for i, op in enumerate(ops)}
+    tasks = tuple(
+        Task(name, str(kind), profile.uses(kind), _registers(graph, op))
+        for op, kind, name in zip(ops, kinds, _names(ops), strict=True)
+    )
+    latencies = [profile.latency(kind) for kind in kinds]
+    edges = [
+        *_values(loop, ops, number, latencies),
+        *_shared(graph, loop, target, number, latencies),
+        *_ordered(ops, kinds),
+    ]
+    problem = LoopProblem(tasks, profile.resources, _strongest(edges), profile.name)
+    return ScheduledLoop(loop, ops, kinds, problem)
+
+
+def _names(ops: tuple[Op, ...]) -> Iterator[str]:
+    """A name for each op: what it is, and which of these it is."""
+    seen: Counter[str] = Counter()
+    for op in ops:
+        yield f"{op.op_name}_{seen[op.op_name]}"
+        seen[op.op_name] += 1
+
+
+def _registers(graph: Graph, op: Op) -> int:
+    """Registers of 32 bits a lane that the value of ``op`` takes."""
+    placement = graph.facts.get(PLACEMENT, op)
+    if placement is None or not isinstance(op.type, RegisterType):
+        return 0
+    return -(-placement.layout.registers * op.type.dtype.bits // 32)
+
+
+def _values(
+    loop: Iterate,
+    ops: tuple[Op, ...],
+    number: Mapping[Op, int],
+    latencies: list[int],
+) -> Iterator[Dependence]:
+    for op in ops:
+        for value in op.operands:
+            source, distance = _origin(loop, value)
+            if source is not None and source in number:
+                reason = "carried" if distance else "data"
+                first = number[source]
+                yield Dependence(first, number[op], latencies[first], distance, reason)
+
+
+def _origin(loop: Iterate, value: Op) -> tuple[Op | None, int]:
+    """The op of the body that makes a value, and how many iterations earlier."""
+    arguments = loop.body.arguments
+    terminator = loop.body.terminator
+    assert terminator is not None, "a loop's body ends with a yield"
+    for distance in range(len(arguments) + 1):
+        if not isinstance(value, Argument):
+            return value, distance
+        position = arguments.index(value)
+        if position >= len(loop.inits):
+            return None, 0
+        value = terminator.operands[position]
+    # Values that only go round: they come from before the loop.
+    return None, 0
+
+
+def _shared(
+    graph: Graph,
+    loop: Iterate,
+    target: Target,
+    number: Mapping[Op, int],
+    latencies: list[int],
+) -> Iterator[Dependence]:
+    """Dependences through LDS: the order of accesses that may touch one byte."""
+    known = Dependences(graph, target)
+    inside = [a for a in shared_accesses(graph) if loop in a.around]
+    places = [number[_child(loop, access)] for access in inside]
+    for source, first in zip(inside, places, strict=True):
+        for sink, second in zip(inside, places, strict=True):
+            if not source.conflicts(sink):
+                continue
+            latency = latencies[first] if source.writes else 0
+            if first < second and known.reach(source, sink):
+                yield Dependence(first, second, latency, 0, "memory")
+            distance = _distance(known, source, sink, loop)
+            if distance:
+                yield Dependence(first, second, latency, distance, "memory")
+
+
+def _child(loop: Iterate, access: SharedAccess) -> Op:
+    """The op of the loop's own body that an access is or stands in."""
+    position = access.around.index(loop)
+    inner = access.around[position + 1 :]
+    return inner[0] if inner else access.op
+
+
+def _distance(
+    known: Dependences, source: SharedAccess, sink: SharedAccess, loop: Iterate
+) -> int:
+    """The nearest later iteration in which ``sink`` depends on ``source``; or 0."""
+    if not (known.moves(source, loop) or known.moves(sink, loop)):
+        # Both touch the same bytes in every iteration.
+        return 1 if known.reach(source, sink, loop, 1) else 0
+    for distance in range(1, FAR):
+        if known.reach(source, sink, loop, distance):
+            return distance
+    return 2 if known.reach_beyond(source, sink, loop) else 0
+
+
+def _ordered(ops: tuple[Op, ...], kinds: tuple[OpKind, ...]) -> Iterator[Dependence]:
+    """The order of what touches one global memory, or was ordered by the author."""
+    touched = [_touches(op) for op in ops]
+    pinned = {
+        i
+        for i, (op, kind) in enumerate(zip(ops, kinds, strict=True))
+        if kind is OpKind.ORDERED or _pins(op)
+    }
+    bound = [i for i, memories in enumerate(touched) if memories or i in pinned]
+    for first in bound:
+        others = bound if first in pinned else _rivals(first, bound, touched, pinned)
+        for second in others:
+            distance = 0 if first < second else 1
+            yield Dependence(first, second, int(first != second), distance, "order")
+
+
+def _rivals(
+    first: int, bound: list[int], touched: list[dict[Op, bool]], pinned: set[int]
+) -> Iterator[int]:
+    """What must keep its order with an access: what is pinned, or meets it."""
+    own = {m: w for m, w in touched[first].items() if not isinstance(m, Allocate)}
+    for second in bound:
+        if second in pinned or (own and _meet(own, touched[second])):
+            yield second
+
+
+def _pins(op: Op) -> bool:
+    """Whether an op holds something that the author ordered."""
+    return any(
+        inner.has(Trait.ORDERED) for region in op.regions for inner in walk(region)
+    )
+
+
+def _touches(op: Op) -> dict[Op, bool]:
+    """The memories that an op touches, and whether it writes them."""
+    found: dict[Op, bool] = {}
+    inner = (i for region in op.regions for i in walk(region))
+    for each in (op, *inner):
+        for effect in each.effects():
+            if effect.memory is not None:
+                memory = resolve(effect.memory)
+                writes = effect.kind is not EffectKind.READ
+                found[memory] = found.get(memory, False) or writes
+    return found
+
+
+def _meet(one: dict[Op, bool], other: dict[Op, bool]) -> bool:
+    """Whether two ops touch one memory, and one of them writes."""
+    return any(
+        memory in other and (writes or other[memory]) for memory, writes in one.items()
+    )
+
+
+def _strongest(edges: list[Dependence]) -> tuple[Dependence, ...]:
+    """One dependence for each pair and distance: the longest."""
+    found: dict[tuple[int, int, int], Dependence] = {}
+    for edge in edges:
+        key = edge.source, edge.target, edge.distance
+        if key not in found or found[key].latency < edge.latency:
+            found[key] = edge
+    return tuple(found.values())

@@ -1,0 +1,299 @@
+"""Carries out a schedule: its steps, one after the other, on a kernel's graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import cast
+
+from wave_core.passes.manual import Ref
+from wave_passes_scheduling.manual import find
+from wave_passes_scheduling.manual import orders
+from wave_passes_scheduling.manual.carry import facts_of
+from wave_passes_scheduling.manual.carry import leave_loop
+from wave_passes_scheduling.manual.carry import replace_by_pipeline
+from wave_passes_scheduling.manual.carry import schedule_loop
+from wave_passes_scheduling.manual.copies import separate_iterations
+from wave_passes_scheduling.manual.pipelines import loop_of
+from wave_passes_scheduling.manual.tracking import Tracker
+from wave_passes_scheduling.manual.values import Cluster
+from wave_passes_scheduling.manual.values import Pipelined
+from wave_passes_scheduling.manual.values import Place
+from wave_passes_scheduling.manual.values import Selection
+from wave_passes_scheduling.manual.values import Stage
+from wave_passes_scheduling.rebuild import keep_order
+from wave_passes_scheduling.rebuild import unroll_loop
+from wave_passes_scheduling.reorder.stagger import TAG
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.ops.control import Iterate
+    from wave_core.passes import PassContext
+    from wave_core.passes.manual import ManualSchedule
+    from wave_core.passes.manual import Plain
+    from wave_core.passes.manual import Step
+    from wave_passes_scheduling.manual.carry import ManualLoop
+    from wave_passes_scheduling.manual.carry import Settings
+    from wave_passes_scheduling.manual.values import Value
+    from wave_passes_scheduling.rebuild import PipelinedLoop
+
+
+class ManualRun:
+    """One schedule on one graph."""
+
+    def __init__(self, graph: Graph, context: PassContext, settings: Settings) -> None:
+        """Start before the first step."""
+        self._graph, self._context, self._settings = graph, context, settings
+        self._tracker = Tracker(graph)
+        self._values: list[Value] = []
+        self._iterations: list[list[Op]] = []
+        self._kernels: list[list[Op]] = []
+        self.loops: list[ManualLoop] = []
+        """What was pipelined, in order."""
+        self.changed = False
+        """Whether the graph changed."""
+
+    def run(self, schedule: ManualSchedule) -> None:
+        """Carry out all steps.
+
+        Raises:
+            UserError: WV0406, WV0502, WV0503, WV0513 and WV0514 where the kernel does
+                not have what a step needs, with the line of the step.
+        """
+        for step in schedule.steps:
+            self._values.append(_STEPS[step.name](self, step))
+        if self._settings.hints:
+            for (kernel,) in self._kernels:
+                hints = keep_order(cast("Iterate", kernel))
+                self._context.count("scheduling_barriers", hints)
+
+    # ------------------------------------------------------------------ finding ops
+
+    def tagged(self, step: Step) -> Value:
+        """Ops by tag."""
+        ops = self._tracker.visible()
+        rows = find.tagged(self._graph, ops, step, self._iterations)
+        found = self._select(step, rows)
+        found.excused = not found.ops
+        return found
+
+    def in_space(self, step: Step) -> Value:
+        """Ops by address space."""
+        source = self._selection(step.arguments[0])
+        _, space, part = cast("tuple[Ref, str, int]", step.arguments)
+        return self._select(step, find.in_space(source.ops, space, part), source)
+
+    def along_dim(self, step: Step) -> Value:
+        """Ops by their place along a dimension."""
+        source = self._selection(step.arguments[0])
+        ops = find.along_dim(self._graph, source.ops, step) if source.ops else []
+        return self._select(step, ops, source)
+
+    def filtered(self, step: Step) -> Value:
+        """Ops by where they stand and by type."""
+        source = self._selection(step.arguments[0])
+        _, ref, kind = cast("tuple[Ref, Ref | None, str | None]", step.arguments)
+        place = None if ref is None else self._place(ref)
+        if isinstance(place, Selection):
+            place = Place("kernel", [orders.loop_at(place, step)])
+        found = self._select(step, find.filtered(source.ops, place, kind), source)
+        found.excused |= place is not None and place.missing
+        return found
+
+    def picked(self, step: Step) -> Value:
+        """Ops by their index."""
+        source = self._selection(step.arguments[0])
+        ops = [] if source.excused else find.picked(source.ops, step)
+        return self._select(step, ops, source)
+
+    def joined(self, step: Step) -> Value:
+        """Several lists as one."""
+        sources = self._selections(step.arguments[0])
+        ops = [op for source in sources for op in source.ops]
+        return self._select(step, ops, *sources)
+
+    def interleaved(self, step: Step) -> Value:
+        """One list with others put between."""
+        base = self._selections(step.arguments[0])
+        rows = cast("tuple[Plain, ...]", step.arguments[1])
+        others = [self._selections(row) for row in rows]
+        first = [op for each in base for op in each.ops]
+        lists = [[op for each in row for op in each.ops] for row in others]
+        ops = find.interleaved(first, lists, step)
+        return self._select(step, ops, *base, *[x for row in others for x in row])
+
+    def _select(self, step: Step, ops: list[Op], *sources: Selection) -> Selection:
+        excused = bool(sources) and all(source.excused for source in sources)
+        return Selection(self._tracker.watch(ops), step, excused)
+
+    def _selection(self, ref: Plain) -> Selection:
+        return cast("Selection", self._values[cast("Ref", ref).number])
+
+    def _selections(self, refs: Plain) -> list[Selection]:
+        return [self._selection(ref) for ref in cast("tuple[Ref, ...]", refs)]
+
+    def _place(self, ref: Plain) -> Place | Selection:
+        return cast("Place | Selection", self._values[cast("Ref", ref).number])
+
+    # -------------------------------------------------------------------- pipelines
+
+    def stage(self, step: Step) -> Value:
+        """What runs at each place of a stage."""
+        return Stage(
+            tuple(tuple(self._selections(row)) for row in step.arguments), step
+        )
+
+    def pipeline(self, step: Step) -> Value:
+        """Overlap the iterations of a loop."""
+        ref, refs, ahead, count = cast(
+            "tuple[Ref, tuple[Ref, ...], bool, int | None]", step.arguments
+        )
+        loop = loop_of(self._selection(ref), step)
+        if find.is_idle(loop):
+            leave_loop(loop, "it has no iterations", self._context)
+            return _nothing(loop)
+        stages = [cast("Stage", self._values[each.number]) for each in refs]
+        settings = self._settings
+        found = schedule_loop(
+            self._graph,
+            self._context,
+            loop,
+            stages,
+            count or settings.buffers,
+            settings.profile,
+            step,
+        )
+        self.loops.append(found)
+        if not settings.rebuild:
+            return _nothing(loop)
+        ahead = ahead or settings.no_epilogue
+        number = len(self.loops) - 1
+        made = replace_by_pipeline(
+            self._graph,
+            self._context,
+            found,
+            number,
+            settings,
+            self._tracker,
+            ahead=ahead,
+        )
+        return _nothing(loop) if made is None else self._parts(made)
+
+    def _parts(self, made: PipelinedLoop) -> Pipelined:
+        self.changed = True
+        watch = self._tracker.watch
+        loop = watch([made.kernel])
+        self._kernels.append(loop)
+        return Pipelined(
+            {
+                "kernel": Place("kernel", loop),
+                "prologue": Place("prologue", loop, watch(list(made.prologue))),
+                "epilogue": Place("epilogue", loop, watch(list(made.epilogue))),
+            }
+        )
+
+    def part(self, step: Step) -> Value:
+        """Kernel, prologue or epilogue."""
+        made = cast("Pipelined", self._values[cast("Ref", step.arguments[0]).number])
+        return made.parts[cast("str", step.arguments[1])]
+
+    # ---------------------------------------------------------------------- changes
+
+    def unroll(self, step: Step) -> Value:
+        """Several iterations in one turn."""
+        place = self._place(step.arguments[0])
+        if isinstance(place, Place) and place.missing:
+            return None
+        loop = orders.loop_at(place, step)
+        factor = cast("int", step.arguments[1])
+        if isinstance(place, Selection):
+            separate_iterations(self._graph, loop, factor, self._context.target)
+        with self._tracker.through(loop) as copies:
+            facts = facts_of(self._graph, self._context)
+            made = unroll_loop(loop, factor, facts)
+        if made is None:
+            if factor > 1:
+                self._short(loop, factor)
+            return None
+        self._tracker.hide_copies(copies, made.loop)
+        self.changed = True
+        self._context.count("unrolled_loops")
+        self._iterations = [self._tracker.watch([*row.values()]) for row in made.copies]
+        return None
+
+    def _short(self, loop: Iterate, factor: int) -> None:
+        self._context.collector.warn(
+            "WV0501",
+            f"the loop over {loop.axis} is not unrolled: it has fewer iterations than"
+            f" {factor}",
+            at=loop.location,
+            label="this loop",
+        )
+
+    def cluster(self, step: Step) -> Value:
+        """Ops in an order."""
+        parts: list[Selection | Op] = []
+        for item in step.arguments:
+            if isinstance(item, Ref):
+                value = self._values[item.number]
+                inner = value.parts if isinstance(value, Cluster) else [value]
+                parts += cast("list[Selection | Op]", inner)
+            else:
+                parts.append(orders.made_op(item))
+        return Cluster(parts, step)
+
+    def reorder(self, step: Step) -> Value:
+        """The ops of a body in the order of clusters."""
+        place = self._place(step.arguments[0])
+        refs = cast("tuple[Ref, ...]", step.arguments[1])
+        clusters = [cast("Cluster", self._values[ref.number]) for ref in refs]
+        target = self._context.target
+        moved = orders.reorder(self._graph, place, clusters, step, target)
+        self._context.count("moved_ops", moved)
+        self.changed |= moved > 0
+        return None
+
+    def insert(self, step: Step) -> Value:
+        """A new op beside others."""
+        where, ref, plain = step.arguments
+        op = orders.made_op(plain)
+        done = orders.insert(cast("str", where), self._place(ref), op, step)
+        self._context.count("inserted_ops", int(done))
+        self.changed |= done
+        return None
+
+    def stagger(self, step: Step) -> Value:
+        """Half of the waves a barrier behind; proved once all barriers stand."""
+        place = self._place(step.arguments[0])
+        if not (isinstance(place, Place) and place.missing):
+            orders.loop_at(place, step).tags |= {TAG}
+            self.changed = True
+        return None
+
+
+def _nothing(loop: Op) -> Pipelined:
+    """The parts of a loop that was not pipelined: nothing is there."""
+    names = ("kernel", "prologue", "epilogue")
+    return Pipelined({name: Place(name, [loop], missing=True) for name in names})
+
+
+_STEPS: dict[str, Callable[[ManualRun, Step], Value]] = {
+    "tagged": ManualRun.tagged,
+    "in_space": ManualRun.in_space,
+    "along_dim": ManualRun.along_dim,
+    "filtered": ManualRun.filtered,
+    "picked": ManualRun.picked,
+    "joined": ManualRun.joined,
+    "interleaved": ManualRun.interleaved,
+    "stage": ManualRun.stage,
+    "pipeline": ManualRun.pipeline,
+    "part": ManualRun.part,
+    "unroll": ManualRun.unroll,
+    "cluster": ManualRun.cluster,
+    "reorder": ManualRun.reorder,
+    "insert": ManualRun.insert,
+    "stagger": ManualRun.stagger,
+}
+"""What carries out each kind of step."""

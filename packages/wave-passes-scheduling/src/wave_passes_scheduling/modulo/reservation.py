@@ -1,0 +1,260 @@
+"""The modulo reservation table: who occupies what in each cycle of the interval.
+
+The free cycles of a resource are the bits of an integer, one integer for each number
+of units that may be wanted. Where a task can start is then a few shifts and ands,
+however long the interval is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_passes_scheduling.arrays import Array
+    from wave_passes_scheduling.problem import LoopProblem
+    from wave_passes_scheduling.problem import Task
+
+CANDIDATES = 8
+"""Starts that are compared by what they waste, where each cuts a gap in two."""
+
+SHORT = 128
+"""Intervals up to which all starts are compared."""
+
+TIGHT = 0.8
+"""Share of a resource that tasks take from which on gaps are counted as waste."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """A task holds units of a resource for consecutive cycles of the interval."""
+
+    resource: int
+    offset: int
+    cycles: int
+    units: int
+
+
+class ReservationTable:
+    """Occupied units by cycle modulo the interval and by resource.
+
+    A task that lasts longer than the interval meets itself in the next iteration:
+    its units count once for each lap.
+    """
+
+    def __init__(self, problem: LoopProblem, interval: int) -> None:
+        """An empty table."""
+        self.interval = interval
+        self._all = (1 << interval) - 1
+        self._units: list[int] = problem.units.tolist()
+        self._taken = [[0] * interval for _ in self._units]
+        self._free = [[self._all] * (units + 1) for units in self._units]
+        self._segments = [_segments(task, interval) for task in problem.tasks]
+        self._cycles: dict[int, int] = {}
+        self._cells: dict[int, dict[int, int]] = {}
+        self._lengths = _lengths(problem)
+        room = interval * problem.units
+        self._tight = (problem.totals >= TIGHT * room).tolist()
+
+    def fits(self, task: int, cycle: int) -> bool:
+        """Whether the task can start in this cycle beside those that are placed."""
+        return bool(self._starts(task) >> (cycle % self.interval) & 1)
+
+    def free_cycle(
+        self, task: int, first: int, last: int, *, latest: bool = False
+    ) -> int | None:
+        """A cycle of ``[first, last]`` in which the task can start.
+
+        The first one, or with ``latest`` the last one, of those that waste least.
+        Within one interval of that end: what is free there is free later too.
+        """
+        width = min(last - first + 1, self.interval)
+        if latest:
+            first = last - width + 1
+        starts = self._turned(self._starts(task), first) & ((1 << width) - 1)
+        if not starts:
+            return None
+        flush = starts & self._turned(self._flush(task), first)
+        if flush and self.interval > SHORT:
+            return first + next(_bits(flush, latest=latest))
+        limit = CANDIDATES if self.interval > SHORT else SHORT
+        offsets = islice(_bits(starts, latest=latest), limit)
+        return first + min(offsets, key=lambda o: self.waste(task, first + o))
+
+    def nearest(self, task: int, at: int, low: int, high: int) -> list[int]:
+        """The free cycles of ``[low, high]`` next to ``at``: up to one on each side."""
+        starts = self._starts(task)
+        found: list[int] = []
+        width = min(high - at + 1, self.interval)
+        above = self._turned(starts, at) & ((1 << width) - 1)
+        if above:
+            found.append(at + next(_bits(above, latest=False)))
+        width = min(at - low + 1, self.interval)
+        below = self._turned(starts, at - width + 1) & ((1 << width) - 1)
+        if below:
+            found.append(at - width + 1 + next(_bits(below, latest=True)))
+        return found
+
+    def place(self, task: int, cycle: int) -> None:
+        """Start the task in this cycle."""
+        self._cycles[task] = cycle
+        self._cells[task] = self._footprint(task, cycle)
+        self._add(task, cycle, 1)
+
+    def remove(self, task: int) -> None:
+        """Take a placed task out."""
+        del self._cells[task]
+        self._add(task, self._cycles.pop(task), -1)
+
+    def rivals(self, task: int, cycle: int) -> list[int]:
+        """Placed tasks that occupy units which the task would need; the last first."""
+        found: dict[int, None] = {}
+        for resource, wanted in self._footprint(task, cycle).items():
+            for other, cells in self._cells.items():
+                if cells.get(resource, 0) & wanted:
+                    found[other] = None
+        return [other for other in reversed(self._cells) if other in found]
+
+    def waste(self, task: int, cycle: int) -> int:
+        """Free cycles that nothing could use any more if the task stood here.
+
+        Counted for busy resources that tasks hold for several cycles: a gap of five
+        leaves one cycle over where every task takes four.
+        """
+        self._add(task, cycle, 1)
+        held = {part.resource for part in self._segments[task]}
+        found = sum(self._lost(resource) for resource in held)
+        self._add(task, cycle, -1)
+        return found
+
+    def taken(self) -> Array:
+        """Occupied units, ``[interval, resources]``."""
+        found = np.array(self._taken, np.int64).reshape(-1, self.interval)
+        return found.T.copy()
+
+    def _flush(self, task: int) -> int:
+        """The starts that cut no gap in two, as bits: beside what is taken already."""
+        found = self._all
+        for part in self._segments[task]:
+            if self._tight[part.resource] and self._lengths[part.resource] > 1:
+                busy = self._all ^ self._free[part.resource][part.units]
+                if busy:
+                    sides = self._turned(busy, -1) | self._turned(busy, part.cycles)
+                    found &= self._turned(sides, part.offset)
+        return found
+
+    def _lost(self, resource: int) -> int:
+        length = self._lengths[resource]
+        if length == 1 or not self._tight[resource]:
+            return 0
+        return sum(
+            run % length
+            for free in self._free[resource][1:]
+            for run in _runs(free, self.interval)
+        )
+
+    def _starts(self, task: int) -> int:
+        """The cycles of the interval in which the task can start, as bits."""
+        found = self._all
+        for part in self._segments[task]:
+            if part.units > self._units[part.resource]:
+                return 0
+            free = self._free[part.resource][part.units]
+            found &= self._turned(self._long(free, part.cycles), part.offset)
+        return found
+
+    def _long(self, free: int, cycles: int) -> int:
+        """The cycles from which on ``cycles`` in a row are free."""
+        done = 1
+        while done < cycles and free:
+            step = min(done, cycles - done)
+            free &= self._turned(free, step)
+            done += step
+        return free
+
+    def _turned(self, bits: int, by: int) -> int:
+        """Bits such that bit ``i`` is what bit ``i + by`` was, around the interval."""
+        by %= self.interval
+        return (bits >> by | bits << (self.interval - by)) & self._all
+
+    def _footprint(self, task: int, cycle: int) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for part in self._segments[task]:
+            cells = self._turned((1 << part.cycles) - 1, -(cycle + part.offset))
+            found[part.resource] = found.get(part.resource, 0) | cells
+        return found
+
+    def _add(self, task: int, cycle: int, sign: int) -> None:
+        for part in self._segments[task]:
+            taken, free = self._taken[part.resource], self._free[part.resource]
+            units = self._units[part.resource]
+            begin = cycle + part.offset
+            for at in range(begin, begin + part.cycles):
+                place = at % self.interval
+                before = units - taken[place]
+                taken[place] += sign * part.units
+                after = units - taken[place]
+                low, high = sorted((max(before, 0), max(after, 0)))
+                for level in range(low + 1, high + 1):
+                    free[level] ^= 1 << place
+
+
+def _segments(task: Task, interval: int) -> tuple[_Segment, ...]:
+    """What a task occupies, in runs of equally many units; each cell once."""
+    cells: dict[tuple[int, int], int] = {}
+    for use in task.uses:
+        for offset in range(use.offset, use.offset + use.cycles):
+            cell = use.resource, offset % interval
+            cells[cell] = cells.get(cell, 0) + use.units
+    found: list[_Segment] = []
+    for (resource, offset), units in sorted(cells.items()):
+        last = found[-1] if found else None
+        if (
+            last is not None
+            and (last.resource, last.units) == (resource, units)
+            and last.offset + last.cycles == offset
+        ):
+            found[-1] = _Segment(resource, last.offset, last.cycles + 1, units)
+        else:
+            found.append(_Segment(resource, offset, 1, units))
+    return tuple(found)
+
+
+def _lengths(problem: LoopProblem) -> list[int]:
+    """For how many cycles tasks hold each resource: the shortest hold."""
+    found = [0] * len(problem.resources)
+    for task in problem.tasks:
+        for use in task.uses:
+            known = found[use.resource]
+            found[use.resource] = min(known, use.cycles) if known else use.cycles
+    return [max(1, length) for length in found]
+
+
+def _bits(bits: int, *, latest: bool) -> Iterator[int]:
+    """The numbers of the bits that are set, from one end."""
+    while bits:
+        place = bits.bit_length() - 1 if latest else (bits & -bits).bit_length() - 1
+        yield place
+        bits ^= 1 << place
+
+
+def _runs(free: int, interval: int) -> Iterator[int]:
+    """Lengths of the runs of free cycles, the last joined to the first."""
+    full = (1 << interval) - 1
+    if free == full:
+        yield interval
+        return
+    # Turn the interval so that it starts right after a busy cycle.
+    busy = full ^ free
+    first = (busy & -busy).bit_length()
+    free = (free >> first | free << (interval - first)) & full
+    while free:
+        free >>= (free & -free).bit_length() - 1
+        length = (~free & (free + 1)).bit_length() - 1
+        yield length
+        free >>= length

@@ -1,0 +1,262 @@
+"""The pass that schedules loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import ClassVar
+from typing import cast
+
+from wave_core.compile.scheduling import SchedulingType
+from wave_core.constraints.geometry import Geometry
+from wave_core.diagnostics import user_error
+from wave_core.ops.control import Iterate
+from wave_core.passes import Pass
+from wave_core.passes.selection import unknown_name
+from wave_passes_scheduling.files import save_schedule
+from wave_passes_scheduling.files import schedule_file
+from wave_passes_scheduling.files.storage import numbered
+from wave_passes_scheduling.loops.body import is_innermost
+from wave_passes_scheduling.manual import ManualRun
+from wave_passes_scheduling.manual import Settings
+from wave_passes_scheduling.modulo import modulo_schedule
+from wave_passes_scheduling.planning import LoopPlanner
+from wave_passes_scheduling.planning import PlannedLoop
+from wave_passes_scheduling.rebuild import Beyond
+from wave_passes_scheduling.rebuild import keep_order
+from wave_passes_scheduling.rebuild import replace_loop
+from wave_passes_scheduling.rebuild import unroll_loop
+from wave_passes_scheduling.rebuild import unsafe_ahead
+from wave_passes_scheduling.strategies import OWN
+from wave_passes_scheduling.strategies import Strategy
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.passes import PassContext
+    from wave_core.symbols import Facts
+    from wave_passes_scheduling.modulo import Schedule
+
+MANUAL = str(SchedulingType.MANUAL)
+"""The word for a schedule that the author gives."""
+
+OFF = frozenset({"off", str(SchedulingType.NONE)})
+"""Words for no scheduling at all."""
+
+
+@dataclass(frozen=True)
+class ScheduleLoops(Pass):
+    """Overlap the iterations of innermost loops.
+
+    Needs an expanded graph. Each loop whose iterations can overlap becomes prologue,
+    kernel and epilogue; buffers in LDS that every iteration fills anew get a copy for
+    each iteration in flight. A loop that has too few iterations, or whose dependences
+    leave only one stage, stays as it is with the buffers that it had, and a warning
+    says why.
+    """
+
+    strategy: SchedulingType | str = "off"
+    buffers: int | None = None
+    interval: int | None = None
+    profile: str = "target"
+    override: str | None = None
+    dump: str | None = None
+    hints: bool = False
+    no_epilogue: bool = False
+    unroll: int = 1
+
+    option_summaries: ClassVar[dict[str, str]] = {
+        "strategy": "off, or the name of a strategy: prefetch, modulo, ...",
+        "buffers": "copies of each LDS buffer; by default what the strategy needs",
+        "interval": "cycles from one iteration to the next, for `modulo`",
+        "profile": "latencies: of the `target`, or `unit`",
+        "override": "a schedule file to follow",
+        "dump": "a file to write the schedule to",
+        "hints": "scheduling barriers between ops of different units",
+        "no_epilogue": "run the kernel loop to the end, on masked loads",
+        "unroll": "iterations in one turn of each innermost loop",
+    }
+
+    def apply(self, graph: Graph, context: PassContext) -> bool:
+        """Schedule, rebuild and unroll the loops."""
+        if str(self.strategy) == MANUAL:
+            return self._by_hand(graph, context, rebuild=True).changed
+        found = [
+            self._rebuild(graph, each, context) for each in self.plan(graph, context)
+        ]
+        return self._unroll(graph, context) or any(found)
+
+    def plan(self, graph: Graph, context: PassContext) -> list[PlannedLoop]:
+        """The schedules of the loops; only the buffers of those that get one change.
+
+        Raises:
+            UserError: WV0801 unknown strategy or profile, WV0502 to WV0505 a schedule
+                file that does not fit, WV0406 copies that do not fit LDS.
+        """
+        self._check()
+        if str(self.strategy) in OFF and self.override is None:
+            return []
+        if str(self.strategy) == MANUAL:
+            made = self._by_hand(graph, context, rebuild=False).loops
+            return [
+                PlannedLoop(number, loop.analysed, loop.schedule, loop.copies)
+                for number, loop in enumerate(made)
+            ]
+        planner = LoopPlanner(
+            graph,
+            context.target,
+            self._strategy(context),
+            self.buffers,
+            self.interval,
+            self.profile,
+            self.override,
+            self.no_epilogue,
+        )
+        loops = enumerate(_innermost(graph))
+        return [planner.plan(loop, number) for number, loop in loops]
+
+    def _by_hand(
+        self, graph: Graph, context: PassContext, *, rebuild: bool
+    ) -> ManualRun:
+        """Carry out the author's schedule, or see what it does to loops.
+
+        Raises:
+            UserError: WV0512 where there is none, or an option says otherwise.
+        """
+        self._check()
+        schedule = context.schedule
+        others = {"override": self.override, "interval": self.interval}
+        others |= {"unroll": None if self.unroll == 1 else self.unroll}
+        given = [name for name, value in others.items() if value is not None]
+        if schedule is None or given:
+            names = f"option `{given[0]}` belongs to others" if given else ""
+            raise user_error(
+                "WV0512",
+                "a manual schedule is asked for, and "
+                + (names or "no schedule is given"),
+                at=graph.location,
+                label="this kernel",
+                help="write `wave_compile(options, kernel, schedule)`, and all of it"
+                " into the schedule",
+            )
+        settings = Settings(
+            self.profile,
+            self.buffers,
+            self.hints,
+            self.dump,
+            self.no_epilogue,
+            rebuild,
+        )
+        run = ManualRun(graph, context, settings)
+        run.run(schedule)
+        return run
+
+    def _check(self) -> None:
+        for name in ("buffers", "interval", "unroll"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise user_error(
+                    "WV0804",
+                    f"option `{name}` of `{self.pass_name()}` cannot be `{value}`",
+                    help="it takes a number from 1 on",
+                )
+
+    def _strategy(self, context: PassContext) -> Strategy:
+        name = str(self.strategy)
+        if name in OFF:
+            return Strategy(lambda analysed: modulo_schedule(analysed.problem))
+        if context.strategies:
+            if name in context.strategies:
+                return cast("Strategy", context.strategies[name]())
+        elif name in OWN:
+            return OWN[name]
+        raise unknown_name("scheduling strategy", name, context.strategies or OWN)
+
+    def _rebuild(self, graph: Graph, plan: PlannedLoop, context: PassContext) -> bool:
+        schedule = plan.schedule
+        if schedule is None:
+            return _left(plan, plan.reason, context)
+        if self.dump is not None:
+            path = numbered(self.dump, plan.number)
+            save_schedule(schedule_file(plan.analysed, schedule), path)
+        why = "all ops fit in one stage"
+        if schedule.depth > 1:
+            facts = _facts(graph, context)
+            beyond = self._beyond(plan, schedule, facts, context)
+            pipelined = replace_loop(plan.analysed, schedule, facts, beyond)
+            if pipelined is not None:
+                self._finish(pipelined.kernel, schedule, plan, context)
+                return True
+            why = f"it has fewer iterations than {schedule.depth - 1}"
+        plan.give_up(graph)
+        return _left(plan, why, context)
+
+    def _finish(
+        self,
+        kernel: Iterate,
+        schedule: Schedule,
+        plan: PlannedLoop,
+        context: PassContext,
+    ) -> None:
+        """Keep the order of a kernel loop, and count it."""
+        if self.hints:
+            context.count("scheduling_barriers", keep_order(kernel))
+        if plan.copies:
+            context.count("multiplied_buffers", len(plan.copies))
+        context.count("pipelined_loops")
+        context.count("stages", schedule.depth)
+
+    def _beyond(
+        self,
+        plan: PlannedLoop,
+        schedule: Schedule,
+        facts: Facts,
+        context: PassContext,
+    ) -> Beyond | None:
+        """How to do without an epilogue, if that is wanted and surely right."""
+        if not self.no_epilogue:
+            return None
+        op = unsafe_ahead(plan.analysed, schedule)
+        if op is None:
+            context.count("epilogues_eliminated")
+            return Beyond(plan.harmless, facts)
+        loop = plan.analysed.loop
+        context.collector.warn(
+            "WV0507",
+            f"the pipelined loop over {loop.axis} keeps its epilogue:"
+            f" `{op.op_name}` cannot run in iterations beyond the last",
+            at=op.location,
+            label="this op is in a stage before the last",
+        )
+        return None
+
+    def _unroll(self, graph: Graph, context: PassContext) -> bool:
+        """Put several iterations in a turn of each innermost loop."""
+        if self.unroll == 1:
+            return False
+        facts = _facts(graph, context)
+        found = [unroll_loop(loop, self.unroll, facts) for loop in _innermost(graph)]
+        context.count("unrolled_loops", sum(each is not None for each in found))
+        return any(found)
+
+
+def _innermost(graph: Graph) -> list[Iterate]:
+    return [op for op in graph.walk() if isinstance(op, Iterate) and is_innermost(op)]
+
+
+def _facts(graph: Graph, context: PassContext) -> Facts:
+    """What is known about sizes, and so about numbers of iterations."""
+    bindings, place = graph.bindings, graph.location
+    return Geometry(graph.constraints, bindings, context.target, place).facts
+
+
+def _left(plan: PlannedLoop, why: str, context: PassContext) -> bool:
+    """Say why a loop stays as it is."""
+    loop = plan.analysed.loop
+    context.count("loops_left")
+    context.collector.warn(
+        "WV0501",
+        f"the loop over {loop.axis} is not pipelined: {why}",
+        at=loop.location,
+        label="this loop",
+    )
+    return False

@@ -1,0 +1,17 @@
+"""Longest paths through a loop, for every initiation interval at once."""
+
+from __future__ import annotations
+
+from wave_passes_scheduling.paths.components import components
+from wave_passes_scheduling.paths.longest import LongestPaths
+from wave_passes_scheduling.paths.longest import longest_paths
+from wave_passes_scheduling.paths.recurrence import Recurrence
+from wave_passes_scheduling.paths.recurrence import recurrence_interval
+
+__all__ = [
+    "LongestPaths",
+    "Recurrence",
+    "components",
+    "longest_paths",
+    "recurrence_interval",
+]

@@ -1,0 +1,123 @@
+"""All-pairs longest paths with the initiation interval left open.
+
+A path of delay ``s`` and distance ``d`` is worth ``s - d * T`` at initiation interval
+``T``. For every pair of tasks the best delay of each distance is kept: layer ``d`` is
+a matrix of delays. Layer 0 is the closure of the dependences within an iteration,
+which have no cycle; layer ``d`` extends earlier layers by one dependence that crosses
+iterations, and the closure again. At an interval that the recurrences allow, cycles do
+not lengthen a path, so finitely many layers matter: once as many layers in a row as
+the largest distance have nothing that an earlier layer does not beat at the smallest
+interval, no later layer has, at any interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_passes_scheduling.arrays import NO_PATH
+from wave_passes_scheduling.paths.recurrence import recurrence_interval
+
+if TYPE_CHECKING:
+    from wave_passes_scheduling.arrays import Array
+    from wave_passes_scheduling.problem import LoopProblem
+
+
+@dataclass(frozen=True)
+class LongestPaths:
+    """The longest paths between all pairs of tasks.
+
+    Attributes:
+        layers: ``[distance, source, target]``, the largest delay; `NO_PATH` if none.
+        smallest: The smallest interval that they hold for.
+    """
+
+    layers: Array
+    smallest: int
+
+    def at(self, interval: int) -> Array:
+        """Cycles from the start of one task to that of another, at least.
+
+        Shapes: ``[source, target]``; `NO_PATH` where nothing connects them, 0 or more
+        on the diagonal.
+
+        Raises:
+            ValueError: an interval that the recurrences do not allow.
+        """
+        if interval < self.smallest:
+            raise ValueError(f"recurrences need an interval of {self.smallest}")
+        distances = np.arange(len(self.layers), dtype=np.int64)
+        found = (self.layers - distances[:, None, None] * interval).max(axis=0)
+        return np.where(found > NO_PATH // 2, found, NO_PATH)
+
+
+def longest_paths(problem: LoopProblem, smallest: int | None = None) -> LongestPaths:
+    """All-pairs longest paths of a loop, for every interval that it allows.
+
+    Args:
+        problem: The loop.
+        smallest: The interval that its recurrences need, if it is known.
+
+    Raises:
+        ValueError: where a task waits for itself within one iteration.
+    """
+    if smallest is None:
+        smallest = recurrence_interval(problem).interval
+    if smallest is None:
+        raise ValueError("a task waits for itself within one iteration")
+    closure = _closure(problem)
+    far = sorted({d.distance for d in problem.dependences if d.distance})
+    layers = [closure]
+    best = closure
+    idle, distance = 0, 0
+    while far and idle < far[-1]:
+        distance += 1
+        layer = _layer(problem, layers, closure, distance)
+        layers.append(layer)
+        worth = layer - distance * smallest
+        idle = 0 if (worth > best).any() else idle + 1
+        best = np.maximum(best, worth)
+    useful = layers[: len(layers) - idle]
+    return LongestPaths(np.stack(useful), smallest)
+
+
+def _closure(problem: LoopProblem) -> Array:
+    """Longest paths within an iteration, by sweeping tasks in an order they allow."""
+    size = problem.size
+    found = np.full((size, size), NO_PATH, np.int64)
+    np.fill_diagonal(found, 0)
+    followers: list[list[tuple[int, int]]] = [[] for _ in range(size)]
+    missing = np.zeros(size, np.int64)
+    for row in problem.dependences:
+        if row.distance == 0:
+            followers[row.source].append((row.target, row.latency))
+            missing[row.target] += 1
+    ready = [i for i in range(size) if not missing[i]]
+    while ready:
+        task = ready.pop()
+        for target, latency in followers[task]:
+            np.maximum(found[:, target], found[:, task] + latency, out=found[:, target])
+            missing[target] -= 1
+            if not missing[target]:
+                ready.append(target)
+    found[found < NO_PATH // 2] = NO_PATH
+    return found
+
+
+def _layer(
+    problem: LoopProblem, layers: list[Array], closure: Array, distance: int
+) -> Array:
+    """The largest delay of paths with one distance in all."""
+    found = np.full_like(closure, NO_PATH)
+    for row in problem.dependences:
+        if 0 < row.distance <= distance:
+            before = layers[distance - row.distance][:, row.source] + row.latency
+            reached = before > NO_PATH // 2
+            left = closure[row.target] > NO_PATH // 2
+            block = np.ix_(reached, left)
+            found[block] = np.maximum(
+                found[block], before[reached][:, None] + closure[row.target][left]
+            )
+    return found

@@ -1,0 +1,176 @@
+"""Which schedule a loop gets, and which of its buffers get copies for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.dependences.derive import Dependences
+from wave_core.diagnostics import user_error
+from wave_passes_scheduling.files import follow_file
+from wave_passes_scheduling.files import load_schedule
+from wave_passes_scheduling.files import unchecked_schedule
+from wave_passes_scheduling.files.storage import numbered
+from wave_passes_scheduling.loops import analyse
+from wave_passes_scheduling.loops import profile_of
+from wave_passes_scheduling.loops.copies import check_copies
+from wave_passes_scheduling.loops.copies import copies_that_fit
+from wave_passes_scheduling.loops.copies import copies_to_live
+from wave_passes_scheduling.loops.private import private_buffers
+from wave_passes_scheduling.modulo import Infeasible
+from wave_passes_scheduling.modulo import modulo_schedule
+from wave_passes_scheduling.rebuild import multiply_buffer
+from wave_passes_scheduling.strategies import StageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.builtin.dependences.accesses import SharedAccess
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.ops.control import Iterate
+    from wave_core.ops.memory import Allocate
+    from wave_core.targets import Target
+    from wave_passes_scheduling.files import ScheduleFile
+    from wave_passes_scheduling.loops import ScheduledLoop
+    from wave_passes_scheduling.modulo import Schedule
+    from wave_passes_scheduling.rebuild import MultipliedBuffer
+    from wave_passes_scheduling.strategies import Strategy
+
+    Private = Mapping[Allocate, list[SharedAccess]]
+    """Buffers of which each iteration can have its own, with their accesses."""
+
+
+@dataclass(frozen=True)
+class PlannedLoop:
+    """A loop and its schedule.
+
+    Attributes:
+        number: Which innermost loop of the kernel.
+        analysed: The loop as a problem.
+        schedule: Its schedule; ``None`` where there is none.
+        copies: Its buffers that have copies, as the problem assumes.
+        harmless: Accesses that iterations beyond the last may do, too.
+        reason: Why there is no schedule.
+    """
+
+    number: int
+    analysed: ScheduledLoop
+    schedule: Schedule | None
+    copies: tuple[MultipliedBuffer, ...] = ()
+    harmless: frozenset[Op] = frozenset()
+    reason: str = ""
+
+    def give_up(self, graph: Graph) -> None:
+        """Take the copies back: the loop stays as it is."""
+        for each in self.copies:
+            each.undo(graph)
+
+
+@dataclass(frozen=True)
+class LoopPlanner:
+    """Plans the loops of one graph; what it changes are buffers alone.
+
+    Attributes:
+        graph: The graph.
+        target: The machine.
+        strategy: Which schedule loops get, where no file says it.
+        buffers: Copies of each buffer that the user asks for.
+        interval: The interval that the user asks for.
+        profile: The cost profile, where no file names one.
+        override: The file to follow.
+        endless: Whether iterations beyond the last are to be run.
+    """
+
+    graph: Graph
+    target: Target
+    strategy: Strategy
+    buffers: int | None
+    interval: int | None
+    profile: str
+    override: str | None
+    endless: bool
+
+    def plan(self, loop: Iterate, number: int) -> PlannedLoop:
+        """The schedule of a loop, and copies of its buffers as the schedule needs.
+
+        Raises:
+            UserError: WV0502 to WV0505 a file or an interval that does not fit,
+                WV0406 copies that do not fit LDS.
+        """
+        path = None if self.override is None else numbered(self.override, number)
+        file = None if path is None else load_schedule(path)
+        private, harmless = self._private(loop, file)
+        count = self._count(loop, private, file, path)
+        copies = tuple(
+            multiply_buffer(self.graph, loop, buffer, [a.op for a in own], count)
+            for buffer, own in (private.items() if count > 1 else ())
+        )
+        analysed = self._analysed(loop, file)
+        found = PlannedLoop(number, analysed, None, copies, harmless)
+        try:
+            if path is None or file is None:
+                schedule = self._schedule(analysed)
+            else:
+                schedule = follow_file(analysed, file, path)
+        except (StageError, Infeasible) as error:
+            found.give_up(self.graph)
+            return PlannedLoop(number, analysed, None, reason=str(error))
+        return PlannedLoop(number, analysed, schedule, copies, harmless)
+
+    def _private(
+        self, loop: Iterate, file: ScheduleFile | None
+    ) -> tuple[Private, frozenset[Op]]:
+        """Buffers that can have copies, and accesses that do no harm at the end."""
+        one = (self.buffers or self.strategy.buffers) == 1
+        if one and file is None and not self.endless:
+            return {}, frozenset()
+        known = Dependences(self.graph, self.target)
+        private = private_buffers(self.graph, loop, known)
+        rows = [row for own in private.values() for row in own]
+        steady = frozenset(row.op for row in rows if not known.moves(row, loop))
+        return private, steady
+
+    def _analysed(self, loop: Iterate, file: ScheduleFile | None) -> ScheduledLoop:
+        named = self.profile if file is None else file.profile or "unit"
+        profile = profile_of(named, loop, self.target)
+        return analyse(self.graph, loop, self.target, profile)
+
+    def _count(
+        self,
+        loop: Iterate,
+        private: Private,
+        file: ScheduleFile | None,
+        path: str | None,
+    ) -> int:
+        """How many copies: as asked for, as a file's schedule needs, or as fit.
+
+        Raises:
+            UserError: WV0406 for more than fit.
+        """
+        if self.buffers is not None:
+            check_copies(self.graph, loop, private, self.buffers, self.target)
+            return self.buffers
+        wanted = self.strategy.buffers
+        if file is not None and path is not None:
+            ops = {row.op for own in private.values() for row in own}
+            analysed = self._analysed(loop, file)
+            schedule = unchecked_schedule(analysed, file, path)
+            tasks = {task for task, op in enumerate(analysed.ops) if op in ops}
+            wanted = max(wanted, copies_to_live(schedule, tasks))
+        return copies_that_fit(self.graph, private, wanted, self.target)
+
+    def _schedule(self, analysed: ScheduledLoop) -> Schedule:
+        if self.interval is None:
+            return self.strategy.schedule(analysed)
+        try:
+            return modulo_schedule(analysed.problem, self.interval)
+        except Infeasible as error:
+            raise user_error(
+                "WV0504",
+                f"the loop has no schedule: {error}",
+                at=analysed.loop.location,
+                label="this loop",
+                notes=f"latencies are those of profile `{analysed.problem.profile}`",
+                help="leave `interval` out, and the smallest one is looked for",
+            ) from error

@@ -1,0 +1,177 @@
+"""The plugin: loop scheduling and its options. Imports nothing expensive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from typing import Any
+
+from wave_core.compile.scheduling import SchedulingType
+from wave_core.plugin import Fact
+from wave_core.plugin import OptionSpec
+from wave_core.plugin import PassSpec
+from wave_core.plugin import Phase
+from wave_core.plugin import Preset
+from wave_core.plugin import StrategySpec
+from wave_core.plugin import ViewSpec
+from wave_core.plugin import hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REQUIRES_API = (1, 0)
+
+PACKAGE = "wave-passes-scheduling"
+
+LOOP_SCHEDULER = "schedule-loops"
+
+LOOP_REORDERER = "reorder-loops"
+
+_STRATEGIES = (
+    ("prefetch", "PREFETCHING", "the next iteration is fetched while one computes"),
+    ("four-stage", "FOUR_STAGES", "global read, LDS write, LDS read, compute"),
+    ("prefetch-attention", "ATTENTION", "both products of attention side by side"),
+    ("modulo", "MODULO", "the shortest interval that the machine allows"),
+)
+
+
+@hookimpl
+def wave_register_passes() -> Iterable[PassSpec]:
+    """Loops are pipelined between legalisation and synchronisation."""
+    yield PassSpec(
+        LOOP_SCHEDULER,
+        Phase.SCHEDULE,
+        "wave_passes_scheduling.passes:ScheduleLoops",
+        requires={Fact.EXPANDED},
+        provides={Fact.SCHEDULED},
+        summary="iterations of loops overlap",
+    )
+    yield PassSpec(
+        LOOP_REORDERER,
+        Phase.SCHEDULE,
+        "wave_passes_scheduling.reorder.passes:ReorderLoops",
+        after=(LOOP_SCHEDULER,),
+        requires={Fact.EXPANDED},
+        summary="clusters of memory and matrix work, groups of instructions",
+    )
+    yield PassSpec(
+        "stagger-waves",
+        Phase.SYNCHRONIZE,
+        "wave_passes_scheduling.reorder.passes:StaggerWaves",
+        requires={Fact.SYNCHRONIZED},
+        summary="halves of the waves run clusters in turn",
+    )
+
+
+@hookimpl
+def wave_register_strategies() -> Iterable[StrategySpec]:
+    """The strategies of this package."""
+    module = "wave_passes_scheduling.strategies.strategy"
+    for name, constant, summary in _STRATEGIES:
+        yield StrategySpec(name, f"{module}:{constant}", summary)
+    yield StrategySpec(
+        "fetch-ahead",
+        "wave_passes_scheduling.reorder.ahead:FETCHING_AHEAD",
+        "global read, LDS write, and the rest, an iteration apart",
+    )
+
+
+@hookimpl
+def wave_register_presets() -> Iterable[Preset]:
+    """A preset for each strategy, under its name."""
+    for name, _, summary in _STRATEGIES:
+        yield Preset(name, summary, options={LOOP_SCHEDULER: {"strategy": name}})
+    yield Preset(
+        "fetch-ahead",
+        "fetched two iterations ahead, kept in two copies of each buffer",
+        options={LOOP_SCHEDULER: {"strategy": "fetch-ahead"}},
+    )
+    yield Preset(
+        "pingpong",
+        "halves of the waves fetch and compute in turn",
+        options={
+            LOOP_SCHEDULER: {"strategy": "fetch-ahead"},
+            LOOP_REORDERER: {"order": "pingpong"},
+        },
+    )
+
+
+@hookimpl
+def wave_register_options() -> Iterable[OptionSpec]:
+    """What `WaveCompileOptions` says about schedules."""
+    rows: tuple[tuple[str, Any, object, str, str], ...] = (
+        (
+            "schedule",
+            SchedulingType,
+            SchedulingType.NONE,
+            "strategy",
+            "how loops are pipelined",
+        ),
+        (
+            "multi_buffer_count",
+            int | None,
+            None,
+            "buffers",
+            "copies of each LDS buffer that iterations fill anew",
+        ),
+        (
+            "use_scheduling_barriers",
+            bool,
+            False,
+            "hints",
+            "scheduling barriers between ops of different units",
+        ),
+        (
+            "override_schedule",
+            str | None,
+            None,
+            "override",
+            "a schedule file to follow",
+        ),
+        (
+            "dump_schedule",
+            str | None,
+            None,
+            "dump",
+            "a file to write the schedule to: text, or JSON if it ends in .json",
+        ),
+        (
+            "eliminate_epilogue",
+            bool,
+            False,
+            "no_epilogue",
+            "run pipelined loops to the end on masked loads",
+        ),
+        ("unroll_factor", int, 1, "unroll", "iterations in one turn of each loop"),
+    )
+    for name, kind, default, option, help_text in rows:
+        where = f"{LOOP_SCHEDULER}.{option}"
+        reads = option == "override"
+        yield OptionSpec(name, kind, default, PACKAGE, help_text, where, reads)
+    yield from _reordering()
+
+
+def _reordering() -> Iterable[OptionSpec]:
+    """What `WaveCompileOptions` says about the order within a loop's body."""
+    rows: tuple[tuple[str, Any, object, str, str], ...] = (
+        ("reorder", str, "off", "order", "pingpong: halves of the waves in turn"),
+        (
+            "use_scheduling_groups",
+            bool,
+            False,
+            "groups",
+            "scheduling-group barriers that state the order of loops",
+        ),
+    )
+    for name, kind, default, option, help_text in rows:
+        where = f"{LOOP_REORDERER}.{option}"
+        yield OptionSpec(name, kind, default, PACKAGE, help_text, where)
+
+
+@hookimpl
+def wave_register_views() -> Iterable[ViewSpec]:
+    """``wave inspect --what schedule``."""
+    yield ViewSpec(
+        "schedule",
+        "wave_passes_scheduling.views.view:schedule",
+        summary="reservation tables and charts of pipelined loops",
+    )

@@ -1,0 +1,11 @@
+"""What is scheduled: the loop as a graph of numbers, independent of any IR."""
+
+from __future__ import annotations
+
+from wave_passes_scheduling.problem.loop import Dependence
+from wave_passes_scheduling.problem.loop import LoopProblem
+from wave_passes_scheduling.problem.loop import Resource
+from wave_passes_scheduling.problem.loop import Task
+from wave_passes_scheduling.problem.loop import Use
+
+__all__ = ["Dependence", "LoopProblem", "Resource", "Task", "Use"]

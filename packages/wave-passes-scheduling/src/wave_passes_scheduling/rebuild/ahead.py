@@ -1,0 +1,105 @@
+"""Iterations that a loop does not have: what makes running them harmless.
+
+A pipelined loop without an epilogue runs to the full count. In its last turns the
+stages before the last work on iterations beyond the end, whose values nobody uses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wave_core.ir import ACCESS
+from wave_core.ir import LANDING
+from wave_core.ir import region_of
+from wave_core.ops.arithmetic import FloorDiv
+from wave_core.ops.arithmetic import Mod
+from wave_core.ops.control import Conditional
+from wave_core.ops.direct import GatherToLDS
+from wave_core.ops.memory import Read
+from wave_core.ops.memory import Write
+from wave_core.ops.traits import Trait
+from wave_core.symbols import logical_and
+from wave_core.types import RegisterType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Facts
+    from wave_passes_scheduling.loops import ScheduledLoop
+    from wave_passes_scheduling.modulo import Schedule
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """How iterations beyond the last are run.
+
+    Attributes:
+        harmless: Accesses that may happen there: of buffers that each iteration fills
+            before it reads them, at places that are the same in every iteration.
+            All others are masked, and what these read of global memory.
+        facts: What is known about the number of iterations.
+    """
+
+    harmless: frozenset[Op]
+    facts: Facts
+
+
+def unsafe_ahead(analysed: ScheduledLoop, schedule: Schedule) -> Op | None:
+    """An op that cannot run in iterations beyond the last, or ``None``.
+
+    Reads and writes can be masked, also those in conditionals. What only computes can
+    run on anything, but for integer divisions, which zeros stop. Whatever else an
+    early stage has is refused.
+    """
+    last = schedule.depth - 1
+    early = (
+        op
+        for op, stage in zip(analysed.ops, schedule.stages, strict=True)
+        if stage < last
+    )
+    return next((op for op in early if not all(map(_maskable, _parts(op)))), None)
+
+
+def _parts(op: Op) -> Iterator[Op]:
+    """What an op does: it alone, or what the body of a conditional holds."""
+    if isinstance(op, Conditional):
+        for inner in op.regions[0].ops:
+            yield from _parts(inner)
+    elif not op.has(Trait.TERMINATOR):
+        yield op
+
+
+def _maskable(op: Op) -> bool:
+    return isinstance(op, Read | Write | GatherToLDS) or _computes(op)
+
+
+def _computes(op: Op) -> bool:
+    divides = isinstance(op, FloorDiv | Mod) and not (
+        isinstance(op.type, RegisterType) and op.type.dtype.is_float
+    )
+    return op.has(Trait.PURE) and not divides
+
+
+def mask_accesses(op: Op, condition: Expr, *, harmless: bool) -> None:
+    """Let accesses happen only where ``condition`` holds, too.
+
+    Args:
+        op: What accesses memory.
+        condition: Where it may.
+        harmless: Whether what it does to LDS may happen anyway. Copies from global
+            memory then land there as zeros.
+    """
+    facts = region_of(op).graph.facts
+    for part in _parts(op):
+        kinds = () if harmless else (ACCESS, LANDING)
+        if harmless and isinstance(part, GatherToLDS):
+            kinds = (ACCESS,)
+        for kind in kinds:
+            row = facts.get(kind, part)
+            if row is not None:
+                present = [c for c in (row.mask, condition) if c is not None]
+                facts.put(kind, part, replace(row, mask=logical_and(*present)))

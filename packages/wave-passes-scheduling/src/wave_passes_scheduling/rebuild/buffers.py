@@ -1,0 +1,94 @@
+"""Several copies of an LDS buffer, one for each iteration in flight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wave_core.ir import ACCESS
+from wave_core.ir import LANDING
+from wave_core.ir import regions
+from wave_core.ir import resolve
+from wave_core.ir import set_attributes
+from wave_core.symbols import floordiv
+from wave_core.symbols import mod
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Mapping
+
+    from wave_core.ir import Access
+    from wave_core.ir import FactKind
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.ops.control import Iterate
+    from wave_core.ops.memory import Allocate
+    from wave_core.symbols import Expr
+
+
+@dataclass(frozen=True)
+class MultipliedBuffer:
+    """A buffer that has copies, and how it was.
+
+    Attributes:
+        buffer: The buffer.
+        shape: Its extents before.
+        rows: By op that touches it, which elements it touched before.
+    """
+
+    buffer: Allocate
+    shape: tuple[Expr, ...]
+    rows: Mapping[Op, Access]
+
+    def undo(self, graph: Graph) -> None:
+        """Make it one buffer again; its accesses are still those of before."""
+        for op, row in self.rows.items():
+            graph.facts.put(_side(graph, op), op, row)
+        _reshape(graph, self.buffer, self.shape)
+
+
+def multiply_buffer(
+    graph: Graph, loop: Iterate, buffer: Allocate, accesses: Iterable[Op], count: int
+) -> MultipliedBuffer:
+    """Let iteration ``i`` of ``loop`` use copy ``i mod count`` of a buffer.
+
+    The copies lie one after the other along the buffer's first dimension. Right only
+    where every byte that an iteration reads was written in the same one.
+
+    Args:
+        graph: That of the loop.
+        loop: The loop.
+        buffer: What its iterations use; nothing outside the loop does.
+        accesses: All ops that touch it.
+        count: How many copies there are.
+    """
+    shape = buffer.distributed_shape
+    first, *others = shape
+    assert loop.induction is not None, "loops are numbered"
+    turn = floordiv(loop.induction - loop.start, loop.step)
+    shift = mod(turn, count) * first
+    rows: dict[Op, Access] = {}
+    for op in accesses:
+        side = _side(graph, op)
+        row = graph.facts.get(side, op)
+        assert row is not None, "a lowered access has a row"
+        outer, *inner = row.coordinates
+        coordinates = (outer + shift, *inner)
+        graph.facts.put(side, op, replace(row, coordinates=coordinates))
+        rows[op] = row
+    _reshape(graph, buffer, (first * count, *others))
+    return MultipliedBuffer(buffer, shape, rows)
+
+
+def _side(graph: Graph, op: Op) -> FactKind[Access]:
+    """Which row of an op is about the buffer: copies to LDS have one of each memory."""
+    return ACCESS if graph.facts.get(LANDING, op) is None else LANDING
+
+
+def _reshape(graph: Graph, buffer: Allocate, shape: tuple[Expr, ...]) -> None:
+    set_attributes(buffer, distributed_shape=shape)
+    for region in regions(graph.body):
+        for argument in region.arguments:
+            if argument.role == "capture" and resolve(argument) is buffer:
+                set_attributes(argument, declared=buffer.type)

@@ -1,0 +1,95 @@
+"""A loop replaced by its pipelined form, also where the trip count is not known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.ir import clone_op
+from wave_core.ir import region_of
+from wave_core.ir import set_operands
+from wave_core.ops.control import Conditional
+from wave_core.ops.control import Iterate
+from wave_core.ops.structure import Yield
+from wave_core.symbols import as_expr
+from wave_core.symbols import ge
+from wave_core.symbols import select
+from wave_passes_scheduling.rebuild.pipeline import PipelinedLoop
+from wave_passes_scheduling.rebuild.pipeline import pipeline_loop
+from wave_passes_scheduling.rebuild.results import results_of
+from wave_passes_scheduling.rebuild.results import retire
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_core.ir import Region
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Facts
+    from wave_passes_scheduling.loops import ScheduledLoop
+    from wave_passes_scheduling.modulo import Schedule
+    from wave_passes_scheduling.rebuild.ahead import Beyond
+
+
+def replace_loop(
+    analysed: ScheduledLoop,
+    schedule: Schedule,
+    facts: Facts,
+    beyond: Beyond | None = None,
+) -> PipelinedLoop | None:
+    """Put the pipelined form of a loop in its place.
+
+    Where the loop surely has enough iterations, the form stands alone. Where that
+    is not known, it stands under a guard, and a copy of the loop runs what the guard
+    left out. Where it surely has not, nothing happens. A form without an epilogue
+    needs no guard.
+
+    Args:
+        analysed: The loop and its problem.
+        schedule: A right schedule of it.
+        facts: What is known about the number of iterations.
+        beyond: How to run iterations beyond the last, for a form without an epilogue.
+
+    Returns:
+        The form; ``None`` where nothing happened.
+    """
+    loop = analysed.loop
+    assert loop.count is not None, "loops are numbered"
+    count, needed = as_expr(loop.count), schedule.depth - 1
+    region = region_of(loop)
+    if facts.prove_nonnegative(needed - 1 - count):
+        return None
+    if beyond is not None or facts.prove_nonnegative(count - needed):
+        found = pipeline_loop(analysed, schedule, region, loop, beyond)
+        retire(loop, found.results)
+        return found
+    enough = ge(count, needed)
+    guard = _guard(loop, enough)
+    body: Region = guard.body  # pyright: ignore[reportAssignmentType] - an IR region
+    last = Yield(())
+    last.location = loop.location
+    body.append(last)
+    found = pipeline_loop(analysed, schedule, body, last)
+    set_operands(last, (found.results,))
+    results = results_of(guard, loop)
+    retire(loop, results_of(_remainder(loop, results, enough), loop))
+    return found
+
+
+def _guard(loop: Iterate, enough: Expr) -> Conditional:
+    region = region_of(loop)
+    body = region.graph.region()
+    guard = Conditional.build((None, (), tuple(loop.inits)), {"expr": enough}, (body,))
+    guard.location = loop.location
+    region.insert_before(loop, guard)
+    return guard
+
+
+def _remainder(loop: Iterate, inits: Sequence[Op], enough: Expr) -> Iterate:
+    """A copy of the loop for where there are too few iterations; else it is empty."""
+    region = region_of(loop)
+    copy = clone_op(loop, {}, region)
+    region.insert_before(loop, copy)
+    set_operands(copy, (tuple(inits), loop.captures))
+    assert loop.count is not None, "loops are numbered"
+    copy.attributes["count"] = select(enough, 0, as_expr(loop.count))
+    return copy  # pyright: ignore[reportReturnType] - a copy has its class

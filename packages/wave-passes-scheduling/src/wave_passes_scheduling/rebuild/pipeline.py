@@ -1,0 +1,342 @@
+"""Software pipelining: a schedule becomes prologue, kernel loop and epilogue.
+
+A task in stage ``s`` works, in iteration ``i`` of the kernel loop, on iteration
+``i + last - s`` of the original loop, where ``last`` is the last stage. Every value is
+asked for by its op and a *lead*: how many iterations of the original loop it is ahead
+of the kernel's. What the kernel makes itself has the lead of its stage; what has a
+smaller lead was made in an earlier turn and is carried, in one rotating register for
+each lead between. Prologue and epilogue ask the same question of the first and last
+iterations.
+
+Without an epilogue the kernel loop runs to the full count. What its early stages do in
+iterations that the loop does not have is masked where it could be noticed, and never
+used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from wave_core.ir import PLACEMENT
+from wave_core.ir import capture
+from wave_core.ir import captured_value
+from wave_core.ir import clone_into
+from wave_core.ir import set_operands
+from wave_core.ops.control import Iterate
+from wave_core.ops.structure import Argument
+from wave_core.ops.structure import GetResult
+from wave_core.ops.structure import Yield
+from wave_core.symbols import as_expr
+from wave_core.symbols import lt
+from wave_passes_scheduling.rebuild.ahead import mask_accesses
+from wave_passes_scheduling.rebuild.order import kernel_order
+from wave_passes_scheduling.rebuild.shift import substitute_symbols
+
+if TYPE_CHECKING:
+    from wave_core.ir import Region
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_passes_scheduling.loops import ScheduledLoop
+    from wave_passes_scheduling.modulo import Schedule
+    from wave_passes_scheduling.rebuild.ahead import Beyond
+
+Key = tuple["Op", int]
+"""A value of the original body, and its lead."""
+
+
+@dataclass(frozen=True)
+class PipelinedLoop:
+    """What a loop became.
+
+    Attributes:
+        prologue: The ops before the kernel loop, in order.
+        kernel: The loop that is left.
+        epilogue: The ops after it, in order.
+        results: The final values of what the original loop carried.
+    """
+
+    prologue: tuple[Op, ...]
+    kernel: Iterate
+    epilogue: tuple[Op, ...]
+    results: tuple[Op, ...]
+
+
+def pipeline_loop(
+    analysed: ScheduledLoop,
+    schedule: Schedule,
+    region: Region,
+    anchor: Op,
+    beyond: Beyond | None = None,
+) -> PipelinedLoop:
+    """Build the pipelined form of a loop in ``region``, before ``anchor``.
+
+    The loop itself stays; the caller decides what becomes of it. With an epilogue the
+    form is right for at least as many iterations as there are stages before the last;
+    without one, for any number.
+
+    Args:
+        analysed: The loop and its problem.
+        schedule: A right schedule of it.
+        region: That of the loop, or one nested in it.
+        anchor: An op of ``region``; its terminator will do.
+        beyond: How to run iterations beyond the last, for a form without an epilogue.
+    """
+    return _Builder(analysed, schedule, region, anchor, beyond).build()
+
+
+class _Builder:
+    """Builds one pipelined loop."""
+
+    def __init__(
+        self,
+        analysed: ScheduledLoop,
+        schedule: Schedule,
+        region: Region,
+        anchor: Op,
+        beyond: Beyond | None,
+    ) -> None:
+        self._loop, self._beyond = analysed.loop, beyond
+        self._region, self._anchor = region, anchor
+        self._last = schedule.depth - 1
+        # How many turns the epilogue takes over from the kernel.
+        self._drained = self._last if beyond is None else 0
+        stages = zip(analysed.ops, schedule.stages, strict=True)
+        self._lead = {op: self._last - stage for op, stage in stages}
+        self._order = _with_results([analysed.ops[i] for i in kernel_order(schedule)])
+        # Only the results of an op with regions are values that can be carried.
+        for op in self._order:
+            if isinstance(op, GetResult):
+                self._lead[op] = self._lead[op.source]
+        self._yields = self._terminator().operands
+        self._first: dict[Key, Op] = {}
+        self._now: dict[Op, Op] = {}
+        self._rest: dict[Key, Op] = {}
+        self._carried: dict[Key, Argument] = {}
+
+    def build(self) -> PipelinedLoop:
+        prologue = self._prologue()
+        count = self._count() - self._drained
+        kernel = self._empty_kernel(count)
+        self._fill_kernel(kernel)
+        epilogue = self._epilogue(kernel, count)
+        results = tuple(
+            self._final(kernel, argument, self._drained)
+            for argument in self._carried_args()
+        )
+        return PipelinedLoop(tuple(prologue), kernel, tuple(epilogue), results)
+
+    # ------------------------------------------------------------------ prologue
+
+    def _prologue(self) -> list[Op]:
+        """Fill the pipeline: in each step, the stages that have an iteration yet."""
+        made: list[Op] = []
+        for step in range(self._last):
+            for op in self._order:
+                turn = step - (self._last - self._lead[op])
+                if turn >= 0:
+                    values = {v: self._initial(v, turn) for v in op.operands}
+                    copy = self._copy(op, values, self._region, self._anchor)
+                    self._set_turn(copy, as_expr(self._loop.start), turn)
+                    self._mask(op, copy, lt(as_expr(turn), self._count()))
+                    self._first[op, turn] = copy
+                    made.append(copy)
+        return made
+
+    def _initial(self, value: Op, turn: int) -> Op:
+        """A value of one of the first iterations."""
+        position = self._position(value)
+        if position is None:
+            return self._outside(value, self._region, self._first.get((value, turn)))
+        if turn == 0:
+            return capture(self._region, self._loop.inits[position])
+        return self._initial(self._yields[position], turn - 1)
+
+    # -------------------------------------------------------------------- kernel
+
+    def _empty_kernel(self, count: Expr) -> Iterate:
+        graph, loop = self._region.graph, self._loop
+        body = graph.region()
+        attributes = {**loop.attributes, "count": count}
+        kernel = Iterate.build(((), ()), attributes, (body,))
+        kernel.location, kernel.tags = loop.location, loop.tags
+        self._region.insert_before(self._anchor, kernel)
+        return kernel
+
+    def _fill_kernel(self, kernel: Iterate) -> None:
+        body: Region = kernel.body  # pyright: ignore[reportAssignmentType] - an IR region
+        for op in self._order:
+            values = {v: self._current(body, v, self._lead[op]) for v in op.operands}
+            copy = self._copy(op, values, body, None)
+            self._set_turn(copy, as_expr(self._induction()), self._lead[op])
+            if self._lead[op]:
+                self._mask(op, copy, self._has(self._lead[op]))
+            self._now[op] = copy
+        self._keep_for_epilogue(body)
+        following: list[Op] = []
+        keys = list(self._carried)
+        for key in keys:
+            following.append(self._following(body, *key))
+            # What that asks for may have to be carried too; it comes last.
+            keys += list(islice(self._carried, len(keys), None))
+        last = Yield(tuple(following))
+        last.location = self._terminator().location
+        body.append(last)
+        inits = tuple(self._initial(*key) for key in keys)
+        set_operands(kernel, (inits, kernel.captures))
+
+    def _following(self, body: Region, value: Op, lead: int) -> Op:
+        """What a rotating register holds in the next turn."""
+        position = self._position(value)
+        if position is not None:
+            return self._current(body, self._yields[position], lead)
+        return self._current(body, value, lead + 1)
+
+    def _current(self, body: Region, value: Op, lead: int) -> Op:
+        """A value with some lead, in the kernel."""
+        position = self._position(value)
+        if position is not None and lead > 0:
+            return self._current(body, self._yields[position], lead - 1)
+        if position is None and value not in self._lead:
+            return self._outside(value, body, None)
+        if position is None and lead == self._lead[value]:
+            return self._now[value]
+        return self._register(body, value, lead)
+
+    def _register(self, body: Region, value: Op, lead: int) -> Op:
+        key = value, lead
+        if key not in self._carried:
+            assert value.type is not None, "only values are carried"
+            label = getattr(value, "label", value.op_name)
+            argument = body.add_argument("carried", label, value.type, value.location)
+            self._place(argument, value)
+            self._carried[key] = argument
+        return self._carried[key]
+
+    def _keep_for_epilogue(self, body: Region) -> None:
+        """Carry what only the epilogue or a result asks for."""
+        for step in range(self._drained):
+            for op in self._order:
+                lead = step + self._lead[op]
+                if lead < self._last:
+                    for value in op.operands:
+                        self._keep(body, value, lead)
+        for argument in self._carried_args():
+            self._keep(body, argument, self._drained)
+
+    def _keep(self, body: Region, value: Op, lead: int) -> None:
+        position = self._position(value)
+        if position is not None and lead > 0:
+            self._keep(body, self._yields[position], lead - 1)
+        elif position is not None or lead < self._lead.get(value, 0):
+            self._register(body, value, lead)
+
+    # ------------------------------------------------------------------ epilogue
+
+    def _epilogue(self, kernel: Iterate, count: Expr) -> list[Op]:
+        """Drain the pipeline: in each step, the stages that have an iteration left."""
+        made: list[Op] = []
+        begin = as_expr(self._loop.start) + count * self._loop.step
+        for step in range(self._drained):
+            for op in self._order:
+                lead = step + self._lead[op]
+                if lead < self._last:
+                    values = {v: self._final(kernel, v, lead) for v in op.operands}
+                    copy = self._copy(op, values, self._region, self._anchor)
+                    self._set_turn(copy, begin, lead)
+                    self._rest[op, lead] = copy
+                    made.append(copy)
+        return made
+
+    def _final(self, kernel: Iterate, value: Op, lead: int) -> Op:
+        """A value of one of the last iterations."""
+        position = self._position(value)
+        if position is not None and lead > 0:
+            return self._final(kernel, self._yields[position], lead - 1)
+        if (value, lead) in self._carried:
+            return self._result(kernel, value, lead)
+        return self._outside(value, self._region, self._rest.get((value, lead)))
+
+    def _result(self, kernel: Iterate, value: Op, lead: int) -> Op:
+        key = value, lead
+        if key not in self._rest:
+            position = list(self._carried).index(key)
+            result = GetResult(kernel, position)
+            result.location = value.location
+            self._region.insert_before(self._anchor, result)
+            self._place(result, value)
+            self._rest[key] = result
+        return self._rest[key]
+
+    # -------------------------------------------------------------------- shared
+
+    def _copy(
+        self, op: Op, values: dict[Op, Op], region: Region, anchor: Op | None
+    ) -> Op:
+        return clone_into(op, values, region, anchor)
+
+    def _set_turn(self, op: Op, first: Expr, turn: int) -> None:
+        """Let an op work on the iteration ``turn`` after ``first``."""
+        value = first + turn * self._loop.step
+        substitute_symbols(op, {self._induction(): value})
+
+    def _has(self, lead: int) -> Expr:
+        """Whether the loop has the iteration ``lead`` after that of the kernel."""
+        loop = self._loop
+        end = self._count() * loop.step + loop.start
+        return lt(self._induction() + lead * loop.step, end)
+
+    def _mask(self, op: Op, copy: Op, exists: Expr) -> None:
+        """Let the copy of an access touch nothing in iterations beyond the last."""
+        beyond = self._beyond
+        if beyond is None or beyond.facts.prove(exists):
+            return
+        mask_accesses(copy, exists, harmless=op in beyond.harmless)
+
+    def _outside(self, value: Op, region: Region, made: Op | None) -> Op:
+        """A value of this form, or one that the original loop captured."""
+        if made is not None:
+            return made
+        assert isinstance(value, Argument), "a value is made before it is used"
+        return capture(region, captured_value(self._loop, value))
+
+    def _position(self, value: Op) -> int | None:
+        """Which carried argument of the original body ``value`` is, if one."""
+        if isinstance(value, Argument) and value.owner is self._loop.body:
+            position = self._loop.body.arguments.index(value)
+            if position < len(self._loop.inits):
+                return position
+        return None
+
+    def _place(self, op: Op, like: Op) -> None:
+        facts = self._region.graph.facts
+        placement = facts.get(PLACEMENT, like)
+        if placement is not None:
+            facts.put(PLACEMENT, op, placement)
+
+    def _carried_args(self) -> tuple[Op, ...]:
+        return self._loop.body.arguments[: len(self._loop.inits)]
+
+    def _terminator(self) -> Op:
+        found = self._loop.body.terminator
+        assert found is not None, "a loop's body ends with a yield"
+        return found
+
+    def _induction(self) -> Expr:
+        assert self._loop.induction is not None, "loops are numbered"
+        return self._loop.induction
+
+    def _count(self) -> Expr:
+        assert self._loop.count is not None, "loops are numbered"
+        return as_expr(self._loop.count)
+
+
+def _with_results(ops: list[Op]) -> list[Op]:
+    """The same order, with the results of an op right after it."""
+    found: list[Op] = []
+    for op in ops:
+        if not isinstance(op, GetResult):
+            found.append(op)
+            found += [user for user in op.users if isinstance(user, GetResult)]
+    return found

@@ -1,0 +1,138 @@
+"""Several iterations of a loop in one turn, and a loop for what is left over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.ir import PLACEMENT
+from wave_core.ir import capture
+from wave_core.ir import captured_value
+from wave_core.ir import clone_into
+from wave_core.ir import clone_op
+from wave_core.ir import region_of
+from wave_core.ir import set_operands
+from wave_core.ops.control import Iterate
+from wave_core.ops.structure import Yield
+from wave_core.symbols import as_expr
+from wave_core.symbols import floordiv
+from wave_core.symbols import mod
+from wave_passes_scheduling.loops.body import body_of
+from wave_passes_scheduling.rebuild.results import results_of
+from wave_passes_scheduling.rebuild.results import retire
+from wave_passes_scheduling.rebuild.shift import substitute_symbols
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_core.ir import Region
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_core.symbols import Facts
+
+
+@dataclass(frozen=True)
+class UnrolledLoop:
+    """What a loop became.
+
+    Attributes:
+        loop: The loop whose turns do several iterations each.
+        copies: For each of these iterations, by op of the old body its copy.
+        remainder: The loop that does the iterations that fill no turn; ``None`` where
+            there surely are none.
+    """
+
+    loop: Iterate
+    copies: tuple[Mapping[Op, Op], ...]
+    remainder: Iterate | None
+
+
+def unroll_loop(loop: Iterate, factor: int, facts: Facts) -> UnrolledLoop | None:
+    """Replace a loop by one whose turns do ``factor`` iterations each.
+
+    Iterations keep their order, so this is right for every loop. The new loop counts
+    its turns from 0. Where ``facts`` do not prove that ``factor`` divides the number
+    of iterations, a copy of the loop follows and does the rest.
+
+    Returns:
+        What the loop became; ``None`` where it surely fills no turn, or where
+        ``factor`` is 1: then nothing happens.
+    """
+    assert loop.count is not None, "loops are numbered"
+    assert loop.induction is not None, "loops are numbered"
+    count = as_expr(loop.count)
+    if factor == 1 or facts.prove_nonnegative(factor - 1 - count):
+        return None
+    turns = floordiv(count, factor)
+    unrolled, copies = _unrolled(loop, loop.induction, factor, turns)
+    results, remainder = results_of(unrolled, loop), None
+    if not facts.prove_divisible(count, factor):
+        remainder = _remainder(loop, results, turns * factor, mod(count, factor))
+        results = results_of(remainder, loop)
+    retire(loop, results)
+    return UnrolledLoop(unrolled, copies, remainder)
+
+
+def _unrolled(
+    loop: Iterate, induction: Expr, factor: int, turns: Expr
+) -> tuple[Iterate, tuple[Mapping[Op, Op], ...]]:
+    body = region_of(loop).graph.region()
+    attributes = {**loop.attributes, "count": turns, "start": 0, "step": 1}
+    made = Iterate.build(((), ()), attributes, (body,))
+    made.location, made.tags = loop.location, loop.tags
+    region_of(loop).insert_before(loop, made)
+    carried: Sequence[Op] = _carried(loop, body)
+    copies: list[Mapping[Op, Op]] = []
+    for number in range(factor):
+        turn = (induction * factor + number) * loop.step + loop.start
+        carried, copy = _iteration(loop, body, carried, {induction: turn})
+        copies.append(copy)
+    last = Yield(tuple(carried))
+    last.location = loop.location
+    body.append(last)
+    set_operands(made, (tuple(loop.inits), made.captures))
+    return made, tuple(copies)
+
+
+def _carried(loop: Iterate, body: Region) -> list[Op]:
+    """The carried arguments of a new body, like those of the loop's."""
+    found: list[Op] = []
+    facts = region_of(loop).graph.facts
+    for argument in body_of(loop).arguments[: len(loop.inits)]:
+        assert argument.type is not None, "only values are carried"
+        made = body.add_argument(
+            "carried", argument.label, argument.type, argument.location
+        )
+        placement = facts.get(PLACEMENT, argument)
+        if placement is not None:
+            facts.put(PLACEMENT, made, placement)
+        found.append(made)
+    return found
+
+
+def _iteration(
+    loop: Iterate, body: Region, carried: Sequence[Op], turn: Mapping[Expr, Expr | int]
+) -> tuple[list[Op], dict[Op, Op]]:
+    """Append one iteration; what it yields, and the copies of its ops."""
+    old = body_of(loop)
+    outer = old.arguments[len(carried) :]
+    values: dict[Op, Op] = dict(zip(old.arguments, carried, strict=False))
+    values |= {each: capture(body, captured_value(loop, each)) for each in outer}
+    copies: dict[Op, Op] = {}
+    for op in old.ops:
+        if op is not old.terminator:
+            copies[op] = clone_into(op, values, body)
+            substitute_symbols(copies[op], turn)
+    assert old.terminator is not None, "a loop's body ends with a yield"
+    return [values[value] for value in old.terminator.operands], copies
+
+
+def _remainder(loop: Iterate, inits: Sequence[Op], done: Expr, count: Expr) -> Iterate:
+    """A copy of the loop that starts after ``done`` iterations."""
+    region = region_of(loop)
+    copy = clone_op(loop, {}, region)
+    region.insert_before(loop, copy)
+    set_operands(copy, (tuple(inits), loop.captures))
+    copy.attributes |= {"start": loop.start + done * loop.step, "count": count}
+    return copy  # pyright: ignore[reportReturnType] - a copy has its class

@@ -1,0 +1,10 @@
+"""Ops in another order: proved legal, in clusters that waves run in turn."""
+
+from __future__ import annotations
+
+from wave_passes_scheduling.reorder.edges import Edge
+from wave_passes_scheduling.reorder.legal import RegionOrder
+from wave_passes_scheduling.reorder.legal import apply_order
+from wave_passes_scheduling.reorder.legal import region_order
+
+__all__ = ["Edge", "RegionOrder", "apply_order", "region_order"]

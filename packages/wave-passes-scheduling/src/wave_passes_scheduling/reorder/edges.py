@@ -1,0 +1,151 @@
+"""The dependences between the ops of one region, in one pass over it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.dependences.accesses import shared_accesses
+from wave_core.ir import resolve
+from wave_core.ir import walk
+from wave_core.ops.control import SetSymbol
+from wave_core.ops.memory import Allocate
+from wave_core.ops.traits import EffectKind
+from wave_core.ops.traits import Trait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from wave_core.builtin.dependences.accesses import SharedAccess
+    from wave_core.builtin.dependences.derive import Dependences
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``before`` has to stay before ``after``.
+
+    Attributes:
+        before: An op.
+        after: A later one of the same region.
+        reason: What it comes from: ``data``, ``memory`` (bytes of LDS in common),
+            ``order`` (one global memory, or something that the author ordered).
+        what: The memory, where there is one.
+    """
+
+    before: Op
+    after: Op
+    reason: str
+    what: str = ""
+
+    @property
+    def text(self) -> str:
+        """Reason and memory."""
+        return f"{self.reason} {self.what}".strip()
+
+
+def region_edges(graph: Graph, ops: Sequence[Op], known: Dependences) -> Iterator[Edge]:
+    """The dependences between ``ops``, all those of one region but its terminator."""
+    number = {op: i for i, op in enumerate(ops)}
+    yield from _values(ops, number)
+    yield from _shared(graph, number, known)
+    yield from _ordered(ops)
+
+
+def _values(ops: Sequence[Op], number: Mapping[Op, int]) -> Iterator[Edge]:
+    for op in ops:
+        for value in dict.fromkeys(op.operands):
+            if value in number:
+                yield Edge(value, op, "data")
+
+
+def _shared(
+    graph: Graph, number: Mapping[Op, int], known: Dependences
+) -> Iterator[Edge]:
+    """Accesses of LDS that may touch a byte in common."""
+    inside = list(_placed(graph, number))
+    for at, (source, first) in enumerate(inside):
+        for sink, second in inside[at + 1 :]:
+            if first is not second and known.reach(source, sink):
+                what = getattr(source.buffer, "label", "") or "LDS"
+                yield Edge(first, second, "memory", str(what))
+
+
+def _placed(
+    graph: Graph, number: Mapping[Op, int]
+) -> Iterator[tuple[SharedAccess, Op]]:
+    """The accesses in a region, each with the op of the region that it is part of."""
+    for access in shared_accesses(graph):
+        for op in (*access.around, access.op):
+            if op in number:
+                yield access, op
+
+
+def _ordered(ops: Sequence[Op]) -> Iterator[Edge]:
+    """The order of what touches one global memory, or was put where it is."""
+    rows = [_Row(op, touched_memories(op), pins(op)) for op in ops]
+    bound = [row for row in rows if row.touched or row.pinned]
+    for at, second in enumerate(bound):
+        for first in bound[:at]:
+            if first.pinned or second.pinned:
+                yield Edge(first.op, second.op, "order")
+                continue
+            memory = _meeting(first.touched, second.touched)
+            if memory is not None:
+                what = getattr(memory, "label", memory.op_name)
+                yield Edge(first.op, second.op, "order", str(what))
+    yield from _symbols(ops)
+
+
+def _symbols(ops: Sequence[Op]) -> Iterator[Edge]:
+    """What sets a symbol stays where it is: any op may use the symbol."""
+    setting = [
+        i for i, op in enumerate(ops) if any(isinstance(o, SetSymbol) for o in _in(op))
+    ]
+    for at in setting:
+        yield from (Edge(op, ops[at], "order", "of a symbol") for op in ops[:at])
+        yield from (Edge(ops[at], op, "order", "of a symbol") for op in ops[at + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What an op touches, and whether it was put where it is."""
+
+    op: Op
+    touched: Mapping[Op, bool]
+    pinned: bool
+
+
+def _in(op: Op) -> Iterator[Op]:
+    yield op
+    for region in op.regions:
+        yield from walk(region)
+
+
+def pins(op: Op) -> bool:
+    """Whether an op is, or holds, something that the author ordered."""
+    return any(inner.has(Trait.ORDERED) for inner in _in(op))
+
+
+def touched_memories(op: Op) -> dict[Op, bool]:
+    """The memories that an op touches, and whether it writes them."""
+    found: dict[Op, bool] = {}
+    for each in _in(op):
+        for effect in each.effects():
+            if effect.memory is not None and effect.kind is not EffectKind.ALLOCATE:
+                memory = resolve(effect.memory)
+                writes = effect.kind is not EffectKind.READ
+                found[memory] = found.get(memory, False) or writes
+    return found
+
+
+def _meeting(one: Mapping[Op, bool], other: Mapping[Op, bool]) -> Op | None:
+    """A global memory that two ops touch, and one of them writes."""
+    for memory, writes in one.items():
+        both = not isinstance(memory, Allocate) and memory in other
+        if both and (writes or other[memory]):
+            return memory
+    return None

@@ -1,0 +1,106 @@
+"""Ping-pong: one half of the waves moves data while the other one multiplies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.dependences.derive import Dependences
+from wave_core.ir import erase
+from wave_core.ops.sync import SchedulingBarrier
+from wave_core.ops.sync import SchedulingGroupBarrier
+from wave_core.ops.sync import SetWavePrio
+from wave_core.ops.sync import SharedMemoryBarrier
+from wave_passes_scheduling.loops.body import body_of
+from wave_passes_scheduling.loops.kinds import OpKind
+from wave_passes_scheduling.loops.kinds import kind_of
+from wave_passes_scheduling.reorder.clusters import cluster
+from wave_passes_scheduling.reorder.halves import meetings
+from wave_passes_scheduling.reorder.legal import apply_order
+from wave_passes_scheduling.reorder.legal import known_order
+from wave_passes_scheduling.reorder.refusal import ReorderError
+from wave_passes_scheduling.reorder.stagger import TAG
+from wave_passes_scheduling.reorder.stagger import wave_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Sequence
+
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.ops.control import Iterate
+    from wave_core.targets import Target
+    from wave_passes_scheduling.reorder.clusters import Clusters
+    from wave_passes_scheduling.reorder.halves import Meeting
+    from wave_passes_scheduling.reorder.legal import RegionOrder
+
+TRIED = (1, 2, 4)
+"""Pairs of clusters, best first, where none is asked for."""
+
+RAISED = 1
+"""The priority of waves in a matrix cluster."""
+
+
+def ping_pong(graph: Graph, loop: Iterate, target: Target, pairs: int | None) -> int:
+    """Bring a loop's body into clusters of memory and of matrix work.
+
+    Between clusters stand a barrier and scheduling barriers; matrix clusters run at
+    raised priority. The loop is marked for `stagger`.
+
+    Returns:
+        How many pairs of clusters there are.
+
+    Raises:
+        ReorderError: no order of that kind is legal, or the waves do not come in
+            halves; nothing changed.
+    """
+    known = Dependences(graph, target)
+    wave_count(known)
+    hints = [op for op in body_of(loop).ops if isinstance(op, _HINTS)]
+    order = known_order(graph, body_of(loop), known, without=hints)
+    rows = list(meetings(graph, loop, order.ops, known, 1))
+    found = _first_that_fits(loop, order, rows, pairs)
+    for op in hints:
+        erase(op)
+    framed = _framed(found.listed(order), _landings(order, found.count))
+    apply_order(body_of(loop), [op for row in framed for op in row])
+    loop.tags |= {TAG}
+    return found.count
+
+
+_HINTS = (SchedulingBarrier, SchedulingGroupBarrier)
+
+
+def _first_that_fits(
+    loop: Iterate, order: RegionOrder, rows: Sequence[Meeting], pairs: int | None
+) -> Clusters:
+    reasons: list[str] = []
+    for count in TRIED if pairs is None else (pairs,):
+        try:
+            return cluster(loop, order, rows, count)
+        except ReorderError as error:
+            reasons.append(str(error))
+    raise ReorderError("; ".join(dict.fromkeys(reasons)))
+
+
+def _landings(order: RegionOrder, pairs: int) -> set[int]:
+    """The clusters at whose end copies on their way have landed.
+
+    The last memory cluster, so that they have long; all, where LDS is read in the turn
+    of its copy.
+    """
+    copies = {op for op in order.ops if kind_of(op) is OpKind.GLOBAL_TO_SHARED}
+    if not copies:
+        return set()
+    if any(e.reason == "memory" and e.before in copies for e in order.edges):
+        return set(range(0, 2 * pairs, 2))
+    return {2 * (pairs - 1)}
+
+
+def _framed(clusters: Sequence[Sequence[Op]], landings: set[int]) -> Iterator[list[Op]]:
+    """The clusters with what stands between them."""
+    for number, ops in enumerate(clusters):
+        barrier = SharedMemoryBarrier(wait_async_ops=number in landings)
+        framed = list(ops)
+        if number % 2:
+            framed = [SetWavePrio(RAISED), *ops, SetWavePrio(0)]
+        yield [*framed, SchedulingBarrier(), barrier, SchedulingBarrier()]

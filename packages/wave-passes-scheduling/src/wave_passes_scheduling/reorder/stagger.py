@@ -1,0 +1,197 @@
+"""Halves of the waves a barrier apart: proved, then made so.
+
+The high half of the waves passes one barrier more before a loop, the low half one more
+after it. Every wave passes as many barriers as every other, so none waits for ever.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from wave_core.builtin.dependences.accesses import shared_accesses
+from wave_core.builtin.dependences.derive import Dependences
+from wave_core.builtin.dependences.uniform import Uniformity
+from wave_core.constraints.distribution import wave_symbol
+from wave_core.ir import insert_after
+from wave_core.ir import insert_before
+from wave_core.ir import region_of
+from wave_core.ir import walk
+from wave_core.ops.control import Conditional
+from wave_core.ops.structure import Yield
+from wave_core.ops.sync import SharedMemoryBarrier
+from wave_core.ops.sync import SharedMemoryBarrierSignal
+from wave_core.ops.sync import SharedMemoryBarrierWait
+from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.symbols import constant
+from wave_core.symbols import ge
+from wave_core.symbols import lt
+from wave_passes_scheduling.loops.body import body_of
+from wave_passes_scheduling.reorder.halves import NEEDED
+from wave_passes_scheduling.reorder.halves import meetings
+from wave_passes_scheduling.reorder.refusal import ReorderError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.ops.control import Iterate
+    from wave_core.symbols import Expr
+    from wave_core.targets import Target
+    from wave_passes_scheduling.reorder.halves import Meeting
+
+TAG = "wave.stagger"
+"""Marks a loop whose halves of the waves are to run a barrier apart."""
+
+_MEETINGS = (
+    SharedMemoryBarrier,
+    WorkgroupBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+)
+
+
+def stagger(graph: Graph, loop: Iterate, target: Target) -> None:
+    """Let the high half of the waves run a loop one barrier behind the low half.
+
+    The graph has its barriers already. What other waves wait for is proved to be far
+    enough apart; waves meet before the loop, and are together again after it.
+
+    Raises:
+        ReorderError: it cannot be proved, and nothing changed.
+    """
+    known = Dependences(graph, target)
+    waves = wave_count(known)
+    _check_together(graph, loop)
+    _check_far_enough(graph, loop, known)
+    accesses = shared_accesses(graph)
+    if not _met_before(loop, {access.op for access in accesses}):
+        copies = any(access.asynchronous for access in accesses)
+        insert_before(loop, SharedMemoryBarrier(wait_async_ops=copies))
+    _barrier_of_half(known, loop, waves // 2, high=True)
+    _barrier_of_half(known, loop, waves // 2, high=False)
+
+
+def _met_before(loop: Iterate, accesses: set[Op]) -> bool:
+    """Whether waves meet before a loop, and no LDS is used after that."""
+    before = list(region_of(loop).ops)
+    for op in reversed(before[: before.index(loop)]):
+        if isinstance(op, SharedMemoryBarrier):
+            return True
+        if op.regions or op in accesses:
+            return False
+    return False
+
+
+def wave_count(known: Dependences) -> int:
+    """The waves of a workgroup.
+
+    Raises:
+        ReorderError: they do not come in two halves.
+    """
+    waves = prod(known.geometry.waves)
+    if waves % 2:
+        raise ReorderError(f"{waves} waves of a workgroup are not two equal halves")
+    return waves
+
+
+def _check_together(graph: Graph, loop: Iterate) -> None:
+    """All waves run the loop equally often, and pass all of its barriers."""
+    uniformity = Uniformity(graph)
+    op: Op | None = loop
+    while op is not None:
+        if not uniformity.together(op):
+            raise ReorderError(f"not all waves enter the `{op.op_name}` alike")
+        op = region_of(op).parent
+    body = body_of(loop)
+    for op in walk(body):
+        meets = isinstance(op, _MEETINGS)
+        if meets and op.owner is not body:
+            raise ReorderError("a barrier stands inside another op of the loop")
+        if meets and not isinstance(op, SharedMemoryBarrier):
+            raise ReorderError(f"`{op.op_name}` waits for no access of LDS")
+
+
+def _check_far_enough(graph: Graph, loop: Iterate, known: Dependences) -> None:
+    ops = list(body_of(loop).ops)
+    segments = segments_of(ops)
+    count = segments[ops[-1]]
+    if not count:
+        raise ReorderError("the loop has no barrier")
+    reaches = 1 + -(-NEEDED // count)
+
+    def near(first: Op, second: Op, distance: int) -> bool:
+        """Whether two accesses are too near each other if waves meet in them."""
+        last = count in (segments[first], segments[second])
+        if first.op_name == "gather_to_lds" or last:
+            return True
+        return segments[second] + distance * count - segments[first] < NEEDED
+
+    landings = _landings(ops, segments)
+    for row in meetings(graph, loop, ops, known, reaches, near):
+        if count in (segments[row.before], segments[row.after]):
+            raise ReorderError("LDS is used after the last barrier of the loop")
+        start = segments[row.before]
+        if row.asynchronous:
+            start = _landed(row, landings, start, count)
+        apart = segments[row.after] + row.distance * count - start
+        if apart < NEEDED:
+            raise ReorderError(_too_near(row, apart))
+
+
+def segments_of(ops: Sequence[Op]) -> dict[Op, int]:
+    """How many barriers stand before each op."""
+    found: dict[Op, int] = {}
+    passed = 0
+    for op in ops:
+        found[op] = passed
+        passed += isinstance(op, SharedMemoryBarrier)
+    return found
+
+
+def _landings(ops: Sequence[Op], segments: dict[Op, int]) -> list[int]:
+    """The segments that end with a wait for copies on their way."""
+    return [
+        segments[op]
+        for op in ops
+        if isinstance(op, SharedMemoryBarrier) and op.wait_async_ops
+    ]
+
+
+def _landed(row: Meeting, landings: list[int], start: int, count: int) -> int:
+    """The segment at whose end a copy is there."""
+    for place in (*landings, *(place + count for place in landings)):
+        if place >= start:
+            return place
+    raise ReorderError(f"no barrier of the loop waits for copies to {row.what}")
+
+
+def _too_near(row: Meeting, apart: int) -> str:
+    return (
+        f"`{row.after.op_name}` depends on `{row.before.op_name}` of other waves"
+        f" ({row.text}) and comes {apart} barriers after it, not {NEEDED}"
+    )
+
+
+def _barrier_of_half(
+    known: Dependences, loop: Iterate, half: int, *, high: bool
+) -> Conditional:
+    """A barrier before or after a loop that only one half of the waves passes."""
+    wave, stride = constant(0), 1
+    for axis, count in enumerate(known.geometry.waves):
+        wave = wave + wave_symbol(axis) * stride
+        stride *= count
+    mine: Expr = ge(wave, half) if high else lt(wave, half)
+    body = region_of(loop).graph.region()
+    op = Conditional.build((None, (), ()), {"expr": mine}, (body,))
+    op.location = loop.location
+    if high:
+        insert_before(loop, op)
+    else:
+        insert_after(loop, op)
+    barrier, last = SharedMemoryBarrier(), Yield(())
+    for each in (barrier, last):
+        each.location = loop.location
+        body.append(each)
+    return op

@@ -1,0 +1,133 @@
+"""List scheduling within given stages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_passes_scheduling.modulo import Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_passes_scheduling.problem import Dependence
+    from wave_passes_scheduling.problem import LoopProblem
+
+
+class StageError(Exception):
+    """Stages that a dependence forbids; the message names it."""
+
+
+def staged_schedule(
+    problem: LoopProblem, stages: Sequence[int], order: Sequence[int] | None = None
+) -> Schedule:
+    """The schedule that keeps to ``stages`` and lists tasks by their urgency.
+
+    Within a turn of the loop, tasks of all stages are placed one by one as early as
+    dependences and resources allow: those with the longest path to the end of the
+    turn first, or in the order given. The interval is what the turn takes, or more
+    where a dependence on an earlier turn asks for it.
+
+    Args:
+        problem: The loop.
+        stages: The stage of each task.
+        order: The rank of each task, the smallest first; by urgency if left out.
+
+    Raises:
+        StageError: a task would have to wait for one of a later turn.
+    """
+    grain = problem.grain
+    if grain > 1:
+        coarse = staged_schedule(problem.coarser(grain), stages, order)
+        cycles = tuple(cycle * grain for cycle in coarse.cycles)
+        return Schedule(problem, coarse.interval * grain, cycles)
+    near, far = _sorted_out(problem, stages)
+    ranks = order if order is not None else [-u for u in _urgency(problem, near)]
+    places = _list_schedule(problem, near, ranks)
+    length = 1 + max(places, default=0)
+    for task, place in zip(problem.tasks, places, strict=True):
+        length = max(length, *(place + u.offset + u.cycles for u in task.uses), 1)
+    for row, turns in far:
+        wait = row.latency + places[row.source] - places[row.target]
+        length = max(length, -(-wait // turns))
+    cycles = [s * length + p for s, p in zip(stages, places, strict=True)]
+    return Schedule.of(problem, length, cycles)
+
+
+def _sorted_out(
+    problem: LoopProblem, stages: Sequence[int]
+) -> tuple[list[Dependence], list[tuple[Dependence, int]]]:
+    """Dependences within a turn, and those over turns with how many."""
+    near: list[Dependence] = []
+    far: list[tuple[Dependence, int]] = []
+    for row in problem.dependences:
+        turns = row.distance + stages[row.target] - stages[row.source]
+        if turns < 0:
+            raise StageError(
+                f"{problem.describe(row)} does not hold: {stages[row.source]} is the"
+                f" stage of the one, {stages[row.target]} that of the other"
+            )
+        if turns:
+            far.append((row, turns))
+        elif row.source != row.target:
+            near.append(row)
+    return near, far
+
+
+def _urgency(problem: LoopProblem, near: list[Dependence]) -> list[int]:
+    """The longest path from each task to the end of the turn."""
+    found = [0] * problem.size
+    for _ in range(problem.size):
+        changed = False
+        for row in near:
+            length = found[row.target] + row.latency
+            if length > found[row.source]:
+                found[row.source], changed = length, True
+        if not changed:
+            return found
+    raise StageError("tasks of one turn wait for each other in a circle")
+
+
+def _list_schedule(
+    problem: LoopProblem, near: list[Dependence], ranks: Sequence[int]
+) -> list[int]:
+    """The cycle of each task within the turn."""
+    before: list[list[Dependence]] = [[] for _ in problem.tasks]
+    after: list[list[int]] = [[] for _ in problem.tasks]
+    for row in near:
+        before[row.target].append(row)
+        after[row.source].append(row.target)
+    missing = [len(rows) for rows in before]
+    ready = [i for i in range(problem.size) if not missing[i]]
+    taken: list[list[int]] = [[] for _ in problem.resources]
+    places = [0] * problem.size
+    while ready:
+        task = min(ready, key=lambda i: (ranks[i], i))
+        ready.remove(task)
+        earliest = max((places[r.source] + r.latency for r in before[task]), default=0)
+        places[task] = _first_free(problem, taken, task, earliest)
+        for target in after[task]:
+            missing[target] -= 1
+            if not missing[target]:
+                ready.append(target)
+    return places
+
+
+def _first_free(
+    problem: LoopProblem, taken: list[list[int]], task: int, cycle: int
+) -> int:
+    """The first cycle from ``cycle`` on at which all that a task uses is free."""
+    rows = [
+        (taken[u.resource], u.offset, u.cycles, u.units, problem.resources[u.resource])
+        for u in problem.tasks[task].uses
+    ]
+    while any(
+        max(load[cycle + offset : cycle + offset + cycles], default=0) + units
+        > resource.units
+        for load, offset, cycles, units, resource in rows
+    ):
+        cycle += 1
+    for load, offset, cycles, units, _ in rows:
+        first, last = cycle + offset, cycle + offset + cycles
+        load.extend([0] * (last - len(load)))
+        load[first:last] = [count + units for count in load[first:last]]
+    return cycle

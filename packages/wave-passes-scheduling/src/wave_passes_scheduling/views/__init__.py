@@ -1,0 +1,3 @@
+"""What `wave inspect` shows of schedules."""
+
+from __future__ import annotations

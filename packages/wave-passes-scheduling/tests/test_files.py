@@ -1,0 +1,70 @@
+"""Schedule files: read, written, and refused with the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from wave_passes_scheduling.files import ScheduleSyntaxError
+from wave_passes_scheduling.files import read_text
+from wave_passes_scheduling.files import schedule_of
+from wave_passes_scheduling.files import write_text
+from wave_passes_scheduling.loops import unit_profile
+
+EXAMPLE = (Path(__file__).parent / "data" / "schedule_example.txt").read_text("utf-8")
+
+
+def test_the_example_is_written_as_it_was_read():
+    assert write_text(read_text(EXAMPLE)) == EXAMPLE
+
+
+def test_what_the_example_says():
+    found = read_text(EXAMPLE)
+    assert (found.interval, found.stages, len(found.rows)) == (3, 3, 24)
+    assert found.reservations[0] == (2, 4, 4, 0, 0)
+    assert found.rows[2].users == ((12,), (13,), (14,), (15,))
+
+
+def test_the_example_is_right_with_unit_latencies():
+    found = schedule_of(read_text(EXAMPLE), unit_profile())
+    assert found.violations() == ()
+    assert found.table.tolist() == [[*row] for row in read_text(EXAMPLE).reservations]
+
+
+def test_a_broken_example_is_found_out():
+    late = EXAMPLE.replace(
+        "| 0       | 0                | 0 ", "| 1       | 1                | 0 ", 1
+    )
+    found = schedule_of(read_text(late), unit_profile())
+    assert found.violations()[0].startswith("read_21 -> write_10 (latency 2)")
+
+
+def test_the_reservation_table_is_optional():
+    start, end = EXAMPLE.index("# Resource"), EXAMPLE.index("Node Name")
+    text = EXAMPLE[:start] + EXAMPLE[end:]
+    assert read_text(text).rows[0].cycle == 0
+    assert write_text(read_text(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("| (4,) ", "| four ", 17, "'four' is no list of sort keys"),
+        ("| (4,) ", "| (6,) ", 18, "stands on line 17 too"),
+        ("| 7       | 1 ", "| 7       | 2 ", 39, "cycle 7 is in stage 2 at 1"),
+        ("Number of Stages: 3", "Number of Stages: 2", 35, "beyond 2 stages"),
+        ("Initiation Interval: 3", "Initiation Interval: 0", 1, "not positive"),
+        ("| ReadGlobal    | (4,)", "| ReadGlobal (4,)", 17, "neither header nor row"),
+        ("| 3       | 0 ", "| three   | 0 ", 22, "'three' is no number"),
+    ],
+)
+def test_a_line_that_is_wrong_is_named(old, new, line, message):
+    with pytest.raises(ScheduleSyntaxError, match=message) as caught:
+        read_text(EXAMPLE.replace(old, new, 1))
+    assert caught.value.line == line
+
+
+def test_an_empty_file_is_refused():
+    with pytest.raises(ScheduleSyntaxError, match="Initiation Interval"):
+        read_text("")

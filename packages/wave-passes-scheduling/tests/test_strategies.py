@@ -1,0 +1,66 @@
+"""Strategies of others, through the hook; and what a strategy of ours cannot do."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from pipelined_kernels import K
+from pipelined_kernels import M
+from pipelined_kernels import N
+from pipelined_kernels import staged_gemm
+from pipelined_kernels import statistics
+
+import wave_core.lang as tkw
+from wave_core.compile import SchedulingType
+from wave_core.compile import Session
+from wave_core.diagnostics import PluginError
+from wave_core.plugin import StrategySpec
+from wave_core.plugin import hookimpl
+
+
+def plugin(name):
+    """A plugin with a strategy of this name."""
+
+    @hookimpl
+    def wave_register_strategies():
+        yield StrategySpec(name, "pipelined_kernels:OTHERS")
+
+    hooks = {"wave_register_strategies": wave_register_strategies}
+    return SimpleNamespace(REQUIRES_API=(1, 0), **hooks)
+
+
+def compiled(name):
+    options = tkw.WaveCompileOptions(
+        subs={M: 32, N: 32, K: 128},
+        device="sim",
+        passes=(f"schedule-loops{{strategy={name}}}",),
+    )
+    session = Session(plugins={"slow": plugin(name)})
+    return tkw.wave_compile(options, staged_gemm(), session=session)
+
+
+def test_a_plugin_adds_a_strategy():
+    kernel = compiled("slow")
+    a, b = np.ones((32, 128), np.float16), np.ones((32, 128), np.float16)
+    c = np.zeros((32, 32), np.float32)
+    kernel(a, b, c)
+    assert (c == 128).all()
+    assert statistics(kernel)["stages"] == 2
+
+
+def test_two_strategies_of_one_name_are_refused():
+    with pytest.raises(PluginError, match="prefetch"):
+        compiled("prefetch")
+
+
+def test_a_loop_without_two_products_says_so():
+    options = tkw.WaveCompileOptions(
+        subs={M: 32, N: 32, K: 128},
+        device="sim",
+        schedule=SchedulingType.PREFETCH_ATTENTION,
+    )
+    kernel = tkw.wave_compile(options, staged_gemm(), session=Session())
+    (warning,) = kernel.compiled.warnings
+    assert "no matrix op multiplies what another one" in warning.message
