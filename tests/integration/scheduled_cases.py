@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
     from wave_core.compile import Session
 
-STRATEGIES = ("prefetch", "four-stage", "prefetch-attention", "modulo")
+STRATEGIES = (
+    "prefetch",
+    "four-stage",
+    "prefetch-attention",
+    "fetch-ahead",
+    "modulo",
+    "pingpong",
+)
 TRIPS = (0, 1, 2, 3, 4, 5, 9)
 """None, fewer than stages, one less, as many and one more than stages, and many."""
 
