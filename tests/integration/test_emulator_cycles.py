@@ -123,7 +123,7 @@ def test_inspect_shows_cycles_by_source_line(tmp_path):
     arguments = ["gemm-staged", "--target", "gfx942", "--what", "cycles", "--json"]
     sizes = ["--shape", "M=64,N=64,K=64", "--set", "BLOCK_M=64", "--set", "BLOCK_N=64"]
     done = CliRunner().invoke(
-        inspect_command.app, [*arguments, *sizes, "-o", str(picture)]
+        inspect_command.app, [*arguments, *sizes, "--svg", str(picture)]
     )
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout.splitlines()[-1])

@@ -166,6 +166,14 @@ def test_inspect_svg(wave, tmp_path):
     assert len(cells) > 16
 
 
+def test_inspect_svg_where_nothing_can_be_written(wave, tmp_path):
+    path = tmp_path / "no folder" / "tile.svg"
+    done = wave("inspect", "toy", "--what", "layout", "--svg", path)
+    assert done.code == 2
+    assert "No such file or directory" in done.err
+    assert not path.parent.exists()
+
+
 def test_plugins(wave):
     done = wave("plugins", "--json")
     assert [row["name"] for row in done.json["plugins"]] == ["core", "toy"]

@@ -8,6 +8,7 @@ import typer
 
 from wave_core.cli.output import notes
 from wave_core.compile.files import write_all
+from wave_core.compile.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,20 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
     except OSError as error:
         message = f"-o {folder}: {error.strerror or error}"
         raise typer.BadParameter(message) from None
+
+
+def write_picture(path: Path, picture: str) -> None:
+    """Write an SVG picture, as a whole, and say so.
+
+    Raises:
+        typer.BadParameter: where the file cannot be written.
+    """
+    try:
+        written = write_whole(path, picture.encode())
+    except OSError as error:
+        message = f"--svg {path}: {error.strerror or error}"
+        raise typer.BadParameter(message) from None
+    tell_written([written])
 
 
 def tell_written(paths: list[Path]) -> None:

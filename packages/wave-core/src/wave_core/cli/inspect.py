@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from wave_core.cli.assembly import show_assembly
+from wave_core.cli.files import write_picture
 from wave_core.cli.load import find_case
 from wave_core.cli.load import open_session
 from wave_core.cli.load import with_options
-from wave_core.cli.output import notes
 from wave_core.cli.output import out
 from wave_core.cli.output import print_json
 from wave_core.cli.output import print_table
@@ -57,9 +57,6 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     target: str = typer.Option("generic", help="The machine to compile for."),
     preset: str | None = typer.Option(None, help="A named configuration."),
-    output: Path | None = typer.Option(  # noqa: B008 - typer's form
-        None, "-o", "--output", help="A plugin's view: a file for its picture."
-    ),
     json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
 ) -> None:
     """Show the IR, the indices or the layouts of a kernel."""
@@ -72,7 +69,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     )
     case = with_options(case, {"target": target, "preset": preset})
     if what not in set(What):
-        show_view(session, case, what, output or svg, as_json=json)
+        show_view(session, case, what, svg, as_json=json)
         return
     if what == What.ASM:
         show_assembly(session, case, as_json=json)
@@ -138,8 +135,7 @@ def _show_layout(
 def _write_svg(panels: list[Ownership], name: str, path: Path) -> None:
     from wave_core.cli.svg import draw  # noqa: PLC0415 - as above
 
-    path.write_text(draw(panels, f"who owns which element: {name}"), encoding="utf-8")
-    notes().print(f"wrote {path}", markup=False)
+    write_picture(path, draw(panels, f"who owns which element: {name}"))
 
 
 def _print_panel(panel: Ownership) -> None:

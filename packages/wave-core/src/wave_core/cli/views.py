@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from wave_core.cli.output import notes
+from wave_core.cli.files import write_picture
 from wave_core.cli.output import print_json
 from wave_core.cli.output import print_table
 from wave_core.plugin.results import ViewRequest
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def show_view(
-    session: Session, case: KernelCase, name: str, output: Path | None, *, as_json: bool
+    session: Session, case: KernelCase, name: str, svg: Path | None, *, as_json: bool
 ) -> None:
     """Compile a kernel and show a plugin's view of it.
 
@@ -37,11 +37,10 @@ def show_view(
     view = session.plugins.load_view(name)
     spec = session.plugins.views[name].value
     result = view(_request(session, case, spec))
-    if output is not None:
+    if svg is not None:
         if not result.picture:
             raise typer.BadParameter(f"view {name} draws nothing")
-        output.write_text(result.picture, encoding="utf-8")
-        notes().print(f"wrote {output}", markup=False)
+        write_picture(svg, result.picture)
     if as_json:
         print_json(dict(result.document))
         return
