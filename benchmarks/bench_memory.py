@@ -1,29 +1,35 @@
 """What the memory passes cost and what they gain.
 
-Run with `python benchmarks/bench_memory.py`; prints four tables. CPU time of the
-passes of wave-passes-memory, the median of 9, for a matrix product of known sizes, for
-one whose sizes the launch decides, and for attention; instructions of the hot loop of a
-matrix product (256x256x32 f16, 8 waves, gfx942) beside its matrix instructions; cycles
-that accesses of LDS lose to bank conflicts in a workgroup, on lanes and in machine
-code; what a thread does in a turn for an operand that is stored across K, without the
-transposing passes and with them.
+``python benchmarks/bench_memory.py [passes] [code] [conflicts] [across]``; all of it
+without arguments. CPU times are medians, of the passes of wave-passes-memory alone;
+instructions are those of the hot loop that are no matrix instructions, by 1024 FLOPs of
+a wave; conflicts are the cycles that accesses of LDS lose in a workgroup, on lanes and
+in machine code; accesses are what a thread does in a turn for an operand that is stored
+across K, at most as many as without the transposing passes.
 """
-
-# Kernels are written in Wave: symbols as types and sizes, decorators that run bodies.
-# pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
-# pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
 
 from __future__ import annotations
 
 import dataclasses
-import statistics
+import gc
+import os
+import sys
 from collections import Counter
+from typing import TYPE_CHECKING
 from typing import Any
 
 import numpy as np
+from measure import Figure
+from measure import median
+from measure import report
+from staged_gemm import SQUARE
+from staged_gemm import TARGET
+from staged_gemm import Tile
+from staged_gemm import options_of
+from staged_gemm import options_of_any
+from staged_gemm import staged_gemm
 
 import wave_core.lang as tkl
-import wave_core.lang as tkw
 from wave_backend_amdgpu.compile.backend import Settings
 from wave_backend_amdgpu.compile.backend import compile_graph
 from wave_backend_amdgpu.metrics.measure import measure
@@ -39,111 +45,93 @@ from wave_emulator_amdgcn import LaunchOptions
 from wave_emulator_amdgcn import emulate
 from wave_emulator_amdgcn import load
 
-M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
-TARGET = "gfx942"
-TIMES = 9
-BUDGET_MS = {"gemm": 50, "dynamic": 75, "attention": 150}
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Iterator
+
+    from wave_core.compile.kernels import KernelCase
+
+REPEATS = 9
+"""Compilations of which the median counts; one more warms up."""
+
 PLUGIN = "passes_memory"
-MOST_OTHERS = 0.090
+SIDE = 4096
+SESSION = Session(config=Config(cache=False), announce=lambda _: None)
 
-
-def gemm() -> Any:
-    """``c = a b^T`` in tiles of 256x256x32, eight waves."""
-    constraints = [
-        tkw.WorkgroupConstraint(M, 256, 0),
-        tkw.WorkgroupConstraint(N, 256, 1),
-        tkw.TilingConstraint(K, 32),
-        tkw.WaveConstraint(M, 128),
-        tkw.WaveConstraint(N, 64),
-        tkw.HardwareConstraint(),
-    ]
-
-    @tkw.wave(constraints)
-    def kernel(
-        a: tkl.Memory[M, K, tkl.SHARED_ADDRESS_SPACE, tkl.f16],
-        b: tkl.Memory[N, K, tkl.SHARED_ADDRESS_SPACE, tkl.f16],
-        c: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
-    ) -> None:
-        zero = tkl.Register[M, N, tkl.f32](0.0)
-
-        @tkw.iterate(K, init_args=[zero])
-        def repeat(acc: tkl.Register[M, N, tkl.f32]) -> tkl.Register[M, N, tkl.f32]:
-            return tkw.mma(tkw.read(a), tkw.read(b), acc)
-
-        tkw.write(repeat, c)
-
-    return kernel
-
-
-def pass_rows(session: Session) -> None:
-    """The CPU time of the passes."""
-    sizes = tkl.WaveCompileOptions(subs={M: 4096, N: 4096, K: 4096}, target=TARGET)
-    dynamic = tkl.WaveCompileOptions(dynamic_symbols=[M, N, K], target=TARGET)
-    case = make_case(
-        session.plugins.load_kernel("attention"), "attention", {}, {}, TARGET
-    )
-    shared = {**case.options.subs, tkl.sym.ADDRESS_SPACE: tkl.SHARED_ADDRESS_SPACE}
-    rows = (
-        ("gemm", gemm(), sizes),
-        ("dynamic", gemm(), dynamic),
-        ("attention", case.kernel, dataclasses.replace(case.options, subs=shared)),
-    )
-    for name, kernel, options in rows:
-        spent: list[float] = []
-        for _ in range(TIMES):
-            runs = wave_compile(options, kernel, session=session).timings.passes
-            mine = [run.cpu_s for run in runs if run.provider == PLUGIN]
-            spent.append(sum(mine) * 1e3)
-        found = statistics.median(spent)
-        verdict = "ok" if found <= BUDGET_MS[name] else "TOO SLOW"
-        print(f"{name:10} {found:6.1f} ms  (at most {BUDGET_MS[name]} ms) {verdict}")
-
-
-def code_row(session: Session) -> None:
-    """Instructions of the hot loop other than matrix ops, by 1024 flops and wave."""
-    options = tkl.WaveCompileOptions(subs={M: 4096, N: 4096, K: 4096}, target=TARGET)
-    kernel = wave_compile(options, gemm(), session=session)
-    output = compile_graph(
-        kernel.graph, kernel.compiled.target, Settings(intermediates=True)
-    )
-    name = output.artifact.manifest.name
-    hot = measure(output.assembly, name, kernel.compiled.target).hot
-    assert hot is not None, "the kernel has a loop"
-    others = hot.counts["total"] - hot.counts["matrix"]
-    found = others / (hot.flops / 1024)
-    verdict = "ok" if found <= MOST_OTHERS else "TOO MANY"
-    print(f"hot loop   {found:6.4f} others a kflop (at most {MOST_OTHERS}) {verdict}")
-
-
-CONFLICTS = (
+STAGED: tuple[tuple[str, dict[str, int], dict[str, int]], ...] = (
     ("gemm", {"M": 128, "N": 128, "K": 64}, {"BLOCK_M": 128, "BLOCK_N": 128}),
     ("gemm", {"M": 256, "N": 256, "K": 64}, {"BLOCK_M": 256, "BLOCK_N": 256}),
     ("attention", {"B": 1, "M": 128, "K1": 64, "N": 64, "K2": 64}, {"BLOCK_N": 64}),
     ("attention", {"B": 1, "M": 128, "K1": 128, "N": 128, "K2": 64}, {"BLOCK_N": 128}),
 )
+"""Kernels of the library, two turns of their loops, with all arguments in LDS."""
 
 
-def conflict_rows(session: Session) -> None:
-    """Bank conflicts of staged kernels, counted on lanes and in machine code."""
-    for name, sizes, settings in CONFLICTS:
+def library(
+    name: str, shape: dict[str, int], tile: dict[str, int], target: str = TARGET
+) -> KernelCase:
+    """A kernel of the library with its arguments in LDS."""
+    factory = SESSION.plugins.load_kernel(name)
+    return make_case(factory, name, shape, tile | {"STAGED": 1}, target)
+
+
+# ---- compile time
+
+
+def passes() -> Iterator[Figure]:
+    """The memory passes, all together."""
+    attention = library("attention", {}, {})
+    rows = (
+        ("gemm 256x256x32", staged_gemm(SQUARE), options_of(SIDE, SIDE, SIDE), 50),
+        ("gemm 256x256x32, open sizes", staged_gemm(SQUARE), options_of_any(), 75),
+        ("attention", attention.kernel, attention.options, 150),
+    )
+    for name, kernel, options, limit in rows:
+        times: list[float] = []
+        for _ in range(REPEATS + 1):
+            gc.collect()
+            runs = wave_compile(options, kernel, session=SESSION).timings.passes
+            times.append(sum(run.cpu_s for run in runs if run.provider == PLUGIN))
+        yield median(f"passes, {name}", times[1:], "ms", limit)
+
+
+# ---- code
+
+
+def code() -> Iterator[Figure]:
+    """Instructions of the hot loop other than matrix ops."""
+    options = options_of(SIDE, SIDE, SIDE)
+    kernel = wave_compile(options, staged_gemm(SQUARE), session=SESSION)
+    target = kernel.compiled.target
+    output = compile_graph(kernel.graph, target, Settings(intermediates=True))
+    hot = measure(output.assembly, output.artifact.manifest.name, target).hot
+    assert hot is not None, "the kernel has a loop"
+    others = hot.counts["total"] - hot.counts["matrix"]
+    name = f"code, {SQUARE.name}, not pipelined"
+    yield Figure(name, others / (hot.flops / 1024), "a kFLOP", 0.090)
+
+
+# ---- conflicts
+
+
+def conflicts() -> Iterator[Figure]:
+    """Bank conflicts of staged kernels."""
+    for name, sizes, settings in STAGED:
         tile = "x".join(str(size) for size in sizes.values())
         for target in ("gfx942", "gfx950"):
-            factory = session.plugins.load_kernel(name)
-            case = make_case(factory, name, sizes, settings, target)
-            subs = case.options.subs
-            shared = {**subs, tkl.sym.ADDRESS_SPACE: tkl.SHARED_ADDRESS_SPACE}
-            options = dataclasses.replace(case.options, subs=shared)
-            kernel = wave_compile(options, case.kernel, session=session)
-            arguments = list(case.make_arguments(np.random.default_rng(0)))
-            lanes, code = conflicts(session, kernel, arguments)
-            verdict = "ok" if lanes == code == 0 else "CONFLICTS"
-            print(f"{name:10} {tile:15} {target} lanes {lanes} code {code} {verdict}")
+            case = library(name, sizes, settings, target)
+            lanes, machine = lost_cycles(case)
+            title = f"conflicts, {name} {tile}, {target}"
+            yield Figure(f"{title}, lanes", lanes, "cycles", 0)
+            yield Figure(f"{title}, code", machine, "cycles", 0)
 
 
-def conflicts(session: Session, kernel: Any, arguments: list[Any]) -> tuple[int, int]:
+def lost_cycles(case: KernelCase) -> tuple[int, int]:
     """Cycles lost, by the lane simulator and by the emulator."""
+    kernel = wave_compile(case.options, case.kernel, session=SESSION)
+    arguments = list(case.make_arguments(np.random.default_rng(0)))
     target = kernel.compiled.target
-    executor = session.plugins.load_executor("sim")
+    executor = SESSION.plugins.load_executor("sim")
     given = [array.copy() for array in arguments]
     result: Any = executor.run(kernel.graph, given, {}, {"target": target})
     code = load(compile_graph(kernel.graph, target).artifact.code)
@@ -156,8 +144,10 @@ def conflicts(session: Session, kernel: Any, arguments: list[Any]) -> tuple[int,
     return sum(result.counters.lds_conflict_cycles.values()), int(lost)
 
 
-TILES = (((128, 128, 32), (2, 2)), ((256, 256, 64), (2, 4)))
-ACROSS = (
+# ---- operands that are stored across
+
+TILES = (Tile(128, 128, 32, 64, 64), Tile(256, 256, 64, 128, 64))
+ACROSS: tuple[tuple[str, Any], ...] = (
     ("gfx942", tkl.f16),
     ("gfx942", tkl.f8e4m3fnuz),
     ("gfx950", tkl.f16),
@@ -167,70 +157,34 @@ ACROSS = (
 TRANSPOSING = ("transpose-in-threads", "use-transposed-reads")
 
 
-def product(tile: tuple[int, int, int], waves: tuple[int, int], dtype: Any) -> Any:
-    """``c = a b``, ``b`` stored with N last."""
-    m, n, k = tile
-    constraints = [
-        tkw.WorkgroupConstraint(M, m, 0),
-        tkw.WorkgroupConstraint(N, n, 1),
-        tkw.TilingConstraint(K, k),
-        tkw.WaveConstraint(M, m // waves[0]),
-        tkw.WaveConstraint(N, n // waves[1]),
-        tkw.HardwareConstraint(),
-    ]
-
-    @tkw.wave(constraints)
-    def kernel(
-        a: tkl.Memory[M, K, tkl.SHARED_ADDRESS_SPACE, dtype],
-        b: tkl.Memory[K, N, tkl.SHARED_ADDRESS_SPACE, dtype],
-        c: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
-    ) -> None:
-        zero = tkl.Register[M, N, tkl.f32](0.0)
-
-        @tkw.iterate(K, init_args=[zero])
-        def repeat(acc: tkl.Register[M, N, tkl.f32]) -> tkl.Register[M, N, tkl.f32]:
-            return tkw.mma(tkw.read(a), tkw.read(b), acc)
-
-        tkw.write(repeat, c)
-
-    return kernel
-
-
-def across_rows(session: Session) -> None:
+def across() -> Iterator[Figure]:
     """Accesses of an operand that is stored across, without and with transposes."""
-    for tile, waves in TILES:
+    for tile in TILES:
         for target, dtype in ACROSS:
-            sizes = dict(zip((M, N, K), (*tile[:2], 2 * tile[2]), strict=True))
-            options = tkl.WaveCompileOptions(subs=sizes, target=target)
-            name = f"gemm {dtype} {tile[0]}x{tile[1]}x{tile[2]}"
-            kernel = product(tile, waves, dtype)
-            across_row(session, name, kernel, options, "b")
-    for name, sizes, settings in CONFLICTS[2:]:
+            options = options_of(tile.m, tile.n, 2 * tile.k, target)
+            kernel = staged_gemm(tile, dtype, across=True)
+            yield accesses_of(f"{tile.name}, {dtype}, {target}", kernel, options, "b")
+    for name, sizes, settings in STAGED[2:]:
         for target in ("gfx942", "gfx950"):
-            factory = session.plugins.load_kernel(name)
-            case = make_case(factory, name, sizes, settings, target)
-            subs = {**case.options.subs}
-            subs[tkl.sym.ADDRESS_SPACE] = tkl.SHARED_ADDRESS_SPACE
-            options = dataclasses.replace(case.options, subs=subs)
-            title = f"{name} d{sizes['N']}"
-            across_row(session, title, case.kernel, options, "v")
+            case = library(name, sizes, settings, target)
+            title = f"{name} d{sizes['N']}, {target}"
+            yield accesses_of(title, case.kernel, case.options, "v")
 
 
-def across_row(
-    session: Session, name: str, kernel: Any, options: Any, operand: str
-) -> None:
-    """Loads, writes and reads of LDS of one thread and turn, by width in bits."""
+def accesses_of(name: str, kernel: Any, options: Any, operand: str) -> Figure:
+    """Loads, writes and reads of LDS of one thread and turn."""
     without = dataclasses.replace(options, disable_passes=TRANSPOSING)
-    rows = [
-        accesses(wave_compile(asked, kernel, session=session).graph, operand)
+    most, fewer = (
+        accesses(wave_compile(asked, kernel, session=SESSION).graph, operand)
         for asked in (without, options)
-    ]
-    print(f"{name:24} {options.target:7} {rows[0]} -> {rows[1]}")
+    )
+    limit, count = most.total(), fewer.total()
+    return Figure(f"across, {name}", count, "accesses", limit, listed(fewer))
 
 
-def accesses(graph: Any, operand: str) -> str:
-    """How often which width of a memory and its buffer is touched."""
-    loads, writes, reads = Counter[int](), Counter[int](), Counter[int]()
+def accesses(graph: Any, operand: str) -> Counter[tuple[str, int]]:
+    """How often a memory and its buffer are touched: what is done, and bits."""
+    found = Counter[tuple[str, int]]()
     buffers = {
         resolve(op.memory)
         for op in graph.walk()
@@ -239,16 +193,19 @@ def accesses(graph: Any, operand: str) -> str:
     for op in graph.walk():
         if not isinstance(op, Read | Write):
             continue
-        width = graph.facts.get(ACCESS, op).registers * op.memory.type.dtype.bits
+        bits = graph.facts.get(ACCESS, op).registers * op.memory.type.dtype.bits
         memory = resolve(op.memory)
         if memory in buffers:
-            (reads if isinstance(op, Read) else writes)[width] += 1
+            found["read" if isinstance(op, Read) else "write", bits] += 1
         elif memory.attributes.get("label") == operand:
-            loads[width] += 1
-    return " ".join(
-        f"{what} " + "+".join(f"{n}xb{width}" for width, n in sorted(found.items()))
-        for what, found in (("load", loads), ("write", writes), ("read", reads))
-    )
+            found["load", bits] += 1
+    return found
+
+
+def listed(found: Counter[tuple[str, int]]) -> str:
+    """As text: `2 load b128`."""
+    rows = sorted(found.items())
+    return ", ".join(f"{count} {what} b{bits}" for (what, bits), count in rows)
 
 
 def sources(value: Any) -> set[str]:
@@ -258,9 +215,19 @@ def sources(value: Any) -> set[str]:
     return {label for each in value.operands for label in sources(each)}
 
 
+PARTS = {"passes": passes, "code": code, "conflicts": conflicts, "across": across}
+
+
+def figures(chosen: Iterable[str]) -> Iterator[Figure]:
+    """The parts that are asked for, and the load of the machine."""
+    for name in chosen:
+        yield from PARTS[name]()
+    load = os.getloadavg()[0]
+    yield Figure(
+        "load of the machine", load, "processes", note=f"{os.cpu_count()} cores"
+    )
+
+
 if __name__ == "__main__":
-    opened = Session(config=Config(cache=False))
-    pass_rows(opened)
-    code_row(opened)
-    conflict_rows(opened)
-    across_rows(opened)
+    words = [each for each in sys.argv[1:] if not each.startswith("-")]
+    report("memory", figures(words or PARTS))

@@ -42,11 +42,12 @@ SQUARE = Tile(256, 256, 32, 128, 64)
 FLAT = Tile(128, 256, 64, 64, 128)
 
 
-def staged_gemm(tile: Tile) -> Any:
-    """``c = a b^T`` in f16, summed in f32.
+def staged_gemm(tile: Tile, dtype: Any = tkl.f16, *, across: bool = False) -> Any:
+    """``c = a b^T``, summed in f32; ``a b`` where ``b`` is stored across K.
 
-    Shapes: ``a: [M, K]``, ``b: [N, K]``, ``c: [M, N]``.
+    Shapes: ``a: [M, K]``, ``b: [N, K]`` or ``[K, N]``, ``c: [M, N]``.
     """
+    second = (K, N) if across else (N, K)
     constraints = [
         tkw.WorkgroupConstraint(M, tile.m, 0),
         tkw.WorkgroupConstraint(N, tile.n, 1),
@@ -58,8 +59,8 @@ def staged_gemm(tile: Tile) -> Any:
 
     @tkw.wave(constraints)
     def gemm(
-        a: tkl.Memory[M, K, tkl.SHARED_ADDRESS_SPACE, tkl.f16],
-        b: tkl.Memory[N, K, tkl.SHARED_ADDRESS_SPACE, tkl.f16],
+        a: tkl.Memory[M, K, tkl.SHARED_ADDRESS_SPACE, dtype],
+        b: tkl.Memory[(*second, tkl.SHARED_ADDRESS_SPACE, dtype)],
         c: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
     ) -> None:
         zero = tkl.Register[M, N, tkl.f32](0.0)
@@ -73,6 +74,13 @@ def staged_gemm(tile: Tile) -> Any:
     return gemm
 
 
-def options_of(m: int, n: int, k: int, **more: Any) -> tkl.WaveCompileOptions:
+def options_of(
+    m: int, n: int, k: int, target: str = TARGET, **more: Any
+) -> tkl.WaveCompileOptions:
     """Compile options for these sizes."""
-    return tkl.WaveCompileOptions(subs={M: m, N: n, K: k}, target=TARGET, **more)
+    return tkl.WaveCompileOptions(subs={M: m, N: n, K: k}, target=target, **more)
+
+
+def options_of_any(**more: Any) -> tkl.WaveCompileOptions:
+    """Compile options for sizes that come with the launch."""
+    return tkl.WaveCompileOptions(dynamic_symbols=[M, N, K], target=TARGET, **more)
