@@ -148,6 +148,9 @@ EXAMPLES: dict[str, Callable[[dict[str, Any], int], dict[str, Any]]] = {
 }
 """Arguments of the examples with a loop, for roughly so many iterations."""
 
+SHORTEST = {"gemm-dynamic": 3}
+"""The fewest iterations that an example is launched for: it assumes a long loop."""
+
 
 def run_example(
     name: str, trips: int, patch: pytest.MonkeyPatch, target: str, **options: Any

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING
 from wave_core.builtin.dependences.accesses import shared_accesses
 from wave_core.builtin.dependences.derive import Dependences
 from wave_core.ir import PLACEMENT
-from wave_core.ir import resolve
-from wave_core.ir import walk
-from wave_core.ops.memory import Allocate
 from wave_core.ops.structure import Argument
-from wave_core.ops.traits import EffectKind
-from wave_core.ops.traits import Trait
 from wave_core.types import RegisterType
 from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.loops.kinds import OpKind
 from wave_passes_scheduling.loops.kinds import kind_of
+from wave_passes_scheduling.loops.order import order_rows
 from wave_passes_scheduling.problem import Dependence
 from wave_passes_scheduling.problem import LoopProblem
 from wave_passes_scheduling.problem import Task
@@ -56,7 +52,7 @@ def analyse(
     Values depend on what makes them, over as many iterations as they are carried;
     accesses of LDS on those that `Dependences` cannot tell apart; accesses of one
     global memory on each other if one writes; what the author ordered stays where it
-    is between all accesses.
+    is, but for fences between reads of what nobody writes.
     """
     body = body_of(loop)
     ops = tuple(op for op in body.ops if op is not body.terminator)
@@ -70,7 +66,7 @@ def analyse(
     edges = [
         *_values(loop, ops, number, latencies),
         *_shared(graph, loop, target, number, latencies),
-        *_ordered(ops, kinds),
+        *_ordered(graph, ops),
     ]
     problem = LoopProblem(tasks, profile.resources, _strongest(edges), profile.name)
     return ScheduledLoop(loop, ops, kinds, problem)
@@ -166,57 +162,14 @@ def _distance(
     return 2 if known.reach_beyond(source, sink, loop) else 0
 
 
-def _ordered(ops: tuple[Op, ...], kinds: tuple[OpKind, ...]) -> Iterator[Dependence]:
+def _ordered(graph: Graph, ops: tuple[Op, ...]) -> Iterator[Dependence]:
     """The order of what touches one global memory, or was ordered by the author."""
-    touched = [_touches(op) for op in ops]
-    pinned = {
-        i
-        for i, (op, kind) in enumerate(zip(ops, kinds, strict=True))
-        if kind is OpKind.ORDERED or _pins(op)
-    }
-    bound = [i for i, memories in enumerate(touched) if memories or i in pinned]
-    for first in bound:
-        others = bound if first in pinned else _rivals(first, bound, touched, pinned)
-        for second in others:
-            distance = 0 if first < second else 1
-            yield Dependence(first, second, int(first != second), distance, "order")
-
-
-def _rivals(
-    first: int, bound: list[int], touched: list[dict[Op, bool]], pinned: set[int]
-) -> Iterator[int]:
-    """What must keep its order with an access: what is pinned, or meets it."""
-    own = {m: w for m, w in touched[first].items() if not isinstance(m, Allocate)}
-    for second in bound:
-        if second in pinned or (own and _meet(own, touched[second])):
-            yield second
-
-
-def _pins(op: Op) -> bool:
-    """Whether an op holds something that the author ordered."""
-    return any(
-        inner.has(Trait.ORDERED) for region in op.regions for inner in walk(region)
-    )
-
-
-def _touches(op: Op) -> dict[Op, bool]:
-    """The memories that an op touches, and whether it writes them."""
-    found: dict[Op, bool] = {}
-    inner = (i for region in op.regions for i in walk(region))
-    for each in (op, *inner):
-        for effect in each.effects():
-            if effect.memory is not None:
-                memory = resolve(effect.memory)
-                writes = effect.kind is not EffectKind.READ
-                found[memory] = found.get(memory, False) or writes
-    return found
-
-
-def _meet(one: dict[Op, bool], other: dict[Op, bool]) -> bool:
-    """Whether two ops touch one memory, and one of them writes."""
-    return any(
-        memory in other and (writes or other[memory]) for memory, writes in one.items()
-    )
+    bound = [(i, row) for i, row in enumerate(order_rows(graph, ops)) if row.bound]
+    for first, one in bound:
+        for second, other in bound:
+            if one.keeps(other):
+                distance = 0 if first < second else 1
+                yield Dependence(first, second, int(first != second), distance, "order")
 
 
 def _strongest(edges: list[Dependence]) -> tuple[Dependence, ...]:

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.accesses import shared_accesses
-from wave_core.ir import resolve
 from wave_core.ir import walk
 from wave_core.ops.control import SetSymbol
-from wave_core.ops.memory import Allocate
-from wave_core.ops.traits import EffectKind
-from wave_core.ops.traits import Trait
+from wave_passes_scheduling.loops.order import order_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +49,7 @@ def region_edges(graph: Graph, ops: Sequence[Op], known: Dependences) -> Iterato
     number = {op: i for i, op in enumerate(ops)}
     yield from _values(ops, number)
     yield from _shared(graph, number, known)
-    yield from _ordered(ops)
+    yield from _ordered(graph, ops)
 
 
 def _values(ops: Sequence[Op], number: Mapping[Op, int]) -> Iterator[Edge]:
@@ -84,19 +81,16 @@ def _placed(
                 yield access, op
 
 
-def _ordered(ops: Sequence[Op]) -> Iterator[Edge]:
+def _ordered(graph: Graph, ops: Sequence[Op]) -> Iterator[Edge]:
     """The order of what touches one global memory, or was put where it is."""
-    rows = [_Row(op, touched_memories(op), pins(op)) for op in ops]
-    bound = [row for row in rows if row.touched or row.pinned]
+    bound = [row for row in order_rows(graph, ops) if row.bound]
     for at, second in enumerate(bound):
         for first in bound[:at]:
-            if first.pinned or second.pinned:
-                yield Edge(first.op, second.op, "order")
-                continue
-            memory = _meeting(first.touched, second.touched)
-            if memory is not None:
-                what = getattr(memory, "label", memory.op_name)
-                yield Edge(first.op, second.op, "order", str(what))
+            if first.keeps(second):
+                memory = first.meets(second)
+                label = getattr(memory, "label", None) or "global memory"
+                what = "" if memory is None else str(label)
+                yield Edge(first.op, second.op, "order", what)
     yield from _symbols(ops)
 
 
@@ -110,42 +104,7 @@ def _symbols(ops: Sequence[Op]) -> Iterator[Edge]:
         yield from (Edge(ops[at], op, "order", "of a symbol") for op in ops[at + 1 :])
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """What an op touches, and whether it was put where it is."""
-
-    op: Op
-    touched: Mapping[Op, bool]
-    pinned: bool
-
-
 def _in(op: Op) -> Iterator[Op]:
     yield op
     for region in op.regions:
         yield from walk(region)
-
-
-def pins(op: Op) -> bool:
-    """Whether an op is, or holds, something that the author ordered."""
-    return any(inner.has(Trait.ORDERED) for inner in _in(op))
-
-
-def touched_memories(op: Op) -> dict[Op, bool]:
-    """The memories that an op touches, and whether it writes them."""
-    found: dict[Op, bool] = {}
-    for each in _in(op):
-        for effect in each.effects():
-            if effect.memory is not None and effect.kind is not EffectKind.ALLOCATE:
-                memory = resolve(effect.memory)
-                writes = effect.kind is not EffectKind.READ
-                found[memory] = found.get(memory, False) or writes
-    return found
-
-
-def _meeting(one: Mapping[Op, bool], other: Mapping[Op, bool]) -> Op | None:
-    """A global memory that two ops touch, and one of them writes."""
-    for memory, writes in one.items():
-        both = not isinstance(memory, Allocate) and memory in other
-        if both and (writes or other[memory]):
-            return memory
-    return None
