@@ -1,50 +1,139 @@
-"""Hoisting, packing and barriers on random programs, alone and together."""
+"""Random programs, with each pass alone and with all: right before and after."""
 
 from __future__ import annotations
 
+from itertools import islice
+
+import asking
+import crowded
 import numpy as np
 import pytest
 
+from wave_core.compile import Session
+from wave_core.passes import Amendment
+from wave_core.passes import PassObserver
+from wave_core.passes import Pipeline
+from wave_core.passes import Verify
+from wave_passes_memory.plugin import wave_register_passes
 from wave_testing.programs import Discarded
 from wave_testing.programs import check_program
+from wave_testing.programs import random_matrix_program
 from wave_testing.programs import random_program
+from wave_testing.programs.execute import Execution
+from wave_testing.programs.retarget import for_target
 
-PASSES = (
-    "hoist-loop-invariants",
-    "share-common-reads",
-    "delay-reads",
-    "pack-shared-memory{within-loops=true}",
-    "place-minimal-barriers",
-)
+PASSES = tuple(spec.name for spec in wave_register_passes())
+STAGING = ("ask-for-staging", "promote-shared")
+OPTIONS = {
+    "copy-direct-to-lds": "{demanded=true}",
+    "pack-shared-memory": "{within-loops=true}",
+}
+FED_BY = {"merge-contiguous-reads": ("pack-matrix-operands",)}
+"""Passes without which another one finds next to nothing to do."""
+
+TARGETS = {
+    "copy-direct-to-lds": "gfx950",
+    "use-transposed-reads": "gfx950",
+    "delay-reads": "crowded",
+}
+"""Where a pass has work to do; gfx942 for all others."""
+
 REFUSALS = {
     "WV0309": "a relayout inside a conditional, where no barrier may stand",
     "WV0321": "a condition with several elements in a lane",
     "WV0406": "more LDS than there is",
     "WV0412": "a barrier inside a conditional that waves may skip",
+    "WV0415": "a direct copy to a buffer that is laid out by hand",
 }
 """Why the compiler may refuse a random program, by code."""
 
+MAKERS = {"any": random_program, "matrix": random_matrix_program}
+MAKER = pytest.mark.parametrize("maker", MAKERS)
 
-def refusals(seeds, passes):
-    """Check programs; the codes with which some are refused."""
-    found = set()
+
+@pytest.fixture(scope="module")
+def session():
+    return Session({"asking": asking, "crowded": crowded})
+
+
+def made(maker, seed):
+    return MAKERS[maker](np.random.default_rng(seed), seed)
+
+
+def passes(*names, seed=1):
+    """The passes with their options; one program in eight is not staged."""
+    staging = STAGING if seed % 8 else ()
+    fed = [each for name in names for each in (*FED_BY.get(name, ()), name)]
+    texts = dict.fromkeys((*staging, *fed))
+    return ",".join(name + OPTIONS.get(name, "") for name in texts)
+
+
+def check(session, maker, seeds, names, target):
+    """Every phase of each program is right, or it is refused for a known reason."""
     for seed in seeds:
-        program = random_program(np.random.default_rng(seed), seed)
+        text = passes(*names, seed=seed)
+        code = None
         try:
-            check_program(program, passes=passes)
+            check_program(
+                made(maker, seed), session=session, passes=text, target=target
+            )
         except Discarded as refused:
-            found.add(refused.code)
-    return found
+            code = refused.code
+        assert code is None or code in REFUSALS, seed
 
 
-@pytest.mark.parametrize("first", range(0, 20, 5))
-def test_together(first):
-    seeds = range(first, first + 5)
-    assert refusals(seeds, ",".join(PASSES)) <= REFUSALS.keys()
+class Watch(PassObserver):
+    """Notes which passes change something."""
+
+    def __init__(self):
+        self.changed = set()
+
+    def after_pass(self, step, graph, context, *, changed):
+        del graph, context
+        if changed:
+            self.changed.add(step.pass_name())
+
+
+def changed(session, name, seed):
+    """Whether a pass changes a matrix program."""
+    target, watch = TARGETS.get(name, "gfx942"), Watch()
+    program = for_target(made("matrix", seed), session.target(target))
+    Execution(program, target=target).lower(
+        session,
+        (watch,),
+        verify=Verify.NEVER,
+        amendment=Amendment.of_text(Pipeline.parse(passes(name))),
+    )
+    return name in watch.changed
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_each_pass_has_work_to_do(session, name):
+    seeds = (seed for seed in range(1, 17) if changed(session, name, seed))
+    found = list(islice(seeds, 2))
+    assert len(found) == 2
+    check(session, "matrix", found[:1], (name,), TARGETS.get(name, "gfx942"))
+
+
+@MAKER
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("first", range(0, 8, 2))
+def test_programs_are_right_with_all_passes(session, maker, target, first):
+    check(session, maker, range(first, first + 2), PASSES, target)
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("first", range(0, 1000, 50))
-@pytest.mark.parametrize("passes", [*PASSES, ",".join(PASSES)])
-def test_a_thousand_programs(first, passes):
-    assert refusals(range(first, first + 50), passes) <= REFUSALS.keys()
+@MAKER
+@pytest.mark.parametrize("first", range(0, 500, 50))
+@pytest.mark.parametrize("name", PASSES)
+def test_a_thousand_programs_are_right_with_one_pass(session, name, maker, first):
+    target = TARGETS.get(name, "gfx942")
+    check(session, maker, range(first, first + 50), (name,), target)
+
+
+@pytest.mark.fuzz
+@MAKER
+@pytest.mark.parametrize("first", range(0, 500, 50))
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+def test_a_thousand_programs_are_right_with_all_passes(session, target, maker, first):
+    check(session, maker, range(first, first + 50), PASSES, target)

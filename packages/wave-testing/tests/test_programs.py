@@ -6,11 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import without_matrices
 
+from wave_core.compile import Session
 from wave_core.diagnostics import simulation_error
 from wave_core.targets import Float8
 from wave_core.targets import generic_target
@@ -19,6 +22,7 @@ from wave_testing.programs import Discarded
 from wave_testing.programs import ProgramFailure
 from wave_testing.programs import check_program
 from wave_testing.programs import launch_program
+from wave_testing.programs import random_matrix_program
 from wave_testing.programs import random_program
 from wave_testing.programs.__main__ import main
 from wave_testing.programs.retarget import for_target
@@ -30,6 +34,10 @@ SEEDS = range(200, 220)
 
 def program(seed):
     return random_program(np.random.default_rng(seed), seed)
+
+
+def matrix_program(seed):
+    return random_matrix_program(np.random.default_rng(seed), seed)
 
 
 def outcome_of(made):
@@ -44,6 +52,21 @@ def outcome_of(made):
 def test_random_programs_are_right(seed):
     code, phases = outcome_of(program(seed))
     assert "synchronize" in phases or code in {"WV0309", "WV0321", "WV0406", "WV0412"}
+
+
+@pytest.mark.parametrize("first", range(0, 12, 4))
+def test_random_matrix_programs_are_right(first):
+    for seed in range(first, first + 4):
+        code, phases = outcome_of(matrix_program(seed))
+        assert "synchronize" in phases or code == "WV0702"
+
+
+def test_a_program_is_checked_for_the_target_that_is_asked_for():
+    session = Session({"without-matrices": without_matrices})
+    made = corpus()["product"]
+    assert "assign-layouts" in check_program(made, session=session).changed
+    with pytest.raises(Discarded, match="WV0702"):
+        check_program(made, session=session, target="plain")
 
 
 @pytest.mark.parametrize("name", sorted(corpus()))
@@ -69,6 +92,8 @@ def test_a_program_reads_back_from_json():
     for seed in range(100):
         text = json.dumps(to_json(program(seed)))
         assert from_json(json.loads(text)) == program(seed)
+        text = json.dumps(to_json(matrix_program(seed)))
+        assert from_json(json.loads(text)) == matrix_program(seed)
 
 
 def test_programs_do_not_depend_on_the_hash_seed():
@@ -94,11 +119,28 @@ def test_most_kinds_of_steps_occur():
     assert {"extract", "set_symbol", "permute", "broadcast", "select"} <= kinds
 
 
+def test_matrix_programs_are_of_all_kinds():
+    made = [matrix_program(seed) for seed in range(300)]
+    products = Counter(sum(s.kind == "mma" for s in p.walk()) for p in made)
+    assert min(products[1], products[2]) > 50
+    assert {"f16", "bf16", "f32", "f8e5m2", "i8"} <= {
+        memory.dtype for p in made for memory in p.memories
+    }
+    turned = {m.dims for p in made for m in p.memories if len(m.dims) == 2}
+    assert {("M", "K"), ("K", "M"), ("N", "K"), ("K", "N")} <= turned
+    assert {p.units for p in made} >= {1, 2, 4}
+
+
 def test_the_command_prints_what_it_checked(capsys):
     assert main(["--seed", "3", "--count", "2", "--show"]) == 0
     text = capsys.readouterr().out
     assert "program seed 4" in text
     assert "'right'" in text
+
+
+def test_the_command_makes_matrix_programs(capsys):
+    assert main(["--seed", "3", "--kind", "matrix", "--show"]) == 0
+    assert " mma " in capsys.readouterr().out
 
 
 def test_the_command_launches_on_a_device(capsys):

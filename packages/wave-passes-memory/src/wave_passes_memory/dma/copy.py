@@ -150,8 +150,9 @@ class CopyDirectToLds(Pass):
         row_bytes = inner * buffer.dtype.bytes
 
         def possible(scheme: Scheme) -> bool:
-            whole = scheme.chunk % together == 0
-            return whole and scheme.can_undo(prod(outer), row_bytes)
+            if scheme.chunk % together or not scheme.can_undo(prod(outer), row_bytes):
+                return False
+            return all(plan.transfer.brings_lines(scheme.fold) for plan in plans)
 
         scheme, before, after = chooser.choose(points, possible, 0)
         context.count("conflict_weight_before", before)

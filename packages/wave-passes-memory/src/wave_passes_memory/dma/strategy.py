@@ -63,6 +63,16 @@ class Transfer:
         assert isinstance(kind, MemoryType), "parameters of reads are memories"
         return tuple(self.known.geometry.bind(e) for e in kind.storage_shape)
 
+    def brings_lines(self, rows: int) -> bool:
+        """Whether it brings all or nothing of each ``rows`` rows of the buffer.
+
+        Elements that change rows within such a line then stay within the copy.
+        """
+        if rows == 1:
+            return True
+        start, count = self.box.shared[-2], self.box.extents[-2]
+        return count % rows == 0 and self.facts().prove_divisible(start, rows)
+
     def facts(self, registers: int = 1) -> Facts:
         """What holds for vectors of ``registers`` elements a lane."""
         return self.known.facts(self.copy.region, registers)

@@ -1,9 +1,10 @@
 """Random programs: kernels as data, run by the compiler and by numpy, compared.
 
-``random_program(rng)`` makes one, ``check_program(program)`` compiles it and compares
-every phase with exact arithmetic on whole arrays; ``launch_program(program)`` goes
-through the front door, on any device. A program prints as a short text;
-``python -m wave_testing.programs --seed N`` makes, prints and checks it again.
+``random_program(rng)`` makes one of any kind, ``random_matrix_program(rng)`` one that
+multiplies matrices. ``check_program(program)`` compiles it and compares every phase
+with exact arithmetic on whole arrays; ``launch_program(program)`` goes through the
+front door, on any device. A program prints as a short text; ``python -m
+wave_testing.programs --kind matrix --seed N`` makes, prints and checks it again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from wave_testing.programs.check import ProgramFailure
 from wave_testing.programs.check import check_program
 from wave_testing.programs.generate import random_program
 from wave_testing.programs.launch import launch_program
+from wave_testing.programs.matrix import random_matrix_program
 from wave_testing.programs.model import Program
 
 __all__ = [
@@ -23,5 +25,6 @@ __all__ = [
     "ProgramFailure",
     "check_program",
     "launch_program",
+    "random_matrix_program",
     "random_program",
 ]

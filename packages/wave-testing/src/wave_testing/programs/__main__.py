@@ -17,10 +17,14 @@ from wave_testing.programs.check import check_program
 from wave_testing.programs.execute import TARGET
 from wave_testing.programs.generate import random_program
 from wave_testing.programs.launch import launch_program
+from wave_testing.programs.matrix import random_matrix_program
 from wave_testing.programs.shrink import shrink
 
 if TYPE_CHECKING:
     from wave_testing.programs.model import Program
+
+MAKERS = {"any": random_program, "matrix": random_matrix_program}
+"""The generators: of all kinds of programs, of those that multiply matrices."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,7 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--keep-going", action="store_true")
     parser.add_argument("--shrink", action="store_true", help="shrink what fails")
     parser.add_argument("--device", help="launch on it, and on the lane simulator")
-    parser.add_argument("--target", default=TARGET, help="what --device compiles for")
+    parser.add_argument("--kind", choices=MAKERS, default="any")
+    parser.add_argument("--target", default=TARGET, help="what they are compiled for")
     parser.add_argument("--passes", default="", help="beside those of core")
     options = parser.parse_args(arguments)
     check = partial(
@@ -41,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     tally: Counter[str] = Counter()
     started = time.perf_counter()
     for seed in range(options.seed, options.seed + options.count):
-        program = random_program(np.random.default_rng(seed), seed)
+        program = MAKERS[options.kind](np.random.default_rng(seed), seed)
         if options.show:
             _say(str(program))
         try:
@@ -66,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _check(program: Program, device: str | None, target: str, passes: str) -> None:
     """Every phase of the compiler; or launches on a device and on the simulator."""
     if device is None:
-        check_program(program, passes=passes)
+        check_program(program, passes=passes, target=target)
         return
     launch_program(program, device="sim", target=target)
     launch_program(program, device=device, target=target)

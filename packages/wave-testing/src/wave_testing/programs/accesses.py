@@ -49,15 +49,21 @@ def some_dims(build: Builder, most: int = 3) -> tuple[str, ...]:
 
 
 def read(
-    build: Builder, dims: tuple[str, ...] | None = None, dtype: str | None = None
+    build: Builder,
+    dims: tuple[str, ...] | None = None,
+    dtype: str | None = None,
+    plain: float = 0.55,
 ) -> str | None:
-    """A read of an input, new or used before, by a random way of access."""
+    """A read of an input, new or used before, by a random way of access.
+
+    ``plain`` is the share of reads without a mapping.
+    """
     dims = dims or some_dims(build)
     if not build.fits(dims):
         return None
     dtype = dtype or build.dtype(DTYPES)
     bound = int(build.rng.integers(1, 5))
-    place, mapping, index = _memory_side(build, dims)
+    place, mapping, index = _memory_side(build, dims, plain)
     if build.elements(place) > 4 * 40_000:
         return None
     known = [
@@ -91,9 +97,9 @@ def _elements(build: Builder) -> int | None:
 Side = tuple[tuple[str, ...], "tuple[Formula, ...] | None", tuple[str, ...]]
 
 
-def _memory_side(build: Builder, dims: tuple[str, ...]) -> Side:
+def _memory_side(build: Builder, dims: tuple[str, ...], plain: float) -> Side:
     """Dims of the memory, its coordinates as formulas, and index registers."""
-    if build.space.chance(0.55):
+    if build.space.chance(plain):
         return build.shuffled(dims), None, ()
     parts = [_coordinate(build, i, dims) for i in range(len(dims))]
     rows = [row for part in parts for row in part[0]]
@@ -173,14 +179,17 @@ def _gathered(
     return [(build.size(extent), "gather")], (index,)
 
 
-def write(build: Builder, name: str) -> bool:
-    """A write of a value to an output of its own; false where it would be a race."""
+def write(build: Builder, name: str, plain: float = 0.6) -> bool:
+    """A write of a value to an output of its own; false where it would be a race.
+
+    ``plain`` is the share of writes without a mapping.
+    """
     info = build.info(name)
     if info.dtype == "bool":
         return _write_cast(build, name)
     if not may_write(build, info.dims):
         return False
-    place, mapping, index = _output_side(build, info.dims)
+    place, mapping, index = _output_side(build, info.dims, plain)
     memory = build.memory(place, info.dtype)
     attributes = {
         "memory": memory,
@@ -244,8 +253,8 @@ def may_write(build: Builder, dims: tuple[str, ...]) -> bool:
     return bool(dims) and spread <= set(dims)
 
 
-def _output_side(build: Builder, dims: tuple[str, ...]) -> Side:
-    if build.space.chance(0.6):
+def _output_side(build: Builder, dims: tuple[str, ...], plain: float) -> Side:
+    if build.space.chance(plain):
         return build.shuffled(dims), None, ()
     rows: list[tuple[str, Any]] = []
     index: tuple[str, ...] = ()

@@ -52,9 +52,13 @@ class Builder:
         scopes: The bodies around the next step, the kernel's first.
     """
 
-    def __init__(self, rng: np.random.Generator, space: Space) -> None:
+    def __init__(
+        self, rng: np.random.Generator, space: Space, max_tile: int = MAX_TILE
+    ) -> None:
+        """Start with an empty kernel; ``max_tile`` elements of a value in a wave."""
         self.rng = rng
         self.space = space
+        self._max_tile = max_tile
         self.scopes = [Scope()]
         self.sizes: list[Dim] = []
         """Size symbols of memories alone."""
@@ -109,7 +113,7 @@ class Builder:
             vector = self.dim(name).vector
             if vector is not None and vector <= 1:
                 steps *= 4
-        return steps <= MAX_TILE and self.elements(dims) <= MAX_ELEMENTS
+        return steps <= self._max_tile and self.elements(dims) <= MAX_ELEMENTS
 
     def visible(self) -> list[tuple[str, Info]]:
         """Values that may be used here: none with a dim that a loop narrowed since."""

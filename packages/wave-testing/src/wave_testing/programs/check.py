@@ -21,6 +21,7 @@ from wave_core.passes import Pipeline
 from wave_testing.coverage import coverage_problems
 from wave_testing.programs.execute import TARGET
 from wave_testing.programs.execute import Execution
+from wave_testing.programs.retarget import for_target
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
@@ -47,10 +48,12 @@ class Outcome:
     Attributes:
         phases: Phases that were simulated and found right.
         ops: Ops of the lowered graph.
+        changed: Passes that changed the graph.
     """
 
     phases: list[str] = field(default_factory=list[str])
     ops: int = 0
+    changed: set[str] = field(default_factory=set[str])
 
 
 class Discarded(Exception):  # noqa: N818 - an outcome, not an error
@@ -101,6 +104,7 @@ def check_program(
     seed: int | None = None,
     session: Session | None = None,
     passes: str = "",
+    target: str = TARGET,
 ) -> Outcome:
     """Compile the program, and compare every phase with the reference.
 
@@ -109,13 +113,15 @@ def check_program(
         seed: Of the inputs; the program's own by default.
         session: Whose passes to run; all that are installed by default.
         passes: Passes to run beside those of core, as text, with commas.
+        target: What it is compiled for, by name.
 
     Raises:
         ProgramFailure: where anything is wrong.
         Discarded: where the compiler refuses the program with a coded error.
     """
     known = session or default_session()
-    return _Check(Execution(program, seed), known, passes).run()
+    program = for_target(program, known.target(target))
+    return _Check(Execution(program, seed, target), known, passes).run()
 
 
 class _Check(PassObserver):
@@ -145,15 +151,17 @@ class _Check(PassObserver):
     def after_pass(
         self, step: Pass, graph: GraphLike, context: PassContext, *, changed: bool
     ) -> None:
-        """The text form, after each pass."""
-        del context, changed
-        self._round_trip(cast("Graph", graph), step.pass_name())
+        """The text form, after each pass that changes something."""
+        del context
+        if changed:
+            self._outcome.changed.add(step.pass_name())
+            self._round_trip(cast("Graph", graph), step.pass_name())
 
     def after_phase(self, phase: Phase, graph: GraphLike) -> None:
         """The coverage theorem, and a simulation where the phase has one."""
         one = cast("Graph", graph)
         if phase is Phase.DISTRIBUTE:
-            target = self._session.target(TARGET)
+            target = self._session.target(self._execution.target)
             found = coverage_problems(one, target, self._execution.symbols())
             if found:
                 raise self._failure(phase, "coverage", found[0])

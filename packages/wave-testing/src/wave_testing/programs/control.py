@@ -63,12 +63,21 @@ def iterate(build: Builder, moves: Callable[[int], None]) -> str | None:
     scope = build.scopes.pop()
     if not kept and not scope.steps:
         return None
-    return _close(build, scope, kept, yields)
+    names = close_loop(build, scope, kept, yields)
+    return names[0] if names else None
 
 
-def _close(
+def close_loop(
     build: Builder, scope: Scope, kept: list[Carried], yields: list[tuple[str, int]]
-) -> str | None:
+) -> tuple[str, ...]:
+    """Add the loop whose body ``scope`` holds; the names of its results.
+
+    Args:
+        build: The program.
+        scope: The body, no longer among those that are open.
+        kept: What the loop carries.
+        yields: What the body gives back, with the most that this can be.
+    """
     names = tuple(build.fresh("v") for _ in kept)
     build.add(
         Step(
@@ -86,7 +95,7 @@ def _close(
         build.scopes[-1].values[name] = replace(
             info, bound=max(info.bound, bound, 1), power=False
         )
-    return names[0] if names else None
+    return names
 
 
 def _walk(build: Builder, axis: str) -> tuple[tuple[str, object], ...]:

@@ -39,12 +39,16 @@ class Execution:
 
     Attributes:
         program: The program.
+        target: What it is compiled for.
         reference: Its meaning on these inputs.
     """
 
-    def __init__(self, program: Program, seed: int | None = None) -> None:
+    def __init__(
+        self, program: Program, seed: int | None = None, target: str = TARGET
+    ) -> None:
         """Make inputs from ``seed``, the program's own by default."""
         self.program = program
+        self.target = target
         rng = np.random.default_rng(program.seed if seed is None else seed)
         self._inputs = make_inputs(program, rng)
         self.reference = Reference(program, self._inputs)
@@ -88,7 +92,7 @@ class Execution:
         stop_after: str | None = None,
     ) -> None:
         """Run the passes of the session on a graph, in place."""
-        target = session.target(TARGET)
+        target = session.target(self.target)
         request = PipelineRequest(target.name, graph.name, "naive")
         plan = plan_pipeline(session.plugins, request, user=amendment)
         runner = plan.runner(observers, verify)
@@ -104,7 +108,7 @@ class Execution:
         """Run a graph; what is wrong with its outputs, and errors reported."""
         arguments = self.arguments()
         before = [array.copy() for array in arguments]
-        options = {"target": session.target(TARGET), "checks": checks}
+        options = {"target": session.target(self.target), "checks": checks}
         options["poison_outputs"] = frozenset(
             m.name for m in self.program.memories if not m.fill
         )

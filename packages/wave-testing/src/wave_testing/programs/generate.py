@@ -41,7 +41,7 @@ def random_program(rng: np.random.Generator, seed: int = 0) -> Program:
 
 
 def _attempt(rng: np.random.Generator, seed: int) -> Program | None:
-    space = Space(rng)
+    space = Space.random(rng)
     build = Builder(rng, space)
     _scalars(build)
     read(build)
@@ -59,6 +59,7 @@ def _attempt(rng: np.random.Generator, seed: int) -> Program | None:
         space.hardware(),
         space.reordering(),
         symbolic=space.chance(0.3),
+        tagged=space.chance(0.5),
     )
     return pruned(program)
 

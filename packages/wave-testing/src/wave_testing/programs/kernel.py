@@ -132,6 +132,10 @@ class _Scope:
             elif step.name:
                 self.values |= dict(zip(step.name, results, strict=True))
 
+    def tag(self, step: Step) -> str | None:
+        """The tag of what a step makes."""
+        return step.name[0] if self.program.tagged else None
+
     def args(self, step: Step) -> list[Any]:
         """The values that a step uses."""
         return [self.values[name] for name in step.args]
@@ -191,7 +195,7 @@ def _access(scope: _Scope, step: Step) -> dict[str, Any]:
 
 def _read(scope: _Scope, step: Step) -> Any:
     memory = scope.values[step.get("memory")]
-    return tkl.read(memory, **_access(scope, step), tag=step.name[0])
+    return tkl.read(memory, **_access(scope, step), tag=scope.tag(step))
 
 
 def _write(scope: _Scope, step: Step) -> None:
@@ -200,17 +204,15 @@ def _write(scope: _Scope, step: Step) -> None:
 
 
 def _splat(scope: _Scope, step: Step) -> Any:
-    del scope
     dtype = DTYPES[step.get("dtype")]
     return tkl.register(
-        _symbols(step.get("shape")), dtype, step.get("value"), tag=step.name[0]
+        _symbols(step.get("shape")), dtype, step.get("value"), tag=scope.tag(step)
     )
 
 
 def _self_index(scope: _Scope, step: Step) -> Any:
-    del scope
     dim = tkl.index_symbol(step.get("dim"))
-    return tkl.self_index(dim, DTYPES[step.get("dtype")], tag=step.name[0])
+    return tkl.self_index(dim, DTYPES[step.get("dtype")], tag=scope.tag(step))
 
 
 def _elementwise(function: Callable[..., Any]) -> Surface:
@@ -221,23 +223,24 @@ def _elementwise(function: Callable[..., Any]) -> Surface:
             values.append(number)
         if step.get("reflected"):
             values.reverse()
-        return tkl.tag(function(*values), step.name[0])
+        result, tag = function(*values), scope.tag(step)
+        return result if tag is None else tkl.tag(result, tag)
 
     return surface
 
 
 def _cast(scope: _Scope, step: Step) -> Any:
-    return tkl.cast(*scope.args(step), DTYPES[step.get("dtype")], tag=step.name[0])
+    return tkl.cast(*scope.args(step), DTYPES[step.get("dtype")], tag=scope.tag(step))
 
 
 def _broadcast(scope: _Scope, step: Step) -> Any:
     shape = _symbols(step.get("shape"))
-    return tkl.broadcast(*scope.args(step), shape, tag=step.name[0])
+    return tkl.broadcast(*scope.args(step), shape, tag=scope.tag(step))
 
 
 def _permute(scope: _Scope, step: Step) -> Any:
     shape = _symbols(step.get("shape"))
-    return tkl.permute(*scope.args(step), shape, tag=step.name[0])
+    return tkl.permute(*scope.args(step), shape, tag=scope.tag(step))
 
 
 _REDUCTIONS = {"sum": tkl.sum, "max": tkl.max, "min": tkl.min}
@@ -249,7 +252,7 @@ def _reduce(scope: _Scope, step: Step) -> Any:
     acc = values[count] if len(values) > count else step.get("acc")
     source = values[0] if count == 1 else values[:count]
     dim = tkl.index_symbol(step.get("dim"))
-    return _REDUCTIONS[step.get("combine")](source, acc, dim=dim, tag=step.name[0])
+    return _REDUCTIONS[step.get("combine")](source, acc, dim=dim, tag=scope.tag(step))
 
 
 def _apply(scope: _Scope, step: Step) -> Any:
@@ -261,18 +264,18 @@ def _apply(scope: _Scope, step: Step) -> Any:
             ),
         )
 
-    return tkl.apply_expr(scope.args(step), expr, tag=step.name[0])
+    return tkl.apply_expr(scope.args(step), expr, tag=scope.tag(step))
 
 
 def _extract(scope: _Scope, step: Step) -> Any:
     offset = step.get("offset")
     if isinstance(offset, str):
         offset = tkl.index_symbol(offset)
-    return tkl.extract(*scope.args(step), offset, tag=step.name[0])
+    return tkl.extract(*scope.args(step), offset, tag=scope.tag(step))
 
 
 def _mma(scope: _Scope, step: Step) -> Any:
-    return tkl.mma(*scope.args(step), step.get("instruction"), tag=step.name[0])
+    return tkl.mma(*scope.args(step), step.get("instruction"), tag=scope.tag(step))
 
 
 def _iterate(scope: _Scope, step: Step) -> Any:
@@ -297,11 +300,10 @@ def _set_symbol(scope: _Scope, step: Step) -> None:
 
 
 def _allocate(scope: _Scope, step: Step) -> Any:
-    del scope
     shape, held = _symbols(step.get("shape")), step.get("held")
     dtype = DTYPES[step.get("dtype")]
     padding = step.get("padding", 0)
-    return tkl.allocate(shape, held, dtype, padding=padding, tag=step.name[0])
+    return tkl.allocate(shape, held, dtype, padding=padding, tag=scope.tag(step))
 
 
 def _barrier(scope: _Scope, step: Step) -> None:

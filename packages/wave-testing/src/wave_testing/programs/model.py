@@ -161,6 +161,8 @@ class Program:
         hardware: Further fields of the hardware constraint.
         reorder: Grid axis and formula of a reordering; ``None`` for none.
         symbolic: Whether tiles are symbols that the launch's bindings give a value.
+        tagged: Whether each value carries its name as a tag; passes keep apart what
+            is tagged differently.
     """
 
     seed: int
@@ -171,6 +173,7 @@ class Program:
     hardware: tuple[tuple[str, Any], ...] = ()
     reorder: tuple[int, Formula] | None = None
     symbolic: bool = False
+    tagged: bool = True
 
     def dim(self, name: str) -> Dim:
         """A size symbol by name."""

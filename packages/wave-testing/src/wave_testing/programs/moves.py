@@ -370,12 +370,20 @@ def product(build: Builder, roles: Roles, acc: str | None = None) -> str | None:
     acc = acc or _initial(build, (*batch, m, n))
     if lhs is None or rhs is None or acc is None:
         return None
-    infos = [build.info(name) for name in (lhs, rhs, acc)]
-    lsb = min(infos[0].lsb + infos[1].lsb, infos[2].lsb)
-    grown = infos[0].bound * infos[1].bound * max(1, build.dim(k).extent)
-    info = Info((*batch, m, n), "f32", infos[2].bound + grown, lsb)
     name = build.space.pick((None, None, None, *INSTRUCTIONS))
-    return build.emit("mma", info, (lhs, rhs, acc), instruction=name)
+    return multiply(build, lhs, rhs, acc, name)
+
+
+def multiply(
+    build: Builder, left: str, right: str, total: str, instruction: str | None = None
+) -> str | None:
+    """The product of two values that are there, on top of a third one."""
+    lhs, rhs, acc = (build.info(name) for name in (left, right, total))
+    contracted = set(lhs.dims) & set(rhs.dims) - set(acc.dims)
+    grown = lhs.bound * rhs.bound * build.elements(tuple(contracted))
+    lsb = min(lhs.lsb + rhs.lsb, acc.lsb)
+    info = Info(acc.dims, acc.dtype, acc.bound + grown, lsb)
+    return build.emit("mma", info, (left, right, total), instruction=instruction)
 
 
 def _cheap(build: Builder, roles: Roles) -> bool:
@@ -438,15 +446,18 @@ def scores(build: Builder) -> str | None:
     name = product(build, ((), m, n, k))
     if name is None or build.space.chance(0.3):
         return name
-    most = int(build.rng.integers(1, 9))
+    return cut(build, name, int(build.rng.integers(1, 9)))
+
+
+def cut(build: Builder, name: str, most: int) -> str:
+    """A value with magnitudes of at most ``most``."""
     clamped = build.pointwise("minimum", (name,), most)
-    if clamped is None:
-        return name
+    assert clamped is not None, "a small number is exact"
     # Known to be small only once both ends are cut.
-    cut = build.pointwise("maximum", (clamped,), -most)
-    if cut is not None:
-        build.scopes[-1].values[cut] = replace(build.info(cut), bound=most)
-    return cut
+    found = build.pointwise("maximum", (clamped,), -most)
+    assert found is not None, "a small number is exact"
+    build.scopes[-1].values[found] = replace(build.info(found), bound=most)
+    return found
 
 
 def stage(build: Builder) -> str | None:

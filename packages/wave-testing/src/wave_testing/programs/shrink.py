@@ -128,6 +128,8 @@ def _simpler_launch(program: Program) -> Iterator[Program]:
         yield replace(program, reorder=None)
     if program.symbolic:
         yield replace(program, symbolic=False)
+    if program.tagged:
+        yield replace(program, tagged=False)
     for position, dim in enumerate(program.dims):
         for fields in (
             {"dynamic": False},

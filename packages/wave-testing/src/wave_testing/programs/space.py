@@ -29,7 +29,7 @@ MAX_TRIPS = 12
 
 
 class Space:
-    """The dimensions of one program, chosen at random.
+    """The dimensions of one program, and the chances of its generator.
 
     Attributes:
         dims: By name.
@@ -38,19 +38,18 @@ class Space:
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
         self.dims: dict[str, Dim] = {}
-        grid = int(rng.choice([1, 1, 1, 2, 2, 2, 2, 3, 4]))
-        waves = MAX_WAVES
-        for axis in range(grid):
-            dim = self._grid_dim("MNBH"[axis], axis, waves, crowded=grid > 2)
-            if waves > 1 and not dim.waves and self.chance(0.06):
-                dim = self._replaced(dim, copies=2)
-            waves //= dim.shared * dim.copies
-            self.dims[dim.name] = dim
+
+    @classmethod
+    def random(cls, rng: np.random.Generator) -> Space:
+        """Dimensions of all kinds, chosen at random."""
+        space = cls(rng)
+        space._spread(int(rng.choice([1, 1, 1, 2, 2, 2, 2, 3, 4])))
         for name in "KL"[: int(rng.choice([0, 1, 1, 2, 2]))]:
-            self.dims[name] = self._loop_dim(name)
+            space.dims[name] = space._loop_dim(name)
         for name in "DE"[: int(rng.choice([0, 1, 1, 1, 2]))]:
-            self.dims[name] = self._whole_dim(name)
-        self._calm()
+            space.dims[name] = space._whole_dim(name)
+        space._calm()
+        return space
 
     @property
     def units(self) -> int:
@@ -64,6 +63,15 @@ class Space:
     def pick(self, items: Any) -> Any:
         """One item, each as likely."""
         return items[int(self._rng.integers(len(items)))]
+
+    def _spread(self, grid: int) -> None:
+        waves = MAX_WAVES
+        for axis in range(grid):
+            dim = self._grid_dim("MNBH"[axis], axis, waves, crowded=grid > 2)
+            if waves > 1 and not dim.waves and self.chance(0.06):
+                dim = self._replaced(dim, copies=2)
+            waves //= dim.shared * dim.copies
+            self.dims[dim.name] = dim
 
     def _grid_dim(self, name: str, axis: int, waves: int, *, crowded: bool) -> Dim:
         extent = self.pick(SMALL if crowded and self.chance(0.7) else EXTENTS)

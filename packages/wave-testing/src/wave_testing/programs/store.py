@@ -28,6 +28,7 @@ def from_json(values: dict[str, Any]) -> Program:
         hardware=_tuples(values["hardware"]),
         reorder=_tuples(values["reorder"]),
         symbolic=values["symbolic"],
+        tagged=values.get("tagged", True),
     )
 
 

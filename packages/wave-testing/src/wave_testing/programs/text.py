@@ -25,7 +25,8 @@ def program_text(program: Program) -> str:
 def _lines(program: Program) -> Iterator[str]:
     hardware = "".join(f" {key}={value}" for key, value in program.hardware)
     symbolic = " symbolic tiles" if program.symbolic else ""
-    yield f"program seed {program.seed}{hardware}{symbolic}"
+    tagged = " tagged" if program.tagged else ""
+    yield f"program seed {program.seed}{hardware}{symbolic}{tagged}"
     if program.reorder is not None:
         axis, formula = program.reorder
         yield f"  reorder $WG{axis} = {formula_text(formula)}"
