@@ -11,6 +11,7 @@ from tinygrad.runtime.autogen.amd.rdna4.enum import VOPDOp
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.decode import decode
+from wave_emulator_amdgcn.hazards.counters import InFlight
 from wave_emulator_amdgcn.isa.binding import prepare
 from wave_emulator_amdgcn.usage import rows_of
 from wave_emulator_amdgcn.usage import usage
@@ -55,3 +56,38 @@ def test_the_upper_half_of_a_register_is_that_register():
     assert (writes(upper), reads(upper)) == ([9], [4, 5])
     whole = rdna4.v_add_f32_e32(vdst=v[9 + 128], src0=v[4 + 128], vsrc1=v[5])
     assert (writes(whole), reads(whole)) == ([9 + 128], [5, 4 + 128])
+
+
+LOAD_LOW = rdna4.ds_load_u16_d16(vdst=v[2], addr=v[7])
+LOAD_HIGH = rdna4.ds_load_u16_d16_hi(vdst=v[2], addr=v[7])
+LOAD_ALL = rdna4.ds_load_u16(vdst=v[2], addr=v[7])
+STORE_LOW = rdna4.ds_store_b16(addr=v[7], data0=v[2])
+STORE_HIGH = rdna4.ds_store_b16_d16_hi(addr=v[7], data0=v[2])
+STORE_ALL = rdna4.ds_store_b32(addr=v[7], data0=v[2])
+ADD_LOW = rdna4.v_add_f16_e64(v[9], v[2], v[4])
+ADD_HIGH = rdna4.v_add_f16_e64(v[9], v[2], v[4], opsel=1)
+
+
+@pytest.mark.parametrize(
+    ("load", "user", "early"),
+    [
+        (LOAD_LOW, STORE_LOW, True),
+        (LOAD_LOW, STORE_HIGH, False),
+        (LOAD_LOW, STORE_ALL, True),
+        (LOAD_LOW, ADD_LOW, True),
+        (LOAD_LOW, ADD_HIGH, False),
+        (LOAD_HIGH, STORE_LOW, False),
+        (LOAD_HIGH, STORE_HIGH, True),
+        (LOAD_HIGH, ADD_LOW, False),
+        (LOAD_HIGH, ADD_HIGH, True),
+        (LOAD_ALL, STORE_LOW, True),
+        (LOAD_ALL, STORE_HIGH, True),
+    ],
+)
+def test_the_halves_of_a_register_are_filled_apart(load, user, early):
+    flight, every = InFlight(1), slice(None)
+    flight.issue(used(load), every, 1, scalar=False)
+    found = flight.early(used(user), every)
+    assert [row for row, _ in found] == [2] * early
+    flight.wait({"ds": 0}, every)
+    assert flight.early(used(user), every) == []

@@ -113,6 +113,8 @@ CASES = [
     ("overwrites its result", F32, MOVE, {A: 11, B: 10, C: 10}),
     ("overwrites its result", F64, MOVE, {A: 11, B: 11, C: 11}),
     ("third operand", ADDEND, MOVE, {A: 7, B: 3, C: 3}),
+    ("third operand", cdna.v_mfma_f32_16x16x4_f32(v[60:63], v[4], v[6], v[20:23]),
+     MOVE, {A: 7, B: 0, C: 0}),
     ("third operand", cdna.v_mfma_f32_4x4x4_16b_f16(v[60:63], v[4:5], v[6:7],
      v[20:23]), MOVE, dict.fromkeys(ALL, 1)),
     ("as A or B", F16, FACTOR, {A: 11, B: 7, C: 8}),

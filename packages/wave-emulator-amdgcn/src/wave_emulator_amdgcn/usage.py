@@ -32,6 +32,8 @@ class Usage:
     Attributes:
         reads: bits of registers.
         writes: bits of registers.
+        halves: of these, bits of registers whose lower, and whose upper half it
+            touches. Where 16-bit operands name a half, the other one is free.
         counter: the counter that it raises: ``vm``, ``vs``, ``lgkm``, ``km``, ``ds``
             ... or empty.
         pending: registers that are filled only when the counter says so.
@@ -41,6 +43,7 @@ class Usage:
 
     reads: int
     writes: int
+    halves: tuple[int, int]
     counter: str
     pending: int
     unit: str
@@ -62,6 +65,15 @@ _HALVES = ("VOP1", "VOP2", "VOPC")
 
 _UPPER = 256 + 128
 """Numbers from here on name the upper half of a register there."""
+
+_DATA = ("vdst", "vdata", "data", "data0", "vsrc")
+"""Fields of memory instructions that name what is moved."""
+
+_SHORT_STORES = ("_STORE_BYTE", "_STORE_SHORT", "_WRITE_B8", "_WRITE_B16")
+"""Names of stores that take the lower half of a register."""
+
+_PLACES = {"src0": 0, "src1": 1, "src2": 2, "vdst": 3}
+"""Bits of OPSEL that choose the half of an operand."""
 
 #: Their destination is an SGPR although its field is that of a VGPR.
 _TO_SCALAR = ("V_READLANE_B32", "V_READFIRSTLANE_B32", "V_S_")
@@ -129,7 +141,7 @@ def _accumulator(ins: Instruction, name: str) -> bool:
 
 def usage(ins: Instruction, architecture: Architecture) -> Usage:
     """What an instruction touches."""
-    reads = writes = 0
+    reads = writes = lower = upper = 0
     for name, code in ins.fields.items():
         count = _count(ins, name)
         if count == 0:
@@ -143,10 +155,35 @@ def usage(ins: Instruction, architecture: Architecture) -> Usage:
                 reads |= span
         elif name in _SOURCES:
             reads |= span
-    reads |= _implicit_reads(ins)
-    writes |= _implicit_writes(ins)
+        half = _half(ins, name, code)
+        lower |= span if half != 1 else 0
+        upper |= span if half != 0 else 0
+    implied = _implicit_reads(ins), _implicit_writes(ins)
+    reads, writes = reads | implied[0], writes | implied[1]
+    halves = lower | implied[0] | implied[1], upper | implied[0] | implied[1]
     counter, pending = _counter(ins, architecture, writes)
-    return Usage(reads, writes, counter, pending, _unit(ins))
+    return Usage(reads, writes, halves, counter, pending, _unit(ins))
+
+
+def _half(ins: Instruction, name: str, code: int) -> int | None:
+    """The half of a register that an operand is, 0 or 1; `None` for all of it.
+
+    Source: RDNA3 and RDNA4 ISA, "16-bit operands"; D16 loads and stores.
+    """
+    if not ins.get("__true16"):
+        return None
+    if name in _DATA and not ins.name.startswith("V_"):
+        if "D16" in ins.name and "FORMAT" not in ins.name:
+            return int("D16_HI" in ins.name)
+        return 0 if ins.name.endswith(_SHORT_STORES) else None
+    if not _is_narrow(ins, name):
+        return None
+    if ins.encoding in _HALVES:
+        return int(code >= _UPPER)
+    place = _PLACES.get(name)
+    if ins.encoding != "VOP3" or place is None:
+        return None
+    return ins.get("opsel") >> place & 1
 
 
 def operand_bits(ins: Instruction, name: str) -> int:
@@ -160,11 +197,13 @@ def operand_bits(ins: Instruction, name: str) -> int:
 
 def _whole(ins: Instruction, name: str, code: int) -> int:
     """The register that an operand is, or of which it is the upper half."""
-    if code >= _UPPER and ins.get("__true16") and ins.encoding in _HALVES:
-        keys = (name, name.removeprefix("v"), f"v{name}")
-        if any(key in ins.narrow for key in keys):
-            return code - 128
-    return code
+    halved = ins.get("__true16") and ins.encoding in _HALVES
+    return code - 128 if code >= _UPPER and halved and _is_narrow(ins, name) else code
+
+
+def _is_narrow(ins: Instruction, name: str) -> bool:
+    """Whether an operand has 16 bits."""
+    return any(k in ins.narrow for k in (name, name.removeprefix("v"), f"v{name}"))
 
 
 def _is_result(ins: Instruction, name: str) -> bool:

@@ -85,24 +85,29 @@ class InFlight:
         self.scalar_last = np.zeros(waves, np.int64)
         self.stamps = {c: np.zeros((waves, _RING), np.int64) for c in COUNTERS}
         self.pending = 0
-        self._due: dict[tuple[str, int], Ints] = {}
+        self._due: dict[tuple[str, int, int], Ints] = {}
+        """Number of the operation that fills a half of a register, by counter."""
 
     def early(self, usage: Usage, g: Selection) -> list[tuple[int, Bools]]:
         """Registers an instruction touches too early, with the waves that do."""
         found: list[tuple[int, Bools]] = []
         for row in rows_of((usage.reads | usage.writes) & self.pending):
+            refilled = usage.pending >> row & 1 and row < SCALAR
             for counter in COUNTERS:
-                due = self._due.get((counter, row))
-                if due is None or (
-                    counter == usage.counter
-                    and usage.pending >> row & 1
-                    and row < SCALAR
-                ):
+                if counter == usage.counter and refilled:
                     continue
-                late = due[g] > self.done[counter][g]
-                if late.any():
-                    found.append((row, late))
+                due = self._last(counter, row, usage, g)
+                if due is not None:
+                    late = due > self.done[counter][g]
+                    if late.any():
+                        found.append((row, late))
         return found
+
+    def _last(self, counter: str, row: int, usage: Usage, g: Selection) -> Ints | None:
+        """The last operation of a counter that fills what is touched of a register."""
+        keys = [(counter, row, n) for n in (0, 1) if usage.halves[n] >> row & 1]
+        due = [self._due[key][g] for key in keys if key in self._due]
+        return np.max(due, axis=0) if due else None
 
     def issue(self, usage: Usage, g: Selection, stamp: int, *, scalar: bool) -> None:
         """Count an operation; its registers are pending from here on."""
@@ -115,11 +120,12 @@ class InFlight:
         if scalar:
             self.scalar_last[g] = number
         self.pending |= usage.pending
-        for row in rows_of(usage.pending):
-            key = (counter, row)
-            if key not in self._due:
-                self._due[key] = np.zeros(self.waves, np.int64)
-            self._due[key][g] = number
+        for half, touched in enumerate(usage.halves):
+            for row in rows_of(usage.pending & touched):
+                key = (counter, row, half)
+                if key not in self._due:
+                    self._due[key] = np.zeros(self.waves, np.int64)
+                self._due[key][g] = number
 
     def wait(self, allowed: dict[str, int], g: Selection) -> None:
         """Take note of a wait."""
@@ -138,7 +144,7 @@ class InFlight:
         """Drop registers that no wave waits for."""
         left = 0
         for key in list(self._due):
-            counter, row = key
+            counter, row, _ = key
             if (self._due[key] > self.done[counter]).any():
                 left |= 1 << row
             else:

@@ -250,7 +250,7 @@ def _long_xdl(first: Bound, arch: str) -> bool:
 
 def _addend_overwritten(arch: str, first: Bound, second: Bound) -> int:
     """VALU writes what an MFMA still reads as its third operand."""
-    if _f64(first):
+    if _f64(first) or (arch in _LATER and not _xdl(first)):
         return 0
     addend = operand_bits(first.instruction, "src2")
     return _passes(first, arch) - 1 if addend & second.usage.writes else 0
