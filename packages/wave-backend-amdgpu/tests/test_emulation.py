@@ -166,3 +166,57 @@ def test_without_the_emulator(session, arrays, monkeypatch):
 
 def test_every_hazard_and_error_has_a_code_of_wave():
     assert HAZARDS.keys() == {code for code in CODES if code.startswith("EM05")}
+
+
+# ---- indices that come from memory
+
+R, K = tkl.sym.R, tkl.sym.K
+
+
+def gathers(inner):
+    """Rows that a register chooses, with the second dim ``inner``."""
+    i, j = (tkw.IndexMapping.iterator(k) for k in range(2))
+    row = tkw.IndexMapping.dynamic_val(0)
+    return tkw.IndexMapping(
+        2,
+        inputs={R: row, inner: j},
+        outputs={M: i, inner: j},
+        dynamic_val_mappings={M: i},
+    )
+
+
+@tkw.wave(
+    [
+        tkw.WorkgroupConstraint(M, 16, 0),
+        tkw.TilingConstraint(K, 16),
+        tkw.HardwareConstraint(),
+    ]
+)
+def gather_in_and_after_a_loop(
+    a: tkl.Memory[R, K, GLOBAL, tkl.f32],
+    b: tkl.Memory[R, N, GLOBAL, tkl.f32],
+    at: tkl.Memory[M, GLOBAL, tkl.i32],
+    c: tkl.Memory[M, N, GLOBAL, tkl.f32],
+):
+    row = tkw.read(at)
+
+    @tkw.iterate(K, init_args=[tkl.Register[M, tkl.f32](0.0)])
+    def total(acc: tkl.Register[M, tkl.f32]):
+        some = tkw.read(a, mapping=gathers(K), mapping_dynamic_vals=(row,))
+        return tkw.sum(some, acc, dim=K)
+
+    more = tkw.read(b, mapping=gathers(N), mapping_dynamic_vals=(row,))
+    tkw.write(more + tkw.broadcast(total, target_shape=[M, N]), c)
+
+
+def test_one_register_chooses_rows_inside_a_loop_and_after_it(session):
+    sizes = {M: 16, N: 16, R: 9, K: 64}
+    kernel = wave_compile(
+        options(subs=sizes), gather_in_and_after_a_loop, session=session
+    )
+    rng = np.random.default_rng(0)
+    a = rng.integers(-9, 9, (9, 64)).astype(np.float32)
+    b = rng.integers(-9, 9, (9, 16)).astype(np.float32)
+    at, c = rng.integers(0, 9, 16).astype(np.int32), np.zeros((16, 16), np.float32)
+    kernel(a, b, at, c)
+    assert (c == b[at] + a[at].sum(axis=1, keepdims=True)).all()

@@ -70,14 +70,19 @@ def apply_expr(op: ApplyExpr, emit: Emitter) -> None:
 def bind_element(emit: Emitter, value: Value, register: int, dtype: DType) -> Expr:
     """A symbol for one element of an integer value.
 
-    A vector of one element gives the same symbol for every register.
+    A vector of one element gives the same symbol for every register. The symbol is
+    that of the outermost block in which the element was asked for; another loop, or
+    what follows a loop, binds one of its own.
     """
     at = register if value.registers > 1 else 0
-    stand_in = symbol(f"$v:{value.name[1:]}:{at}", nonnegative=False)
     builder = emit.builder
-    memo = builder.blocks[-1].memo
-    if ("element", stand_in) in memo:
-        return stand_in
+    text = f"$v:{value.name[1:]}:{at}"
+    names = [f"{text}:{level}" for level in range(builder.level + 1)]
+    symbols = [symbol(name, nonnegative=False) for name in names]
+    for found, block in zip(symbols, builder.blocks, strict=True):
+        if ("element", found) in block.memo:
+            return found
+    stand_in = symbols[-1]
     name = value.name
     if value.registers > 1:
         name = builder.op(
@@ -89,7 +94,7 @@ def bind_element(emit: Emitter, value: Value, register: int, dtype: DType) -> Ex
     elif dtype.bits < width:
         name = builder.op(f"arith.extsi {name} : {value.item} to i32")
     emit.indices.bind(stand_in, name, width, builder.level)
-    memo["element", stand_in] = name
+    builder.blocks[-1].memo["element", stand_in] = name
     return stand_in
 
 
