@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import asking
-
 from wave_core.passes import Amendment
 from wave_core.passes import PassObserver
 from wave_core.passes import Pipeline
 from wave_core.passes import Verify
+from wave_testing import staging
 from wave_testing.pass_conformance import Around
 from wave_testing.pass_conformance import PassConformance
 
@@ -36,7 +35,7 @@ class Watch(PassObserver):
 class StagedConformance(PassConformance):
     """The pass beside the staging of all arguments."""
 
-    plugins: ClassVar = {"asking": asking}
+    plugins: ClassVar = {"staging": staging}
 
     def run_around(self, session, execution):
         watch = Watch(self.pass_name)

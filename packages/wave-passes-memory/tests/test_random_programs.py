@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import islice
 
-import asking
 import crowded
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from wave_core.passes import PassObserver
 from wave_core.passes import Pipeline
 from wave_core.passes import Verify
 from wave_passes_memory.plugin import wave_register_passes
+from wave_testing import staging
 from wave_testing.programs import Discarded
 from wave_testing.programs import check_program
 from wave_testing.programs import random_matrix_program
@@ -53,7 +53,7 @@ MAKER = pytest.mark.parametrize("maker", MAKERS)
 
 @pytest.fixture(scope="module")
 def session():
-    return Session({"asking": asking, "crowded": crowded})
+    return Session({"staging": staging, "crowded": crowded})
 
 
 def made(maker, seed):

@@ -32,6 +32,7 @@ def launch_program(
     device: str = "sim",
     target: str = TARGET,
     session: Session | None = None,
+    **options: Any,
 ) -> list[Any]:
     """Compile the program as users do, call it, and compare its outputs.
 
@@ -42,6 +43,7 @@ def launch_program(
         device: What runs it.
         target: What it is compiled for.
         session: Whose plugins to use; all that are installed by default.
+        options: Further fields of `WaveCompileOptions`, such as ``preset``.
 
     Returns:
         The arguments after the launch.
@@ -58,15 +60,16 @@ def launch_program(
     hidden = {
         d.name: d.extent for d in program.dims if d.dynamic and d.name not in shown
     }
-    options = WaveCompileOptions(
+    asked = WaveCompileOptions(
         subs={**bindings(program), **hidden},
         dynamic_symbols=[tkl.index_symbol(name) for name in dynamic],
         device=device,
         target=target,
+        **options,
     )
     arguments = [a if a.ndim else a.item() for a in execution.arguments()]
     try:
-        wave_compile(options, program_kernel(program), session=session)(*arguments)
+        wave_compile(asked, program_kernel(program), session=session)(*arguments)
     except SimulationError as error:
         codes = ", ".join(sorted({str(row.code) for row in error.diagnostics}))
         raise ProgramFailure(program, "launch", f"reports {codes}", error) from error
