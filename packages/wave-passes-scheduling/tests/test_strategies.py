@@ -18,6 +18,10 @@ from wave_core.compile import Session
 from wave_core.diagnostics import PluginError
 from wave_core.plugin import StrategySpec
 from wave_core.plugin import hookimpl
+from wave_kernels.definitions.gemm import gemm_kernel
+from wave_passes_scheduling.loops import analyse
+from wave_passes_scheduling.loops import profile_of
+from wave_passes_scheduling.strategies.strategy import MODULO
 
 
 def plugin(name):
@@ -64,3 +68,24 @@ def test_a_loop_without_two_products_says_so():
     kernel = tkw.wave_compile(options, staged_gemm(), session=Session())
     (warning,) = kernel.compiled.warnings
     assert "no matrix op multiplies what another one" in warning.message
+
+
+def test_modulo_puts_parts_of_what_is_read_beside_their_first_user():
+    sym = tkw.sym
+    sizes = {sym.M: 128, sym.N: 128, sym.K: 512}
+    tiles = {sym.BLOCK_M: 128, sym.BLOCK_N: 128, sym.BLOCK_K: 32}
+    staged = {sym.ADDRESS_SPACE: tkw.SHARED_ADDRESS_SPACE}
+    options = tkw.WaveCompileOptions(subs=sizes | tiles | staged, target="gfx942")
+    kernel = tkw.wave_compile(options, gemm_kernel(), session=Session())
+    graph, target = kernel.graph, kernel.compiled.target
+    loop = next(op for op in graph.walk() if op.op_name == "iterate")
+    analysed = analyse(graph, loop, target, profile_of("target", loop, target))
+    schedule = MODULO.schedule(analysed)
+    parts = [i for i, op in enumerate(analysed.ops) if op.op_name == "assemble"]
+    rows = schedule.problem.dependences
+    users = {part: [row.target for row in rows if row.source == part] for part in parts}
+    assert schedule.violations() == ()
+    assert parts
+    for part in parts:
+        first = min(schedule.cycles[user] for user in users[part])
+        assert schedule.cycles[part] == first

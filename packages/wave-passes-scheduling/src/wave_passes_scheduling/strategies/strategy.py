@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from wave_passes_scheduling.loops.views import with_late_views
 from wave_passes_scheduling.modulo import Schedule
 from wave_passes_scheduling.modulo import modulo_schedule
 from wave_passes_scheduling.strategies.attention import attention_stages
@@ -45,7 +46,7 @@ def _attention(analysed: ScheduledLoop) -> Schedule:
 
 
 def _modulo(analysed: ScheduledLoop) -> Schedule:
-    return modulo_schedule(analysed.problem)
+    return with_late_views(analysed, modulo_schedule(analysed.problem))
 
 
 PREFETCHING = Strategy(partial(_staged, PREFETCH))
