@@ -16,20 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from measure import Figure
-from measure import cpu_times
-from measure import median
-from measure import report
+from measure import Figure, cpu_times, median, report
 
-from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_backend_amdgpu.compile.backend import compile_vmfb
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
+from wave_backend_amdgpu.compile.backend import compile_graph, compile_vmfb
+from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
-from wave_runtime import LoadedKernel
-from wave_runtime import open_device
+from wave_runtime import LoadedKernel, open_device
 
 REPEATS = 20
 """Compilations of which the median counts."""

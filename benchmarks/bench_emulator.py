@@ -10,18 +10,13 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from measure import Figure
-from measure import median
-from measure import report
+from measure import Figure, median, report
 
-from wave_emulator_amdgcn import LaunchOptions
-from wave_emulator_amdgcn import emulate
-from wave_emulator_amdgcn import load
+from wave_emulator_amdgcn import LaunchOptions, emulate, load
 
 FIXTURES = Path(__file__).parent.parent / "packages/wave-emulator-amdgcn/tests/fixtures"
 REPEATS = 7

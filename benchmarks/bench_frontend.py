@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from measure import cpu_times
-from measure import median
-from measure import report
+from measure import cpu_times, median, report
 
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
-from wave_kernels.cases.attention import attention_case
-from wave_kernels.cases.attention import head_attention_case
+from wave_core.compile import Config, Session, wave_compile
+from wave_kernels.cases.attention import attention_case, head_attention_case
 from wave_kernels.cases.conv import conv_case
-from wave_kernels.cases.gemm import gemm_case
-from wave_kernels.cases.gemm import staged_gemm_case
+from wave_kernels.cases.gemm import gemm_case, staged_gemm_case
 from wave_kernels.cases.softmax import softmax_case
 
 REPEATS = 20

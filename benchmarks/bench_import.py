@@ -7,8 +7,7 @@ import statistics
 import subprocess
 import sys
 
-from measure import Figure
-from measure import report
+from measure import Figure, report
 
 REPEATS = 9
 HEAVY = ("torch", "sympy", "numpy", "networkx")

@@ -15,39 +15,23 @@ import gc
 import os
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from measure import Figure
-from measure import median
-from measure import report
-from staged_gemm import SQUARE
-from staged_gemm import TARGET
-from staged_gemm import Tile
-from staged_gemm import options_of
-from staged_gemm import options_of_any
-from staged_gemm import staged_gemm
+from measure import Figure, median, report
+from staged_gemm import SQUARE, TARGET, Tile, options_of, options_of_any, staged_gemm
 
 import wave_core.lang as tkl
-from wave_backend_amdgpu.compile.backend import Settings
-from wave_backend_amdgpu.compile.backend import compile_graph
+from wave_backend_amdgpu.compile.backend import Settings, compile_graph
 from wave_backend_amdgpu.metrics.measure import measure
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
+from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.kernels import make_case
-from wave_core.ir import ACCESS
-from wave_core.ir import resolve
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_emulator_amdgcn import LaunchOptions
-from wave_emulator_amdgcn import emulate
-from wave_emulator_amdgcn import load
+from wave_core.ir import ACCESS, resolve
+from wave_core.ops.memory import Read, Write
+from wave_emulator_amdgcn import LaunchOptions, emulate, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from wave_core.compile.kernels import KernelCase
 

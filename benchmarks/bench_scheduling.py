@@ -13,35 +13,20 @@ import os
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from measure import Figure
-from measure import median
-from measure import report
-from staged_gemm import FLAT
-from staged_gemm import SQUARE
-from staged_gemm import TARGET
-from staged_gemm import Tile
-from staged_gemm import options_of
-from staged_gemm import staged_gemm
-from steady import Trial
-from steady import steady
+from measure import Figure, median, report
+from staged_gemm import FLAT, SQUARE, TARGET, Tile, options_of, staged_gemm
+from steady import Trial, steady
 
-from wave_backend_amdgpu.compile.backend import Settings
-from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_backend_amdgpu.compile.backend import settings_of
+from wave_backend_amdgpu.compile.backend import Settings, compile_graph, settings_of
 from wave_backend_amdgpu.metrics.measure import measure
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
+from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.kernels import make_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from wave_backend_amdgpu.compile.backend import Output
 

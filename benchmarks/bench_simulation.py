@@ -8,15 +8,11 @@ import sys
 from dataclasses import replace
 
 import numpy as np
-from measure import Figure
-from measure import cpu_times
-from measure import median
-from measure import report
+from measure import Figure, cpu_times, median, report
 
 from wave_core.compile import wave_compile
 from wave_kernels.cases.attention import attention_case
-from wave_kernels.cases.gemm import gemm_case
-from wave_kernels.cases.gemm import staged_gemm_case
+from wave_kernels.cases.gemm import gemm_case, staged_gemm_case
 
 TILE = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 32}
 PEAK_LIMIT_MIB = 2048

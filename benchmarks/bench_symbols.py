@@ -5,18 +5,17 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from measure import Figure
-from measure import cpu_times
-from measure import median
-from measure import report
+from measure import Figure, cpu_times, median, report
 
-from wave_core.symbols import Expr
-from wave_core.symbols import Facts
-from wave_core.symbols import compile_tape
-from wave_core.symbols import floordiv
-from wave_core.symbols import substitute_all
-from wave_core.symbols import symbol
-from wave_core.symbols import xor
+from wave_core.symbols import (
+    Expr,
+    Facts,
+    compile_tape,
+    floordiv,
+    substitute_all,
+    symbol,
+    xor,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,14 +9,11 @@ how much longer its matrix units are busy, is that of the turns between.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wave_emulator_amdgcn import LaunchOptions
-from wave_emulator_amdgcn import emulate
-from wave_emulator_amdgcn import load
+from wave_emulator_amdgcn import LaunchOptions, emulate, load
 from wave_emulator_amdgcn.costs.caches import count_misses
 from wave_emulator_amdgcn.costs.estimate import resident_groups
 from wave_emulator_amdgcn.costs.tables import COSTS
@@ -24,8 +21,7 @@ from wave_emulator_amdgcn.costs.timeline import Timeline
 from wave_emulator_amdgcn.isa.vmem import is_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wave_runtime.artifact import Artifact
 

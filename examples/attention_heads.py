@@ -22,29 +22,31 @@ import torch
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.lang import GLOBAL_ADDRESS_SPACE
-from wave_core.lang import SHARED_ADDRESS_SPACE
-from wave_core.lang import HardwareConstraint
-from wave_core.lang import IndexMapping
-from wave_core.lang import Memory
-from wave_core.lang import MMAType
-from wave_core.lang import Register
-from wave_core.lang import TilingConstraint
-from wave_core.lang import WaveConstraint
-from wave_core.lang import WorkgroupConstraint
-from wave_core.lang import cast
-from wave_core.lang import exp2
-from wave_core.lang import f16
-from wave_core.lang import f32
-from wave_core.lang import iterate
-from wave_core.lang import max  # noqa: A004 - the language's own name
-from wave_core.lang import mma
-from wave_core.lang import permute
-from wave_core.lang import read
-from wave_core.lang import reciprocal
-from wave_core.lang import sum  # noqa: A004 - the language's own name
-from wave_core.lang import wave
-from wave_core.lang import write
+from wave_core.lang import (
+    GLOBAL_ADDRESS_SPACE,
+    SHARED_ADDRESS_SPACE,
+    HardwareConstraint,
+    IndexMapping,
+    Memory,
+    MMAType,
+    Register,
+    TilingConstraint,
+    WaveConstraint,
+    WorkgroupConstraint,
+    cast,
+    exp2,
+    f16,
+    f32,
+    iterate,
+    max,  # noqa: A004 - the language's own name
+    mma,
+    permute,
+    read,
+    reciprocal,
+    sum,  # noqa: A004 - the language's own name
+    wave,
+    write,
+)
 
 B, M, H, N = tkl.sym.B, tkl.sym.M, tkl.sym.H, tkl.sym.N
 K1, K2 = tkl.sym.K1, tkl.sym.K2

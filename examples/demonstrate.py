@@ -10,8 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from wave_core.cli.ownership import chosen_values
-from wave_core.cli.ownership import ownership
+from wave_core.cli.ownership import chosen_values, ownership
 from wave_core.cli.svg import draw
 from wave_core.ir import PLACEMENT
 

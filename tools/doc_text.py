@@ -7,9 +7,7 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _LISTED = ("Args:", "Attributes:", "Raises:")
 _ENTRY = re.compile(r"    (?P<name>[\w., *]+): (?P<text>.*)")

@@ -14,42 +14,29 @@ import re
 import shutil
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer.main
 
 import wave_core.constraints as constraint_module
 import wave_core.lang as language
 import workspace
-from doc_text import code
-from doc_text import codes
-from doc_text import fields_of
-from doc_text import first_sentence
-from doc_text import markdown
-from doc_text import table
+from doc_text import code, codes, fields_of, first_sentence, markdown, table
 from op_tables import op_tables
 from wave_core.cli.app import app
-from wave_core.compile import Config
-from wave_core.compile import option_table
+from wave_core.compile import Config, option_table
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import catalogue
 from wave_core.lang.planned import PLANNED
 from wave_core.ops.base import FieldKind
 from wave_core.ops.elementwise import Elementwise
 from wave_core.passes.load import load_pass
-from wave_core.passes.options import option_name
-from wave_core.passes.options import option_types
+from wave_core.passes.options import option_name, option_types
 from wave_core.passes.resolve import resolve
-from wave_core.plugin import Fact
-from wave_core.plugin import Phase
-from wave_core.plugin import PluginHost
-from wave_core.plugin import WaveSpecs
+from wave_core.plugin import Fact, Phase, PluginHost, WaveSpecs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from op_tables import OpTable
     from wave_core.ops.base import Op

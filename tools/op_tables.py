@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_sim_cpu import lanes
-from wave_sim_cpu import logical
+from wave_sim_cpu import lanes, logical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

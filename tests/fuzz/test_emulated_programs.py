@@ -11,9 +11,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from wave_testing.programs import Discarded
-from wave_testing.programs import launch_program
-from wave_testing.programs import random_program
+from wave_testing.programs import Discarded, launch_program, random_program
 
 REFUSALS = {
     "WV0321": "a condition with several elements in a lane",

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 from found import FOUND
 
-from wave_testing.programs import Discarded
-from wave_testing.programs import check_program
-from wave_testing.programs import random_program
+from wave_testing.programs import Discarded, check_program, random_program
 
 REFUSALS = {
     "WV0309": "a relayout inside a conditional, where no barrier may stand",

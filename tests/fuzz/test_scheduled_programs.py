@@ -11,13 +11,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from wave_core.compile import Config
-from wave_core.compile import Session
+from wave_core.compile import Config, Session
 from wave_core.types import DTYPES
 from wave_testing import staging
-from wave_testing.programs import Discarded
-from wave_testing.programs import launch_program
-from wave_testing.programs import random_matrix_program
+from wave_testing.programs import Discarded, launch_program, random_matrix_program
 
 PRESETS = ("default", "prefetch", "four-stage", "fetch-ahead", "modulo", "pingpong")
 CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")

@@ -9,9 +9,7 @@ from importlib import import_module
 from programs import PROGRAMS
 
 import wave_core.lang as language
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import WaveCompileOptions
+from wave_core.compile import Config, Session, WaveCompileOptions
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.constraints import HardwareConstraint

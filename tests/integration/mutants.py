@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import erase
-from wave_core.ir import insert_after
-from wave_core.ir import insert_before
-from wave_core.ir import replace_uses
-from wave_core.ir import set_attributes
-from wave_core.ir import set_operands
-from wave_core.ops.compare import Cast
-from wave_core.ops.compare import Select
-from wave_core.ops.constant import LaneExpr
-from wave_core.ops.constant import Splat
+from wave_core.ir import (
+    ACCESS,
+    PLACEMENT,
+    erase,
+    insert_after,
+    insert_before,
+    replace_uses,
+    set_attributes,
+    set_operands,
+)
+from wave_core.ops.compare import Cast, Select
+from wave_core.ops.constant import LaneExpr, Splat
 from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.memory import Read
 from wave_core.ops.shape import Assemble
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import WorkgroupBarrier
-from wave_core.symbols import Kind
-from wave_core.symbols import ge
-from wave_core.symbols import logical_and
-from wave_core.symbols import logical_not
-from wave_core.symbols import logical_or
+from wave_core.ops.sync import SharedMemoryBarrier, WorkgroupBarrier
+from wave_core.symbols import Kind, ge, logical_and, logical_not, logical_or
 from wave_core.types import DTYPES
 
 BARRIERS = (SharedMemoryBarrier, WorkgroupBarrier)

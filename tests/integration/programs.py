@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from wave_core.targets import generic_target
-from wave_sim_cpu import lanes
-from wave_sim_cpu import logical
+from wave_sim_cpu import lanes, logical
 from wave_sim_cpu.options import SimulationOptions
 
 SCRIPTS = (

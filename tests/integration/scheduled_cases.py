@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from machine_code import for_any_machine
-from programs import PROGRAMS
-from programs import distance
+from programs import PROGRAMS, distance
 
 import wave_core.lang as language
 from wave_core.compile import run_case

@@ -9,18 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from machine_code import NAMES
-from machine_code import TARGETS
-from machine_code import asked_for
-from machine_code import case_of
-from machine_code import emitted
-from machine_code import instructions
-from machine_code import is_elf
-from machine_code import number
-from machine_code import open_session
+from machine_code import (
+    NAMES,
+    TARGETS,
+    asked_for,
+    case_of,
+    emitted,
+    instructions,
+    is_elf,
+    number,
+    open_session,
+)
 
-from wave_core.compile import Config
-from wave_core.compile import Session
+from wave_core.compile import Config, Session
 from wave_kernels.plugin import KERNELS
 
 SESSION = open_session()

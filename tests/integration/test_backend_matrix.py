@@ -5,16 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from machine_code import TARGETS
-from machine_code import compiled
-from machine_code import instructions
-from machine_code import open_session
+from machine_code import TARGETS, compiled, instructions, open_session
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.diagnostics import UserError
-from wave_emulator_amdgcn import emulate
-from wave_emulator_amdgcn import load
+from wave_emulator_amdgcn import emulate, load
 
 SESSION = open_session()
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K

@@ -11,10 +11,8 @@ import torch
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 import wave_sim_cpu.plugin as simulator
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
-from wave_core.diagnostics import UserError
-from wave_core.diagnostics import WaveError
+from wave_core.compile import Session, wave_compile
+from wave_core.diagnostics import UserError, WaveError
 
 sym = tkl.sym
 M, N, K, J = sym.M, sym.N, sym.K, sym.J

@@ -17,14 +17,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile.cache import DiskCache
-from wave_core.compile.cache import pack
+from wave_core.compile import Config, Session
+from wave_core.compile.cache import DiskCache, pack
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
-from wave_runtime import Artifact
-from wave_runtime import Manifest
+from wave_runtime import Artifact, Manifest
 
 KEY = hashlib.sha256(b"kernel").hexdigest()
 FILES = {"code.hsaco": bytes(range(256)) * 12_000, "manifest.json": b"{}"}

@@ -8,9 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from wave_core.cli.app import run_command
-from wave_runtime import LoadedKernel
-from wave_runtime import load_artifact
-from wave_runtime import open_device
+from wave_runtime import LoadedKernel, load_artifact, open_device
 
 COPY = ("copy", "--target", "gfx942")
 

@@ -8,8 +8,7 @@ from programs import distance
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
+from wave_core.compile import Session, wave_compile
 from wave_core.symbols import symbol
 
 sym = tkl.sym

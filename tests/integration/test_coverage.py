@@ -7,11 +7,9 @@ from functools import cache
 import pytest
 from programs import PROGRAMS
 
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
+from wave_core.compile import Session, wave_compile
 from wave_core.passes import Phase
-from wave_testing.coverage import coverage_problems
-from wave_testing.coverage import placed_values
+from wave_testing.coverage import coverage_problems, placed_values
 
 SHAPES = {
     "attention": {"M": 70, "N": 33, "K1": 20, "K2": 50},

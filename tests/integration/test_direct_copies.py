@@ -8,14 +8,9 @@ import pytest
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
-from wave_core.ir import clone_graph
-from wave_core.ir import erase
-from wave_emulator_amdgcn import LaunchOptions
-from wave_emulator_amdgcn import emulate
-from wave_emulator_amdgcn import load
+from wave_core.compile import Config, Session, wave_compile
+from wave_core.ir import clone_graph, erase
+from wave_emulator_amdgcn import LaunchOptions, emulate, load
 from wave_emulator_amdgcn.hazards.planted import planted
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K

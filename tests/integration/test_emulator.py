@@ -13,14 +13,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 import torch
-from machine_code import LARGE_ONLY
-from machine_code import for_any_machine
-from programs import PROGRAMS
-from programs import distance
+from machine_code import LARGE_ONLY, for_any_machine
+from programs import PROGRAMS, distance
 
 import wave_core.lang as language
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
+from wave_core.compile import Session, wave_compile
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
 from wave_kernels.plugin import KERNELS

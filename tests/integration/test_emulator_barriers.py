@@ -9,16 +9,15 @@ import pytest
 
 import wave_core.lang as tkl
 from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
+from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.kernels import make_case
 from wave_core.ir import erase
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
-from wave_emulator_amdgcn import emulate
-from wave_emulator_amdgcn import load
+from wave_core.ops.sync import (
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+)
+from wave_emulator_amdgcn import emulate, load
 
 GEMM = ("gemm", {"M": 128, "N": 128, "K": 96}, {})
 ATTENTION = (

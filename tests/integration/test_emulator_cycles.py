@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.cli import inspect as inspect_command
-from wave_core.compile import Config
-from wave_core.compile import Session
+from wave_core.compile import Config, Session
 from wave_core.compile.emission import emit
 from wave_core.plugin import ViewRequest
 from wave_emulator_amdgcn.views import cycles

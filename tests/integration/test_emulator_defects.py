@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,10 @@ import pytest
 import wave_backend_amdgpu.plugin as amdgpu
 import wave_kernels.plugin as kernels
 import wave_sim_cpu.plugin as simulator
-from wave_core.compile import Config
-from wave_core.compile import Session
+from wave_core.compile import Config, Session
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
-from wave_emulator_amdgcn import LaunchOptions
-from wave_emulator_amdgcn import emulate
-from wave_emulator_amdgcn import load
+from wave_emulator_amdgcn import LaunchOptions, emulate, load
 from wave_emulator_amdgcn.errors import EmulatorError
 from wave_emulator_amdgcn.hazards.planted import planted
 

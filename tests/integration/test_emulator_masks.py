@@ -9,17 +9,11 @@ import pytest
 
 import wave_core.lang as tkl
 from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
-from wave_core.ir import ACCESS
-from wave_core.ir import resolve
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
+from wave_core.compile import Config, Session, wave_compile
+from wave_core.ir import ACCESS, resolve
+from wave_core.ops.memory import Allocate, Read
 from wave_core.symbols import lt
-from wave_emulator_amdgcn import LaunchOptions
-from wave_emulator_amdgcn import emulate
-from wave_emulator_amdgcn import load
+from wave_emulator_amdgcn import LaunchOptions, emulate, load
 
 N, BLOCK = tkl.sym.N, tkl.sym.BLOCK
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE

@@ -7,15 +7,10 @@ import sys
 from importlib import import_module
 
 import pytest
-from programs import PROGRAMS
-from programs import SCRIPTS
-from programs import arrays
-from programs import distance
-from programs import run_lanes
+from programs import PROGRAMS, SCRIPTS, arrays, distance, run_lanes
 
 import workspace
-from wave_core.compile import Session
-from wave_core.compile import run_case
+from wave_core.compile import Session, run_case
 from wave_core.compile.kernels import make_case
 from wave_kernels.plugin import KERNELS
 

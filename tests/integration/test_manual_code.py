@@ -6,18 +6,20 @@ It looks for hazards; none may be reported. The results are those of f64.
 from __future__ import annotations
 
 import pytest
-from tagged_kernels import ATTENTION_SCHEDULES
-from tagged_kernels import GEMM_SCHEDULES
-from tagged_kernels import K1
-from tagged_kernels import B
-from tagged_kernels import K
-from tagged_kernels import M
-from tagged_kernels import N
-from tagged_kernels import attention_error
-from tagged_kernels import compiled
-from tagged_kernels import gemm_error
-from tagged_kernels import tagged_attention
-from tagged_kernels import tagged_gemm
+from tagged_kernels import (
+    ATTENTION_SCHEDULES,
+    GEMM_SCHEDULES,
+    K1,
+    B,
+    K,
+    M,
+    N,
+    attention_error,
+    compiled,
+    gemm_error,
+    tagged_attention,
+    tagged_gemm,
+)
 
 TRIPS = (0, 1, 2, 3, 4, 5, 9)
 GEMM = {M: 40, N: 33, K: 160}

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from programs import PROGRAMS
-from programs import distance
+from programs import PROGRAMS, distance
 
 import wave_core.lang as tkw
 import wave_kernels.plugin as kernels
 import wave_passes_memory.plugin as memory
 import wave_passes_scheduling.plugin as scheduling
 import wave_sim_cpu.plugin as simulator
-from wave_core.compile import Session
-from wave_core.compile import run_case
-from wave_core.compile import wave_compile
+from wave_core.compile import Session, run_case, wave_compile
 from wave_core.compile.kernels import make_case
 from wave_kernels.plugin import KERNELS
 

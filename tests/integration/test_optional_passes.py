@@ -9,8 +9,7 @@ import pytest
 import wave_kernels.plugin as kernels
 import wave_sim_cpu.plugin as simulator
 from wave_core.builtin.pipeline import CORE_PASSES
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
+from wave_core.compile import Session, wave_compile
 from wave_core.compile.check_case import run_case
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError

@@ -6,17 +6,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from turns import Tile
-from turns import cycles_per_turn
-from turns import error_of
+from turns import Tile, cycles_per_turn, error_of
 
 from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
-from wave_emulator_amdgcn import LaunchOptions
-from wave_emulator_amdgcn import emulate
-from wave_emulator_amdgcn import load
+from wave_core.compile import Config, Session, wave_compile
+from wave_emulator_amdgcn import LaunchOptions, emulate, load
 from wave_kernels.cases.attention import attention_case
 from wave_kernels.definitions.attention import attention_kernel
 

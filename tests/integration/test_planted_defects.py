@@ -8,10 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mutants import mutants
-from programs import PROGRAMS
-from programs import arrays
-from programs import distance
-from programs import run_lanes
+from programs import PROGRAMS, arrays, distance, run_lanes
 
 WRONG = 1e-4
 """A result that far off, in units of the largest element, is wrong."""

@@ -11,16 +11,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scheduled_cases import DIRECT
-from scheduled_cases import EXAMPLES
-from scheduled_cases import LOOPS
-from scheduled_cases import SHORTEST
-from scheduled_cases import STRATEGIES
-from scheduled_cases import TRIPS
-from scheduled_cases import run_example
+from scheduled_cases import (
+    DIRECT,
+    EXAMPLES,
+    LOOPS,
+    SHORTEST,
+    STRATEGIES,
+    TRIPS,
+    run_example,
+)
 
-from wave_core.compile import Session
-from wave_core.compile import run_case
+from wave_core.compile import Session, run_case
 from wave_kernels.cases.softmax import softmax_case
 
 CHIPS = ("gfx950", "gfx1201")

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 import wave_core.lang as tkl
-from wave_core.compile import Session
-from wave_core.compile import run_case
+from wave_core.compile import Session, run_case
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 

@@ -16,12 +16,14 @@ from programs import distance
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.lang import GLOBAL_ADDRESS_SPACE
-from wave_core.lang import GLOBAL_MEMORY
-from wave_core.lang import WORKGROUP_3
-from wave_core.lang import MMAType
-from wave_core.lang import WaveCompileOptions
-from wave_core.lang import wave_compile
+from wave_core.lang import (
+    GLOBAL_ADDRESS_SPACE,
+    GLOBAL_MEMORY,
+    WORKGROUP_3,
+    MMAType,
+    WaveCompileOptions,
+    wave_compile,
+)
 
 DEVICES = ("sim", "sim-logical")
 F32_16x16x16_F16 = MMAType.F32_16x16x16_F16
@@ -280,8 +282,7 @@ def test_attention_of_the_slides(mfma_variant, device):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_attention_of_four_dimensions(device):
-    from attention_heads import attention_kernel
-    from attention_heads import build
+    from attention_heads import attention_kernel, build
 
     kernel, (q, k, v, c), expected = build(form=attention_kernel, device=device)
     registers = {

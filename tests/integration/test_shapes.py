@@ -12,13 +12,10 @@ import pytest
 from programs import distance
 
 import wave_core.lang as tkl
-from wave_core.compile import Session
-from wave_core.compile import run_case
-from wave_core.compile import wave_compile
+from wave_core.compile import Session, run_case, wave_compile
 from wave_kernels.cases.attention import attention_case
 from wave_kernels.cases.copy import copy_case
-from wave_kernels.cases.gemm import gemm_case
-from wave_kernels.cases.gemm import staged_gemm_case
+from wave_kernels.cases.gemm import gemm_case, staged_gemm_case
 from wave_kernels.cases.softmax import softmax_case
 from wave_kernels.definitions.attention import attention_kernel
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from programs import PROGRAMS
-from programs import arrays
-from programs import run_lanes
+from programs import PROGRAMS, arrays, run_lanes
 
-from wave_core.ir import first_difference
-from wave_core.ir import graphs_equal
-from wave_core.ir import parse_graph
-from wave_core.ir import print_graph
+from wave_core.ir import first_difference, graphs_equal, parse_graph, print_graph
 from wave_core.passes.phase import PHASES
 
 

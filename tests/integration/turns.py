@@ -9,12 +9,8 @@ import numpy as np
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
-from wave_emulator_amdgcn import LaunchOptions
-from wave_emulator_amdgcn import emulate
-from wave_emulator_amdgcn import load
+from wave_core.compile import Config, Session, wave_compile
+from wave_emulator_amdgcn import LaunchOptions, emulate, load
 from wave_emulator_amdgcn.costs.caches import count_misses
 from wave_emulator_amdgcn.costs.estimate import resident_groups
 from wave_emulator_amdgcn.costs.tables import COSTS

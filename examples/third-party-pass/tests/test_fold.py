@@ -7,8 +7,7 @@ from wave_example_pass.fold import FoldDoubleNegation
 from wave_example_pass.ops import Relu6
 
 from wave_core.diagnostics import UserError
-from wave_core.ir import parse_graph
-from wave_core.ir import print_graph
+from wave_core.ir import parse_graph, print_graph
 from wave_core.passes import PassContext
 from wave_core.targets import generic_target
 

@@ -7,8 +7,7 @@ import torch
 from wave_example_pass.lang import relu6
 
 import wave_core.lang as tkw
-from wave_core.compile import WaveCompileOptions
-from wave_core.compile import wave_compile
+from wave_core.compile import WaveCompileOptions, wave_compile
 
 M, N, BLOCK_M, BLOCK_N, ADDRESS_SPACE = (
     *(tkw.sym.M, tkw.sym.N, tkw.sym.BLOCK_M, tkw.sym.BLOCK_N),

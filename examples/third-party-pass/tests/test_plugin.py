@@ -7,10 +7,12 @@ import sys
 
 import pytest
 
-from wave_core.plugin import PipelineRequest
-from wave_core.plugin import PluginHost
-from wave_core.plugin import describe_plugins
-from wave_core.plugin import plan_pipeline
+from wave_core.plugin import (
+    PipelineRequest,
+    PluginHost,
+    describe_plugins,
+    plan_pipeline,
+)
 
 REQUEST = PipelineRequest("generic")
 

@@ -7,8 +7,7 @@ import torch
 from wave_example_pass.lang import swap_pairs
 
 import wave_core.lang as tkw
-from wave_core.compile import WaveCompileOptions
-from wave_core.compile import wave_compile
+from wave_core.compile import WaveCompileOptions, wave_compile
 from wave_core.diagnostics import UserError
 
 M, N, K = tkw.sym.M, tkw.sym.N, tkw.sym.K

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import WaveCompileOptions
-from wave_core.compile.compiler import front_of
-from wave_core.compile.compiler import lower_front
+from wave_core.compile import Config, Session, WaveCompileOptions
+from wave_core.compile.compiler import front_of, lower_front
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 

@@ -6,10 +6,12 @@ import pytest
 
 from wave_backend_amdgpu import targets
 from wave_backend_amdgpu.codegen.options import CodeOptions
-from wave_backend_amdgpu.compile.backend import Settings
-from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_backend_amdgpu.compile.backend import compile_vmfb
-from wave_backend_amdgpu.compile.backend import mlir_of
+from wave_backend_amdgpu.compile.backend import (
+    Settings,
+    compile_graph,
+    compile_vmfb,
+    mlir_of,
+)
 from wave_backend_amdgpu.compile.worker import Worker
 from wave_runtime.iree_hal import function_names
 

@@ -5,27 +5,21 @@ from __future__ import annotations
 import pytest
 
 from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_core.constraints import HardwareConstraint
-from wave_core.constraints import WaveConstraint
-from wave_core.constraints import WorkgroupConstraint
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
+from wave_core.constraints import (
+    HardwareConstraint,
+    WaveConstraint,
+    WorkgroupConstraint,
+)
+from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import UserError
-from wave_core.ir import ACCESS
-from wave_core.ir import LANDING
-from wave_core.ir import Access
-from wave_core.ir import Graph
+from wave_core.ir import ACCESS, LANDING, Access, Graph
 from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.memory import Allocate
 from wave_core.ops.structure import Yield
 from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.plugin import PluginHost
-from wave_core.symbols import as_expr
-from wave_core.symbols import lt
-from wave_core.symbols import symbol
-from wave_core.types import DTYPES
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
+from wave_core.symbols import as_expr, lt, symbol
+from wave_core.types import DTYPES, AddressSpace, MemoryType
 
 M, WAVE = symbol("M"), symbol("$WV0")
 THREAD = 64 * WAVE + LANE

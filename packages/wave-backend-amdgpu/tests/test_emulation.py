@@ -10,8 +10,7 @@ import wave_core.lang as tkw
 from wave_backend_amdgpu import executors
 from wave_backend_amdgpu.emulation import HAZARDS
 from wave_core.compile import wave_compile
-from wave_core.diagnostics import LaunchError
-from wave_core.diagnostics import SimulationError
+from wave_core.diagnostics import LaunchError, SimulationError
 from wave_emulator_amdgcn.errors import CODES
 from wave_runtime import DeviceError
 

@@ -7,10 +7,12 @@ import pytest
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_backend_amdgpu.compile import backend
-from wave_backend_amdgpu.compile.backend import Settings
-from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_backend_amdgpu.compile.backend import compile_vmfb
-from wave_backend_amdgpu.compile.backend import mlir_of
+from wave_backend_amdgpu.compile.backend import (
+    Settings,
+    compile_graph,
+    compile_vmfb,
+    mlir_of,
+)
 from wave_backend_amdgpu.compile.pressure import widest_point
 from wave_core.diagnostics import UserError
 

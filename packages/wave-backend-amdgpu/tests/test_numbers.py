@@ -7,8 +7,7 @@ import torch
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_emulator_amdgcn import emulate
-from wave_emulator_amdgcn import load
+from wave_emulator_amdgcn import emulate, load
 
 M, N = tkl.sym.M, tkl.sym.N
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE

@@ -62,8 +62,7 @@ def test_waves_per_eu_decides_the_registers(lowered, session):
 
 def registers(lowered, waves):
     from wave_backend_amdgpu.codegen.options import CodeOptions
-    from wave_backend_amdgpu.compile.backend import Settings
-    from wave_backend_amdgpu.compile.backend import compile_graph
+    from wave_backend_amdgpu.compile.backend import Settings, compile_graph
 
     settings = Settings(CodeOptions(waves_per_eu=waves), intermediates=True)
     text = compile_graph(*lowered("gemm"), settings).assembly

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_backend_amdgpu.compile.backend import settings_of
+from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
 from wave_core.compile import WaveCompileOptions
-from wave_core.ir import insert_before
-from wave_core.ir import set_attributes
+from wave_core.ir import insert_before, set_attributes
 from wave_core.ops.memory import Allocate
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import WaveFence
+from wave_core.ops.sync import SharedMemoryBarrier, WaveFence
 
 
 def packed(lowered):

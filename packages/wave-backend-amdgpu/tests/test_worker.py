@@ -10,8 +10,7 @@ import time
 import pytest
 
 from wave_backend_amdgpu.compile import worker as module
-from wave_backend_amdgpu.compile.request import Form
-from wave_backend_amdgpu.compile.request import Request
+from wave_backend_amdgpu.compile.request import Form, Request
 
 FLAGS = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
 BROKEN = Request("module {", Form.CODE, FLAGS)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tinygrad.renderer.amd.dsl import s
-from tinygrad.renderer.amd.dsl import v
+from tinygrad.renderer.amd.dsl import s, v
 from tinygrad.runtime.autogen.amd.cdna import ins as cdna
 
 LANE = np.arange(64)

@@ -11,9 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from wave_emulator_amdgcn.cli import emulate_file
-from wave_emulator_amdgcn.cli import parse_buffer
-from wave_emulator_amdgcn.cli import parse_grid
+from wave_emulator_amdgcn.cli import emulate_file, parse_buffer, parse_grid
 from wave_emulator_amdgcn.device import open_device
 from wave_emulator_amdgcn.errors import LaunchError
 

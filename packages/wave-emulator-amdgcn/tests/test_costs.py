@@ -6,8 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tinygrad.renderer.amd.dsl import OFF
-from tinygrad.renderer.amd.dsl import v
+from tinygrad.renderer.amd.dsl import OFF, v
 from tinygrad.runtime.autogen.amd.cdna import ins as cdna
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
@@ -16,8 +15,7 @@ from wave_emulator_amdgcn.costs.estimate import estimate
 from wave_emulator_amdgcn.costs.meter import Meter
 from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.costs.timeline import Timeline
-from wave_emulator_amdgcn.launch import LaunchOptions
-from wave_emulator_amdgcn.launch import emulate
+from wave_emulator_amdgcn.launch import LaunchOptions, emulate
 from wave_emulator_amdgcn.memory import BASE
 from wave_emulator_amdgcn.program import Program
 from wave_emulator_amdgcn.run import Loop

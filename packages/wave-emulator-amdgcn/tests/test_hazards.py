@@ -7,9 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tinygrad.renderer.amd.dsl import OFF
-from tinygrad.renderer.amd.dsl import s
-from tinygrad.renderer.amd.dsl import v
+from tinygrad.renderer.amd.dsl import OFF, s, v
 from tinygrad.runtime.autogen.amd.cdna import ins as cdna
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
@@ -18,11 +16,9 @@ from wave_emulator_amdgcn.decode import decode
 from wave_emulator_amdgcn.errors import EmulatorError
 from wave_emulator_amdgcn.hazards.checks import Checks
 from wave_emulator_amdgcn.hazards.planted import planted
-from wave_emulator_amdgcn.launch import LaunchOptions
-from wave_emulator_amdgcn.launch import emulate
+from wave_emulator_amdgcn.launch import LaunchOptions, emulate
 from wave_emulator_amdgcn.program import Program
-from wave_emulator_amdgcn.usage import SCALAR
-from wave_emulator_amdgcn.usage import rows_of
+from wave_emulator_amdgcn.usage import SCALAR, rows_of
 
 LOG = logging.getLogger(__name__)
 NOP = 0xBF800000

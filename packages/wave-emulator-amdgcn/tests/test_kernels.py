@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wave_emulator_amdgcn.launch import LaunchOptions
-from wave_emulator_amdgcn.launch import emulate
+from wave_emulator_amdgcn.launch import LaunchOptions, emulate
 
 CDNA = ["gfx90a", "gfx942", "gfx950"]
 RDNA = ["gfx1100", "gfx1201"]

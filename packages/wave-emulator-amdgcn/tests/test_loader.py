@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from wave_emulator_amdgcn.codeobject import load
-from wave_emulator_amdgcn.errors import CodeObjectError
-from wave_emulator_amdgcn.errors import EmulatorError
-from wave_emulator_amdgcn.errors import LaunchError
-from wave_emulator_amdgcn.errors import StepLimitError
-from wave_emulator_amdgcn.launch import LaunchOptions
-from wave_emulator_amdgcn.launch import emulate
+from wave_emulator_amdgcn.errors import (
+    CodeObjectError,
+    EmulatorError,
+    LaunchError,
+    StepLimitError,
+)
+from wave_emulator_amdgcn.launch import LaunchOptions, emulate
 
 ARCHITECTURES = ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"]
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tinygrad.renderer.amd.dsl import DPP
-from tinygrad.renderer.amd.dsl import s
-from tinygrad.renderer.amd.dsl import v
+from tinygrad.renderer.amd.dsl import DPP, s, v
 from tinygrad.runtime.autogen.amd.cdna import ins as cdna
-from tinygrad.runtime.autogen.amd.cdna.enum import MUBUFOp
-from tinygrad.runtime.autogen.amd.cdna.enum import VOP1Op
-from tinygrad.runtime.autogen.amd.cdna.enum import VOP3PX2Op
+from tinygrad.runtime.autogen.amd.cdna.enum import MUBUFOp, VOP1Op, VOP3PX2Op
 
 LANE = np.arange(64)
 

@@ -7,8 +7,7 @@ import pytest
 
 from wave_emulator_amdgcn.codeobject import load
 from wave_emulator_amdgcn.hazards.planted import planted
-from wave_emulator_amdgcn.launch import LaunchOptions
-from wave_emulator_amdgcn.launch import emulate
+from wave_emulator_amdgcn.launch import LaunchOptions, emulate
 
 ARCHS = ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"]
 

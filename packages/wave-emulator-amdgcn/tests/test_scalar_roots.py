@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tinygrad.renderer.amd.dsl import s
-from tinygrad.renderer.amd.dsl import v
+from tinygrad.renderer.amd.dsl import s, v
 from tinygrad.runtime.autogen.amd.rdna4 import ins as rdna4
 
 VALUES = (0.0, -0.0, 3.0, 0.25, -2.0, np.inf, -np.inf, np.nan, 1e-30, 65504.0)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tinygrad.renderer.amd.dsl import NULL
-from tinygrad.renderer.amd.dsl import s
-from tinygrad.renderer.amd.dsl import v
+from tinygrad.renderer.amd.dsl import NULL, s, v
 from tinygrad.runtime.autogen.amd.rdna4 import ins as rdna4
 from tinygrad.runtime.autogen.amd.rdna4.enum import VOPDOp
 
@@ -13,8 +11,7 @@ from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.decode import decode
 from wave_emulator_amdgcn.hazards.counters import InFlight
 from wave_emulator_amdgcn.isa.binding import prepare
-from wave_emulator_amdgcn.usage import rows_of
-from wave_emulator_amdgcn.usage import usage
+from wave_emulator_amdgcn.usage import rows_of, usage
 
 CHIP = ARCHITECTURES["gfx1201"]
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tinygrad.renderer.amd.dsl import DPP
-from tinygrad.renderer.amd.dsl import EXEC
-from tinygrad.renderer.amd.dsl import EXECZ
-from tinygrad.renderer.amd.dsl import NULL as M0  # 124; the decoder has M0 of gfx11
-from tinygrad.renderer.amd.dsl import OFF
-from tinygrad.renderer.amd.dsl import SDWA
-from tinygrad.renderer.amd.dsl import VCCZ
-from tinygrad.renderer.amd.dsl import s
-from tinygrad.renderer.amd.dsl import v
+from tinygrad.renderer.amd.dsl import (
+    DPP,
+    EXEC,
+    EXECZ,
+    NULL as M0,  # 124; the decoder has M0 of gfx11
+    OFF,
+    SDWA,
+    VCCZ,
+    s,
+    v,
+)
 from tinygrad.runtime.autogen.amd.cdna import ins as cdna
 from tinygrad.runtime.autogen.amd.cdna.enum import VOP1Op
 

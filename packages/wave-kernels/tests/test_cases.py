@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from wave_core.compile import Session
-from wave_core.compile import run_case
+from wave_core.compile import Session, run_case
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
 from wave_kernels.plugin import KERNELS

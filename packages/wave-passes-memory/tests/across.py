@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from staged import GLOBAL
-from staged import SHARED
-from staged import session
-from staged import simulate
+from staged import GLOBAL, SHARED, session, simulate
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from wave_backend_amdgpu.targets.chips import gfx942
-from wave_core.plugin import TargetSpec
-from wave_core.plugin import hookimpl
+from wave_core.plugin import TargetSpec, hookimpl
 
 REQUIRES_API = (1, 0)
 

@@ -7,10 +7,7 @@ from typing import cast
 import numpy as np
 
 from wave_core.compile import Session
-from wave_core.passes import Amendment
-from wave_core.passes import PassContext
-from wave_core.passes import Pipeline
-from wave_core.passes import Verify
+from wave_core.passes import Amendment, PassContext, Pipeline, Verify
 from wave_core.plugin.plan import plan_pipeline
 from wave_core.plugin.results import PipelineRequest
 from wave_core.symbols import symbol

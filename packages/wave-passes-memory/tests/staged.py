@@ -9,9 +9,7 @@ import numpy as np
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.compile import Config
-from wave_core.compile import Session
-from wave_core.compile import wave_compile
+from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.kernels import make_case
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wave_core.passes import Amendment
-from wave_core.passes import PassObserver
-from wave_core.passes import Pipeline
-from wave_core.passes import Verify
+from wave_core.passes import Amendment, PassObserver, Pipeline, Verify
 from wave_testing import staging
-from wave_testing.pass_conformance import Around
-from wave_testing.pass_conformance import PassConformance
+from wave_testing.pass_conformance import Around, PassConformance
 
 STAGING = "ask-for-staging,promote-shared"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from staged import case_of
-from staged import check_case
+from staged import case_of, check_case
 
 PASSES = (
     "promote-shared",

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from staged import compiled_gemm
-from staged import ops
-from staged import session
-from staged import simulate
+from staged import compiled_gemm, ops, session, simulate
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw

@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 
 from wave_core.compile import Session
-from wave_core.passes import Amendment
-from wave_core.passes import PassObserver
-from wave_core.passes import Pipeline
-from wave_core.passes import Verify
+from wave_core.passes import Amendment, PassObserver, Pipeline, Verify
 from wave_passes_memory.plugin import wave_register_passes
 from wave_testing import staging
-from wave_testing.programs import Discarded
-from wave_testing.programs import check_program
-from wave_testing.programs import random_matrix_program
-from wave_testing.programs import random_program
+from wave_testing.programs import (
+    Discarded,
+    check_program,
+    random_matrix_program,
+    random_program,
+)
 from wave_testing.programs.execute import Execution
 from wave_testing.programs.retarget import for_target
 

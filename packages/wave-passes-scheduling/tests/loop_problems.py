@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wave_passes_scheduling.problem import Dependence
-from wave_passes_scheduling.problem import LoopProblem
-from wave_passes_scheduling.problem import Resource
-from wave_passes_scheduling.problem import Task
-from wave_passes_scheduling.problem import Use
+from wave_passes_scheduling.problem import Dependence, LoopProblem, Resource, Task, Use
 
 MACHINE = (
     Resource("GLOBAL_MEMORY_UNITS", 2),

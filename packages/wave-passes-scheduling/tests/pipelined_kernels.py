@@ -7,8 +7,7 @@ import numpy as np
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.compile import Session
-from wave_passes_scheduling.strategies import OWN
-from wave_passes_scheduling.strategies import Strategy
+from wave_passes_scheduling.strategies import OWN, Strategy
 
 OTHERS = Strategy(OWN["prefetch"].schedule)
 """A strategy as a plugin could have one."""

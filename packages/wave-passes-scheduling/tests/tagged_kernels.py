@@ -6,8 +6,7 @@ import numpy as np
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.compile import SchedulingType
-from wave_core.compile import Session
+from wave_core.compile import SchedulingType, Session
 
 NAMES = ("B", "M", "N", "K", "L", "K1")
 B, M, N, K, L, K1 = (getattr(tkl.sym, name) for name in NAMES)

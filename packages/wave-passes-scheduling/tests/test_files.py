@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from wave_passes_scheduling.files import ScheduleSyntaxError
-from wave_passes_scheduling.files import read_text
-from wave_passes_scheduling.files import schedule_of
-from wave_passes_scheduling.files import write_text
+from wave_passes_scheduling.files import (
+    ScheduleSyntaxError,
+    read_text,
+    schedule_of,
+    write_text,
+)
 from wave_passes_scheduling.loops import unit_profile
 
 EXAMPLE = (Path(__file__).parent / "data" / "schedule_example.txt").read_text("utf-8")

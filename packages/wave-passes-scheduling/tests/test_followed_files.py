@@ -7,21 +7,18 @@ import re
 from pathlib import Path
 
 import pytest
-from pipelined_kernels import K
-from pipelined_kernels import M
-from pipelined_kernels import N
-from pipelined_kernels import run_gemm
-from pipelined_kernels import staged_gemm
-from pipelined_kernels import statistics
+from pipelined_kernels import K, M, N, run_gemm, staged_gemm, statistics
 
 import wave_core.lang as tkw
 from wave_core.compile import Session
 from wave_core.compile.key import content_key
 from wave_core.diagnostics import UserError
-from wave_passes_scheduling.files import load_schedule
-from wave_passes_scheduling.files import read_json
-from wave_passes_scheduling.files import save_schedule
-from wave_passes_scheduling.files import write_json
+from wave_passes_scheduling.files import (
+    load_schedule,
+    read_json,
+    save_schedule,
+    write_json,
+)
 
 STRATEGIES = ("prefetch", "four-stage", "modulo")
 UNIT = ("schedule-loops{profile=unit}",)

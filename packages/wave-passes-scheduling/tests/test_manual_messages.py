@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tagged_kernels import GEMM_SCHEDULES
-from tagged_kernels import GLOBAL
-from tagged_kernels import K
-from tagged_kernels import M
-from tagged_kernels import N
-from tagged_kernels import compiled
-from tagged_kernels import gemm_nodes
-from tagged_kernels import tagged_gemm
-from tagged_kernels import two_stages
+from tagged_kernels import (
+    GEMM_SCHEDULES,
+    GLOBAL,
+    K,
+    M,
+    N,
+    compiled,
+    gemm_nodes,
+    tagged_gemm,
+    two_stages,
+)
 
 import wave_core.lang as tkw
 from wave_core.compile import SchedulingType

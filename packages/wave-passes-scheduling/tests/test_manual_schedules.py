@@ -6,31 +6,32 @@ import pickle  # noqa: TID251 - that it can be is the test
 
 import numpy as np
 import pytest
-from tagged_kernels import ATTENTION_SCHEDULES
-from tagged_kernels import GEMM_SCHEDULES
-from tagged_kernels import K1
-from tagged_kernels import B
-from tagged_kernels import K
-from tagged_kernels import L
-from tagged_kernels import M
-from tagged_kernels import N
-from tagged_kernels import attention_error
-from tagged_kernels import both_loops
-from tagged_kernels import compiled
-from tagged_kernels import direct
-from tagged_kernels import gemm_error
-from tagged_kernels import inner_and_outer
-from tagged_kernels import repeated_product
-from tagged_kernels import statistics
-from tagged_kernels import tagged_attention
-from tagged_kernels import tagged_gemm
-from tagged_kernels import three_stages
-from tagged_kernels import two_products
-from tagged_kernels import two_stages
+from tagged_kernels import (
+    ATTENTION_SCHEDULES,
+    GEMM_SCHEDULES,
+    K1,
+    B,
+    K,
+    L,
+    M,
+    N,
+    attention_error,
+    both_loops,
+    compiled,
+    direct,
+    gemm_error,
+    inner_and_outer,
+    repeated_product,
+    statistics,
+    tagged_attention,
+    tagged_gemm,
+    three_stages,
+    two_products,
+    two_stages,
+)
 
 import wave_core.lang as tkw
-from wave_core.compile import SchedulingType
-from wave_core.compile import Session
+from wave_core.compile import SchedulingType, Session
 from wave_core.ir import first_difference
 from wave_passes_scheduling.views.view import view_of
 

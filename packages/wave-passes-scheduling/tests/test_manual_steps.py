@@ -7,17 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from loop_problems import random_problem
 
-from wave_core.passes.manual import Ref
-from wave_core.passes.manual import Step
+from wave_core.passes.manual import Ref, Step
 from wave_passes_scheduling.manual.find import interleaved
 from wave_passes_scheduling.manual.pipelines import schedule_listed
-from wave_passes_scheduling.manual.times import Listed
-from wave_passes_scheduling.manual.times import broken_chain
+from wave_passes_scheduling.manual.times import Listed, broken_chain
 
 
 def random_listing(seed):

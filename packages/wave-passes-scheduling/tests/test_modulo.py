@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pytest
 from interval_oracle import smallest_interval
-from loop_problems import MACHINE
-from loop_problems import random_problem
+from loop_problems import MACHINE, random_problem
 
-from wave_passes_scheduling.modulo import Infeasible
-from wave_passes_scheduling.modulo import Schedule
-from wave_passes_scheduling.modulo import bounds_of
-from wave_passes_scheduling.modulo import modulo_schedule
-from wave_passes_scheduling.problem import Dependence
-from wave_passes_scheduling.problem import LoopProblem
-from wave_passes_scheduling.problem import Task
-from wave_passes_scheduling.problem import Use
+from wave_passes_scheduling.modulo import (
+    Infeasible,
+    Schedule,
+    bounds_of,
+    modulo_schedule,
+)
+from wave_passes_scheduling.problem import Dependence, LoopProblem, Task, Use
 
 SMALL = 20
 

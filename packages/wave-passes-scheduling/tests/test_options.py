@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from pipelined_kernels import biased_gemm
-from pipelined_kernels import run_gemm
-from pipelined_kernels import staged_gemm
-from pipelined_kernels import statistics
+from pipelined_kernels import biased_gemm, run_gemm, staged_gemm, statistics
 
 import wave_core.lang as tkw
 from wave_core.compile import SchedulingType

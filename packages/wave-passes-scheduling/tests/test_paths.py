@@ -10,12 +10,8 @@ import pytest
 from loop_problems import random_problem
 
 from wave_passes_scheduling.arrays import NO_PATH
-from wave_passes_scheduling.paths import components
-from wave_passes_scheduling.paths import longest_paths
-from wave_passes_scheduling.paths import recurrence_interval
-from wave_passes_scheduling.problem import Dependence
-from wave_passes_scheduling.problem import LoopProblem
-from wave_passes_scheduling.problem import Task
+from wave_passes_scheduling.paths import components, longest_paths, recurrence_interval
+from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
 
 
 def brute_force(problem, interval):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tagged_kernels import K1
-from tagged_kernels import B
-from tagged_kernels import K
-from tagged_kernels import M
-from tagged_kernels import N
-from tagged_kernels import attention_error
-from tagged_kernels import compiled
-from tagged_kernels import gemm_error
-from tagged_kernels import split
-from tagged_kernels import tagged_attention
-from tagged_kernels import tagged_gemm
+from tagged_kernels import (
+    K1,
+    B,
+    K,
+    M,
+    N,
+    attention_error,
+    compiled,
+    gemm_error,
+    split,
+    tagged_attention,
+    tagged_gemm,
+)
 
 import wave_core.lang as tkw
 from wave_core.diagnostics import UserError

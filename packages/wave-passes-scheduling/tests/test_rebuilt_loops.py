@@ -7,10 +7,7 @@ import re
 import numpy as np
 import pytest
 import sympy
-from pipelined_kernels import loops_of
-from pipelined_kernels import run_gemm
-from pipelined_kernels import staged_gemm
-from pipelined_kernels import statistics
+from pipelined_kernels import loops_of, run_gemm, staged_gemm, statistics
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw

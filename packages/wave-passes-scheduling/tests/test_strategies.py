@@ -6,21 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from pipelined_kernels import K
-from pipelined_kernels import M
-from pipelined_kernels import N
-from pipelined_kernels import staged_gemm
-from pipelined_kernels import statistics
+from pipelined_kernels import K, M, N, staged_gemm, statistics
 
 import wave_core.lang as tkw
-from wave_core.compile import SchedulingType
-from wave_core.compile import Session
+from wave_core.compile import SchedulingType, Session
 from wave_core.diagnostics import PluginError
-from wave_core.plugin import StrategySpec
-from wave_core.plugin import hookimpl
+from wave_core.plugin import StrategySpec, hookimpl
 from wave_kernels.definitions.gemm import gemm_kernel
-from wave_passes_scheduling.loops import analyse
-from wave_passes_scheduling.loops import profile_of
+from wave_passes_scheduling.loops import analyse, profile_of
 from wave_passes_scheduling.strategies.strategy import MODULO
 
 

@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 from loop_problems import random_problem
 
-from wave_passes_scheduling.modulo import Schedule
-from wave_passes_scheduling.modulo import modulo_schedule
-from wave_passes_scheduling.problem import Dependence
-from wave_passes_scheduling.problem import LoopProblem
-from wave_passes_scheduling.problem import Resource
-from wave_passes_scheduling.problem import Task
-from wave_passes_scheduling.problem import Use
+from wave_passes_scheduling.modulo import Schedule, modulo_schedule
+from wave_passes_scheduling.problem import Dependence, LoopProblem, Resource, Task, Use
 from wave_passes_scheduling.validation import ScheduleValidator
 
 

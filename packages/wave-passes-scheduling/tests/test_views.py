@@ -5,14 +5,11 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 import pytest
-from pipelined_kernels import run_gemm
-from pipelined_kernels import staged_gemm
+from pipelined_kernels import run_gemm, staged_gemm
 
 from wave_core.plugin import ViewRequest
-from wave_passes_scheduling.views.tables import reservations
-from wave_passes_scheduling.views.tables import tables
-from wave_passes_scheduling.views.view import schedule
-from wave_passes_scheduling.views.view import view_of
+from wave_passes_scheduling.views.tables import reservations, tables
+from wave_passes_scheduling.views.view import schedule, view_of
 
 
 @pytest.fixture(scope="module")

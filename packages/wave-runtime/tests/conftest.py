@@ -5,10 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from wave_runtime import Artifact
-from wave_runtime import BindingInfo
-from wave_runtime import ConstantInfo
-from wave_runtime import Manifest
+from wave_runtime import Artifact, BindingInfo, ConstantInfo, Manifest
 from wave_runtime.manifest import digest
 
 CODE = b"\x7fELF code"

@@ -7,11 +7,7 @@ import os
 
 import pytest
 
-from wave_runtime import Artifact
-from wave_runtime import ArtifactError
-from wave_runtime import Manifest
-from wave_runtime import load_artifact
-from wave_runtime import save_artifact
+from wave_runtime import Artifact, ArtifactError, Manifest, load_artifact, save_artifact
 
 
 def test_manifest_round_trip(manifest):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from wave_runtime import ArtifactError
-from wave_runtime import GridExpression
+from wave_runtime import ArtifactError, GridExpression
 
 VALUES = {"M": 100, "N": 7, "odd name": 3, "$WG0": 5, "x": -9}
 

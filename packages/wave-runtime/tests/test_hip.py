@@ -7,11 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from wave_runtime import DeviceError
-from wave_runtime import LaunchRefused
-from wave_runtime import LoadedKernel
-from wave_runtime import hip
-from wave_runtime import open_device
+from wave_runtime import DeviceError, LaunchRefused, LoadedKernel, hip, open_device
 from wave_runtime.kernarg import pack
 
 

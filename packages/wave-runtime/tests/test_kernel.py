@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from wave_runtime import Artifact
-from wave_runtime import DeviceError
-from wave_runtime import LaunchRefused
-from wave_runtime import LoadedKernel
-from wave_runtime import device_names
-from wave_runtime import open_device
+from wave_runtime import (
+    Artifact,
+    DeviceError,
+    LaunchRefused,
+    LoadedKernel,
+    device_names,
+    open_device,
+)
 
 
 @pytest.fixture

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.constraints import HardwareConstraint
-from wave_core.constraints import WaveConstraint
-from wave_core.constraints import WorkgroupConstraint
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
+from wave_core.constraints import (
+    HardwareConstraint,
+    WaveConstraint,
+    WorkgroupConstraint,
+)
+from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import capture_location
-from wave_core.ir.facts import ACCESS
-from wave_core.ir.facts import PLACEMENT
-from wave_core.ir.facts import Access
-from wave_core.ir.facts import Placement
-from wave_core.ir.graph import Graph
-from wave_core.ir.graph import Region
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ir.facts import ACCESS, PLACEMENT, Access, Placement
+from wave_core.ir.graph import Graph, Region
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.structure import Yield
-from wave_core.symbols import Digit
-from wave_core.symbols import Expr
-from wave_core.symbols import Layout
-from wave_core.symbols import as_expr
-from wave_core.symbols import symbol
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
+from wave_core.symbols import Digit, Expr, Layout, as_expr, symbol
+from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op

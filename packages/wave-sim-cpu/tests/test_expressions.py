@@ -5,25 +5,22 @@ from __future__ import annotations
 import operator
 
 import numpy as np
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
-from wave_core.symbols import Expr
-from wave_core.symbols import constant
-from wave_core.symbols import evaluate as exact
-from wave_core.symbols import ge
-from wave_core.symbols import maximum
-from wave_core.symbols import minimum
-from wave_core.symbols import select
-from wave_core.symbols import symbol
-from wave_core.symbols import xor
+from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.symbols import (
+    Expr,
+    constant,
+    evaluate as exact,
+    ge,
+    maximum,
+    minimum,
+    select,
+    symbol,
+    xor,
+)
 from wave_sim_cpu.evaluate import evaluate
-from wave_sim_cpu.expressions import Axis
-from wave_sim_cpu.expressions import Environment
-from wave_sim_cpu.expressions import Linear
+from wave_sim_cpu.expressions import Axis, Environment, Linear
 
 WG, IV = symbol("$WG0"), symbol("$IV:K")
 SHAPES = {WG: (3, 1, 1), LANE: (1, 4, 1), REGISTER: (1, 1, 2)}

@@ -11,10 +11,7 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.compile import wave_compile
 from wave_core.targets import generic_target
-from wave_sim_cpu import SimulationOptions
-from wave_sim_cpu import SimulationResult
-from wave_sim_cpu import lanes
-from wave_sim_cpu import simulate
+from wave_sim_cpu import SimulationOptions, SimulationResult, lanes, simulate
 
 M, N, S = tkl.sym.M, tkl.sym.N, tkl.sym.S
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE

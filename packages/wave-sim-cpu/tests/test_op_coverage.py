@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wave_core.ops import Op
-from wave_core.ops import Trait
-from wave_core.ops import builtin_ops
+from wave_core.ops import Op, Trait, builtin_ops
 from wave_core.ops.structure import Argument
-from wave_sim_cpu import lanes
-from wave_sim_cpu import logical
+from wave_sim_cpu import lanes, logical
 
 LEVELS = {
     "lanes": (lanes.lane_rules(), lanes.UNSUPPORTED),

@@ -11,8 +11,7 @@ from tiles import gemm
 
 from wave_core.diagnostics import UserError
 from wave_sim_cpu import plugin
-from wave_sim_cpu.executor import LaneExecutor
-from wave_sim_cpu.executor import TileExecutor
+from wave_sim_cpu.executor import LaneExecutor, TileExecutor
 
 HEAVY = ("torch", "sympy", "numpy", "networkx")
 

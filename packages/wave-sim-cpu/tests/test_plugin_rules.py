@@ -6,28 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lowered import WG
-from lowered import Kernel
-from lowered import flat
-from tiles import F32
-from tiles import M
-from tiles import Tiles
-from tiles import spread
+from lowered import WG, Kernel, flat
+from tiles import F32, M, Tiles, spread
 
-from wave_core.backends import LoweringTable
-from wave_core.backends import lowers
+from wave_core.backends import LoweringTable, lowers
 from wave_core.constraints.machine import LANE
 from wave_core.diagnostics import UserError
 from wave_core.ir.graph import Graph
 from wave_core.ops.arithmetic import Neg
-from wave_core.ops.base import Op
-from wave_core.ops.base import operand
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.base import Op, operand
+from wave_core.ops.memory import Read, Write
 from wave_core.ops.traits import Trait
 from wave_core.types import Type
-from wave_sim_cpu.executor import LaneExecutor
-from wave_sim_cpu.executor import TileExecutor
+from wave_sim_cpu.executor import LaneExecutor, TileExecutor
 
 LEVELS = {"sim": LaneExecutor, "sim-logical": TileExecutor}
 START = np.arange(128, dtype=np.float32)

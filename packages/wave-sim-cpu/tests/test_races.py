@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from wave_core.ops.sync import WorkgroupBarrier
-from wave_sim_cpu.races import RaceTracker
-from wave_sim_cpu.races import Touch
+from wave_sim_cpu.races import RaceTracker, Touch
 
 WAVES, GROUPS, CELLS = 3, 2, 4
 OP = WorkgroupBarrier()

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.constraints import HardwareConstraint
-from wave_core.constraints import TilingConstraint
-from wave_core.constraints import WaveConstraint
-from wave_core.constraints import WorkgroupConstraint
+from wave_core.constraints import (
+    HardwareConstraint,
+    TilingConstraint,
+    WaveConstraint,
+    WorkgroupConstraint,
+)
 from wave_core.diagnostics import capture_location
-from wave_core.ir.graph import Graph
-from wave_core.ir.graph import Region
+from wave_core.ir.graph import Graph, Region
 from wave_core.ops.constant import Splat
 from wave_core.ops.control import Iterate
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.ops.structure import GetResult
-from wave_core.ops.structure import Yield
-from wave_core.symbols import Expr
-from wave_core.symbols import as_expr
-from wave_core.symbols import symbol
-from wave_core.types import DTYPES
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
+from wave_core.ops.memory import Read, Write
+from wave_core.ops.structure import GetResult, Yield
+from wave_core.symbols import Expr, as_expr, symbol
+from wave_core.types import DTYPES, AddressSpace, MemoryType
 
 if TYPE_CHECKING:
     from wave_core.constraints import Constraint

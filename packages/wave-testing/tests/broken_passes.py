@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wave_core.ir import clone_op
-from wave_core.ir import erase
-from wave_core.ir import insert_after
-from wave_core.ir import set_attributes
-from wave_core.ir import set_operands
+from wave_core.ir import clone_op, erase, insert_after, set_attributes, set_operands
 from wave_core.ops.arithmetic import Sub
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.passes import Fact
-from wave_core.passes import Pass
-from wave_core.passes import PassSpec
-from wave_core.passes import Phase
+from wave_core.ops.memory import Read, Write
+from wave_core.passes import Fact, Pass, PassSpec, Phase
 from wave_core.plugin import hookimpl
 
 

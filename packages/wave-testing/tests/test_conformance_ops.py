@@ -7,8 +7,7 @@ import pytest
 
 import wave_core.lang as tkw
 from wave_core.compile import Session
-from wave_testing.conformance import OpConformance
-from wave_testing.conformance import OpExample
+from wave_testing.conformance import OpConformance, OpExample
 
 M, N = tkw.sym.M, tkw.sym.N
 GLOBAL = tkw.GLOBAL_ADDRESS_SPACE

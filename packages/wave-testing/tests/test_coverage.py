@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import pytest
-from hypothesis import assume
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from wave_core.compile import Session
 from wave_core.ir import PLACEMENT
-from wave_core.symbols import Digit
-from wave_core.symbols import Layout
-from wave_testing.corpus import product
-from wave_testing.corpus import reduction
-from wave_testing.coverage import coverage_problems
-from wave_testing.coverage import placed_values
+from wave_core.symbols import Digit, Layout
+from wave_testing.corpus import product, reduction
+from wave_testing.coverage import coverage_problems, placed_values
 from wave_testing.programs.execute import Execution
 from wave_testing.strategies import constraint_sets
 

@@ -7,18 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from wave_core.builtin.expand import access
-from wave_core.builtin.expand import reduce as expand_reduce
+from wave_core.builtin.expand import access, reduce as expand_reduce
 from wave_core.builtin.expand.existence import Existence
 from wave_core.builtin.legalize import reductions
 from wave_core.builtin.synchronize.barriers import InsertSafeBarriers
 from wave_core.constraints.geometry import Geometry
 from wave_core.ir import PLACEMENT
 from wave_testing.corpus import corpus
-from wave_testing.programs import Discarded
-from wave_testing.programs import ProgramFailure
-from wave_testing.programs import check_program
-from wave_testing.programs import random_program
+from wave_testing.programs import (
+    Discarded,
+    ProgramFailure,
+    check_program,
+    random_program,
+)
 from wave_testing.programs.shrink import shrink
 
 MOST = 150

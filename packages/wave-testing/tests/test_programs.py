@@ -15,19 +15,19 @@ import without_matrices
 
 from wave_core.compile import Session
 from wave_core.diagnostics import simulation_error
-from wave_core.targets import Float8
-from wave_core.targets import generic_target
+from wave_core.targets import Float8, generic_target
 from wave_testing.corpus import corpus
-from wave_testing.programs import Discarded
-from wave_testing.programs import ProgramFailure
-from wave_testing.programs import check_program
-from wave_testing.programs import launch_program
-from wave_testing.programs import random_matrix_program
-from wave_testing.programs import random_program
+from wave_testing.programs import (
+    Discarded,
+    ProgramFailure,
+    check_program,
+    launch_program,
+    random_matrix_program,
+    random_program,
+)
 from wave_testing.programs.__main__ import main
 from wave_testing.programs.retarget import for_target
-from wave_testing.programs.store import from_json
-from wave_testing.programs.store import to_json
+from wave_testing.programs.store import from_json, to_json
 
 SEEDS = range(200, 220)
 

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from wave_core.compile import Session
 from wave_core.constraints.geometry import Geometry
-from wave_core.symbols import parse_expr
-from wave_core.symbols import symbol
+from wave_core.symbols import parse_expr, symbol
 from wave_testing.programs import Program
-from wave_testing.strategies import constraint_sets
-from wave_testing.strategies import expressions
-from wave_testing.strategies import layouts
-from wave_testing.strategies import programs
+from wave_testing.strategies import constraint_sets, expressions, layouts, programs
 
 VALUES = st.tuples(*[st.integers(0, 1000)] * 3)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wave_core.plugin import TargetSpec
-from wave_core.plugin import hookimpl
+from wave_core.plugin import TargetSpec, hookimpl
 from wave_core.targets import generic_target
 
 REQUIRES_API = (1, 0)

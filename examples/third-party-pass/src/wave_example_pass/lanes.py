@@ -13,16 +13,13 @@ import numpy as np
 from wave_core.ir import PLACEMENT
 from wave_core.plugin import lowers
 from wave_core.symbols import constant
-from wave_example_pass.ops import SwapPairs
-from wave_example_pass.ops import cut_in_two
+from wave_example_pass.ops import SwapPairs, cut_in_two
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from wave_core.ir import Placement
-    from wave_sim_cpu.lanes import Machine
-    from wave_sim_cpu.lanes import Program
-    from wave_sim_cpu.lanes import Step
+    from wave_sim_cpu.lanes import Machine, Program, Step
 
 
 @lowers(SwapPairs)

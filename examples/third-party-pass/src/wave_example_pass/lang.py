@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from wave_core.trace.surface import surface
-from wave_example_pass.ops import Relu6
-from wave_example_pass.ops import SwapPairs
+from wave_example_pass.ops import Relu6, SwapPairs
 
 __all__ = ["relu6", "swap_pairs"]
 

@@ -6,9 +6,7 @@ from typing import Any
 
 from wave_core.diagnostics import user_error
 from wave_core.ops import rules
-from wave_core.ops.base import Op
-from wave_core.ops.base import attribute
-from wave_core.ops.base import operand
+from wave_core.ops.base import Op, attribute, operand
 from wave_core.ops.elementwise import Unary
 from wave_core.ops.traits import Trait
 from wave_core.types import RegisterType

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.plugin import LoweringSpec
-from wave_core.plugin import OpSet
-from wave_core.plugin import PassSpec
-from wave_core.plugin import Phase
-from wave_core.plugin import hookimpl
+from wave_core.plugin import LoweringSpec, OpSet, PassSpec, Phase, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

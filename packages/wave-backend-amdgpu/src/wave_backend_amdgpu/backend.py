@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_backend_amdgpu.compile.backend import compile_vmfb
-from wave_backend_amdgpu.compile.backend import mlir_of
-from wave_backend_amdgpu.compile.backend import settings_of
-from wave_backend_amdgpu.compile.backend import versions
+from wave_backend_amdgpu.compile.backend import (
+    compile_graph,
+    compile_vmfb,
+    mlir_of,
+    settings_of,
+    versions,
+)
 from wave_backend_amdgpu.compile.dump import dump
 from wave_backend_amdgpu.metrics import measure
-from wave_runtime.artifact import CODE
-from wave_runtime.artifact import MANIFEST
+from wave_runtime.artifact import CODE, MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_backend_amdgpu.compile.backend import Output
-    from wave_backend_amdgpu.compile.backend import Settings
+    from wave_backend_amdgpu.compile.backend import Output, Settings
     from wave_core.backends import LoweringTable
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.ir import Graph

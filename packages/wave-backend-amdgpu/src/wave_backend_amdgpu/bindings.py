@@ -15,10 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from iree.compiler import version
-from iree.compiler.api import Output
-from iree.compiler.api import Session
-from iree.compiler.api import Source
-from iree.compiler.api import ctypes_dl
+from iree.compiler.api import Output, Session, Source, ctypes_dl
 
 VERSION = str(version.VERSION)
 """The compiler's version."""

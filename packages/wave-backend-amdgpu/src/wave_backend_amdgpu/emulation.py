@@ -7,26 +7,23 @@ it hands back is plain data.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import launch_error
-from wave_core.diagnostics import make_diagnostic
-from wave_core.diagnostics import simulation_error
+from wave_core.diagnostics import (
+    Location,
+    launch_error,
+    make_diagnostic,
+    simulation_error,
+)
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Diagnostic
     from wave_core.ir import Graph
     from wave_core.targets import Target
-    from wave_runtime import DeviceError
-    from wave_runtime import Manifest
+    from wave_runtime import DeviceError, Manifest
 
 HAZARDS: Mapping[str, str] = {
     "EM0501": "WV0901",

@@ -8,44 +8,35 @@ hardware by its authors.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Generic
-from typing import Self
-from typing import TypeVar
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from wave_backend_amdgpu.compile.backend import Settings
-from wave_backend_amdgpu.compile.backend import compile_graph
-from wave_backend_amdgpu.compile.backend import compile_vmfb
-from wave_backend_amdgpu.compile.backend import settings_of
-from wave_backend_amdgpu.emulation import check_chip
-from wave_backend_amdgpu.emulation import looks_for_hazards
-from wave_backend_amdgpu.emulation import not_installed
-from wave_backend_amdgpu.emulation import poisoned
-from wave_backend_amdgpu.emulation import result_of
-from wave_backend_amdgpu.emulation import stopped
+from wave_backend_amdgpu.compile.backend import (
+    Settings,
+    compile_graph,
+    compile_vmfb,
+    settings_of,
+)
+from wave_backend_amdgpu.emulation import (
+    check_chip,
+    looks_for_hazards,
+    not_installed,
+    poisoned,
+    result_of,
+    stopped,
+)
 from wave_backend_amdgpu.plugin import chips
 from wave_core.diagnostics import launch_error
-from wave_runtime import DeviceError
-from wave_runtime import GridExpression
-from wave_runtime import device_names
-from wave_runtime import open_device
-from wave_runtime.hip import HipDevice
-from wave_runtime.hip import open_hip
+from wave_runtime import DeviceError, GridExpression, device_names, open_device
+from wave_runtime.hip import HipDevice, open_hip
 from wave_runtime.iree_hal import IreeProgram
 from wave_runtime.kernarg import scalar_packer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from wave_backend_amdgpu.emulation import EmulationResult
-    from wave_backend_amdgpu.emulation import Emulator
+    from wave_backend_amdgpu.emulation import EmulationResult, Emulator
     from wave_core.backends import LoweringTable
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.ir import Graph

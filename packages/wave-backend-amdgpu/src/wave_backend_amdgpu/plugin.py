@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from wave_core.plugin import BackendSpec
-from wave_core.plugin import ExecutorSpec
-from wave_core.plugin import Fact
-from wave_core.plugin import LoweringSpec
-from wave_core.plugin import OptionSpec
-from wave_core.plugin import TargetSpec
-from wave_core.plugin import hookimpl
+from wave_core.plugin import (
+    BackendSpec,
+    ExecutorSpec,
+    Fact,
+    LoweringSpec,
+    OptionSpec,
+    TargetSpec,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from wave_core.backends import Coverage
-from wave_core.backends import LoweringTable
-from wave_core.backends import lowers
-from wave_core.diagnostics import PluginError
-from wave_core.diagnostics import UserError
+from wave_core.backends import Coverage, LoweringTable, lowers
+from wave_core.diagnostics import PluginError, UserError
 
 
 class Base:

@@ -7,8 +7,7 @@ import pytest
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.builtin.distribute.assign import warn_of_unused
-from wave_core.diagnostics import Collector
-from wave_core.diagnostics import UserError
+from wave_core.diagnostics import Collector, UserError
 from wave_core.ir import PLACEMENT
 from wave_core.targets import generic_target
 from wave_core.types import RegisterType

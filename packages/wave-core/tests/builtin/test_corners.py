@@ -7,11 +7,9 @@ import pytest
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.diagnostics import UserError
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
+from wave_core.ir import ACCESS, PLACEMENT
 from wave_core.ops.control import Conditional
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Read, Write
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE

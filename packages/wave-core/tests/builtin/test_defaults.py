@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from wave_core.builtin.distribute.defaults import Lead
-from wave_core.builtin.distribute.defaults import Shape
-from wave_core.builtin.distribute.defaults import default_placement
+from wave_core.builtin.distribute.defaults import Lead, Shape, default_placement
 from wave_core.builtin.distribute.placements import flatten
 from wave_core.symbols import coverage
 

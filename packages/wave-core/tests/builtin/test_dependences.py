@@ -8,18 +8,11 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.builtin.dependences.accesses import shared_accesses
 from wave_core.builtin.dependences.derive import Dependences
-from wave_core.builtin.dependences.reach import NOWHERE
-from wave_core.builtin.dependences.reach import Reach
-from wave_core.builtin.dependences.storage import AddressRange
-from wave_core.builtin.dependences.storage import lds_bytes
-from wave_core.builtin.dependences.storage import share_memory
-from wave_core.ir import ACCESS
-from wave_core.ir import Access
-from wave_core.ir import problems
-from wave_core.ir import set_attributes
+from wave_core.builtin.dependences.reach import NOWHERE, Reach
+from wave_core.builtin.dependences.storage import AddressRange, lds_bytes, share_memory
+from wave_core.ir import ACCESS, Access, problems, set_attributes
 from wave_core.ops.memory import Allocate
-from wave_core.symbols import ge
-from wave_core.symbols import symbol
+from wave_core.symbols import ge, symbol
 from wave_core.targets import generic_target
 
 M, K = tkl.sym.M, tkl.sym.K

@@ -10,24 +10,15 @@ from wave_core.builtin.canonicalize.gathers import LowerGathers
 from wave_core.builtin.synchronize.barriers import InsertSafeBarriers
 from wave_core.constraints import HardwareConstraint
 from wave_core.constraints.machine import LANE
-from wave_core.ir import ACCESS
-from wave_core.ir import LANDING
-from wave_core.ir import Access
-from wave_core.ir import Graph
+from wave_core.ir import ACCESS, LANDING, Access, Graph
 from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
+from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.structure import Yield
-from wave_core.ops.sync import MemoryCounterWait
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.ops.sync import MemoryCounterWait, SharedMemoryBarrier, WorkgroupBarrier
 from wave_core.passes import PassContext
-from wave_core.symbols import as_expr
-from wave_core.symbols import symbol
+from wave_core.symbols import as_expr, symbol
 from wave_core.targets import generic_target
-from wave_core.types import DTYPES
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
+from wave_core.types import DTYPES, AddressSpace, MemoryType
 
 M = symbol("M")
 F32 = DTYPES["f32"]

@@ -9,11 +9,8 @@ import wave_core.lang as tkw
 from wave_core.diagnostics import UserError
 from wave_core.ir import ACCESS
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.ops.reduce import Reduce
-from wave_core.ops.reduce import Shuffle
+from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.reduce import Reduce, Shuffle
 from wave_core.ops.sync import SharedMemoryBarrier
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K

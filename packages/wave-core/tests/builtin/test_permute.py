@@ -9,13 +9,11 @@ import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.builtin.distribute.placements import flatten
-from wave_core.builtin.distribute.placements import register_picks
+from wave_core.builtin.distribute.placements import flatten, register_picks
 from wave_core.builtin.pipeline import CORE_PASSES
 from wave_core.ir import PLACEMENT
 from wave_core.passes import PassContext
-from wave_core.symbols import Digit
-from wave_core.symbols import Layout
+from wave_core.symbols import Digit, Layout
 from wave_core.targets import generic_target
 
 M, N, K1, K2 = tkl.sym.M, tkl.sym.N, tkl.sym.K1, tkl.sym.K2

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from wave_core.builtin.distribute.placements import flatten
-from wave_core.builtin.distribute.placements import free_lane_digits
-from wave_core.builtin.distribute.placements import ids_of
-from wave_core.builtin.distribute.placements import placed
-from wave_core.builtin.distribute.placements import project
-from wave_core.builtin.distribute.placements import register_picks
-from wave_core.builtin.distribute.placements import restrict
-from wave_core.symbols import Digit
-from wave_core.symbols import Layout
+from wave_core.builtin.distribute.placements import (
+    flatten,
+    free_lane_digits,
+    ids_of,
+    placed,
+    project,
+    register_picks,
+    restrict,
+)
+from wave_core.symbols import Digit, Layout
 from wave_core.targets import generic_target
 
 ROW_16, ROW_32 = generic_target().matrix_instructions

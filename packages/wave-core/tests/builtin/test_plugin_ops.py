@@ -8,9 +8,7 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.diagnostics import UserError
 from wave_core.ir import PLACEMENT
-from wave_core.ops import Op
-from wave_core.ops import Trait
-from wave_core.ops import builtin_ops
+from wave_core.ops import Op, Trait, builtin_ops
 from wave_core.ops.base import operand
 from wave_core.ops.memory import Read
 from wave_core.trace.surface import surface

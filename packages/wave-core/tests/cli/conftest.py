@@ -10,16 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from wave_core.cli import app
-from wave_core.cli import doctor
-from wave_core.cli import inspect
-from wave_core.cli import pipeline
-from wave_core.cli import plugins
-from wave_core.cli import run
+from wave_core.cli import app, doctor, inspect, pipeline, plugins, run
 from wave_core.compile import Session
-from wave_core.plugin import ExecutorSpec
-from wave_core.plugin import KernelSpec
-from wave_core.plugin import hookimpl
+from wave_core.plugin import ExecutorSpec, KernelSpec, hookimpl
 
 CASE = '''
 import numpy as np

@@ -8,12 +8,10 @@ import types
 import pytest
 import typer
 
-from wave_core.cli import app
-from wave_core.cli import plugin_commands
+from wave_core.cli import app, plugin_commands
 from wave_core.compile import Session
 from wave_core.diagnostics import plugin_error
-from wave_core.plugin import CommandSpec
-from wave_core.plugin import hookimpl
+from wave_core.plugin import CommandSpec, hookimpl
 
 
 def greet(name: str = "you", loud: bool = False) -> None:

@@ -12,8 +12,7 @@ import pytest
 
 import wave_core.lang as tkw
 from wave_core.compile import Session
-from wave_core.plugin import ExecutorSpec
-from wave_core.plugin import hookimpl
+from wave_core.plugin import ExecutorSpec, hookimpl
 
 
 class Toy:

@@ -11,10 +11,7 @@ import time
 import pytest
 
 from wave_core.compile import cache as module
-from wave_core.compile.cache import MAGIC
-from wave_core.compile.cache import DiskCache
-from wave_core.compile.cache import pack
-from wave_core.compile.cache import unpack
+from wave_core.compile.cache import MAGIC, DiskCache, pack, unpack
 from wave_core.diagnostics import UserError
 
 KEY = hashlib.sha256(b"kernel").hexdigest()

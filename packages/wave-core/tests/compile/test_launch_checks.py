@@ -10,19 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from wave_core.compile.launch.prepare import LaunchShape
-from wave_core.compile.launch.prepare import prepare
-from wave_core.compile.launch.signature import Parameter
-from wave_core.compile.launch.signature import Signature
+from wave_core.compile.launch.prepare import LaunchShape, prepare
+from wave_core.compile.launch.signature import Parameter, Signature
 from wave_core.constraints import Assumption
-from wave_core.diagnostics import LaunchError
-from wave_core.diagnostics import Location
-from wave_core.symbols import ceildiv
-from wave_core.symbols import eq
-from wave_core.symbols import gt
-from wave_core.symbols import symbol
-from wave_core.types import DTYPES
-from wave_core.types import Usage
+from wave_core.diagnostics import LaunchError, Location
+from wave_core.symbols import ceildiv, eq, gt, symbol
+from wave_core.types import DTYPES, Usage
 
 M, N, K = symbol("M"), symbol("N"), symbol("K")
 

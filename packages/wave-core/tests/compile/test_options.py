@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 import sympy
 
-from wave_core.compile import SchedulingType
-from wave_core.compile import WaveCompileOptions
-from wave_core.compile import option_table
+from wave_core.compile import SchedulingType, WaveCompileOptions, option_table
 from wave_core.compile.bindings import resolve_bindings
-from wave_core.compile.option_rows import CORE
-from wave_core.compile.option_rows import foreign_options
+from wave_core.compile.option_rows import CORE, foreign_options
 from wave_core.diagnostics import UserError
 from wave_core.symbols import symbol
 from wave_core.types import AddressSpace

@@ -12,15 +12,15 @@ import pytest
 import torch
 
 import wave_core.lang as tkw
-from wave_core.compile import Config
-from wave_core.compile import WaveCompileOptions
-from wave_core.compile import wave_compile
-from wave_core.diagnostics import LaunchError
-from wave_core.diagnostics import Severity
-from wave_core.diagnostics import SimulationError
-from wave_core.diagnostics import UserError
-from wave_core.diagnostics import WaveError
-from wave_core.diagnostics import make_diagnostic
+from wave_core.compile import Config, WaveCompileOptions, wave_compile
+from wave_core.diagnostics import (
+    LaunchError,
+    Severity,
+    SimulationError,
+    UserError,
+    WaveError,
+    make_diagnostic,
+)
 
 
 def options(tiles, **fields):

@@ -8,9 +8,7 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import UserError
-from wave_core.symbols import le
-from wave_core.symbols import parse_expr
-from wave_core.symbols import symbol
+from wave_core.symbols import le, parse_expr, symbol
 from wave_core.targets import generic_target
 
 M, N, K, H, HKV = tkl.sym.M, tkl.sym.N, tkl.sym.K, tkl.sym.H, tkl.sym.HKV

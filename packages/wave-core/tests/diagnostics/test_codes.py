@@ -4,11 +4,7 @@ import inspect
 
 import pytest
 
-from wave_core.diagnostics import Catalogue
-from wave_core.diagnostics import Code
-from wave_core.diagnostics import UserError
-from wave_core.diagnostics import catalogue
-from wave_core.diagnostics import explain
+from wave_core.diagnostics import Catalogue, Code, UserError, catalogue, explain
 
 ROWS = list(catalogue().values())
 
@@ -38,8 +34,7 @@ def test_every_family_has_codes(family):
 
 
 def test_families_keep_to_their_numbers():
-    from wave_core.diagnostics import codes_launch
-    from wave_core.diagnostics import codes_types
+    from wave_core.diagnostics import codes_launch, codes_types
 
     assert all(row.name.startswith("WV02") for row in codes_types.TYPE_CODES)
     assert all(row.name.startswith("WV07") for row in codes_launch.LAUNCH_CODES)

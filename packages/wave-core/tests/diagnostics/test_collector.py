@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from wave_core.diagnostics import Collector
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import UserError
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import Collector, Location, UserError, user_error
 
 
 def at(line):

@@ -4,19 +4,21 @@ import copy
 
 import pytest
 
-from wave_core.diagnostics import Diagnostic
-from wave_core.diagnostics import InternalError
-from wave_core.diagnostics import LaunchError
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import PluginError
-from wave_core.diagnostics import SimulationError
-from wave_core.diagnostics import UserError
-from wave_core.diagnostics import WaveError
-from wave_core.diagnostics import internal_error
-from wave_core.diagnostics import launch_error
-from wave_core.diagnostics import plugin_error
-from wave_core.diagnostics import simulation_error
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import (
+    Diagnostic,
+    InternalError,
+    LaunchError,
+    Location,
+    PluginError,
+    SimulationError,
+    UserError,
+    WaveError,
+    internal_error,
+    launch_error,
+    plugin_error,
+    simulation_error,
+    user_error,
+)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 
-from wave_core.diagnostics import Diagnostic
-from wave_core.diagnostics import Severity
-from wave_core.diagnostics import fuse
-from wave_core.diagnostics import make_diagnostic
-from wave_core.diagnostics import render_json
+from wave_core.diagnostics import (
+    Diagnostic,
+    Severity,
+    fuse,
+    make_diagnostic,
+    render_json,
+)
 
 
 def span(line, column, end_column):

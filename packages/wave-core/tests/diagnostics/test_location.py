@@ -8,10 +8,7 @@ import weakref
 
 import pytest
 
-from wave_core.diagnostics import FusedLocation
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import fuse
+from wave_core.diagnostics import FusedLocation, Location, capture_location, fuse
 
 
 def run_as(module, text, **names):

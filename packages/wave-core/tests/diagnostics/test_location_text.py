@@ -1,13 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import fuse
-from wave_core.diagnostics.location_text import format_spans
-from wave_core.diagnostics.location_text import parse_spans
+from wave_core.diagnostics import Location, fuse
+from wave_core.diagnostics.location_text import format_spans, parse_spans
 from wave_core.diagnostics.source import Span
 
 numbers = st.integers(0, 10**6)

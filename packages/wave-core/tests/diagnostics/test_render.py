@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import UserError
-from wave_core.diagnostics import fuse
-from wave_core.diagnostics import make_diagnostic
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import Location, UserError, fuse, make_diagnostic, user_error
 
 
 def test_primary_and_secondary_on_neighbouring_lines(kernel, shows):

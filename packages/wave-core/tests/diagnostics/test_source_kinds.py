@@ -9,9 +9,7 @@ import types
 
 import pytest
 
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import Location, capture_location, user_error
 
 CELL = "def f():\n    é = capture()\n    return é\nx = f()\n"
 

@@ -8,44 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wave_core.constraints import HardwareConstraint
-from wave_core.constraints import TilingConstraint
-from wave_core.constraints import WorkgroupConstraint
-from wave_core.constraints import workgroup_symbol
+from wave_core.constraints import (
+    HardwareConstraint,
+    TilingConstraint,
+    WorkgroupConstraint,
+    workgroup_symbol,
+)
 from wave_core.diagnostics import Location
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Access
-from wave_core.ir import Graph
-from wave_core.ir import Placement
-from wave_core.ir import Region
-from wave_core.ir import capture
+from wave_core.ir import ACCESS, PLACEMENT, Access, Graph, Placement, Region, capture
 from wave_core.ops import Op
-from wave_core.ops.arithmetic import Add
-from wave_core.ops.arithmetic import Maximum
-from wave_core.ops.arithmetic import Mul
-from wave_core.ops.arithmetic import Neg
-from wave_core.ops.arithmetic import Softsign
-from wave_core.ops.compare import Gt
-from wave_core.ops.compare import Select
+from wave_core.ops.arithmetic import Add, Maximum, Mul, Neg, Softsign
+from wave_core.ops.compare import Gt, Select
 from wave_core.ops.constant import Splat
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
+from wave_core.ops.control import Conditional, Iterate, SetSymbol
 from wave_core.ops.debug import Breakpoint
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.ops.structure import GetResult
-from wave_core.ops.structure import Yield
-from wave_core.symbols import Layout
-from wave_core.symbols import constant
-from wave_core.symbols import lt
-from wave_core.symbols import parse_layout
-from wave_core.symbols import symbol
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
-from wave_core.types.dtype import f32
-from wave_core.types.dtype import i32
+from wave_core.ops.memory import Read, Write
+from wave_core.ops.structure import GetResult, Yield
+from wave_core.symbols import Layout, constant, lt, parse_layout, symbol
+from wave_core.types import AddressSpace, MemoryType
+from wave_core.types.dtype import f32, i32
 
 M, N, K = symbol("M"), symbol("N"), symbol("K")
 TILE = MemoryType((M, N), AddressSpace.GLOBAL, f32)

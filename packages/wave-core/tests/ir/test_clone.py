@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Graph
-from wave_core.ir import clone_into
-from wave_core.ir import clone_op
-from wave_core.ir import clone_region_into
-from wave_core.ir import erase
-from wave_core.ir import first_difference
-from wave_core.ir import graphs_equal
-from wave_core.ir import parse_graph
-from wave_core.ir import print_graph
-from wave_core.ir import problems
+from wave_core.ir import (
+    PLACEMENT,
+    Graph,
+    clone_into,
+    clone_op,
+    clone_region_into,
+    erase,
+    first_difference,
+    graphs_equal,
+    parse_graph,
+    print_graph,
+    problems,
+)
 from wave_core.ops.arithmetic import Neg
 from wave_core.ops.control import Iterate
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from wave_core.builtin.canonicalize.cse import merge_common_subexpressions
 from wave_core.builtin.canonicalize.dce import eliminate_dead_code
-from wave_core.ir import Graph
-from wave_core.ir import parse_graph
-from wave_core.ir import print_graph
-from wave_core.ir import problems
+from wave_core.ir import Graph, parse_graph, print_graph, problems
 
 RANDOM = st.randoms(use_true_random=False)
 

@@ -6,13 +6,10 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from wave_core.diagnostics import UserError
-from wave_core.ir import parse_graph
-from wave_core.ir import print_graph
+from wave_core.ir import parse_graph, print_graph
 
 TEXT = """\
 kernel "k" target "generic" {

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Graph
-from wave_core.ir import capture
-from wave_core.ir import erase
-from wave_core.ir import insert_after
-from wave_core.ir import move_before
-from wave_core.ir import parse_graph
-from wave_core.ir import problems
-from wave_core.ir import replace
-from wave_core.ir import resolve
-from wave_core.ir import set_attributes
-from wave_core.ops.arithmetic import Abs
-from wave_core.ops.arithmetic import Neg
+from wave_core.ir import (
+    ACCESS,
+    PLACEMENT,
+    Graph,
+    capture,
+    erase,
+    insert_after,
+    move_before,
+    parse_graph,
+    problems,
+    replace,
+    resolve,
+    set_attributes,
+)
+from wave_core.ops.arithmetic import Abs, Neg
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Read
 

@@ -8,12 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from wave_core.diagnostics import Location
-from wave_core.ir import Graph
-from wave_core.ir import parse_graph
-from wave_core.ir import print_graph
-from wave_core.ir import problems
-from wave_core.ops.arithmetic import Add
-from wave_core.ops.arithmetic import Mul
+from wave_core.ir import Graph, parse_graph, print_graph, problems
+from wave_core.ops.arithmetic import Add, Mul
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Yield
 

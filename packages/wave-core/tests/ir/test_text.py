@@ -9,20 +9,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from wave_core.ir import Graph
-from wave_core.ir import first_difference
-from wave_core.ir import graphs_equal
-from wave_core.ir import parse_graph
-from wave_core.ir import print_graph
-from wave_core.ir import problems
-from wave_core.ops import Op
-from wave_core.ops import Trait
+from wave_core.ir import (
+    Graph,
+    first_difference,
+    graphs_equal,
+    parse_graph,
+    print_graph,
+    problems,
+)
+from wave_core.ops import Op, Trait
 from wave_core.ops.arithmetic import Add
-from wave_core.ops.base import attribute
-from wave_core.ops.base import operand
+from wave_core.ops.base import attribute, operand
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Yield
 from wave_core.types import Type

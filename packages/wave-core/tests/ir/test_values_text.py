@@ -8,30 +8,25 @@ from enum import Enum
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from wave_core.constraints import WaveConstraint
 from wave_core.diagnostics import InternalError
 from wave_core.ir.attributes import ValueFormatter
 from wave_core.ir.lexer import Reader
 from wave_core.ir.value_parser import ValueParser
-from wave_core.ir.values import same_value
-from wave_core.ir.values import value_key
+from wave_core.ir.values import same_value, value_key
 from wave_core.ir.vocabulary import Vocabulary
-from wave_core.symbols import constant
-from wave_core.symbols import lt
-from wave_core.symbols import maximum
-from wave_core.symbols import parse_layout
-from wave_core.symbols import symbol
+from wave_core.symbols import constant, lt, maximum, parse_layout, symbol
 from wave_core.targets import MMAType
-from wave_core.types import ALL_DTYPES
-from wave_core.types import AccessMapping
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
-from wave_core.types.dtype import f16
-from wave_core.types.dtype import f32
+from wave_core.types import (
+    ALL_DTYPES,
+    AccessMapping,
+    AddressSpace,
+    MemoryType,
+    RegisterType,
+)
+from wave_core.types.dtype import f16, f32
 
 NAMES = ["M", "$IV:K.1", "true", "none", "inf", "global", "f32", "reg", "a b", 'q"(,`']
 SYMBOLS = st.builds(symbol, st.sampled_from(NAMES), st.booleans())

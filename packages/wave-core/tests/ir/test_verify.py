@@ -5,18 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from wave_core.diagnostics import InternalError
-from wave_core.diagnostics import Location
-from wave_core.ir import Graph
-from wave_core.ir import parse_graph
-from wave_core.ir import problems
-from wave_core.ir import set_operands
-from wave_core.ir import verify
-from wave_core.ops.arithmetic import Add
-from wave_core.ops.arithmetic import Neg
+from wave_core.diagnostics import InternalError, Location
+from wave_core.ir import Graph, parse_graph, problems, set_operands, verify
+from wave_core.ops.arithmetic import Add, Neg
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Yield

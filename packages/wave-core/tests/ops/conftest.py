@@ -10,11 +10,7 @@ import torch
 
 from wave_core.ops.structure import Argument
 from wave_core.symbols import symbol
-from wave_core.types import DTYPES
-from wave_core.types import AddressSpace
-from wave_core.types import DType
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
+from wave_core.types import DTYPES, AddressSpace, DType, MemoryType, RegisterType
 
 TORCH = {
     "f64": torch.float64,

@@ -8,8 +8,7 @@ import torch
 
 from wave_core.ops import arithmetic as ops
 from wave_core.ops.elementwise import Binary
-from wave_core.types import ALL_DTYPES
-from wave_core.types import DTYPES
+from wave_core.types import ALL_DTYPES, DTYPES
 
 FLOATS = [d for d in ALL_DTYPES if d.is_float and d.name != "f8e8m0fnu"]
 INTEGERS = [d for d in ALL_DTYPES if d.is_integer]

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from wave_core.ops import compare as ops
-from wave_core.types import ALL_DTYPES
-from wave_core.types import DTYPES
+from wave_core.types import ALL_DTYPES, DTYPES
 
 PLAIN = [d for d in ALL_DTYPES if d.name != "f8e8m0fnu"]
 RELATIONS = {

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER as REG
+from wave_core.constraints.machine import LANE, REGISTER as REG
 from wave_core.diagnostics import UserError
-from wave_core.ir import ACCESS
-from wave_core.ir import LANDING
-from wave_core.ir import Access
-from wave_core.ir import Graph
-from wave_core.ir import graphs_equal
-from wave_core.ir import parse_graph
-from wave_core.ir import print_graph
-from wave_core.ir import problems
+from wave_core.ir import (
+    ACCESS,
+    LANDING,
+    Access,
+    Graph,
+    graphs_equal,
+    parse_graph,
+    print_graph,
+    problems,
+)
 from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.memory import Allocate
 from wave_core.ops.structure import Yield
 from wave_core.ops.traits import EffectKind
-from wave_core.symbols import as_expr
-from wave_core.symbols import lt
-from wave_core.symbols import symbol
-from wave_core.types import DTYPES
-from wave_core.types import AccessMapping
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
-from wave_core.types import iterator_symbol
+from wave_core.symbols import as_expr, lt, symbol
+from wave_core.types import (
+    DTYPES,
+    AccessMapping,
+    AddressSpace,
+    MemoryType,
+    iterator_symbol,
+)
 
 M, N = symbol("M"), symbol("N")
 F16, F32 = DTYPES["f16"], DTYPES["f32"]

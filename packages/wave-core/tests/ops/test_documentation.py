@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wave_core.ops import Op
-from wave_core.ops import builtin_ops
+from wave_core.ops import Op, builtin_ops
 from wave_core.ops.base import operand
 from wave_core.trace.surface import document
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wave_core.ops.reduce import KINDS
-from wave_core.ops.reduce import identity_value
+from wave_core.ops.reduce import KINDS, identity_value
 from wave_core.types import DTYPES
 
 COMBINE = {"sum": np.add, "max": np.maximum, "min": np.minimum}

@@ -6,22 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from wave_core.ops.constant import Scalar
-from wave_core.ops.constant import SelfIndex
-from wave_core.ops.constant import Splat
-from wave_core.ops.expression import ApplyExpr
-from wave_core.ops.expression import argument_symbol
+from wave_core.ops.constant import Scalar, SelfIndex, Splat
+from wave_core.ops.expression import ApplyExpr, argument_symbol
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Allocate
-from wave_core.ops.reduce import Reduce
-from wave_core.ops.reduce import Shuffle
-from wave_core.ops.reduce import identity_value
-from wave_core.ops.shape import Broadcast
-from wave_core.ops.shape import Extract
-from wave_core.ops.shape import Permute
-from wave_core.ops.shape import Reshape
-from wave_core.symbols import constant
-from wave_core.symbols import symbol
+from wave_core.ops.reduce import Reduce, Shuffle, identity_value
+from wave_core.ops.shape import Broadcast, Extract, Permute, Reshape
+from wave_core.symbols import constant, symbol
 from wave_core.types import DTYPES
 
 M, N, K, B = (symbol(name) for name in "MNKB")

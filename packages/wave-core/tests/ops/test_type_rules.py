@@ -5,31 +5,18 @@ from __future__ import annotations
 import pytest
 
 from wave_core.diagnostics import UserError
-from wave_core.ops import arithmetic
-from wave_core.ops import compare
-from wave_core.ops import rules
+from wave_core.ops import arithmetic, compare, rules
 from wave_core.ops.builtin import builtin_ops
-from wave_core.ops.constant import Scalar
-from wave_core.ops.constant import SelfIndex
-from wave_core.ops.constant import Splat
+from wave_core.ops.constant import Scalar, SelfIndex, Splat
 from wave_core.ops.control import Conditional
 from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.ops.reduce import Reduce
-from wave_core.ops.reduce import Shuffle
-from wave_core.ops.shape import Broadcast
-from wave_core.ops.shape import Extract
-from wave_core.ops.shape import Permute
-from wave_core.ops.shape import Reshape
+from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.reduce import Reduce, Shuffle
+from wave_core.ops.shape import Broadcast, Extract, Permute, Reshape
 from wave_core.ops.sync import SetWavePrio
-from wave_core.symbols import constant
-from wave_core.symbols import symbol
-from wave_core.types import DTYPES
-from wave_core.types import AccessMapping
-from wave_core.types import iterator_symbol
+from wave_core.symbols import constant, symbol
+from wave_core.types import DTYPES, AccessMapping, iterator_symbol
 
 M, N, K, B = (symbol(name) for name in "MNKB")
 I32, F16, F32 = DTYPES["i32"], DTYPES["f16"], DTYPES["f32"]

@@ -7,14 +7,10 @@ from enum import Enum
 from typing import Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from wave_core.diagnostics import PluginError
-from wave_core.diagnostics import UserError
-from wave_core.passes import Pass
-from wave_core.passes import PassText
-from wave_core.passes import Pipeline
+from wave_core.diagnostics import PluginError, UserError
+from wave_core.passes import Pass, PassText, Pipeline
 
 
 class Mode(Enum):

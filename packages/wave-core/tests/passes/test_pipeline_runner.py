@@ -7,20 +7,19 @@ from dataclasses import dataclass
 
 import pytest
 
-from wave_core.diagnostics import InternalError
-from wave_core.diagnostics import PluginError
-from wave_core.diagnostics import UserError
-from wave_core.diagnostics import user_error
-from wave_core.passes import InstalledPass
-from wave_core.passes import IrPrinter
-from wave_core.passes import Pass
-from wave_core.passes import PassObserver
-from wave_core.passes import PassSpec
-from wave_core.passes import Phase
-from wave_core.passes import PipelineRunner
-from wave_core.passes import Snapshots
-from wave_core.passes import Verify
-from wave_core.passes import resolve
+from wave_core.diagnostics import InternalError, PluginError, UserError, user_error
+from wave_core.passes import (
+    InstalledPass,
+    IrPrinter,
+    Pass,
+    PassObserver,
+    PassSpec,
+    Phase,
+    PipelineRunner,
+    Snapshots,
+    Verify,
+    resolve,
+)
 
 MODULE = "wave_test_pipeline_runner"
 sys.modules[MODULE] = sys.modules[__name__]

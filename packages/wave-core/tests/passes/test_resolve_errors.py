@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from wave_core.diagnostics import PluginError
-from wave_core.diagnostics import UserError
-from wave_core.passes import Amendment
-from wave_core.passes import InstalledPass
-from wave_core.passes import PassSpec
-from wave_core.passes import Phase
-from wave_core.passes import Selection
-from wave_core.passes import check_consumer
-from wave_core.passes import check_essential
-from wave_core.passes import resolve
+from wave_core.diagnostics import PluginError, UserError
+from wave_core.passes import (
+    Amendment,
+    InstalledPass,
+    PassSpec,
+    Phase,
+    Selection,
+    check_consumer,
+    check_essential,
+    resolve,
+)
 
 
 def installed(name, phase=Phase.OPTIMIZE, provider="core", **fields):

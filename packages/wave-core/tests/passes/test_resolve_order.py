@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from wave_core.passes import PHASES
-from wave_core.passes import InstalledPass
-from wave_core.passes import PassSpec
-from wave_core.passes import Phase
-from wave_core.passes import check_consumer
-from wave_core.passes import describe_pipeline
-from wave_core.passes import resolve
+from wave_core.passes import (
+    PHASES,
+    InstalledPass,
+    PassSpec,
+    Phase,
+    check_consumer,
+    describe_pipeline,
+    resolve,
+)
 
 
 def installed(name, phase=Phase.OPTIMIZE, provider="core", **fields):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from wave_core.diagnostics import UserError
-from wave_core.passes import Amendment
-from wave_core.passes import InstalledPass
-from wave_core.passes import PassSpec
-from wave_core.passes import Phase
-from wave_core.passes import Pipeline
-from wave_core.passes import Preset
-from wave_core.passes import Selection
+from wave_core.passes import (
+    Amendment,
+    InstalledPass,
+    PassSpec,
+    Phase,
+    Pipeline,
+    Preset,
+    Selection,
+)
 
 
 def installed(name, provider="core", **fields):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wave_core.diagnostics import PluginError
-from wave_core.diagnostics import UserError
-from wave_core.plugin import API_VERSION
-from wave_core.plugin import PluginHost
+from wave_core.diagnostics import PluginError, UserError
+from wave_core.plugin import API_VERSION, PluginHost
 
 WAY_OUT = "run without it: WAVE_DISABLE_PLUGINS=bad, or upgrade wave-bad"
 

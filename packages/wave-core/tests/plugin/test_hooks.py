@@ -9,11 +9,8 @@ from textwrap import dedent
 
 import pytest
 
-from wave_core.passes import Pass
-from wave_core.passes import PassContext
-from wave_core.plugin import HOOKS
-from wave_core.plugin import PipelineRequest
-from wave_core.plugin import WaveSpecs
+from wave_core.passes import Pass, PassContext
+from wave_core.plugin import HOOKS, PipelineRequest, WaveSpecs
 
 HERE = Path(__file__).parent
 

@@ -6,8 +6,7 @@ import pytest
 
 from wave_core.diagnostics import UserError
 from wave_core.passes import Amendment
-from wave_core.plugin import PipelineRequest
-from wave_core.plugin import plan_pipeline
+from wave_core.plugin import PipelineRequest, plan_pipeline
 
 MEMORY = """
 @hookimpl

@@ -7,15 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from wave_core.diagnostics import PluginError
-from wave_core.diagnostics import UserError
-from wave_core.passes import PassContext
-from wave_core.passes import PassSpec
-from wave_core.passes import Phase
-from wave_core.passes import PipelineRunner
-from wave_core.passes import resolve
-from wave_core.plugin import PipelineRequest
-from wave_core.plugin import describe_plugins
+from wave_core.diagnostics import PluginError, UserError
+from wave_core.passes import PassContext, PassSpec, Phase, PipelineRunner, resolve
+from wave_core.plugin import PipelineRequest, describe_plugins
 
 
 def hook(name, *results, arguments=""):

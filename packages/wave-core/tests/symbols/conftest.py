@@ -8,27 +8,29 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from wave_core.symbols import Expr
-from wave_core.symbols import SymbolError
-from wave_core.symbols import absolute
-from wave_core.symbols import ceildiv
-from wave_core.symbols import constant
-from wave_core.symbols import eq
-from wave_core.symbols import floordiv
-from wave_core.symbols import ge
-from wave_core.symbols import gt
-from wave_core.symbols import le
-from wave_core.symbols import logical_and
-from wave_core.symbols import logical_not
-from wave_core.symbols import logical_or
-from wave_core.symbols import lt
-from wave_core.symbols import maximum
-from wave_core.symbols import minimum
-from wave_core.symbols import mod
-from wave_core.symbols import ne
-from wave_core.symbols import select
-from wave_core.symbols import symbol
-from wave_core.symbols import xor
+from wave_core.symbols import (
+    Expr,
+    SymbolError,
+    absolute,
+    ceildiv,
+    constant,
+    eq,
+    floordiv,
+    ge,
+    gt,
+    le,
+    logical_and,
+    logical_not,
+    logical_or,
+    lt,
+    maximum,
+    minimum,
+    mod,
+    ne,
+    select,
+    symbol,
+    xor,
+)
 
 SYMBOLS = (symbol("x", False), symbol("y", False), symbol("p"), symbol("q"))
 CONSTANTS = (0, 1, -1, 2, 3, 4, 5, 7, 8, 16, -4, -3, 64, 37, -29)

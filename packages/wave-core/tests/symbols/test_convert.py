@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from wave_core.symbols import SymbolError
-from wave_core.symbols import evaluate
-from wave_core.symbols import from_sympy
-from wave_core.symbols import symbol
-from wave_core.symbols import to_sympy
+from wave_core.symbols import SymbolError, evaluate, from_sympy, symbol, to_sympy
 
 M, BM, K, I = sp.symbols("M BM K i", integer=True, nonnegative=True)
 

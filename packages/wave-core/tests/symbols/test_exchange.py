@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from wave_core.symbols import EXCHANGE_LANES
-from wave_core.symbols import Digit
-from wave_core.symbols import Layout
-from wave_core.symbols import before_exchange
-from wave_core.symbols import exchanged
-from wave_core.symbols import parse_layout
+from wave_core.symbols import (
+    EXCHANGE_LANES,
+    Digit,
+    Layout,
+    before_exchange,
+    exchanged,
+    parse_layout,
+)
 
 
 @st.composite

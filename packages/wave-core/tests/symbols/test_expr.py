@@ -9,28 +9,30 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from wave_core.symbols import Kind
-from wave_core.symbols import SymbolError
-from wave_core.symbols import absolute
-from wave_core.symbols import as_expr
-from wave_core.symbols import ceildiv
-from wave_core.symbols import constant
-from wave_core.symbols import eq
-from wave_core.symbols import floordiv
-from wave_core.symbols import ge
-from wave_core.symbols import gt
-from wave_core.symbols import logical_and
-from wave_core.symbols import logical_not
-from wave_core.symbols import logical_or
-from wave_core.symbols import lt
-from wave_core.symbols import maximum
-from wave_core.symbols import minimum
-from wave_core.symbols import ne
-from wave_core.symbols import parse_expr
-from wave_core.symbols import select
-from wave_core.symbols import symbol
-from wave_core.symbols import total
-from wave_core.symbols import xor
+from wave_core.symbols import (
+    Kind,
+    SymbolError,
+    absolute,
+    as_expr,
+    ceildiv,
+    constant,
+    eq,
+    floordiv,
+    ge,
+    gt,
+    logical_and,
+    logical_not,
+    logical_or,
+    lt,
+    maximum,
+    minimum,
+    ne,
+    parse_expr,
+    select,
+    symbol,
+    total,
+    xor,
+)
 
 A, B, N, LANE = symbol("a"), symbol("b"), symbol("n"), symbol("$LANE")
 Z = symbol("z", False)

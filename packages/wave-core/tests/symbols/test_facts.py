@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from wave_core.symbols import Facts
-from wave_core.symbols import Interval
-from wave_core.symbols import SymbolError
-from wave_core.symbols import ceildiv
-from wave_core.symbols import constant
-from wave_core.symbols import eq
-from wave_core.symbols import floordiv
-from wave_core.symbols import parse_expr
-from wave_core.symbols import symbol
-from wave_core.symbols import xor
+from wave_core.symbols import (
+    Facts,
+    Interval,
+    SymbolError,
+    ceildiv,
+    constant,
+    eq,
+    floordiv,
+    parse_expr,
+    symbol,
+    xor,
+)
 
 NONE = Facts.empty()
 LANE, K, BK, A, B = (symbol(name) for name in ("$LANE", "K", "BK", "a", "b"))

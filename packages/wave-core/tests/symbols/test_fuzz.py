@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wave_core.symbols import SymbolError
-from wave_core.symbols import compile_tape
-from wave_core.symbols import evaluate
-from wave_core.symbols import parse_expr
-from wave_core.symbols import substitute_all
-from wave_core.symbols import symbol
+from wave_core.symbols import (
+    SymbolError,
+    compile_tape,
+    evaluate,
+    parse_expr,
+    substitute_all,
+    symbol,
+)
 
 NAMES = ("x", "y", "p", "q")
 
@@ -96,8 +98,7 @@ def test_arrays_broadcast_and_agree_with_integers(recipes):
 
 def soundness_case(source):
     """Random facts, points where they hold, and a recipe."""
-    from wave_core.symbols import Facts
-    from wave_core.symbols import lt
+    from wave_core.symbols import Facts, lt
 
     nodes = [symbol("x", False), symbol("y", False), symbol("p"), symbol("q")]
     rng, facts = source.rng, Facts.empty()

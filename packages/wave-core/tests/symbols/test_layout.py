@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
-from wave_core.symbols import Digit
-from wave_core.symbols import Evaluator
-from wave_core.symbols import Layout
-from wave_core.symbols import SymbolError
-from wave_core.symbols import lane_map
-from wave_core.symbols import parse_layout
-from wave_core.symbols import register_map
-from wave_core.symbols import sequence_of
-from wave_core.symbols import symbol
+from wave_core.symbols import (
+    Digit,
+    Evaluator,
+    Layout,
+    SymbolError,
+    lane_map,
+    parse_layout,
+    register_map,
+    sequence_of,
+    symbol,
+)
 
 # CDNA matrix instructions; operand and result registers per lane as in the AMD ISA
 # manuals: 16x16x16 and 32x32x8 with 16-bit inputs and 32-bit results.

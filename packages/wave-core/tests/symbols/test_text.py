@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from wave_core.symbols import Op
-from wave_core.symbols import SymbolError
-from wave_core.symbols import ceildiv
-from wave_core.symbols import eq
-from wave_core.symbols import evaluate
-from wave_core.symbols import ge
-from wave_core.symbols import logical_and
-from wave_core.symbols import lt
-from wave_core.symbols import minimum
-from wave_core.symbols import parse_expr
-from wave_core.symbols import select
-from wave_core.symbols import surface
-from wave_core.symbols import symbol
-from wave_core.symbols import xor
+from wave_core.symbols import (
+    Op,
+    SymbolError,
+    ceildiv,
+    eq,
+    evaluate,
+    ge,
+    logical_and,
+    lt,
+    minimum,
+    parse_expr,
+    select,
+    surface,
+    symbol,
+    xor,
+)
 
 A, B, N, LANE = symbol("a"), symbol("b"), symbol("n"), symbol("$LANE")
 WG = symbol("$WG0")

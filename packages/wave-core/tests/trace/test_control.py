@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import wave_core.lang as tkw
 from wave_core.ir.graph import resolve
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
+from wave_core.ops.control import Conditional, Iterate
 from wave_core.symbols import symbol
 
 M, N, K = tkw.sym.M, tkw.sym.N, tkw.sym.K

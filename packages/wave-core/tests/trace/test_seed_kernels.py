@@ -6,19 +6,14 @@ import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.ir import first_difference
-from wave_core.ir import parse_graph
-from wave_core.ir import print_graph
-from wave_core.ir import verify
+from wave_core.ir import first_difference, parse_graph, print_graph, verify
 from wave_core.ops.control import Iterate
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Read, Write
 from wave_core.ops.reduce import Reduce
 from wave_core.symbols import symbol
 from wave_core.trace import parameter_usage
-from wave_core.types import AddressSpace
-from wave_core.types import Usage
+from wave_core.types import AddressSpace, Usage
 
 sym = tkl.sym
 M, N, K, B, H = sym.M, sym.N, sym.K, sym.B, sym.H

@@ -7,23 +7,20 @@ decoder.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.codeobject import CodeObject
-    from wave_emulator_amdgcn.codeobject import Kernel
-    from wave_emulator_amdgcn.codeobject import load
+    from wave_emulator_amdgcn.codeobject import CodeObject, Kernel, load
     from wave_emulator_amdgcn.device import EmulatorDevice
-    from wave_emulator_amdgcn.errors import CodeObjectError
-    from wave_emulator_amdgcn.errors import EmulatorError
-    from wave_emulator_amdgcn.errors import LaunchError
-    from wave_emulator_amdgcn.errors import Report
-    from wave_emulator_amdgcn.errors import StepLimitError
-    from wave_emulator_amdgcn.errors import UnknownInstructionError
-    from wave_emulator_amdgcn.launch import LaunchOptions
-    from wave_emulator_amdgcn.launch import LaunchResult
-    from wave_emulator_amdgcn.launch import emulate
+    from wave_emulator_amdgcn.errors import (
+        CodeObjectError,
+        EmulatorError,
+        LaunchError,
+        Report,
+        StepLimitError,
+        UnknownInstructionError,
+    )
+    from wave_emulator_amdgcn.launch import LaunchOptions, LaunchResult, emulate
 
 __all__ = [
     "CodeObject",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray

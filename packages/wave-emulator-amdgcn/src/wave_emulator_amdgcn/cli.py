@@ -6,21 +6,16 @@ import json
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from wave_emulator_amdgcn.codeobject import load
-from wave_emulator_amdgcn.costs.estimate import estimate
-from wave_emulator_amdgcn.costs.estimate import timeline_of
+from wave_emulator_amdgcn.costs.estimate import estimate, timeline_of
 from wave_emulator_amdgcn.costs.svg import draw
-from wave_emulator_amdgcn.errors import EmulatorError
-from wave_emulator_amdgcn.errors import LaunchError
-from wave_emulator_amdgcn.launch import LaunchOptions
-from wave_emulator_amdgcn.launch import LaunchResult
-from wave_emulator_amdgcn.launch import emulate
+from wave_emulator_amdgcn.errors import EmulatorError, LaunchError
+from wave_emulator_amdgcn.launch import LaunchOptions, LaunchResult, emulate
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array

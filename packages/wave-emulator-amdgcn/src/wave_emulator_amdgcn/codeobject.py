@@ -8,15 +8,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from wave_emulator_amdgcn.architectures import Architecture
-from wave_emulator_amdgcn.architectures import architecture_of_flags
-from wave_emulator_amdgcn.descriptor import DESCRIPTOR_BYTES
-from wave_emulator_amdgcn.descriptor import Descriptor
-from wave_emulator_amdgcn.descriptor import parse_descriptor
-from wave_emulator_amdgcn.dwarf import LineTable
-from wave_emulator_amdgcn.dwarf import read_line_table
-from wave_emulator_amdgcn.elf import ElfFile
-from wave_emulator_amdgcn.elf import read_elf
+from wave_emulator_amdgcn.architectures import Architecture, architecture_of_flags
+from wave_emulator_amdgcn.descriptor import (
+    DESCRIPTOR_BYTES,
+    Descriptor,
+    parse_descriptor,
+)
+from wave_emulator_amdgcn.dwarf import LineTable, read_line_table
+from wave_emulator_amdgcn.elf import ElfFile, read_elf
 from wave_emulator_amdgcn.errors import CodeObjectError
 
 __all__ = ["Argument", "CodeObject", "Kernel", "load"]

@@ -12,17 +12,18 @@ order of tries is stated here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
 
-from tinygrad.renderer.amd.dsl import AlignedSGPRField
-from tinygrad.renderer.amd.dsl import EnumBitField
-from tinygrad.renderer.amd.dsl import FixedBitField
-from tinygrad.renderer.amd.dsl import Inst
-from tinygrad.renderer.amd.dsl import SrcField
-from tinygrad.renderer.amd.dsl import VDSTYField
+from tinygrad.renderer.amd.dsl import (
+    AlignedSGPRField,
+    EnumBitField,
+    FixedBitField,
+    Inst,
+    SrcField,
+    VDSTYField,
+)
 
 __all__ = ["Instruction", "decode"]
 

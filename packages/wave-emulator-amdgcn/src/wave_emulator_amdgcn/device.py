@@ -7,22 +7,15 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from dataclasses import asdict
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wave_emulator_amdgcn.codeobject import CodeObject
-from wave_emulator_amdgcn.codeobject import load
+from wave_emulator_amdgcn.codeobject import CodeObject, load
 from wave_emulator_amdgcn.costs.estimate import estimate
 from wave_emulator_amdgcn.errors import LaunchError
-from wave_emulator_amdgcn.launch import LaunchOptions
-from wave_emulator_amdgcn.launch import LaunchResult
-from wave_emulator_amdgcn.launch import emulate
+from wave_emulator_amdgcn.launch import LaunchOptions, LaunchResult, emulate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

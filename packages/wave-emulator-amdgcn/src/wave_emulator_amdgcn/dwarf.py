@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 __all__ = ["LineTable", "read_line_table"]
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_emulator_amdgcn.costs.meter import Meter
-from wave_emulator_amdgcn.errors import LaunchError
-from wave_emulator_amdgcn.errors import Report
+from wave_emulator_amdgcn.errors import LaunchError, Report
 from wave_emulator_amdgcn.hazards.checks import Checks
 from wave_emulator_amdgcn.hazards.nops import missing_states
-from wave_emulator_amdgcn.hazards.orders import RandomLoop
-from wave_emulator_amdgcn.hazards.orders import scramble
-from wave_emulator_amdgcn.machine import Machine
-from wave_emulator_amdgcn.machine import Shape
+from wave_emulator_amdgcn.hazards.orders import RandomLoop, scramble
+from wave_emulator_amdgcn.machine import Machine, Shape
 from wave_emulator_amdgcn.memory import Regions
 from wave_emulator_amdgcn.program import Program
 from wave_emulator_amdgcn.run import Loop
@@ -25,11 +21,8 @@ from wave_emulator_amdgcn.run import Loop
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Bytes
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.codeobject import CodeObject
-    from wave_emulator_amdgcn.codeobject import Kernel
+    from wave_emulator_amdgcn.arrays import Array, Bytes, Ints
+    from wave_emulator_amdgcn.codeobject import CodeObject, Kernel
 
 __all__ = ["LaunchOptions", "LaunchResult", "emulate"]
 

@@ -16,11 +16,7 @@ from wave_emulator_amdgcn.memory import Cells
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Selection
-    from wave_emulator_amdgcn.arrays import Words
+    from wave_emulator_amdgcn.arrays import Array, Bools, Ints, Selection, Words
     from wave_emulator_amdgcn.costs.meter import Meter
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.hazards.checks import Checks

@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Bytes
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Words
+    from wave_emulator_amdgcn.arrays import Bools, Bytes, Ints, Words
 
 __all__ = ["BASE", "Cells", "Region", "Regions"]
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.plugin import CommandSpec
-from wave_core.plugin import ViewSpec
-from wave_core.plugin import hookimpl
+from wave_core.plugin import CommandSpec, ViewSpec, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

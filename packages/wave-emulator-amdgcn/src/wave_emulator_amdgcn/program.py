@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_emulator_amdgcn.decode import Instruction
-from wave_emulator_amdgcn.decode import decode
+from wave_emulator_amdgcn.decode import Instruction, decode
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.generations import present_code
 from wave_emulator_amdgcn.isa import control
-from wave_emulator_amdgcn.isa.binding import bind
-from wave_emulator_amdgcn.isa.binding import prepare
-from wave_emulator_amdgcn.usage import Usage
-from wave_emulator_amdgcn.usage import usage
+from wave_emulator_amdgcn.isa.binding import bind, prepare
+from wave_emulator_amdgcn.usage import Usage, usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.errors import EmulatorError
-from wave_emulator_amdgcn.errors import StepLimitError
-from wave_emulator_amdgcn.errors import UnknownInstructionError
+from wave_emulator_amdgcn.errors import (
+    EmulatorError,
+    StepLimitError,
+    UnknownInstructionError,
+)
 from wave_emulator_amdgcn.isa.control import FIRST
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.isa.control import Jump
     from wave_emulator_amdgcn.machine import Machine
-    from wave_emulator_amdgcn.program import Bound
-    from wave_emulator_amdgcn.program import Program
+    from wave_emulator_amdgcn.program import Bound, Program
 
 __all__ = ["Loop", "all_taken"]
 

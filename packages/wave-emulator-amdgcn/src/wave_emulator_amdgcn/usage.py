@@ -6,14 +6,11 @@ Registers are bits of a Python integer: bit r is vector row r, bit 512 + s scala
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wave_emulator_amdgcn.isa import smem
-from wave_emulator_amdgcn.isa import vmem
-from wave_emulator_amdgcn.machine import EXEC
-from wave_emulator_amdgcn.machine import VCC
+from wave_emulator_amdgcn.isa import smem, vmem
+from wave_emulator_amdgcn.machine import EXEC, VCC
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture

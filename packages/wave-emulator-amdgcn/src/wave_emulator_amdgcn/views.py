@@ -5,26 +5,20 @@ Like `cli`, one of the few modules that know wave-core.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.plugin import ViewResult
 from wave_emulator_amdgcn.codeobject import load
-from wave_emulator_amdgcn.costs.estimate import Estimate
-from wave_emulator_amdgcn.costs.estimate import estimate
-from wave_emulator_amdgcn.costs.estimate import timeline_of
+from wave_emulator_amdgcn.costs.estimate import Estimate, estimate, timeline_of
 from wave_emulator_amdgcn.costs.svg import draw
-from wave_emulator_amdgcn.launch import LaunchOptions
-from wave_emulator_amdgcn.launch import emulate
-from wave_runtime.artifact import CODE
-from wave_runtime.artifact import MANIFEST
+from wave_emulator_amdgcn.launch import LaunchOptions, emulate
+from wave_runtime.artifact import CODE, MANIFEST
 from wave_runtime.grid import GridExpression
 from wave_runtime.kernarg import scalar_packer
 from wave_runtime.manifest import Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wave_core.plugin import ViewRequest
 

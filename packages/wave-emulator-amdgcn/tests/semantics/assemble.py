@@ -7,8 +7,7 @@ import numpy as np
 from tinygrad.renderer.amd.dsl import src
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
-from wave_emulator_amdgcn.machine import Machine
-from wave_emulator_amdgcn.machine import Shape
+from wave_emulator_amdgcn.machine import Machine, Shape
 from wave_emulator_amdgcn.memory import Regions
 from wave_emulator_amdgcn.program import Program
 from wave_emulator_amdgcn.run import Loop

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import bitfloats as B
 from reference_row import Ref
-from scalar_reference import mask
-from scalar_reference import signed
+from scalar_reference import mask, signed
 
 M16, M32 = mask(16), mask(32)
 

@@ -12,15 +12,12 @@ import re
 from functools import cache
 from importlib import import_module
 
-from tinygrad.renderer.amd.dsl import FixedBitField
-from tinygrad.renderer.amd.dsl import VDSTYField
+from tinygrad.renderer.amd.dsl import FixedBitField, VDSTYField
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
-from wave_emulator_amdgcn.decode import _classes
-from wave_emulator_amdgcn.decode import decode
+from wave_emulator_amdgcn.decode import _classes, decode
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.isa.binding import bind
-from wave_emulator_amdgcn.isa.binding import prepare
+from wave_emulator_amdgcn.isa.binding import bind, prepare
 
 ARCHES = tuple(ARCHITECTURES)
 

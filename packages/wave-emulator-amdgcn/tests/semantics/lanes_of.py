@@ -7,8 +7,7 @@ from functools import cache
 import bitfloats as B
 import numpy as np
 import vector_reference
-from scalar_reference import mask
-from scalar_reference import signed
+from scalar_reference import mask, signed
 
 #: Lanes of a test: 12 waves of 64, or 24 of 32.
 LANES = 768

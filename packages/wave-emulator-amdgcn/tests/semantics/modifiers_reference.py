@@ -6,8 +6,7 @@ Written from the chapters on DPP and SDWA of the CDNA3 and RDNA3 ISA manuals.
 from __future__ import annotations
 
 import bitfloats as B
-from scalar_reference import mask
-from scalar_reference import signed
+from scalar_reference import mask, signed
 
 #: Legal values of DPP_CTRL: quad permutes, shifts and rotations of a row, and the rest.
 _ROWS = [*range(0x100), *range(0x101, 0x110), *range(0x111, 0x120),

@@ -7,12 +7,8 @@ tables take whole registers.
 from __future__ import annotations
 
 import bitfloats as B
-from scalar_reference import extremum
-from scalar_reference import mask
-from scalar_reference import propagating
-from scalar_reference import signed
-from vector_reference import dot2
-from vector_reference import least
+from scalar_reference import extremum, mask, propagating, signed
+from vector_reference import dot2, least
 
 M16 = mask(16)
 

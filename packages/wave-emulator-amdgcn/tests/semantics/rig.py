@@ -11,14 +11,10 @@ from importlib import import_module
 
 import numpy as np
 from families import plain
-from tinygrad.renderer.amd.dsl import AlignedSGPRField
-from tinygrad.renderer.amd.dsl import FixedBitField
-from tinygrad.renderer.amd.dsl import SrcField
+from tinygrad.renderer.amd.dsl import AlignedSGPRField, FixedBitField, SrcField
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
-from wave_emulator_amdgcn.machine import EXEC
-from wave_emulator_amdgcn.machine import Machine
-from wave_emulator_amdgcn.machine import Shape
+from wave_emulator_amdgcn.machine import EXEC, Machine, Shape
 from wave_emulator_amdgcn.memory import Regions
 from wave_emulator_amdgcn.program import Program
 from wave_emulator_amdgcn.run import Loop

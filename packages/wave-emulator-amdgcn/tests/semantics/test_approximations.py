@@ -7,10 +7,7 @@ import families
 import lanes_of
 import numpy as np
 import pytest
-from assemble import VGPR
-from assemble import encode
-from assemble import execute
-from assemble import machine
+from assemble import VGPR, encode, execute, machine
 
 #: The largest error that docs/emulator.md states; 0 is correctly rounded.
 LISTED = {

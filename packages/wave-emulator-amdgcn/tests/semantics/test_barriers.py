@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import rig
 
-from wave_emulator_amdgcn.errors import EmulatorError
-from wave_emulator_amdgcn.errors import UnknownInstructionError
+from wave_emulator_amdgcn.errors import EmulatorError, UnknownInstructionError
 from wave_emulator_amdgcn.hazards.checks import Checks
 from wave_emulator_amdgcn.program import Program
 from wave_emulator_amdgcn.run import Loop

@@ -11,8 +11,7 @@ import packed_reference
 import pytest
 import scalar_reference
 from test_approximations import SCALAR_FORMS
-from test_vector import instructions
-from test_vector import run
+from test_vector import instructions, run
 
 from wave_emulator_amdgcn.isa.binding import vector_table
 

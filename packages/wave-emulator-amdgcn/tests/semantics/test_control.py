@@ -5,9 +5,7 @@ from __future__ import annotations
 import families
 import numpy as np
 import pytest
-from assemble import encode
-from assemble import execute
-from assemble import machine
+from assemble import encode, execute, machine
 
 CONDITIONS = {
     "S_CBRANCH_SCC0": lambda m: ~m.scc,

@@ -6,8 +6,7 @@ import numpy as np
 import places
 import pytest
 import rig
-from families import ARCHES
-from families import mnemonics
+from families import ARCHES, mnemonics
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 

@@ -8,13 +8,9 @@ import families
 import lanes_of
 import numpy as np
 import pytest
-from assemble import VGPR
-from assemble import encode
-from assemble import execute
-from assemble import machine
+from assemble import VGPR, encode, execute, machine
 from lanes_of import MASK_SEED as MASK_SEED_ROW
-from test_vector import VCC
-from test_vector import lanes_to_mask
+from test_vector import VCC, lanes_to_mask
 
 COUNT = 128
 PICK = range(0, 6 * COUNT, 6)

@@ -5,15 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rig
-from accesses import LDS
-from accesses import Atomic
-from accesses import Load
-from accesses import Store
-from accesses import special
-from families import ARCHES
-from families import mnemonics
-from rig import get
-from rig import put
+from accesses import LDS, Atomic, Load, Store, special
+from families import ARCHES, mnemonics
+from rig import get, put
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 

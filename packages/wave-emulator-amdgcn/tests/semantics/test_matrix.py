@@ -11,11 +11,8 @@ import matrix_tiles
 import numpy as np
 import pytest
 import rig
-from families import ARCHES
-from families import mnemonics
-from sums import close
-from sums import product
-from sums import random_codes
+from families import ARCHES, mnemonics
+from sums import close, product, random_codes
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 

@@ -6,15 +6,9 @@ import numpy as np
 import places
 import pytest
 import rig
-from accesses import VECTOR
-from accesses import Atomic
-from accesses import Load
-from accesses import Store
-from accesses import special
-from families import ARCHES
-from families import mnemonics
-from rig import get
-from rig import put
+from accesses import VECTOR, Atomic, Load, Store, special
+from families import ARCHES, mnemonics
+from rig import get, put
 
 DATA, RESULT = 20, 40
 CACHE = {

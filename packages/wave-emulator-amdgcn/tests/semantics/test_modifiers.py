@@ -11,21 +11,20 @@ import lanes_of
 import modifiers_reference as M
 import numpy as np
 import pytest
-from assemble import VGPR
-from assemble import encode
-from assemble import execute
-from assemble import machine
+from assemble import VGPR, encode, execute, machine
 from scalar_reference import mask
-from test_vector import COMPARE_OUT
-from test_vector import EXEC
-from test_vector import OLD
-from test_vector import SOURCES
-from test_vector import VCC
-from test_vector import carry_row
-from test_vector import fields_of
-from test_vector import instructions
-from test_vector import lanes_to_mask
-from test_vector import mask_bits
+from test_vector import (
+    COMPARE_OUT,
+    EXEC,
+    OLD,
+    SOURCES,
+    VCC,
+    carry_row,
+    fields_of,
+    instructions,
+    lanes_to_mask,
+    mask_bits,
+)
 
 COUNT = 128
 #: Every sixth of the lanes that `lanes_of` has.

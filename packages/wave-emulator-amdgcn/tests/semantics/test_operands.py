@@ -7,10 +7,7 @@ import struct
 import families
 import numpy as np
 import pytest
-from assemble import VGPR
-from assemble import encode
-from assemble import execute
-from assemble import machine
+from assemble import VGPR, encode, execute, machine
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 

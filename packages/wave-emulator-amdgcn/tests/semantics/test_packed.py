@@ -10,13 +10,9 @@ import lanes_of
 import numpy as np
 import packed_reference as P
 import pytest
-from assemble import VGPR
-from assemble import encode
-from assemble import execute
-from assemble import machine
+from assemble import VGPR, encode, execute, machine
 from modifiers_reference import with_sign
-from scalar_reference import mask
-from scalar_reference import signed
+from scalar_reference import mask, signed
 
 COUNT = 256
 PICK = range(0, 3 * COUNT, 3)

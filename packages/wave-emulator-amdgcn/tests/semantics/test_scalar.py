@@ -7,9 +7,7 @@ import families
 import numpy as np
 import pytest
 import scalar_reference
-from assemble import encode
-from assemble import execute
-from assemble import machine
+from assemble import encode, execute, machine
 
 ROWS = scalar_reference.rows()
 WAVES = 512

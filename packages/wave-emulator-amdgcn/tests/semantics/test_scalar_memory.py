@@ -7,8 +7,7 @@ import re
 import numpy as np
 import pytest
 import rig
-from families import ARCHES
-from families import mnemonics
+from families import ARCHES, mnemonics
 
 BASE, OFFSET, RESULT = 8, 13, 32
 NOTHING = {

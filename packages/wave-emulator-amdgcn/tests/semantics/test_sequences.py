@@ -7,10 +7,7 @@ import families
 import lanes_of
 import numpy as np
 import pytest
-from assemble import VGPR
-from assemble import encode
-from assemble import execute
-from assemble import machine
+from assemble import VGPR, encode, execute, machine
 
 VCC, NUMERATOR, DENOMINATOR = 106, 2, 4
 #: Registers of the steps; f64 takes two each.

@@ -11,8 +11,7 @@ import codec
 import numpy as np
 import pytest
 import rig
-from families import ARCHES
-from families import mnemonics
+from families import ARCHES, mnemonics
 
 A, B, SCALE, RESULT = 2, 34, 50, 66
 WIDE = {"F32": codec.F32, "F16": codec.F16, "BF16": codec.BF16}

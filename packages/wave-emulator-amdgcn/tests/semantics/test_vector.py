@@ -6,10 +6,7 @@ import families
 import lanes_of
 import numpy as np
 import pytest
-from assemble import VGPR
-from assemble import encode
-from assemble import execute
-from assemble import machine
+from assemble import VGPR, encode, execute, machine
 
 VCC, EXEC = 106, 126
 #: Registers of the operands, the destination, and of masks in scalar registers.

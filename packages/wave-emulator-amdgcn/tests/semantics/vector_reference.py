@@ -12,15 +12,17 @@ import math
 import bitfloats as B
 from conversion_reference import conversions
 from reference_row import Ref
-from scalar_reference import FLOAT_COMPARE
-from scalar_reference import extremum
-from scalar_reference import leading_zeros
-from scalar_reference import mask
-from scalar_reference import propagating
-from scalar_reference import reverse
-from scalar_reference import sign_run
-from scalar_reference import signed
-from scalar_reference import trailing_zeros
+from scalar_reference import (
+    FLOAT_COMPARE,
+    extremum,
+    leading_zeros,
+    mask,
+    propagating,
+    reverse,
+    sign_run,
+    signed,
+    trailing_zeros,
+)
 
 M16, M32, M64 = mask(16), mask(32), mask(64)
 

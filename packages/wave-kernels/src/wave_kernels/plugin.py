@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.plugin import KernelSpec
-from wave_core.plugin import hookimpl
+from wave_core.plugin import KernelSpec, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

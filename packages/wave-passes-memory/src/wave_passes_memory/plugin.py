@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.plugin import Fact
-from wave_core.plugin import OptionSpec
-from wave_core.plugin import PassSpec
-from wave_core.plugin import Phase
-from wave_core.plugin import ViewSpec
-from wave_core.plugin import hookimpl
+from wave_core.plugin import Fact, OptionSpec, PassSpec, Phase, ViewSpec, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

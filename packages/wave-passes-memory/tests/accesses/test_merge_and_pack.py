@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from staged import compiled_gemm
-from staged import ops
-from staged import run_case
-from staged import run_gemm
+from staged import compiled_gemm, ops, run_case, run_gemm
 
 import wave_core.lang as tkl
 from wave_core.ir import ACCESS

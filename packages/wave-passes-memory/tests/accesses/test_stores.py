@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from staged import GLOBAL
-from staged import K
-from staged import M
-from staged import N
-from staged import compiled_gemm
-from staged import ops
-from staged import run_case
-from staged import run_gemm
-from staged import session
-from staged import simulate
+from staged import (
+    GLOBAL,
+    K,
+    M,
+    N,
+    compiled_gemm,
+    ops,
+    run_case,
+    run_gemm,
+    session,
+    simulate,
+)
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw

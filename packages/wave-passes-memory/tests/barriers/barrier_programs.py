@@ -7,34 +7,23 @@ accesses of different waves meet, and tries all sets of places for barriers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
-from wave_core.constraints import HardwareConstraint
-from wave_core.constraints import TilingConstraint
-from wave_core.constraints import WaveConstraint
-from wave_core.constraints import WorkgroupConstraint
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Access
-from wave_core.ir import Graph
-from wave_core.ir import Placement
-from wave_core.ir import capture
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.constraints import (
+    HardwareConstraint,
+    TilingConstraint,
+    WaveConstraint,
+    WorkgroupConstraint,
+)
+from wave_core.ir import ACCESS, PLACEMENT, Access, Graph, Placement, capture
+from wave_core.ops.control import Conditional, Iterate
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.structure import Yield
 from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.symbols import constant
-from wave_core.symbols import ge
-from wave_core.symbols import parse_layout
-from wave_core.symbols import symbol
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
+from wave_core.symbols import constant, ge, parse_layout, symbol
+from wave_core.types import AddressSpace, MemoryType
 from wave_core.types.dtype import f32
 
 LANES = 64

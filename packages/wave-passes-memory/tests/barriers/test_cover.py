@@ -7,8 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from wave_passes_memory.barriers.cover import Column
-from wave_passes_memory.barriers.cover import cheapest_cover
+from wave_passes_memory.barriers.cover import Column, cheapest_cover
 
 
 def brute_force(rows, columns):

@@ -6,8 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from lowering_runs import Lowered
-from lowering_runs import random_array
+from lowering_runs import Lowered, random_array
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from barrier_programs import Branch
-from barrier_programs import Loop
-from barrier_programs import Meeting
-from barrier_programs import Small
-from barrier_programs import Touch
-from barrier_programs import build
-from barrier_programs import cheapest
-from barrier_programs import launches
-from barrier_programs import races
-from barrier_programs import random_small
+from barrier_programs import (
+    Branch,
+    Loop,
+    Meeting,
+    Small,
+    Touch,
+    build,
+    cheapest,
+    launches,
+    races,
+    random_small,
+)
 
 from wave_core.diagnostics import UserError
-from wave_core.ir import erase
-from wave_core.ir import region_of
-from wave_core.ir import verify
+from wave_core.ir import erase, region_of, verify
 from wave_core.ops.control import Iterate
 from wave_core.passes import PassContext
 from wave_core.targets import generic_target

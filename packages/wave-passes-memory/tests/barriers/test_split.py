@@ -6,23 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from barrier_programs import Loop
-from barrier_programs import Small
-from barrier_programs import Touch
-from barrier_programs import build
-from barrier_programs import launches
-from barrier_programs import races
-from barrier_programs import random_small
+from barrier_programs import Loop, Small, Touch, build, launches, races, random_small
 
-from wave_core.ir import region_of
-from wave_core.ir import verify
-from wave_core.ops.base import Op
-from wave_core.ops.base import operand
-from wave_core.ops.traits import Effect
-from wave_core.ops.traits import EffectKind
+from wave_core.ir import region_of, verify
+from wave_core.ops.base import Op, operand
+from wave_core.ops.traits import Effect, EffectKind
 from wave_core.passes import PassContext
-from wave_core.targets import BarrierKind
-from wave_core.targets import generic_target
+from wave_core.targets import BarrierKind, generic_target
 from wave_passes_memory.barriers.place import PlaceMinimalBarriers
 
 SPLIT = replace(generic_target(), barrier=BarrierKind.SPLIT)

@@ -6,17 +6,19 @@ from functools import cache
 
 import numpy as np
 import pytest
-from staged import BLOCK_K
-from staged import BLOCK_M
-from staged import BLOCK_N
-from staged import GLOBAL
-from staged import SHARED
-from staged import K
-from staged import M
-from staged import N
-from staged import ops
-from staged import session
-from staged import simulate
+from staged import (
+    BLOCK_K,
+    BLOCK_M,
+    BLOCK_N,
+    GLOBAL,
+    SHARED,
+    K,
+    M,
+    N,
+    ops,
+    session,
+    simulate,
+)
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw

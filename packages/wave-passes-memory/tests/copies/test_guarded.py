@@ -7,10 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 import sympy
-from staged import K
-from staged import dynamic_gemm
-from staged import ops
-from staged import run_gemm
+from staged import K, dynamic_gemm, ops, run_gemm
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw

@@ -6,29 +6,28 @@ import dataclasses
 
 import numpy as np
 import pytest
-from staged import BLOCK_K
-from staged import BLOCK_M
-from staged import BLOCK_N
-from staged import GLOBAL
-from staged import K
-from staged import M
-from staged import N
-from staged import case_of
-from staged import check_case
-from staged import gemm
-from staged import ops
-from staged import run_gemm
-from staged import session
-from staged import simulate
+from staged import (
+    BLOCK_K,
+    BLOCK_M,
+    BLOCK_N,
+    GLOBAL,
+    K,
+    M,
+    N,
+    case_of,
+    check_case,
+    gemm,
+    ops,
+    run_gemm,
+    session,
+    simulate,
+)
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.compile import wave_compile
 from wave_core.diagnostics import UserError
-from wave_core.ir import ACCESS
-from wave_core.ir import clone_graph
-from wave_core.ir import erase
-from wave_core.ir import set_attributes
+from wave_core.ir import ACCESS, clone_graph, erase, set_attributes
 
 LARGE, SMALL = ((256, 256, 32), (4, 2)), ((128, 128, 32), (2, 2))
 F8 = {"gfx942": tkl.f8e4m3fnuz, "gfx950": tkl.f8e4m3fn}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowering_runs import Lowered
-from lowering_runs import random_array
+from lowering_runs import Lowered, random_array
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lowering_runs import Lowered
-from lowering_runs import random_array
+from lowering_runs import Lowered, random_array
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
@@ -15,8 +14,7 @@ from wave_core.ir import resolve
 from wave_core.passes import PassContext
 from wave_passes_memory.hoisting.delay import DelayReads
 from wave_passes_memory.hoisting.hoist import HoistLoopInvariants
-from wave_passes_memory.hoisting.pressure import budget
-from wave_passes_memory.hoisting.pressure import crowded_loops
+from wave_passes_memory.hoisting.pressure import budget, crowded_loops
 from wave_testing.conformance import PassConformance
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from staged import compiled_gemm
-from staged import ops
-from staged import run_case
-from staged import run_gemm
-from staged import session
+from hypothesis import given, strategies as st
+from staged import compiled_gemm, ops, run_case, run_gemm, session
 
-from wave_core.ir import ACCESS
-from wave_core.ir import resolve
-from wave_passes_memory.layouts.conflicts import conflict_cycles
-from wave_passes_memory.layouts.conflicts import split_accesses
+from wave_core.ir import ACCESS, resolve
+from wave_passes_memory.layouts.conflicts import conflict_cycles, split_accesses
 from wave_passes_memory.layouts.schemes import schemes
 
 TARGETS = ("gfx942", "gfx950")

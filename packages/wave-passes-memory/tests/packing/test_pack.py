@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowering_runs import Lowered
-from lowering_runs import random_array
+from lowering_runs import Lowered, random_array
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.diagnostics import UserError
-from wave_core.ir import erase
-from wave_core.ir import set_attributes
+from wave_core.ir import erase, set_attributes
 from wave_core.ops.memory import Allocate
 from wave_testing.conformance import PassConformance
 

@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from wave_core.cli.inspect import app
 from wave_core.plugin import ViewRequest
-from wave_passes_memory.report.view import buffers_of
-from wave_passes_memory.report.view import memory
+from wave_passes_memory.report.view import buffers_of, memory
 
 COMMAND = ["gemm-staged", "--what", "memory", "--target", "gfx942"]
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from staged import GLOBAL
-from staged import SHARED
-from staged import compiled_gemm
-from staged import ops
-from staged import run_case
-from staged import run_gemm
-from staged import session
-from staged import simulate
+from staged import (
+    GLOBAL,
+    SHARED,
+    compiled_gemm,
+    ops,
+    run_case,
+    run_gemm,
+    session,
+    simulate,
+)
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw

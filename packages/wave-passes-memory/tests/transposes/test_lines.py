@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
+from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import Access
-from wave_core.symbols import Facts
-from wave_core.symbols import as_expr
-from wave_core.symbols import evaluate
-from wave_core.symbols import symbol
-from wave_core.types import DTYPES
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
+from wave_core.symbols import Facts, as_expr, evaluate, symbol
+from wave_core.types import DTYPES, AddressSpace, MemoryType
 from wave_passes_memory.layouts.schemes import schemes
 
 ROWS, COLUMNS = 64, (16, 32, 64, 128)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from across import Product
-from across import per_thread
+from across import Product, per_thread
 from staged import ops
 
 import wave_core.lang as tkl

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import ClassVar
-from typing import cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from wave_core.compile.scheduling import SchedulingType
 from wave_core.constraints.geometry import Geometry
@@ -13,22 +11,20 @@ from wave_core.diagnostics import user_error
 from wave_core.ops.control import Iterate
 from wave_core.passes import Pass
 from wave_core.passes.selection import unknown_name
-from wave_passes_scheduling.files import save_schedule
-from wave_passes_scheduling.files import schedule_file
+from wave_passes_scheduling.files import save_schedule, schedule_file
 from wave_passes_scheduling.files.storage import numbered
 from wave_passes_scheduling.loops.body import is_innermost
-from wave_passes_scheduling.manual import ManualRun
-from wave_passes_scheduling.manual import Settings
+from wave_passes_scheduling.manual import ManualRun, Settings
 from wave_passes_scheduling.modulo import modulo_schedule
-from wave_passes_scheduling.planning import LoopPlanner
-from wave_passes_scheduling.planning import PlannedLoop
-from wave_passes_scheduling.rebuild import Beyond
-from wave_passes_scheduling.rebuild import keep_order
-from wave_passes_scheduling.rebuild import replace_loop
-from wave_passes_scheduling.rebuild import unroll_loop
-from wave_passes_scheduling.rebuild import unsafe_ahead
-from wave_passes_scheduling.strategies import OWN
-from wave_passes_scheduling.strategies import Strategy
+from wave_passes_scheduling.planning import LoopPlanner, PlannedLoop
+from wave_passes_scheduling.rebuild import (
+    Beyond,
+    keep_order,
+    replace_loop,
+    unroll_loop,
+    unsafe_ahead,
+)
+from wave_passes_scheduling.strategies import OWN, Strategy
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

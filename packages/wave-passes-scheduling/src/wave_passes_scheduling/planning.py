@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.derive import Dependences
 from wave_core.diagnostics import user_error
-from wave_passes_scheduling.files import follow_file
-from wave_passes_scheduling.files import load_schedule
-from wave_passes_scheduling.files import unchecked_schedule
+from wave_passes_scheduling.files import follow_file, load_schedule, unchecked_schedule
 from wave_passes_scheduling.files.storage import numbered
-from wave_passes_scheduling.loops import analyse
-from wave_passes_scheduling.loops import profile_of
-from wave_passes_scheduling.loops.copies import check_copies
-from wave_passes_scheduling.loops.copies import copies_that_fit
-from wave_passes_scheduling.loops.copies import copies_to_live
+from wave_passes_scheduling.loops import analyse, profile_of
+from wave_passes_scheduling.loops.copies import (
+    check_copies,
+    copies_that_fit,
+    copies_to_live,
+)
 from wave_passes_scheduling.loops.private import private_buffers
-from wave_passes_scheduling.modulo import Infeasible
-from wave_passes_scheduling.modulo import modulo_schedule
+from wave_passes_scheduling.modulo import Infeasible, modulo_schedule
 from wave_passes_scheduling.rebuild import multiply_buffer
 from wave_passes_scheduling.strategies import StageError
 

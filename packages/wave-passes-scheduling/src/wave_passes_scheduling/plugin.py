@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.compile.scheduling import SchedulingType
-from wave_core.plugin import Fact
-from wave_core.plugin import OptionSpec
-from wave_core.plugin import PassSpec
-from wave_core.plugin import Phase
-from wave_core.plugin import Preset
-from wave_core.plugin import StrategySpec
-from wave_core.plugin import ViewSpec
-from wave_core.plugin import hookimpl
+from wave_core.plugin import (
+    Fact,
+    OptionSpec,
+    PassSpec,
+    Phase,
+    Preset,
+    StrategySpec,
+    ViewSpec,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

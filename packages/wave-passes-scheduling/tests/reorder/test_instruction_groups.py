@@ -6,9 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from turned_kernels import Product
-from turned_kernels import counted
-from turned_kernels import loop_of
+from turned_kernels import Product, counted, loop_of
 
 from wave_core.ops.sync import SchedulingGroupBarrier
 from wave_core.plugin import ViewRequest

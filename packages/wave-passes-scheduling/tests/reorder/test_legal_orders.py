@@ -6,18 +6,12 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
-from turned_kernels import Product
-from turned_kernels import error_of
-from turned_kernels import loop_of
+from hypothesis import given, settings, strategies as st
+from turned_kernels import Product, error_of, loop_of
 
 from wave_core.diagnostics import UserError
-from wave_core.ops.sync import SchedulingBarrier
-from wave_core.ops.sync import WorkgroupBarrier
-from wave_passes_scheduling.reorder import apply_order
-from wave_passes_scheduling.reorder import region_order
+from wave_core.ops.sync import SchedulingBarrier, WorkgroupBarrier
+from wave_passes_scheduling.reorder import apply_order, region_order
 from wave_passes_scheduling.reorder.passes import ReorderLoops
 
 SIZES = (64, 64, 96)

@@ -5,20 +5,13 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import pytest
-from turned_kernels import PINGPONG
-from turned_kernels import Product
-from turned_kernels import counted
-from turned_kernels import loop_of
-from turned_kernels import messages
+from turned_kernels import PINGPONG, Product, counted, loop_of, messages
 
 import wave_passes_scheduling.reorder.stagger as staggering
 from wave_core.compile import SchedulingType
-from wave_core.diagnostics import SimulationError
-from wave_core.diagnostics import UserError
-from wave_core.ops.sync import SetWavePrio
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_passes_scheduling.loops import OpKind
-from wave_passes_scheduling.loops import kind_of
+from wave_core.diagnostics import SimulationError, UserError
+from wave_core.ops.sync import SetWavePrio, SharedMemoryBarrier
+from wave_passes_scheduling.loops import OpKind, kind_of
 from wave_passes_scheduling.reorder.passes import ReorderLoops
 
 SHAPES = [

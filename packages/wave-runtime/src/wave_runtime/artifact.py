@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_runtime.errors import ArtifactError
-from wave_runtime.manifest import MAX_MANIFEST
-from wave_runtime.manifest import Manifest
-from wave_runtime.manifest import digest
+from wave_runtime.manifest import MAX_MANIFEST, Manifest, digest
 
 if TYPE_CHECKING:
     from pathlib import Path

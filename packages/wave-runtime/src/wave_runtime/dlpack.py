@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
-from typing import cast
+from typing import Any, cast
 
 from wave_runtime.errors import LaunchRefused
 

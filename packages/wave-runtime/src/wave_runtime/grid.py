@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from wave_runtime.errors import ArtifactError
 

@@ -11,15 +11,13 @@ import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_runtime.errors import DeviceError
 from wave_runtime.kernarg import pack
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from wave_runtime.devices import Buffer
 

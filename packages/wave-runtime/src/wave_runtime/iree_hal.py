@@ -6,8 +6,7 @@ have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_runtime.errors import DeviceError
 

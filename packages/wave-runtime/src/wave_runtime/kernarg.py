@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 import operator
 import struct
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _BITS: Mapping[str, int] = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 """Of integers. A narrow one is sign-extended to a word."""

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import struct
 import sys
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_runtime.arrays import reader_of
-from wave_runtime.arrays import view
-from wave_runtime.errors import DeviceError
-from wave_runtime.errors import LaunchRefused
-from wave_runtime.kernarg import INTEGERS
-from wave_runtime.kernarg import scalar_packer
-from wave_runtime.plan import Plan
-from wave_runtime.plan import Planner
+from wave_runtime.arrays import reader_of, view
+from wave_runtime.errors import DeviceError, LaunchRefused
+from wave_runtime.kernarg import INTEGERS, scalar_packer
+from wave_runtime.plan import Plan, Planner
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from wave_runtime.artifact import Artifact
-    from wave_runtime.devices import Buffer
-    from wave_runtime.devices import Device
+    from wave_runtime.devices import Buffer, Device
 
 KEPT_PLANS = 64
 """Plans that a kernel keeps, by what is alike in the arguments of launches."""

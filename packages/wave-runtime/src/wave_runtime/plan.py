@@ -5,22 +5,18 @@ from __future__ import annotations
 import operator
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_runtime.arrays import BYTES
-from wave_runtime.arrays import ArrayView
+from wave_runtime.arrays import BYTES, ArrayView
 from wave_runtime.errors import LaunchRefused
 from wave_runtime.grid import GridExpression
 from wave_runtime.kernarg import INTEGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wave_runtime.devices import Device
-    from wave_runtime.manifest import BindingInfo
-    from wave_runtime.manifest import Manifest
+    from wave_runtime.manifest import BindingInfo, Manifest
 
 Grid = tuple[int, int, int]
 

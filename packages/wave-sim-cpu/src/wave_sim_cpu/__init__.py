@@ -7,11 +7,8 @@ modules load numpy; this one does not.
 
 from __future__ import annotations
 
-from wave_sim_cpu.options import Check
-from wave_sim_cpu.options import SimulationOptions
-from wave_sim_cpu.result import Counters
-from wave_sim_cpu.result import SimulationResult
-from wave_sim_cpu.result import Snapshot
+from wave_sim_cpu.options import Check, SimulationOptions
+from wave_sim_cpu.result import Counters, SimulationResult, Snapshot
 
 __all__ = [
     "Check",

@@ -13,8 +13,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.arrays import Index
+    from wave_sim_cpu.arrays import Bits, Index
     from wave_sim_cpu.lanes.machine import Machine
 
 

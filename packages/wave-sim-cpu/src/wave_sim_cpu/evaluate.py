@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from wave_core.symbols import Expr
-from wave_core.symbols import Kind
+from wave_core.symbols import Expr, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Number: TypeAlias = "int | np.ndarray[Any, np.dtype[Any]]"
 """An integer, or an array of integers or truth values."""

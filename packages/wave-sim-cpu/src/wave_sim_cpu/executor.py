@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.diagnostics import user_error
 from wave_core.ir.graph import Graph
 from wave_core.symbols import symbol
-from wave_core.targets import Target
-from wave_core.targets import generic_target
-from wave_sim_cpu import codes
-from wave_sim_cpu import lanes
-from wave_sim_cpu import logical
+from wave_core.targets import Target, generic_target
+from wave_sim_cpu import codes, lanes, logical
 from wave_sim_cpu.options import SimulationOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wave_sim_cpu.result import SimulationResult
 

@@ -14,15 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.symbols import Expr
-from wave_core.symbols import constant
-from wave_sim_cpu.evaluate import Number
-from wave_sim_cpu.evaluate import evaluate
+from wave_core.symbols import Expr, constant
+from wave_sim_cpu.evaluate import Number, evaluate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 
 class Axis(Flag):

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import launch_error
-from wave_core.ir.graph import resolve
-from wave_core.ir.graph import walk
+from wave_core.ir.graph import resolve, walk
 from wave_core.ops.memory import Allocate
 from wave_core.ops.traits import EffectKind
 from wave_core.types import MemoryType
 from wave_sim_cpu import codes
 from wave_sim_cpu.evaluate import evaluate
-from wave_sim_cpu.memory import Buffer
-from wave_sim_cpu.memory import argument_buffer
+from wave_sim_cpu.memory import Buffer, argument_buffer
 
 if TYPE_CHECKING:
     from wave_core.ir.graph import Graph

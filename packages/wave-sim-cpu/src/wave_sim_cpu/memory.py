@@ -20,9 +20,7 @@ from wave_sim_cpu.races import RaceTracker
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.types import DType
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.arrays import Index
+    from wave_sim_cpu.arrays import Array, Bits, Index
 
 
 @dataclass

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.plugin import ExecutorSpec
-from wave_core.plugin import Fact
-from wave_core.plugin import Phase
-from wave_core.plugin import hookimpl
+from wave_core.plugin import ExecutorSpec, Fact, Phase, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,9 +19,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.arrays import Index
+    from wave_sim_cpu.arrays import Array, Bits, Index
 
 _GROUP_SHIFT = 40
 """Bits of an entry below the workgroup: access number and wave."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics import Severity
-from wave_core.diagnostics import make_diagnostic
+from wave_core.diagnostics import Severity, make_diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from dataclasses import field
-from typing import TYPE_CHECKING
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import Severity
-from wave_core.diagnostics import SimulationError
+from wave_core.diagnostics import Severity, SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy.typing as npt
 
-    from wave_core.diagnostics import Diagnostic
-    from wave_core.diagnostics import Location
+    from wave_core.diagnostics import Diagnostic, Location
 
 
 def _counter() -> Counter[str]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.passes import Fact
-from wave_sim_cpu import lanes
-from wave_sim_cpu import logical
-from wave_sim_cpu.options import Check
-from wave_sim_cpu.options import SimulationOptions
+from wave_sim_cpu import lanes, logical
+from wave_sim_cpu.options import Check, SimulationOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.constraints import device_symbol
-from wave_core.constraints import wave_symbol
-from wave_core.constraints import workgroup_symbol
+from wave_core.constraints import device_symbol, wave_symbol, workgroup_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowered import WV
-from lowered import Kernel
-from lowered import L
-from lowered import M
-from lowered import flat
+from lowered import WV, Kernel, L, M, flat
 
 from wave_core.ops.base import Op
 from wave_core.ops.constant import Splat
 from wave_core.ops.control import Conditional
 from wave_core.ops.structure import Yield
-from wave_core.ops.sync import MemoryCounterWait
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.ops.sync import MemoryCounterWait, SharedMemoryBarrier, WorkgroupBarrier
 from wave_core.symbols import eq
 from wave_core.targets import generic_target
 from wave_core.types import DTYPES

@@ -6,35 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from lowered import K
-from lowered import Kernel
-from lowered import L
-from lowered import M
-from lowered import N
-from lowered import R
-from lowered import flat
+from lowered import K, Kernel, L, M, N, R, flat
 
-from wave_core.ir.facts import PLACEMENT
-from wave_core.ir.facts import Placement
-from wave_core.ops.arithmetic import Add
-from wave_core.ops.arithmetic import FloorDiv
+from wave_core.ir.facts import PLACEMENT, Placement
+from wave_core.ops.arithmetic import Add, FloorDiv
 from wave_core.ops.compare import Select
-from wave_core.ops.constant import LaneExpr
-from wave_core.ops.constant import Splat
+from wave_core.ops.constant import LaneExpr, Splat
 from wave_core.ops.debug import Breakpoint
-from wave_core.ops.expression import ApplyExpr
-from wave_core.ops.expression import argument_symbol
+from wave_core.ops.expression import ApplyExpr, argument_symbol
 from wave_core.ops.matrix import Mma
 from wave_core.ops.reduce import Shuffle
 from wave_core.ops.shape import Assemble
-from wave_core.symbols import constant
-from wave_core.symbols import lt
+from wave_core.symbols import constant, lt
 from wave_core.targets import generic_target
 from wave_core.types import DTYPES
-from wave_sim_cpu import SimulationOptions
-from wave_sim_cpu import SimulationResult
-from wave_sim_cpu import Snapshot
-from wave_sim_cpu import lanes
+from wave_sim_cpu import SimulationOptions, SimulationResult, Snapshot, lanes
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op

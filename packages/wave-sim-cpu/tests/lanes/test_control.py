@@ -6,37 +6,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from lowered import WG
-from lowered import WV
-from lowered import Kernel
-from lowered import L
-from lowered import M
-from lowered import flat
+from lowered import WG, WV, Kernel, L, M, flat
 
 from wave_core.diagnostics import SimulationError
 from wave_core.ops.arithmetic import Add
-from wave_core.ops.constant import LaneExpr
-from wave_core.ops.constant import Scalar
-from wave_core.ops.constant import Splat
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
-from wave_core.ops.structure import GetResult
-from wave_core.ops.structure import Yield
-from wave_core.ops.sync import MemoryCounterWait
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
-from wave_core.ops.sync import WorkgroupBarrier
-from wave_core.symbols import Expr
-from wave_core.symbols import eq
-from wave_core.symbols import lt
-from wave_core.symbols import symbol
+from wave_core.ops.constant import LaneExpr, Scalar, Splat
+from wave_core.ops.control import Conditional, Iterate, SetSymbol
+from wave_core.ops.structure import GetResult, Yield
+from wave_core.ops.sync import (
+    MemoryCounterWait,
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+    WorkgroupBarrier,
+)
+from wave_core.symbols import Expr, eq, lt, symbol
 from wave_core.targets import generic_target
 from wave_core.types import DTYPES
-from wave_sim_cpu import SimulationOptions
-from wave_sim_cpu import SimulationResult
-from wave_sim_cpu import lanes
+from wave_sim_cpu import SimulationOptions, SimulationResult, lanes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowered import WG
-from lowered import WV
-from lowered import Kernel
-from lowered import L
-from lowered import M
-from lowered import R
-from lowered import flat
+from lowered import WG, WV, Kernel, L, M, R, flat
 
 from wave_core.ops.constant import Splat
 from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.symbols import Expr
-from wave_core.symbols import evaluate
-from wave_core.symbols import lt
+from wave_core.symbols import Expr, evaluate, lt
 from wave_core.targets import generic_target
 from wave_core.types import DTYPES
-from wave_sim_cpu import Counters
-from wave_sim_cpu import lanes
+from wave_sim_cpu import Counters, lanes
 
 F16, F32 = DTYPES["f16"], DTYPES["f32"]
 

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowered import WV
-from lowered import Kernel
-from lowered import L
-from lowered import M
-from lowered import R
+from lowered import WV, Kernel, L, M, R
 
 from wave_core.diagnostics import InternalError
-from wave_core.ir.facts import ACCESS
-from wave_core.ir.facts import LANDING
-from wave_core.ir.facts import Access
+from wave_core.ir.facts import ACCESS, LANDING, Access
 from wave_core.ops.constant import Splat
 from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.sync import MemoryCounterWait
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
-from wave_core.ops.sync import WorkgroupBarrier
-from wave_core.symbols import as_expr
-from wave_core.symbols import lt
+from wave_core.ops.sync import (
+    MemoryCounterWait,
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+    WorkgroupBarrier,
+)
+from wave_core.symbols import as_expr, lt
 from wave_core.targets import generic_target
 from wave_core.types import DTYPES
 from wave_sim_cpu import lanes

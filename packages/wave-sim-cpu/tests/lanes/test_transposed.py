@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowered import Kernel
-from lowered import L
-from lowered import M
-from lowered import R
-from lowered import flat
+from lowered import Kernel, L, M, R, flat
 
-from wave_core.ir.facts import ACCESS
-from wave_core.ir.facts import Access
+from wave_core.ir.facts import ACCESS, Access
 from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.ops.transposed import TransposedRead
 from wave_core.symbols import lt

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tiles import F16
-from tiles import F32
-from tiles import K
-from tiles import M
-from tiles import N
-from tiles import Tiles
-from tiles import gemm
-from tiles import spread
+from tiles import F16, F32, K, M, N, Tiles, gemm, spread
 
 from wave_core.ops.arithmetic import Add
 from wave_core.ops.compare import Gt
-from wave_core.ops.constant import SelfIndex
-from wave_core.ops.constant import Splat
+from wave_core.ops.constant import SelfIndex, Splat
 from wave_core.ops.control import Conditional
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Read, Write
 from wave_core.ops.reduce import Reduce
-from wave_core.ops.shape import Broadcast
-from wave_core.ops.shape import Permute
-from wave_core.ops.structure import GetResult
-from wave_core.ops.structure import Yield
+from wave_core.ops.shape import Broadcast, Permute
+from wave_core.ops.structure import GetResult, Yield
 from wave_core.targets import generic_target
-from wave_core.types import DTYPES
-from wave_core.types import AccessMapping
-from wave_core.types import dynamic_symbol
-from wave_core.types import iterator_symbol
-from wave_sim_cpu import SimulationResult
-from wave_sim_cpu import logical
+from wave_core.types import DTYPES, AccessMapping, dynamic_symbol, iterator_symbol
+from wave_sim_cpu import SimulationResult, logical
 
 I32 = DTYPES["i32"]
 

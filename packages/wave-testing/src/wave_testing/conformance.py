@@ -14,8 +14,7 @@ releases, never in patch releases.
 from __future__ import annotations
 
 from wave_testing.executor_conformance import ExecutorConformance
-from wave_testing.op_conformance import OpConformance
-from wave_testing.op_conformance import OpExample
+from wave_testing.op_conformance import OpConformance, OpExample
 from wave_testing.pass_conformance import PassConformance
 
 __all__ = ["ExecutorConformance", "OpConformance", "OpExample", "PassConformance"]

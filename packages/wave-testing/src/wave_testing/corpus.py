@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from wave_testing.programs.literal import read
-from wave_testing.programs.literal import splat
-from wave_testing.programs.literal import step
-from wave_testing.programs.literal import write
-from wave_testing.programs.model import Dim
-from wave_testing.programs.model import MemorySpec
-from wave_testing.programs.model import Program
-from wave_testing.programs.model import ScalarSpec
-from wave_testing.programs.model import Step
+from wave_testing.programs.literal import read, splat, step, write
+from wave_testing.programs.model import Dim, MemorySpec, Program, ScalarSpec, Step
 
 
 def copy() -> Program:

@@ -11,26 +11,19 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from wave_core.constraints import wave_symbol
-from wave_core.constraints import workgroup_symbol
+from wave_core.constraints import wave_symbol, workgroup_symbol
 from wave_core.constraints.geometry import Geometry
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Region
-from wave_core.ir import regions
+from wave_core.ir import PLACEMENT, Region, regions
 from wave_core.ops.control import Iterate
-from wave_core.symbols import as_expr
-from wave_core.symbols import symbol
+from wave_core.symbols import as_expr, symbol
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from wave_core.ir import Graph
-    from wave_core.ir import Placement
+    from wave_core.ir import Graph, Placement
     from wave_core.ops import Op
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Layout
+    from wave_core.symbols import Expr, Layout
     from wave_core.targets import Target
 
 

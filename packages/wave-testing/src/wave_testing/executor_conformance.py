@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
 from wave_core.compile import Session
-from wave_testing.corpus import copy
-from wave_testing.corpus import corpus
+from wave_testing.corpus import copy, corpus
 from wave_testing.programs.execute import Execution
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import Protocol
 from filecheck.finput import FInput
 from filecheck.matcher import Matcher as FileMatcher
 from filecheck.options import Options
-from filecheck.parser import Parser
-from filecheck.parser import pattern_for_opts
+from filecheck.parser import Parser, pattern_for_opts
 
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 

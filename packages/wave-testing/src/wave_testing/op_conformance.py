@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
 
-from wave_core.compile import Session
-from wave_core.compile import WaveCompileOptions
-from wave_core.compile import wave_compile
+from wave_core.compile import Session, WaveCompileOptions, wave_compile
 from wave_core.diagnostics import WaveError
-from wave_core.ir import first_difference
-from wave_core.ir import parse_graph
+from wave_core.ir import first_difference, parse_graph
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

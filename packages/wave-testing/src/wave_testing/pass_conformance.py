@@ -4,31 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import ClassVar
-from typing import cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pytest
 
 from wave_core.compile import Session
-from wave_core.ir import first_difference
-from wave_core.ir import parse_graph
-from wave_core.ir import problems
-from wave_core.passes import Amendment
-from wave_core.passes import PassContext
-from wave_core.passes import PassObserver
-from wave_core.passes import PassText
-from wave_core.passes import Pipeline
-from wave_core.passes import Verify
+from wave_core.ir import first_difference, parse_graph, problems
+from wave_core.passes import (
+    Amendment,
+    PassContext,
+    PassObserver,
+    PassText,
+    Pipeline,
+    Verify,
+)
 from wave_testing.corpus import corpus
-from wave_testing.programs.execute import TARGET
-from wave_testing.programs.execute import Execution
+from wave_testing.programs.execute import TARGET, Execution
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
-    from wave_core.passes import InstalledPass
-    from wave_core.passes import Pass
+    from wave_core.passes import InstalledPass, Pass
     from wave_core.passes.base import GraphLike
 
 KERNELS = tuple(corpus())

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import parse_graph
-from wave_core.ir import print_graph
-from wave_core.ir import verify
-from wave_core.passes import Pass
-from wave_core.passes import PassContext
-from wave_core.passes import PassText
-from wave_core.passes import Pipeline
-from wave_core.passes import load_pass
+from wave_core.ir import parse_graph, print_graph, verify
+from wave_core.passes import Pass, PassContext, PassText, Pipeline, load_pass
 
 if TYPE_CHECKING:
     from wave_core.compile import Session

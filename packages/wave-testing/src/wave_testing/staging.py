@@ -7,19 +7,13 @@ where it is named.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wave_core.ir import regions
-from wave_core.ir import resolve
-from wave_core.ir import set_attributes
+from wave_core.ir import regions, resolve, set_attributes
 from wave_core.passes import Pass
-from wave_core.plugin import PassSpec
-from wave_core.plugin import Phase
-from wave_core.plugin import hookimpl
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
+from wave_core.plugin import PassSpec, Phase, hookimpl
+from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from wave_core.symbols import Digit
-from wave_core.symbols import Expr
-from wave_core.symbols import Layout
-from wave_core.symbols import as_expr
-from wave_core.symbols import maximum
-from wave_core.symbols import minimum
-from wave_core.symbols import symbol
+from wave_core.symbols import Digit, Expr, Layout, as_expr, maximum, minimum, symbol
 from wave_testing.programs.generate import random_program
-from wave_testing.programs.kernel import constraints
-from wave_testing.programs.kernel import program_kernel
-from wave_testing.programs.model import Dim
-from wave_testing.programs.model import MemorySpec
-from wave_testing.programs.model import Program
-from wave_testing.programs.model import Step
+from wave_testing.programs.kernel import constraints, program_kernel
+from wave_testing.programs.model import Dim, MemorySpec, Program, Step
 
 if TYPE_CHECKING:
     from wave_core.lang import LaunchableWave

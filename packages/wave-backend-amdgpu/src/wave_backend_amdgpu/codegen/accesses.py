@@ -10,16 +10,13 @@ from wave_backend_amdgpu.codegen.rules.constants import bind_element
 from wave_core.constraints.machine import REGISTER
 from wave_core.diagnostics import internal_error
 from wave_core.ir import ACCESS
-from wave_core.symbols import Expr
-from wave_core.symbols import eq
-from wave_core.symbols import total
+from wave_core.symbols import Expr, eq, total
 from wave_core.types import dynamic_symbol
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_backend_amdgpu.codegen.memories import Memory
-    from wave_core.ops.memory import Read
-    from wave_core.ops.memory import Write
+    from wave_core.ops.memory import Read, Write
     from wave_core.symbols import Facts
 
 ALIGNMENT = 16

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from collections.abc import Hashable
+    from collections.abc import Generator, Hashable
 
     from wave_core.diagnostics import Location
 

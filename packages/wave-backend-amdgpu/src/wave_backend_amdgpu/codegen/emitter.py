@@ -6,14 +6,9 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.builder import Builder
 from wave_backend_amdgpu.codegen.expressions import Expressions
-from wave_backend_amdgpu.codegen.types import Value
-from wave_backend_amdgpu.codegen.types import element
-from wave_backend_amdgpu.codegen.types import number
-from wave_backend_amdgpu.codegen.types import vector
-from wave_core.diagnostics import internal_error
-from wave_core.diagnostics import user_error
-from wave_core.ir import PLACEMENT
-from wave_core.ir import resolve
+from wave_backend_amdgpu.codegen.types import Value, element, number, vector
+from wave_core.diagnostics import internal_error, user_error
+from wave_core.ir import PLACEMENT, resolve
 from wave_core.ops.traits import Trait
 from wave_core.types import RegisterType
 
@@ -22,11 +17,9 @@ if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.memories import Memory
     from wave_backend_amdgpu.codegen.options import CodeOptions
     from wave_core.backends import LoweringTable
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
     from wave_core.targets import Target
     from wave_core.types import DType
 

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.constraints.machine import LANE
 from wave_core.diagnostics import internal_error
-from wave_core.symbols import Expr
-from wave_core.symbols import Kind
-from wave_core.symbols import Remainder
-from wave_core.symbols import as_expr
-from wave_core.symbols import constant
-from wave_core.symbols import split_remainders
+from wave_core.symbols import Expr, Kind, Remainder, as_expr, constant, split_remainders
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.builder import Builder

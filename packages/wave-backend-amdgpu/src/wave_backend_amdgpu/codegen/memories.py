@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.types import stored
 from wave_core.builtin.dependences.storage import lds_bytes
-from wave_core.ir import ACCESS
-from wave_core.ir import resolve
-from wave_core.ir import walk
+from wave_core.ir import ACCESS, resolve, walk
 from wave_core.ops.control import Iterate
 from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.symbols import Expr
-from wave_core.symbols import constant
-from wave_core.symbols import product
+from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.symbols import Expr, constant, product
 from wave_core.types import MemoryType
 from wave_core.types.dtype import i8
 

@@ -5,26 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.debug import scope_lines
-from wave_backend_amdgpu.codegen.debug import scoped
+from wave_backend_amdgpu.codegen.debug import scope_lines, scoped
 from wave_backend_amdgpu.codegen.emitter import Emitter
 from wave_backend_amdgpu.codegen.interface import HalInterface
-from wave_backend_amdgpu.codegen.memories import BUFFER_LIMIT
-from wave_backend_amdgpu.codegen.memories import Memory
-from wave_backend_amdgpu.codegen.memories import Space
-from wave_backend_amdgpu.codegen.memories import choose_space
-from wave_backend_amdgpu.codegen.memories import copied_memories
-from wave_backend_amdgpu.codegen.memories import extents
-from wave_backend_amdgpu.codegen.memories import masked_memories
-from wave_backend_amdgpu.codegen.memories import size
-from wave_backend_amdgpu.codegen.memories import streamed_memories
-from wave_backend_amdgpu.codegen.memories import strides
-from wave_backend_amdgpu.codegen.memories import written_memories
-from wave_backend_amdgpu.codegen.symbols import Constant
-from wave_backend_amdgpu.codegen.symbols import bind_constants
-from wave_backend_amdgpu.codegen.symbols import bind_machine
-from wave_backend_amdgpu.codegen.symbols import constants_of
-from wave_backend_amdgpu.codegen.symbols import facts_of
+from wave_backend_amdgpu.codegen.memories import (
+    BUFFER_LIMIT,
+    Memory,
+    Space,
+    choose_space,
+    copied_memories,
+    extents,
+    masked_memories,
+    size,
+    streamed_memories,
+    strides,
+    written_memories,
+)
+from wave_backend_amdgpu.codegen.symbols import (
+    Constant,
+    bind_constants,
+    bind_machine,
+    constants_of,
+    facts_of,
+)
 from wave_backend_amdgpu.codegen.types import stored
 from wave_core.constraints.geometry import Geometry
 from wave_core.types import MemoryType

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.accesses import Piece
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_backend_amdgpu.codegen.memories import Memory
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
 
 WIDEST = 32
 """Bits of the widest element that such instructions load."""

@@ -6,20 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.interface import constant_argument
-from wave_backend_amdgpu.codegen.types import Value
-from wave_backend_amdgpu.codegen.types import element
-from wave_core.constraints.distribution import device_symbol
-from wave_core.constraints.distribution import wave_symbol
-from wave_core.constraints.distribution import workgroup_symbol
+from wave_backend_amdgpu.codegen.types import Value, element
+from wave_core.constraints.distribution import (
+    device_symbol,
+    wave_symbol,
+    workgroup_symbol,
+)
 from wave_core.constraints.machine import LANE
-from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
-from wave_core.symbols import Expr
-from wave_core.symbols import Facts
-from wave_core.symbols import as_expr
-from wave_core.symbols import symbol
-from wave_core.types import DTYPES
-from wave_core.types import RegisterType
+from wave_core.ops.control import Iterate, SetSymbol
+from wave_core.symbols import Expr, Facts, as_expr, symbol
+from wave_core.types import DTYPES, RegisterType
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter

@@ -9,13 +9,10 @@ from wave_backend_amdgpu.codegen.expressions import Expressions
 from wave_backend_amdgpu.codegen.interface import constant_argument
 from wave_backend_amdgpu.codegen.symbols import EXTENT_LIMIT
 from wave_backend_amdgpu.codegen.types import ELEMENTS
-from wave_core.symbols import Facts
-from wave_core.symbols import constant
-from wave_core.symbols import symbol
+from wave_core.symbols import Facts, constant, symbol
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.module import Binding
-    from wave_backend_amdgpu.codegen.module import Generated
+    from wave_backend_amdgpu.codegen.module import Binding, Generated
 
 
 def executable(code: Generated) -> str:

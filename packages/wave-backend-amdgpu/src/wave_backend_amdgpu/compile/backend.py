@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.interface import StreamInterface
-from wave_backend_amdgpu.codegen.module import Generated
-from wave_backend_amdgpu.codegen.module import generate
-from wave_backend_amdgpu.codegen.options import CodeOptions
-from wave_backend_amdgpu.codegen.options import Denormals
+from wave_backend_amdgpu.codegen.module import Generated, generate
+from wave_backend_amdgpu.codegen.options import CodeOptions, Denormals
 from wave_backend_amdgpu.codegen.symbols import EXTENT_LIMIT
 from wave_backend_amdgpu.codegen.table import own_table
-from wave_backend_amdgpu.codegen.wrap import executable
-from wave_backend_amdgpu.codegen.wrap import program
-from wave_backend_amdgpu.compile.flags import code_flags
-from wave_backend_amdgpu.compile.flags import program_flags
-from wave_backend_amdgpu.compile.limits import check_limits
-from wave_backend_amdgpu.compile.limits import lds_bytes
-from wave_backend_amdgpu.compile.request import Answer
-from wave_backend_amdgpu.compile.request import Form
-from wave_backend_amdgpu.compile.request import Request
+from wave_backend_amdgpu.codegen.wrap import executable, program
+from wave_backend_amdgpu.compile.flags import code_flags, program_flags
+from wave_backend_amdgpu.compile.limits import check_limits, lds_bytes
+from wave_backend_amdgpu.compile.request import Answer, Form, Request
 from wave_backend_amdgpu.compile.worker import Worker
 from wave_backend_amdgpu.plugin import DEBUG_LINES
 from wave_core.diagnostics import user_error
 from wave_runtime.artifact import Artifact
 from wave_runtime.grid import GridExpression
-from wave_runtime.manifest import BindingInfo
-from wave_runtime.manifest import ConstantInfo
-from wave_runtime.manifest import Manifest
-from wave_runtime.manifest import digest
+from wave_runtime.manifest import BindingInfo, ConstantInfo, Manifest, digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

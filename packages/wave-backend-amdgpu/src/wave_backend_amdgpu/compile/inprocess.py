@@ -5,12 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from wave_backend_amdgpu.bindings import CompilerError
-from wave_backend_amdgpu.bindings import compile_code
-from wave_backend_amdgpu.bindings import compile_program
-from wave_backend_amdgpu.compile.request import Answer
-from wave_backend_amdgpu.compile.request import Form
-from wave_backend_amdgpu.compile.request import Request
+from wave_backend_amdgpu.bindings import CompilerError, compile_code, compile_program
+from wave_backend_amdgpu.compile.request import Answer, Form, Request
 
 _DUMP = "--iree-hal-dump-executable-intermediates-to="
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.memories import extents
-from wave_backend_amdgpu.codegen.memories import size
+from wave_backend_amdgpu.codegen.memories import extents, size
 from wave_backend_amdgpu.compile.names import name_of
-from wave_backend_amdgpu.compile.pressure import widest_point
-from wave_backend_amdgpu.compile.pressure import words_of
+from wave_backend_amdgpu.compile.pressure import widest_point, words_of
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import user_error
 from wave_core.ir import PLACEMENT
@@ -17,11 +15,9 @@ from wave_core.ops.compare import Select
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate
 from wave_core.ops.traits import Trait
-from wave_core.symbols import constant
-from wave_core.symbols import product
+from wave_core.symbols import constant, product
 from wave_core.targets import Float8
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
+from wave_core.types import MemoryType, RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

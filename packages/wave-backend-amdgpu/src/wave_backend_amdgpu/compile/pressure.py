@@ -12,22 +12,18 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import PLACEMENT
-from wave_core.ir import resolve
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
+from wave_core.ir import PLACEMENT, resolve
+from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.memory import Read
 from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import Argument
-from wave_core.ops.traits import EffectKind
-from wave_core.ops.traits import Trait
+from wave_core.ops.traits import EffectKind, Trait
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
 
 REGISTER_BITS = 32

@@ -15,8 +15,7 @@ from typing import IO
 
 import msgspec
 
-from wave_backend_amdgpu.compile.request import Answer
-from wave_backend_amdgpu.compile.request import Request
+from wave_backend_amdgpu.compile.request import Answer, Request
 
 TIME_LIMIT_S = 120.0
 """Seconds that one compilation may take."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wave_backend_amdgpu.metrics.measure import Metrics
-from wave_backend_amdgpu.metrics.measure import measure
+from wave_backend_amdgpu.metrics.measure import Metrics, measure
 
 __all__ = ["Metrics", "measure"]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 _LABEL = re.compile(r'^("?[.\w$]+"?):')
 _COMMENT = re.compile(r"\s*(?:;|//).*$")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.metrics.counts import count
-from wave_backend_amdgpu.metrics.counts import flops
+from wave_backend_amdgpu.metrics.counts import count, flops
 from wave_backend_amdgpu.metrics.listing import blocks_of
 from wave_backend_amdgpu.metrics.loops import find_loops
-from wave_backend_amdgpu.metrics.resources import Resources
-from wave_backend_amdgpu.metrics.resources import resources_of
+from wave_backend_amdgpu.metrics.resources import Resources, resources_of
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.metrics.listing import Block
-    from wave_backend_amdgpu.metrics.listing import Instruction
+    from wave_backend_amdgpu.metrics.listing import Block, Instruction
     from wave_core.targets import Target
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from wave_backend_amdgpu.targets.chips import gfx90a
-from wave_backend_amdgpu.targets.chips import gfx942
-from wave_backend_amdgpu.targets.chips import gfx950
-from wave_backend_amdgpu.targets.chips import gfx1100
-from wave_backend_amdgpu.targets.chips import gfx1201
-from wave_backend_amdgpu.targets.chips import gfx1250
+from wave_backend_amdgpu.targets.chips import (
+    gfx90a,
+    gfx942,
+    gfx950,
+    gfx1100,
+    gfx1201,
+    gfx1250,
+)
 
 __all__ = ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"]

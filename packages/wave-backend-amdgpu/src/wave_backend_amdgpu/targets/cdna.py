@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.targets import MatrixInstruction
-from wave_core.targets import MMAType
-from wave_core.targets import layouts
-from wave_core.types import DTYPES
-from wave_core.types import DType
+from wave_core.targets import MatrixInstruction, MMAType, layouts
+from wave_core.types import DTYPES, DType
 
 if TYPE_CHECKING:
     from wave_core.symbols import Layout

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from wave_backend_amdgpu.targets import cdna
-from wave_backend_amdgpu.targets import memory
-from wave_backend_amdgpu.targets import rdna
-from wave_core.targets import BarrierKind
-from wave_core.targets import BufferBounds
-from wave_core.targets import Counter
-from wave_core.targets import Float8
-from wave_core.targets import MatrixInstruction
-from wave_core.targets import MemorySpec
-from wave_core.targets import RegisterFile
-from wave_core.targets import Target
+from wave_backend_amdgpu.targets import cdna, memory, rdna
+from wave_core.targets import (
+    BarrierKind,
+    BufferBounds,
+    Counter,
+    Float8,
+    MatrixInstruction,
+    MemorySpec,
+    RegisterFile,
+    Target,
+)
 
 KIB = 1024
 THREADS = 1024

@@ -6,11 +6,9 @@ taken; rows that are so say "assumed".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from wave_core.targets import BankPhases
-from wave_core.targets import MemorySpec
+from wave_core.targets import BankPhases, MemorySpec
 
 WIDTHS = (1, 2, 4, 8, 12, 16)
 """Bytes that one lane moves in one access of LDS."""

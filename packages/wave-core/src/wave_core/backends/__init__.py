@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from wave_core.backends.lowering import AnyLowering
-from wave_core.backends.lowering import Coverage
-from wave_core.backends.lowering import Lowering
-from wave_core.backends.lowering import LoweringTable
-from wave_core.backends.lowering import lowers
-from wave_core.backends.lowering import rules_of
-from wave_core.backends.spec import Backend
-from wave_core.backends.spec import BackendSpec
+from wave_core.backends.lowering import (
+    AnyLowering,
+    Coverage,
+    Lowering,
+    LoweringTable,
+    lowers,
+    rules_of,
+)
+from wave_core.backends.spec import Backend, BackendSpec
 
 __all__ = [
     "AnyLowering",

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Generic
-from typing import ParamSpec
-from typing import Self
-from typing import TypeVar
-from typing import cast
+from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, cast
 
-from wave_core.diagnostics import plugin_error
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import plugin_error, user_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
     from wave_core.ops.base import Op

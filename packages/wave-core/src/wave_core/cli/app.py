@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
 from wave_core import __version__
-from wave_core.cli.output import print_json
-from wave_core.cli.output import report_error
-from wave_core.cli.plugin_commands import command_names
-from wave_core.cli.plugin_commands import load_command
-from wave_core.cli.plugin_commands import placeholder
+from wave_core.cli.output import print_json, report_error
+from wave_core.cli.plugin_commands import command_names, load_command, placeholder
 from wave_core.diagnostics import WaveError
 
 if TYPE_CHECKING:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json as json_text
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.cli.output import print_json
-from wave_core.cli.output import print_table
+from wave_core.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from wave_core.compile.kernels import KernelCase
     from wave_core.compile.session import Session

@@ -9,9 +9,7 @@ import typer
 
 from wave_core.cli.files import tell_written
 from wave_core.cli.load import open_session
-from wave_core.cli.output import notes
-from wave_core.cli.output import print_json
-from wave_core.cli.output import print_table
+from wave_core.cli.output import notes, print_json, print_table
 
 if TYPE_CHECKING:
     from wave_core.compile.cache import DiskCache
@@ -22,8 +20,7 @@ MEBIBYTE = 1 << 20
 
 
 def _cache() -> DiskCache:
-    from wave_core.compile.cache import DiskCache  # noqa: PLC0415 - for this command
-    from wave_core.compile.cache import cache_folder  # noqa: PLC0415 - as above
+    from wave_core.compile.cache import DiskCache, cache_folder  # noqa: PLC0415
 
     return DiskCache(cache_folder(open_session().config))
 

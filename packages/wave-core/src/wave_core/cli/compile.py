@@ -8,15 +8,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from wave_core.cli.files import tell_written
-from wave_core.cli.files import write_files
-from wave_core.cli.load import find_case
-from wave_core.cli.load import open_session
-from wave_core.cli.load import with_options
-from wave_core.cli.output import print_json
-from wave_core.cli.output import print_text
-from wave_core.cli.parse import assignments
-from wave_core.cli.parse import sizes
+from wave_core.cli.files import tell_written, write_files
+from wave_core.cli.load import find_case, open_session, with_options
+from wave_core.cli.output import print_json, print_text
+from wave_core.cli.parse import assignments, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

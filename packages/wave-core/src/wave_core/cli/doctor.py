@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from wave_core import __version__
-from wave_core.cli.doctor_devices import Check
-from wave_core.cli.doctor_devices import cache_check
-from wave_core.cli.doctor_devices import device_checks
+from wave_core.cli.doctor_devices import Check, cache_check, device_checks
 from wave_core.cli.load import open_session
-from wave_core.cli.output import print_json
-from wave_core.cli.output import print_table
+from wave_core.cli.output import print_json, print_table
 from wave_core.diagnostics import WaveError
 
 if TYPE_CHECKING:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.cli.load import open_session
-from wave_core.compile.cache import DiskCache
-from wave_core.compile.cache import cache_folder
+from wave_core.compile.cache import DiskCache, cache_folder
 from wave_core.diagnostics import WaveError
 
 if TYPE_CHECKING:

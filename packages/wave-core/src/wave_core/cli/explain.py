@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from wave_core.cli.output import print_json
-from wave_core.cli.output import print_table
-from wave_core.cli.output import print_text
-from wave_core.diagnostics import catalogue
-from wave_core.diagnostics import explain as explanation
+from wave_core.cli.output import print_json, print_table, print_text
+from wave_core.diagnostics import catalogue, explain as explanation
 
 app = typer.Typer(add_completion=False)
 

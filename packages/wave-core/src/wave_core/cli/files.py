@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from wave_core.cli.output import notes
-from wave_core.compile.files import write_all
-from wave_core.compile.files import write_whole
+from wave_core.compile.files import write_all, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

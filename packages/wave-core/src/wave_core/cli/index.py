@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir.facts import ACCESS
-from wave_core.ir.facts import PLACEMENT
+from wave_core.ir.facts import ACCESS, PLACEMENT
 
 if TYPE_CHECKING:
-    from wave_core.ir.facts import Access
-    from wave_core.ir.facts import Placement
+    from wave_core.ir.facts import Access, Placement
     from wave_core.ir.graph import Graph
     from wave_core.ops.base import Op
 

@@ -10,15 +10,9 @@ import typer
 
 from wave_core.cli.assembly import show_assembly
 from wave_core.cli.files import write_picture
-from wave_core.cli.load import find_case
-from wave_core.cli.load import open_session
-from wave_core.cli.load import with_options
-from wave_core.cli.output import out
-from wave_core.cli.output import print_json
-from wave_core.cli.output import print_table
-from wave_core.cli.output import print_text
-from wave_core.cli.parse import assignments
-from wave_core.cli.parse import sizes
+from wave_core.cli.load import find_case, open_session, with_options
+from wave_core.cli.output import out, print_json, print_table, print_text
+from wave_core.cli.parse import assignments, sizes
 from wave_core.cli.views import show_view
 
 if TYPE_CHECKING:
@@ -115,8 +109,7 @@ def _show_index(graph: Graph, *, as_json: bool) -> None:
 def _show_layout(
     graph: Graph, name: str, value: int | None, svg: Path | None, *, as_json: bool
 ) -> None:
-    from wave_core.cli.ownership import chosen_values  # noqa: PLC0415 - as above
-    from wave_core.cli.ownership import ownership  # noqa: PLC0415 - as above
+    from wave_core.cli.ownership import chosen_values, ownership  # noqa: PLC0415
 
     chosen = chosen_values(graph, value)
     found = [ownership(graph, op, title) for title, op in chosen]

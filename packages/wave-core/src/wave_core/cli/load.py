@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.cli.output import announce
 from wave_core.compile import codes
-from wave_core.compile.kernels import KernelCase
-from wave_core.compile.kernels import make_case
+from wave_core.compile.kernels import KernelCase, make_case
 from wave_core.compile.session import Session
 from wave_core.diagnostics import user_error
 from wave_core.passes.options import did_you_mean

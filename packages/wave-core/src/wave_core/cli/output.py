@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Generator
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from rich.console import Console
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from wave_core.cli.load import open_session
-from wave_core.cli.output import notes
-from wave_core.cli.output import print_json
-from wave_core.cli.output import print_table
+from wave_core.cli.output import notes, print_json, print_table
 from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.pipeline import plan_for
 

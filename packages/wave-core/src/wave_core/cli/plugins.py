@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from wave_core.cli.load import open_session
-from wave_core.cli.output import print_json
-from wave_core.cli.output import print_table
+from wave_core.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
     from wave_core.plugin.manager import PluginHost

@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from wave_core.cli.load import find_case
-from wave_core.cli.load import open_session
-from wave_core.cli.load import with_options
-from wave_core.cli.output import out
-from wave_core.cli.output import print_json
-from wave_core.cli.output import print_table
-from wave_core.cli.output import progress
-from wave_core.cli.parse import assignments
-from wave_core.cli.parse import sizes
+from wave_core.cli.load import find_case, open_session, with_options
+from wave_core.cli.output import out, print_json, print_table, progress
+from wave_core.cli.parse import assignments, sizes
 
 if TYPE_CHECKING:
     from wave_core.compile.check_case import CaseReport

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from wave_core.cli.files import write_picture
-from wave_core.cli.output import print_json
-from wave_core.cli.output import print_table
+from wave_core.cli.output import print_json, print_table
 from wave_core.plugin.results import ViewRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wave_core.compile.kernel import WaveKernel
     from wave_core.compile.kernels import KernelCase

@@ -10,22 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wave_core.compile.check_case import CaseReport
-    from wave_core.compile.check_case import run_case
+    from wave_core.compile.check_case import CaseReport, run_case
     from wave_core.compile.compiler import wave_compile
     from wave_core.compile.config import Config
-    from wave_core.compile.kernel import Timings
-    from wave_core.compile.kernel import WaveKernel
-    from wave_core.compile.kernels import KernelCase
-    from wave_core.compile.kernels import KernelFactory
+    from wave_core.compile.kernel import Timings, WaveKernel
+    from wave_core.compile.kernels import KernelCase, KernelFactory
     from wave_core.compile.launch.run import LaunchRecord
-    from wave_core.compile.launch.signature import Parameter
-    from wave_core.compile.launch.signature import Signature
-    from wave_core.compile.options import WaveCompileOptions
-    from wave_core.compile.options import option_table
+    from wave_core.compile.launch.signature import Parameter, Signature
+    from wave_core.compile.options import WaveCompileOptions, option_table
     from wave_core.compile.scheduling import SchedulingType
-    from wave_core.compile.session import Session
-    from wave_core.compile.session import default_session
+    from wave_core.compile.session import Session, default_session
 
 __all__ = [
     "CaseReport",

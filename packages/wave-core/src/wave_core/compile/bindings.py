@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.compile import codes
 from wave_core.constraints import surface_expr
 from wave_core.diagnostics import user_error
-from wave_core.symbols import Expr
-from wave_core.symbols import symbol
+from wave_core.symbols import Expr, symbol
 from wave_core.types import AddressSpace
 
 if TYPE_CHECKING:

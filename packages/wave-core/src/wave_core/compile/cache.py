@@ -18,21 +18,14 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.compile import codes
-from wave_core.compile.files import is_file_name
-from wave_core.compile.files import read_plain
-from wave_core.compile.files import write_all
-from wave_core.compile.files import write_whole
+from wave_core.compile.files import is_file_name, read_plain, write_all, write_whole
 from wave_core.diagnostics import user_error
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
     from wave_core.compile.config import Config
 
@@ -167,8 +160,7 @@ class DiskCache:
         Who waits too long goes on without it: entries are right either way.
         """
         # Loaded by who builds, not by who finds.
-        from filelock import FileLock  # noqa: PLC0415
-        from filelock import Timeout  # noqa: PLC0415
+        from filelock import FileLock, Timeout  # noqa: PLC0415
 
         lock = None
         try:

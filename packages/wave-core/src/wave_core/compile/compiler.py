@@ -5,53 +5,37 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Protocol
-from typing import cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from wave_core.compile import codes
 from wave_core.compile.bindings import resolve_bindings
 from wave_core.compile.devices import find_device
-from wave_core.compile.elsewhere import NO_INSTRUCTION
-from wave_core.compile.elsewhere import with_targets
+from wave_core.compile.elsewhere import NO_INSTRUCTION, with_targets
 from wave_core.compile.fingerprint import fingerprint
 from wave_core.compile.inputs import input_files
-from wave_core.compile.kernel import Compiled
-from wave_core.compile.kernel import Timings
-from wave_core.compile.kernel import WaveKernel
+from wave_core.compile.kernel import Compiled, Timings, WaveKernel
 from wave_core.compile.kernels import is_kernel
 from wave_core.compile.launch.prepare import LaunchShape
 from wave_core.compile.launch.signature import Signature
 from wave_core.compile.options import WaveCompileOptions
-from wave_core.compile.pipeline import check_pass_names
-from wave_core.compile.pipeline import plan_for
-from wave_core.compile.printing import printers
-from wave_core.compile.printing import timing_table
-from wave_core.compile.printing import to_stderr
-from wave_core.compile.scheduling import check_schedule
-from wave_core.compile.scheduling import schedule_of
-from wave_core.compile.scheduling import with_schedule
-from wave_core.compile.session import Session
-from wave_core.compile.session import default_session
-from wave_core.compile.symbol_check import alias_bindings
-from wave_core.compile.symbol_check import check_symbols
+from wave_core.compile.pipeline import check_pass_names, plan_for
+from wave_core.compile.printing import printers, timing_table, to_stderr
+from wave_core.compile.scheduling import check_schedule, schedule_of, with_schedule
+from wave_core.compile.session import Session, default_session
+from wave_core.compile.symbol_check import alias_bindings, check_symbols
 from wave_core.compile.trail import recall
 from wave_core.constraints.geometry import Geometry
-from wave_core.diagnostics import UserError
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import UserError, capture_location, user_error
 from wave_core.passes.context import PassContext
 from wave_core.passes.observe import Verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from wave_core.compile.devices import Device
     from wave_core.constraints import Constraint
-    from wave_core.diagnostics import Diagnostic
-    from wave_core.diagnostics import Location
+    from wave_core.diagnostics import Diagnostic, Location
     from wave_core.ir.graph import Graph
     from wave_core.passes.base import GraphLike
     from wave_core.passes.manual import ManualSchedule

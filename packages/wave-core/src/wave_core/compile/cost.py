@@ -10,8 +10,7 @@ from wave_core.symbols import as_expr
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_core.ir.graph import Graph
-    from wave_core.ir.graph import Region
+    from wave_core.ir.graph import Graph, Region
     from wave_core.symbols import Expr
 
 

@@ -12,8 +12,7 @@ from wave_core.passes.options import did_you_mean
 if TYPE_CHECKING:
     from wave_core.compile.session import Session
     from wave_core.diagnostics import Location
-    from wave_core.executors import Executor
-    from wave_core.executors import ExecutorSpec
+    from wave_core.executors import Executor, ExecutorSpec
 
 AUTO = "auto"
 LANES = "sim"

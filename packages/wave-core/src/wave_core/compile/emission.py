@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 from wave_core.compile import codes
-from wave_core.compile.cache import DiskCache
-from wave_core.compile.cache import cache_folder
-from wave_core.compile.compiler import Front
-from wave_core.compile.compiler import front_of
-from wave_core.compile.compiler import lower_front
-from wave_core.compile.compiler import memo_key
-from wave_core.compile.key import digest_of
-from wave_core.compile.key import schedule_entry
+from wave_core.compile.cache import DiskCache, cache_folder
+from wave_core.compile.compiler import Front, front_of, lower_front, memo_key
+from wave_core.compile.key import digest_of, schedule_entry
 from wave_core.compile.sources import sources_of
 from wave_core.diagnostics import user_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_core.backends import Backend
-    from wave_core.backends import BackendSpec
+    from wave_core.backends import Backend, BackendSpec
     from wave_core.compile.compiler import KernelLike
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session

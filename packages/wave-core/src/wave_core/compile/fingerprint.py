@@ -11,25 +11,14 @@ from __future__ import annotations
 import builtins
 import dis
 import re
-from collections.abc import Hashable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache
-from types import BuiltinFunctionType
-from types import CodeType
-from types import FunctionType
-from types import ModuleType
-from typing import Any
-from typing import cast
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, cast
 
-from wave_core.compile.trail import MISSING
-from wave_core.compile.trail import Trail
+from wave_core.compile.trail import MISSING, Trail
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import Location
 from wave_core.symbols import Expr

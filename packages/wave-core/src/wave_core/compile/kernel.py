@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.compile import codes
 from wave_core.compile.explain import explain_kernel
 from wave_core.compile.key import content_key
-from wave_core.compile.launch.run import LaunchRecord
-from wave_core.compile.launch.run import cost_of
-from wave_core.compile.launch.run import launch
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import launch_error
+from wave_core.compile.launch.run import LaunchRecord, cost_of, launch
+from wave_core.diagnostics import capture_location, launch_error
 from wave_core.passes.context import PassContext
 from wave_core.passes.observe import Verify
 
@@ -25,8 +19,7 @@ if TYPE_CHECKING:
 
     from wave_core.compile.devices import Device
     from wave_core.compile.launch.prepare import LaunchShape
-    from wave_core.compile.launch.signature import Parameter
-    from wave_core.compile.launch.signature import Signature
+    from wave_core.compile.launch.signature import Parameter, Signature
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
     from wave_core.constraints.geometry import Geometry
@@ -35,8 +28,7 @@ if TYPE_CHECKING:
     from wave_core.passes.base import GraphLike
     from wave_core.passes.describe import PipelineRow
     from wave_core.passes.manual import ManualSchedule
-    from wave_core.passes.run import PassRun
-    from wave_core.passes.run import RunReport
+    from wave_core.passes.run import PassRun, RunReport
     from wave_core.plugin.plan import PipelinePlan
     from wave_core.targets import Target
 

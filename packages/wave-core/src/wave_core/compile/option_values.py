@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from enum import Enum
-from enum import EnumType
+from enum import Enum, EnumType
 from functools import cache
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
-from typing import get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from wave_core.compile import codes
 from wave_core.diagnostics import user_error
-from wave_core.passes.text import PassText
-from wave_core.passes.text import Pipeline
+from wave_core.passes.text import PassText, Pipeline
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location

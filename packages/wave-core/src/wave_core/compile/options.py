@@ -3,35 +3,26 @@
 # ruff: noqa: RUF009 - `option` declares a field, like `dataclasses.field`
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any
-from typing import TypeVar
-from typing import cast
+from typing import Any, TypeVar, cast
 
 from wave_core.compile import codes
-from wave_core.compile.bindings import Bound
-from wave_core.compile.bindings import bound_value
-from wave_core.compile.bindings import symbol_of
+from wave_core.compile.bindings import Bound, bound_value, symbol_of
 from wave_core.compile.frozen import FrozenMap
-from wave_core.compile.option_rows import AMDGPU
-from wave_core.compile.option_rows import MEMORY
-from wave_core.compile.option_rows import OTHER_NAMES
-from wave_core.compile.option_rows import SCHEDULING
-from wave_core.compile.option_rows import OptionRow
-from wave_core.compile.option_rows import option
-from wave_core.compile.option_rows import rows_of
-from wave_core.compile.option_values import check_types
-from wave_core.compile.option_values import names
-from wave_core.compile.option_values import pass_texts
+from wave_core.compile.option_rows import (
+    AMDGPU,
+    MEMORY,
+    OTHER_NAMES,
+    SCHEDULING,
+    OptionRow,
+    option,
+    rows_of,
+)
+from wave_core.compile.option_values import check_types, names, pass_texts
 from wave_core.compile.scheduling import SchedulingType
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import Location, capture_location, user_error
 from wave_core.passes.options import did_you_mean
 from wave_core.passes.text import PassText
 from wave_core.symbols import Expr

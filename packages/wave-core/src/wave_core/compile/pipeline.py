@@ -9,11 +9,9 @@ from wave_core.compile.option_rows import foreign_options
 from wave_core.compile.printing import ALL
 from wave_core.diagnostics import user_error
 from wave_core.passes.phase import PHASES
-from wave_core.passes.selection import Amendment
-from wave_core.passes.selection import unknown_name
+from wave_core.passes.selection import Amendment, unknown_name
 from wave_core.passes.text import Pipeline
-from wave_core.plugin.plan import PipelinePlan
-from wave_core.plugin.plan import plan_pipeline
+from wave_core.plugin.plan import PipelinePlan, plan_pipeline
 from wave_core.plugin.results import PipelineRequest
 
 if TYPE_CHECKING:

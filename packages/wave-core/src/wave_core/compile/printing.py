@@ -6,16 +6,13 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.passes.observe import IrPrinter
-from wave_core.passes.observe import PassObserver
+from wave_core.passes.observe import IrPrinter, PassObserver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from wave_core.compile.options import WaveCompileOptions
-    from wave_core.passes.base import GraphLike
-    from wave_core.passes.base import Pass
+    from wave_core.passes.base import GraphLike, Pass
     from wave_core.passes.context import PassContext
     from wave_core.passes.resolved import ResolvedPipeline
     from wave_core.passes.run import RunReport

@@ -5,16 +5,11 @@ The scheduling package gives both their meaning.
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import TypeVar
-from typing import cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import capture_location, user_error
 from wave_core.passes.manual import ManualSchedule
 
 if TYPE_CHECKING:

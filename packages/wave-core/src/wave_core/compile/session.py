@@ -7,10 +7,8 @@ import logging
 import os
 import threading
 from collections import OrderedDict
-from functools import cache
-from functools import cached_property
-from typing import TYPE_CHECKING
-from typing import TypeVar
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from wave_core.compile import codes
 from wave_core.compile.config import Config
@@ -20,10 +18,7 @@ from wave_core.plugin.manager import PluginHost
 from wave_core.targets import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Hashable
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     from wave_core.compile.trail import Known
     from wave_core.diagnostics import Location

@@ -7,27 +7,20 @@ from typing import TYPE_CHECKING
 
 from wave_core.compile import codes
 from wave_core.compile.launch.sizes import solvable
-from wave_core.constraints import Assumption
-from wave_core.constraints import IteratorBindings
-from wave_core.constraints import SymbolicAlias
-from wave_core.diagnostics import UserError
-from wave_core.diagnostics import make_diagnostic
+from wave_core.constraints import Assumption, IteratorBindings, SymbolicAlias
+from wave_core.diagnostics import UserError, make_diagnostic
 from wave_core.ops.control import SetSymbol
 from wave_core.passes.options import did_you_mean
 from wave_core.symbols import Expr
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
+from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from wave_core.compile.launch.signature import Signature
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.constraints import Constraint
-    from wave_core.diagnostics import Diagnostic
-    from wave_core.diagnostics import Location
+    from wave_core.diagnostics import Diagnostic, Location
     from wave_core.ir.graph import Graph
 
 Use = tuple["Expr", "Location | None", str]

@@ -6,19 +6,12 @@ name still holds the object that it held takes two.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Hashable
-from collections.abc import Mapping
-from collections.abc import MutableMapping
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from types import CellType
-    from types import FunctionType
+    from types import CellType, FunctionType
 
 MISSING: Final = object()
 """In place of a value where there is none."""

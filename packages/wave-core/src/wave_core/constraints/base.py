@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
-from typing import TYPE_CHECKING
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
-from wave_core.symbols import Expr
-from wave_core.symbols import SymbolError
-from wave_core.symbols import as_expr
-from wave_core.symbols import from_sympy
+from wave_core.diagnostics import capture_location, user_error
+from wave_core.symbols import Expr, SymbolError, as_expr, from_sympy
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location

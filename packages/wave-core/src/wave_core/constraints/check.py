@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.constraints.distribution import DeviceConstraint
-from wave_core.constraints.distribution import TilingConstraint
-from wave_core.constraints.distribution import WaveConstraint
-from wave_core.constraints.distribution import WorkgroupConstraint
+from wave_core.constraints.distribution import (
+    DeviceConstraint,
+    TilingConstraint,
+    WaveConstraint,
+    WorkgroupConstraint,
+)
 from wave_core.constraints.hardware import HardwareConstraint
 from wave_core.diagnostics import user_error
 
@@ -15,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wave_core.constraints.base import Constraint
-    from wave_core.diagnostics import Collector
-    from wave_core.diagnostics import Location
+    from wave_core.diagnostics import Collector, Location
     from wave_core.targets import Target
 
 _TILED = (WorkgroupConstraint, WaveConstraint, TilingConstraint, DeviceConstraint)

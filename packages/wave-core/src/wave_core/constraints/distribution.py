@@ -6,15 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from wave_core.constraints.base import LEFT_OUT
-from wave_core.constraints.base import Constraint
-from wave_core.constraints.base import SurfaceExpr
-from wave_core.constraints.base import SurfaceOption
-from wave_core.constraints.base import surface_expr
-from wave_core.symbols import Expr
-from wave_core.symbols import ceildiv
-from wave_core.symbols import symbol
-from wave_core.symbols import to_sympy
+from wave_core.constraints.base import (
+    LEFT_OUT,
+    Constraint,
+    SurfaceExpr,
+    SurfaceOption,
+    surface_expr,
+)
+from wave_core.symbols import Expr, ceildiv, symbol, to_sympy
 
 
 def workgroup_symbol(axis: int) -> Expr:

@@ -6,45 +6,46 @@ stands in; nothing is propagated through the graph.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from wave_core.constraints.check import check_axes
-from wave_core.constraints.check import check_unique
-from wave_core.constraints.check import check_wave_size
-from wave_core.constraints.check import check_waves
-from wave_core.constraints.check import hardware_of
-from wave_core.constraints.distribution import DeviceConstraint
-from wave_core.constraints.distribution import TilingConstraint
-from wave_core.constraints.distribution import WaveConstraint
-from wave_core.constraints.distribution import WorkgroupConstraint
-from wave_core.constraints.distribution import device_symbol
-from wave_core.constraints.distribution import wave_symbol
-from wave_core.constraints.distribution import workgroup_symbol
-from wave_core.constraints.hardware import GridConstraint
-from wave_core.constraints.hardware import ReorderingConstraint
+from wave_core.constraints.check import (
+    check_axes,
+    check_unique,
+    check_wave_size,
+    check_waves,
+    hardware_of,
+)
+from wave_core.constraints.distribution import (
+    DeviceConstraint,
+    TilingConstraint,
+    WaveConstraint,
+    WorkgroupConstraint,
+    device_symbol,
+    wave_symbol,
+    workgroup_symbol,
+)
+from wave_core.constraints.hardware import GridConstraint, ReorderingConstraint
 from wave_core.constraints.machine import LANE
-from wave_core.constraints.symbolic import Assumption
-from wave_core.constraints.symbolic import SymbolicAlias
-from wave_core.diagnostics import Collector
-from wave_core.diagnostics import user_error
-from wave_core.symbols import Expr
-from wave_core.symbols import Facts
-from wave_core.symbols import as_expr
-from wave_core.symbols import ceildiv
-from wave_core.symbols import constant
-from wave_core.symbols import eq
-from wave_core.symbols import le
-from wave_core.symbols import lt
-from wave_core.symbols import minimum
-from wave_core.symbols import parse_expr
+from wave_core.constraints.symbolic import Assumption, SymbolicAlias
+from wave_core.diagnostics import Collector, user_error
+from wave_core.symbols import (
+    Expr,
+    Facts,
+    as_expr,
+    ceildiv,
+    constant,
+    eq,
+    le,
+    lt,
+    minimum,
+    parse_expr,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wave_core.constraints.base import Constraint
     from wave_core.diagnostics import Location

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.constraints.base import Constraint
-from wave_core.constraints.base import SurfaceExpr
-from wave_core.constraints.base import surface_expr
+from wave_core.constraints.base import Constraint, SurfaceExpr, surface_expr
 from wave_core.targets import MMAType
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from wave_core.symbols import Expr
-from wave_core.symbols import symbol
+from wave_core.symbols import Expr, symbol
 
 LANE: Expr = symbol("$LANE")
 """The lane's position in its wave."""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wave_core.constraints.base import Constraint
-from wave_core.constraints.base import SurfaceExpr
-from wave_core.constraints.base import surface_expr
-from wave_core.symbols import Expr
-from wave_core.symbols import symbol
-from wave_core.symbols import to_sympy
+from wave_core.constraints.base import Constraint, SurfaceExpr, surface_expr
+from wave_core.symbols import Expr, symbol, to_sympy
 
 _ARGUMENT = symbol("$ALIAS_ARG")
 

@@ -6,14 +6,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics.diagnostic import Diagnostic
-from wave_core.diagnostics.diagnostic import Severity
-from wave_core.diagnostics.errors import UserError
-from wave_core.diagnostics.errors import make_diagnostic
+from wave_core.diagnostics.diagnostic import Diagnostic, Severity
+from wave_core.diagnostics.errors import UserError, make_diagnostic
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
 
     from wave_core.diagnostics.location import Location
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 
-from wave_core.diagnostics.codes import OWN_PREFIX
-from wave_core.diagnostics.codes import catalogue
+from wave_core.diagnostics.codes import OWN_PREFIX, catalogue
 from wave_core.diagnostics.exception_types import InternalError
 from wave_core.diagnostics.location import Location
 from wave_core.diagnostics.render import render

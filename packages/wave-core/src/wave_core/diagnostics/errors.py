@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
-from wave_core.diagnostics.diagnostic import Diagnostic
-from wave_core.diagnostics.diagnostic import Label
-from wave_core.diagnostics.diagnostic import Severity
-from wave_core.diagnostics.exception_types import InternalError
-from wave_core.diagnostics.exception_types import LaunchError
-from wave_core.diagnostics.exception_types import PluginError
-from wave_core.diagnostics.exception_types import SimulationError
-from wave_core.diagnostics.exception_types import UserError
-from wave_core.diagnostics.exception_types import WaveError
+from wave_core.diagnostics.diagnostic import Diagnostic, Label, Severity
+from wave_core.diagnostics.exception_types import (
+    InternalError,
+    LaunchError,
+    PluginError,
+    SimulationError,
+    UserError,
+    WaveError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

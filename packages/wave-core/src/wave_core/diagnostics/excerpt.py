@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics.paint import Paint
-from wave_core.diagnostics.paint import Style
-from wave_core.diagnostics.paint import shown_text
+from wave_core.diagnostics.paint import Paint, Style, shown_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from wave_core.diagnostics.location import Location
 

@@ -7,26 +7,21 @@ instruction offsets, and is decoded to file, line and column on demand.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from wave_core.diagnostics.location_text import format_spans
-from wave_core.diagnostics.location_text import parse_spans
-from wave_core.diagnostics.own_frames import FRAMES_KEY
-from wave_core.diagnostics.own_frames import IS_INTERNAL
-from wave_core.diagnostics.own_frames import PackageTest
-from wave_core.diagnostics.own_frames import doctest_frame
-from wave_core.diagnostics.source import UNKNOWN_SPAN
-from wave_core.diagnostics.source import Span
-from wave_core.diagnostics.source import decode
-from wave_core.diagnostics.source import source_line
-from wave_core.diagnostics.source_ast import function_span
-from wave_core.diagnostics.source_ast import parameter_span
+from wave_core.diagnostics.location_text import format_spans, parse_spans
+from wave_core.diagnostics.own_frames import (
+    FRAMES_KEY,
+    IS_INTERNAL,
+    PackageTest,
+    doctest_frame,
+)
+from wave_core.diagnostics.source import UNKNOWN_SPAN, Span, decode, source_line
+from wave_core.diagnostics.source_ast import function_span, parameter_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import CodeType
-    from types import FrameType
+    from types import CodeType, FrameType
 
 #: Callers kept of an inlined call stack.
 MAX_CALLERS = 4

@@ -12,8 +12,7 @@ from __future__ import annotations
 import json
 import re
 
-from wave_core.diagnostics.source import UNKNOWN_SPAN
-from wave_core.diagnostics.source import Span
+from wave_core.diagnostics.source import UNKNOWN_SPAN, Span
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _NAME = r"[\w.<>]+"

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics.excerpt import Excerpt
-from wave_core.diagnostics.excerpt import Marked
-from wave_core.diagnostics.excerpt import display
-from wave_core.diagnostics.paint import Paint
-from wave_core.diagnostics.paint import Style
+from wave_core.diagnostics.excerpt import Excerpt, Marked, display
+from wave_core.diagnostics.paint import Paint, Style
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import linecache
 from itertools import islice
-from typing import TYPE_CHECKING
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from types import CodeType

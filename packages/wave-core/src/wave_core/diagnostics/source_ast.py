@@ -6,9 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics.source import Span
-from wave_core.diagnostics.source import character_column
-from wave_core.diagnostics.source import source_lines
+from wave_core.diagnostics.source import Span, character_column, source_lines
 
 if TYPE_CHECKING:
     from types import CodeType

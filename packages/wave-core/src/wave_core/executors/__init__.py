@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wave_core.executors.spec import Executor
-from wave_core.executors.spec import ExecutorSpec
+from wave_core.executors.spec import Executor, ExecutorSpec
 
 __all__ = ["Executor", "ExecutorSpec"]

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-from wave_core.ir.clone import clone_graph
-from wave_core.ir.clone import clone_into
-from wave_core.ir.clone import clone_op
-from wave_core.ir.clone import clone_region_into
-from wave_core.ir.equal import first_difference
-from wave_core.ir.equal import graphs_equal
-from wave_core.ir.facts import ACCESS
-from wave_core.ir.facts import FACT_KINDS
-from wave_core.ir.facts import LANDING
-from wave_core.ir.facts import PLACEMENT
-from wave_core.ir.facts import Access
-from wave_core.ir.facts import FactKind
-from wave_core.ir.facts import FactTables
-from wave_core.ir.facts import Placement
-from wave_core.ir.facts import Policy
-from wave_core.ir.graph import Graph
-from wave_core.ir.graph import Region
-from wave_core.ir.graph import captured_value
-from wave_core.ir.graph import region_of
-from wave_core.ir.graph import regions
-from wave_core.ir.graph import resolve
-from wave_core.ir.graph import walk
+from wave_core.ir.clone import clone_graph, clone_into, clone_op, clone_region_into
+from wave_core.ir.equal import first_difference, graphs_equal
+from wave_core.ir.facts import (
+    ACCESS,
+    FACT_KINDS,
+    LANDING,
+    PLACEMENT,
+    Access,
+    FactKind,
+    FactTables,
+    Placement,
+    Policy,
+)
+from wave_core.ir.graph import (
+    Graph,
+    Region,
+    captured_value,
+    region_of,
+    regions,
+    resolve,
+    walk,
+)
 from wave_core.ir.parser import parse_graph
 from wave_core.ir.printer import print_graph
-from wave_core.ir.rewrite import capture
-from wave_core.ir.rewrite import erase
-from wave_core.ir.rewrite import insert_after
-from wave_core.ir.rewrite import insert_before
-from wave_core.ir.rewrite import move_before
-from wave_core.ir.rewrite import replace
-from wave_core.ir.rewrite import replace_uses
-from wave_core.ir.rewrite import set_attributes
-from wave_core.ir.rewrite import set_operands
-from wave_core.ir.values import same_value
-from wave_core.ir.values import value_key
-from wave_core.ir.verify import problems
-from wave_core.ir.verify import verify
+from wave_core.ir.rewrite import (
+    capture,
+    erase,
+    insert_after,
+    insert_before,
+    move_before,
+    replace,
+    replace_uses,
+    set_attributes,
+    set_operands,
+)
+from wave_core.ir.values import same_value, value_key
+from wave_core.ir.verify import problems, verify
 from wave_core.ir.vocabulary import Vocabulary
 
 __all__ = [

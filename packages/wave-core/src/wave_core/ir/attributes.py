@@ -21,26 +21,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import MISSING
-from dataclasses import Field
-from dataclasses import fields
-from dataclasses import is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.diagnostics import internal_error
-from wave_core.ir.lexer import quote
-from wave_core.ir.lexer import scan
+from wave_core.ir.lexer import quote, scan
 from wave_core.ir.values import same_value
-from wave_core.symbols import Expr
-from wave_core.symbols import Layout
-from wave_core.types import DTYPES
-from wave_core.types import AddressSpace
-from wave_core.types import DType
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
+from wave_core.symbols import Expr, Layout
+from wave_core.types import DTYPES, AddressSpace, DType, MemoryType, RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
-from wave_core.ir.graph import Graph
-from wave_core.ir.graph import Region
+from wave_core.ir.graph import Graph, Region
 from wave_core.ops.structure import Argument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wave_core.ops.base import Op
 

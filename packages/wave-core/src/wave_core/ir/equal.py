@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.ir.printer import value_names
 from wave_core.ir.values import same_value
@@ -12,8 +10,7 @@ from wave_core.ir.values import same_value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_core.ir.graph import Graph
-    from wave_core.ir.graph import Region
+    from wave_core.ir.graph import Graph, Region
     from wave_core.ops.base import Op
 
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Generic
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Layout
+    from wave_core.symbols import Expr, Layout
 
 T = TypeVar("T")
 

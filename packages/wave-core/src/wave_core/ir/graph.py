@@ -7,11 +7,8 @@ operand of the op that owns the region.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
 from torch import fx
 
@@ -20,8 +17,7 @@ from wave_core.ops.structure import Argument
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from wave_core.constraints import Constraint

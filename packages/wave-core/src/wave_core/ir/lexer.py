@@ -7,8 +7,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import Location, user_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.constraints import Constraint
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import WaveError
-from wave_core.ir.graph import Graph
-from wave_core.ir.graph import region_of
-from wave_core.ir.lexer import MAX_NESTING
-from wave_core.ir.lexer import Reader
+from wave_core.diagnostics import Location, WaveError
+from wave_core.ir.graph import Graph, region_of
+from wave_core.ir.lexer import MAX_NESTING, Reader
 from wave_core.ir.printer import ARGUMENT_FIELDS
-from wave_core.ir.value_parser import ValueParser
-from wave_core.ir.value_parser import near
+from wave_core.ir.value_parser import ValueParser, near
 from wave_core.ir.vocabulary import Vocabulary
-from wave_core.ops.base import Field
-from wave_core.ops.base import FieldKind
+from wave_core.ops.base import Field, FieldKind
 from wave_core.ops.structure import Argument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from wave_core.ir.facts import FactKind
     from wave_core.ir.graph import Region

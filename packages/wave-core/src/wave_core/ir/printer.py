@@ -20,21 +20,16 @@ Attributes and fields that have their default values are left out.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
-from wave_core.diagnostics import InternalError
-from wave_core.diagnostics import internal_error
+from wave_core.diagnostics import InternalError, internal_error
 from wave_core.ir.attributes import ValueFormatter
 from wave_core.ir.values import same_value
-from wave_core.ops.base import REQUIRED
-from wave_core.ops.base import FieldKind
+from wave_core.ops.base import REQUIRED, FieldKind
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location
-    from wave_core.ir.graph import Graph
-    from wave_core.ir.graph import Region
+    from wave_core.ir.graph import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.ops.structure import Argument
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.diagnostics import fuse
 from wave_core.ir.facts import PLACEMENT
-from wave_core.ir.graph import Region
-from wave_core.ir.graph import region_of
-from wave_core.ir.graph import to_nodes
+from wave_core.ir.graph import Region, region_of, to_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,24 +5,13 @@ from __future__ import annotations
 from dataclasses import fields
 from difflib import get_close_matches
 from enum import Enum
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import WaveError
-from wave_core.ir.attributes import KEYWORDS
-from wave_core.ir.attributes import NUMBER
-from wave_core.ir.attributes import missing_fields
-from wave_core.ir.attributes import record_fields
+from wave_core.ir.attributes import KEYWORDS, NUMBER, missing_fields, record_fields
 from wave_core.ir.lexer import MAX_NESTING
-from wave_core.symbols import Layout
-from wave_core.symbols import SymbolError
-from wave_core.symbols import parse_expr
-from wave_core.symbols import parse_layout
-from wave_core.types import DTYPES
-from wave_core.types import AddressSpace
-from wave_core.types import DType
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
+from wave_core.symbols import Layout, SymbolError, parse_expr, parse_layout
+from wave_core.types import DTYPES, AddressSpace, DType, MemoryType, RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
-from dataclasses import is_dataclass
-from typing import Any
-from typing import cast
+from dataclasses import fields, is_dataclass
+from typing import Any, cast
 
-from wave_core.symbols import Expr
-from wave_core.symbols import Layout
-from wave_core.types import AccessMapping
-from wave_core.types import DType
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
+from wave_core.symbols import Expr, Layout
+from wave_core.types import AccessMapping, DType, MemoryType, RegisterType
 
 _PLAIN = frozenset(
     {bool, int, str, type(None)}

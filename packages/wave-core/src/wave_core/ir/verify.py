@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
-from wave_core.diagnostics import InternalError
-from wave_core.diagnostics import WaveError
-from wave_core.diagnostics import make_diagnostic
+from wave_core.diagnostics import InternalError, WaveError, make_diagnostic
 from wave_core.ir.verify_facts import FactRules
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
+from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.structure import GetResult
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Diagnostic
-    from wave_core.ir.graph import Graph
-    from wave_core.ir.graph import Region
+    from wave_core.ir.graph import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.targets import Target
     from wave_core.types import Type

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.ir.facts import ACCESS
-from wave_core.ir.facts import LANDING
-from wave_core.ir.facts import PLACEMENT
+from wave_core.ir.facts import ACCESS, LANDING, PLACEMENT
 from wave_core.ops.control import Iterate
 from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.relayout import Relayout
-from wave_core.ops.shape import Broadcast
-from wave_core.ops.shape import Permute
-from wave_core.ops.shape import Reshape
-from wave_core.ops.structure import Argument
-from wave_core.ops.structure import GetResult
+from wave_core.ops.shape import Broadcast, Permute, Reshape
+from wave_core.ops.structure import Argument, GetResult
 from wave_core.ops.traits import Trait
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
+from wave_core.types import MemoryType, RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_core.ir.facts import Access
-    from wave_core.ir.facts import Placement
-    from wave_core.ir.graph import Graph
-    from wave_core.ir.graph import Region
+    from wave_core.ir.facts import Access, Placement
+    from wave_core.ir.graph import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.targets import Target
 

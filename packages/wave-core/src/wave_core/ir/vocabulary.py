@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.constraints import Assumption
-from wave_core.constraints import Constraint
-from wave_core.constraints import DeviceConstraint
-from wave_core.constraints import GridConstraint
-from wave_core.constraints import HardwareConstraint
-from wave_core.constraints import IteratorBindings
-from wave_core.constraints import ReorderingConstraint
-from wave_core.constraints import SymbolicAlias
-from wave_core.constraints import TilingConstraint
-from wave_core.constraints import WaveConstraint
-from wave_core.constraints import WorkgroupConstraint
-from wave_core.ir.facts import FACT_KINDS
-from wave_core.ir.facts import FactKind
+from wave_core.constraints import (
+    Assumption,
+    Constraint,
+    DeviceConstraint,
+    GridConstraint,
+    HardwareConstraint,
+    IteratorBindings,
+    ReorderingConstraint,
+    SymbolicAlias,
+    TilingConstraint,
+    WaveConstraint,
+    WorkgroupConstraint,
+)
+from wave_core.ir.facts import FACT_KINDS, FactKind
 from wave_core.ops import builtin_ops
 from wave_core.targets import MMAType
-from wave_core.types import AccessMapping
-from wave_core.types import AddressSpace
-from wave_core.types import Usage
+from wave_core.types import AccessMapping, AddressSpace, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from wave_core.ops import Op
 

@@ -9,159 +9,173 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.constraints import Assumption
-from wave_core.constraints import DeviceConstraint
-from wave_core.constraints import GridConstraint
-from wave_core.constraints import HardwareConstraint
-from wave_core.constraints import IteratorBindings
-from wave_core.constraints import ReorderingConstraint
-from wave_core.constraints import SymbolicAlias
-from wave_core.constraints import TilingConstraint
-from wave_core.constraints import WaveConstraint
-from wave_core.constraints import WorkgroupConstraint
-from wave_core.lang.access import MemoryAccessFlags
-from wave_core.lang.access import allocate
-from wave_core.lang.access import gather_to_lds
-from wave_core.lang.access import read
-from wave_core.lang.access import write
-from wave_core.lang.kernel import LaunchableWave
-from wave_core.lang.kernel import wave
-from wave_core.lang.kernel import wave_trace_only
+from wave_core.constraints import (
+    Assumption,
+    DeviceConstraint,
+    GridConstraint,
+    HardwareConstraint,
+    IteratorBindings,
+    ReorderingConstraint,
+    SymbolicAlias,
+    TilingConstraint,
+    WaveConstraint,
+    WorkgroupConstraint,
+)
+from wave_core.lang.access import (
+    MemoryAccessFlags,
+    allocate,
+    gather_to_lds,
+    read,
+    write,
+)
+from wave_core.lang.kernel import LaunchableWave, wave, wave_trace_only
 from wave_core.lang.mapping import IndexMapping
-from wave_core.lang.mathematics import abs  # noqa: A004 - the language's own name
-from wave_core.lang.mathematics import atan2
-from wave_core.lang.mathematics import cast
-from wave_core.lang.mathematics import cbrt
-from wave_core.lang.mathematics import ceil
-from wave_core.lang.mathematics import cos
-from wave_core.lang.mathematics import eq
-from wave_core.lang.mathematics import exp
-from wave_core.lang.mathematics import exp2
-from wave_core.lang.mathematics import floor
-from wave_core.lang.mathematics import ge
-from wave_core.lang.mathematics import gt
-from wave_core.lang.mathematics import le
-from wave_core.lang.mathematics import log
-from wave_core.lang.mathematics import log2
-from wave_core.lang.mathematics import log10
-from wave_core.lang.mathematics import lt
-from wave_core.lang.mathematics import maximum
-from wave_core.lang.mathematics import minimum
-from wave_core.lang.mathematics import mma
-from wave_core.lang.mathematics import mod
-from wave_core.lang.mathematics import ne
-from wave_core.lang.mathematics import powf
-from wave_core.lang.mathematics import reciprocal
-from wave_core.lang.mathematics import round  # noqa: A004 - the language's own name
-from wave_core.lang.mathematics import roundeven
-from wave_core.lang.mathematics import rsqrt
-from wave_core.lang.mathematics import select
-from wave_core.lang.mathematics import sin
-from wave_core.lang.mathematics import sinh
-from wave_core.lang.mathematics import softsign
-from wave_core.lang.mathematics import sqrt
-from wave_core.lang.mathematics import tanh
-from wave_core.lang.mathematics import tanh_approx
-from wave_core.lang.schedules import cluster
-from wave_core.lang.schedules import filter_nodes
-from wave_core.lang.schedules import get_node_by_tag
-from wave_core.lang.schedules import get_node_by_tag_and_iteration
-from wave_core.lang.schedules import get_node_by_tag_and_type
-from wave_core.lang.schedules import insert_after
-from wave_core.lang.schedules import insert_at_end
-from wave_core.lang.schedules import insert_at_start
-from wave_core.lang.schedules import insert_before
-from wave_core.lang.schedules import interleave_operations
-from wave_core.lang.schedules import partition_by_address_space
-from wave_core.lang.schedules import partition_by_dim
-from wave_core.lang.schedules import pipeline
-from wave_core.lang.schedules import reorder_graph
-from wave_core.lang.schedules import stagger
-from wave_core.lang.schedules import unroll
-from wave_core.lang.schedules import wave_schedule
-from wave_core.lang.shapes import ShuffleMode
-from wave_core.lang.shapes import apply_expr
-from wave_core.lang.shapes import broadcast
-from wave_core.lang.shapes import extract
-from wave_core.lang.shapes import get_result
-from wave_core.lang.shapes import max  # noqa: A004 - the language's own name
-from wave_core.lang.shapes import min  # noqa: A004 - the language's own name
-from wave_core.lang.shapes import permute
-from wave_core.lang.shapes import register
-from wave_core.lang.shapes import reshape
-from wave_core.lang.shapes import scalar
-from wave_core.lang.shapes import self_index
-from wave_core.lang.shapes import set_symbol
-from wave_core.lang.shapes import shuffle
-from wave_core.lang.shapes import sum  # noqa: A004 - the language's own name
-from wave_core.lang.shapes import tag
-from wave_core.lang.symbols import DEVICE_DIM_0
-from wave_core.lang.symbols import DEVICE_DIM_1
-from wave_core.lang.symbols import DEVICE_DIM_2
-from wave_core.lang.symbols import WORKGROUP_0
-from wave_core.lang.symbols import WORKGROUP_1
-from wave_core.lang.symbols import WORKGROUP_2
-from wave_core.lang.symbols import WORKGROUP_3
-from wave_core.lang.symbols import WORKGROUP_4
-from wave_core.lang.symbols import index_symbol
-from wave_core.lang.symbols import sym
-from wave_core.lang.synchronize import Operation
-from wave_core.lang.synchronize import breakpoint_here
-from wave_core.lang.synchronize import memory_counter_wait
-from wave_core.lang.synchronize import memory_counter_wait_barrier
-from wave_core.lang.synchronize import scheduling_barrier
-from wave_core.lang.synchronize import scheduling_group_barrier
-from wave_core.lang.synchronize import set_wave_prio
-from wave_core.lang.synchronize import shared_memory_barrier
-from wave_core.lang.synchronize import shared_memory_barrier_signal
-from wave_core.lang.synchronize import shared_memory_barrier_wait
-from wave_core.lang.synchronize import wave_fence
-from wave_core.lang.synchronize import workgroup_barrier
-from wave_core.lang.types import GLOBAL_ADDRESS_SPACE
-from wave_core.lang.types import GLOBAL_MEMORY
-from wave_core.lang.types import SHARED_ADDRESS_SPACE
-from wave_core.lang.types import SHARED_MEMORY
-from wave_core.lang.types import Memory
-from wave_core.lang.types import MemoryLayout
-from wave_core.lang.types import Register
-from wave_core.lang.types import SymbolBind
+from wave_core.lang.mathematics import (
+    abs,  # noqa: A004 - the language's own name
+    atan2,
+    cast,
+    cbrt,
+    ceil,
+    cos,
+    eq,
+    exp,
+    exp2,
+    floor,
+    ge,
+    gt,
+    le,
+    log,
+    log2,
+    log10,
+    lt,
+    maximum,
+    minimum,
+    mma,
+    mod,
+    ne,
+    powf,
+    reciprocal,
+    round,  # noqa: A004 - the language's own name
+    roundeven,
+    rsqrt,
+    select,
+    sin,
+    sinh,
+    softsign,
+    sqrt,
+    tanh,
+    tanh_approx,
+)
+from wave_core.lang.schedules import (
+    cluster,
+    filter_nodes,
+    get_node_by_tag,
+    get_node_by_tag_and_iteration,
+    get_node_by_tag_and_type,
+    insert_after,
+    insert_at_end,
+    insert_at_start,
+    insert_before,
+    interleave_operations,
+    partition_by_address_space,
+    partition_by_dim,
+    pipeline,
+    reorder_graph,
+    stagger,
+    unroll,
+    wave_schedule,
+)
+from wave_core.lang.shapes import (
+    ShuffleMode,
+    apply_expr,
+    broadcast,
+    extract,
+    get_result,
+    max,  # noqa: A004 - the language's own name
+    min,  # noqa: A004 - the language's own name
+    permute,
+    register,
+    reshape,
+    scalar,
+    self_index,
+    set_symbol,
+    shuffle,
+    sum,  # noqa: A004 - the language's own name
+    tag,
+)
+from wave_core.lang.symbols import (
+    DEVICE_DIM_0,
+    DEVICE_DIM_1,
+    DEVICE_DIM_2,
+    WORKGROUP_0,
+    WORKGROUP_1,
+    WORKGROUP_2,
+    WORKGROUP_3,
+    WORKGROUP_4,
+    index_symbol,
+    sym,
+)
+from wave_core.lang.synchronize import (
+    Operation,
+    breakpoint_here,
+    memory_counter_wait,
+    memory_counter_wait_barrier,
+    scheduling_barrier,
+    scheduling_group_barrier,
+    set_wave_prio,
+    shared_memory_barrier,
+    shared_memory_barrier_signal,
+    shared_memory_barrier_wait,
+    wave_fence,
+    workgroup_barrier,
+)
+from wave_core.lang.types import (
+    GLOBAL_ADDRESS_SPACE,
+    GLOBAL_MEMORY,
+    SHARED_ADDRESS_SPACE,
+    SHARED_MEMORY,
+    Memory,
+    MemoryLayout,
+    Register,
+    SymbolBind,
+)
 from wave_core.ops.control import Iterate
 from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.ops.sync import MemoryCounterWait
-from wave_core.ops.sync import SchedulingBarrier
-from wave_core.ops.sync import SchedulingGroupBarrier
-from wave_core.ops.sync import SetWavePrio
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
-from wave_core.ops.sync import WaveFence
-from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.ops.memory import Read, Write
+from wave_core.ops.sync import (
+    MemoryCounterWait,
+    SchedulingBarrier,
+    SchedulingGroupBarrier,
+    SetWavePrio,
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+    WaveFence,
+    WorkgroupBarrier,
+)
 from wave_core.targets import MMAType
-from wave_core.trace import Value
-from wave_core.trace import conditional
-from wave_core.trace import iterate
+from wave_core.trace import Value, conditional, iterate
 from wave_core.types import AddressSpace
-from wave_core.types.dtype import bf16
-from wave_core.types.dtype import bool_
-from wave_core.types.dtype import f8e4m3fn
-from wave_core.types.dtype import f8e4m3fnuz
-from wave_core.types.dtype import f8e5m2
-from wave_core.types.dtype import f8e5m2fnuz
-from wave_core.types.dtype import f16
-from wave_core.types.dtype import f32
-from wave_core.types.dtype import f64
-from wave_core.types.dtype import i8
-from wave_core.types.dtype import i16
-from wave_core.types.dtype import i32
-from wave_core.types.dtype import i64
-from wave_core.types.dtype import index
+from wave_core.types.dtype import (
+    bf16,
+    bool_,
+    f8e4m3fn,
+    f8e4m3fnuz,
+    f8e5m2,
+    f8e5m2fnuz,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    index,
+)
 
 if TYPE_CHECKING:
-    from wave_core.compile import WaveCompileOptions
-    from wave_core.compile import wave_compile
+    from wave_core.compile import WaveCompileOptions, wave_compile
 
 bool = bool_  # noqa: A001 - the language's own name
 i1 = bool_

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from enum import IntFlag
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
-from wave_core.lang.mapping import IndexMapping
-from wave_core.lang.mapping import Resolved
-from wave_core.lang.mapping import mapping_of_iterators
-from wave_core.lang.mapping import resolve_mapping
+from wave_core.diagnostics import capture_location, user_error
+from wave_core.lang.mapping import (
+    IndexMapping,
+    Resolved,
+    mapping_of_iterators,
+    resolve_mapping,
+)
 from wave_core.lang.types import dims_of
 from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.trace.arguments import coded_arguments
 from wave_core.trace.context import active
-from wave_core.trace.operands import as_tuple
-from wave_core.trace.operands import not_a_value
+from wave_core.trace.operands import as_tuple, not_a_value
 from wave_core.trace.planned import planned
-from wave_core.trace.value import Value
-from wave_core.trace.value import emit_op
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
+from wave_core.trace.value import Value, emit_op
+from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from wave_core.diagnostics import Location
     from wave_core.types import DType

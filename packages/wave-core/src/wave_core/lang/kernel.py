@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import inspect
 import sys
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import NoReturn
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from wave_core.constraints import Constraint
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import Location, capture_location, user_error
 from wave_core.trace import trace
 from wave_core.trace.annotations import has_string_annotations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from types import FrameType
 
     from wave_core.ir.graph import Graph

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
 from wave_core.constraints import IteratorBindings
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import capture_location, user_error
 from wave_core.trace.value import Value
-from wave_core.types import AccessMapping
-from wave_core.types import MemoryType
-from wave_core.types import dim_name
-from wave_core.types import dynamic_symbol
-from wave_core.types import iterator_symbol
+from wave_core.types import (
+    AccessMapping,
+    MemoryType,
+    dim_name,
+    dynamic_symbol,
+    iterator_symbol,
+)
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location

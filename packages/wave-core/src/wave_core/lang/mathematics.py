@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from wave_core.diagnostics import capture_location
-from wave_core.ops import arithmetic
-from wave_core.ops import compare
+from wave_core.ops import arithmetic, compare
 from wave_core.ops.matrix import Mma
 from wave_core.targets import MMAType
 from wave_core.trace.arguments import coded_arguments
 from wave_core.trace.surface import surface
-from wave_core.trace.value import Value
-from wave_core.trace.value import emit_op
+from wave_core.trace.value import Value, emit_op
 
 maximum = surface(arithmetic.Maximum)
 minimum = surface(arithmetic.Minimum)

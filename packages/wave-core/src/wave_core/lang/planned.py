@@ -9,8 +9,7 @@ from wave_core.diagnostics import capture_location
 from wave_core.trace.planned import planned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _SCANS = "scans and top-k"
 _ATOMICS = "atomic and scattered updates"

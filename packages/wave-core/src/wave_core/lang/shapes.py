@@ -3,42 +3,27 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
-from wave_core.lang.types import dims_of
-from wave_core.lang.types import splat
-from wave_core.ops.constant import Scalar
-from wave_core.ops.constant import SelfIndex
+from wave_core.diagnostics import capture_location, user_error
+from wave_core.lang.types import dims_of, splat
+from wave_core.ops.constant import Scalar, SelfIndex
 from wave_core.ops.control import SetSymbol
 from wave_core.ops.expression import ApplyExpr
-from wave_core.ops.reduce import Reduce
-from wave_core.ops.reduce import Shuffle
-from wave_core.ops.shape import Broadcast
-from wave_core.ops.shape import Extract
-from wave_core.ops.shape import Permute
-from wave_core.ops.shape import Reshape
+from wave_core.ops.reduce import Reduce, Shuffle
+from wave_core.ops.shape import Broadcast, Extract, Permute, Reshape
 from wave_core.trace.arguments import coded_arguments
-from wave_core.trace.context import active
-from wave_core.trace.context import tag_set
-from wave_core.trace.operands import as_tuple
-from wave_core.trace.operands import is_number
-from wave_core.trace.operands import not_a_value
+from wave_core.trace.context import active, tag_set
+from wave_core.trace.operands import as_tuple, is_number, not_a_value
 from wave_core.trace.surface import value_type
-from wave_core.trace.value import Value
-from wave_core.trace.value import emit_op
-from wave_core.types import DTYPES
-from wave_core.types import DType
+from wave_core.trace.value import Value, emit_op
+from wave_core.types import DTYPES, DType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from wave_core.diagnostics import Location
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import capture_location
 from wave_core.ops import sync
@@ -14,8 +13,7 @@ from wave_core.trace.surface import surface
 from wave_core.trace.value import emit_op
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 shared_memory_barrier = surface(sync.SharedMemoryBarrier)
 shared_memory_barrier_signal = surface(sync.SharedMemoryBarrierSignal)

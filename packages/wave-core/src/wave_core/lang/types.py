@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import capture_location, user_error
 from wave_core.ops.constant import Splat
 from wave_core.ops.shape import Broadcast
 from wave_core.trace.context import active
 from wave_core.trace.operands import as_tuple
-from wave_core.trace.value import Value
-from wave_core.trace.value import emit_op
-from wave_core.types import AddressSpace
-from wave_core.types import DType
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
+from wave_core.trace.value import Value, emit_op
+from wave_core.types import AddressSpace, DType, MemoryType, RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

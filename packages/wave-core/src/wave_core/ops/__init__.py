@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from wave_core.ops.base import Op
 from wave_core.ops.builtin import builtin_ops
-from wave_core.ops.traits import Effect
-from wave_core.ops.traits import EffectKind
-from wave_core.ops.traits import Trait
+from wave_core.ops.traits import Effect, EffectKind, Trait
 
 __all__ = ["Effect", "EffectKind", "Op", "Trait", "builtin_ops"]

@@ -13,8 +13,7 @@ from typing import Any
 
 from wave_core.ops import rules
 from wave_core.ops.base import attribute
-from wave_core.ops.elementwise import Binary
-from wave_core.ops.elementwise import Unary
+from wave_core.ops.elementwise import Binary, Unary
 
 _FLOATS_ONLY = "write `cast(value, f32)` first"
 

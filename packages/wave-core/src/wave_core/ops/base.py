@@ -19,24 +19,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import ClassVar
-from typing import Protocol
-from typing import Self
-from typing import cast
-from typing import dataclass_transform
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Protocol,
+    Self,
+    cast,
+    dataclass_transform,
+)
 
-from wave_core.diagnostics import internal_error
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import internal_error, user_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from wave_core.diagnostics import Location
-    from wave_core.ops.traits import Effect
-    from wave_core.ops.traits import Trait
+    from wave_core.ops.traits import Effect, Trait
     from wave_core.types import Type
 
 

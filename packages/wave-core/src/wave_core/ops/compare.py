@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.ops import rules
-from wave_core.ops.base import Op
-from wave_core.ops.base import attribute
-from wave_core.ops.base import operand
-from wave_core.ops.elementwise import BOOL
-from wave_core.ops.elementwise import Binary
-from wave_core.ops.elementwise import Elementwise
-from wave_core.ops.elementwise import Unary
-from wave_core.ops.elementwise import convert
+from wave_core.ops.base import Op, attribute, operand
+from wave_core.ops.elementwise import BOOL, Binary, Elementwise, Unary, convert
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import user_error
 from wave_core.ops import rules
-from wave_core.ops.base import Op
-from wave_core.ops.base import attribute
+from wave_core.ops.base import Op, attribute
 from wave_core.ops.elementwise import convert
 from wave_core.ops.traits import Trait
 from wave_core.symbols import Expr

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.ops import rules
-from wave_core.ops.base import Op
-from wave_core.ops.base import RegionLike
-from wave_core.ops.base import attribute
-from wave_core.ops.base import operand
-from wave_core.ops.base import optional
-from wave_core.ops.base import region
-from wave_core.ops.base import variadic
+from wave_core.ops.base import (
+    Op,
+    RegionLike,
+    attribute,
+    operand,
+    optional,
+    region,
+    variadic,
+)
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from wave_core.ops import rules
-from wave_core.ops.base import Op
-from wave_core.ops.base import attribute
-from wave_core.ops.base import variadic
+from wave_core.ops.base import Op, attribute, variadic
 from wave_core.ops.traits import Trait
 
 

@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.ops import rules
-from wave_core.ops.base import Op
-from wave_core.ops.base import attribute
-from wave_core.ops.base import operand
+from wave_core.ops.base import Op, attribute, operand
 from wave_core.ops.memory import Allocate
-from wave_core.ops.traits import Effect
-from wave_core.ops.traits import EffectKind
+from wave_core.ops.traits import Effect, EffectKind
 from wave_core.types import AddressSpace
 
 if TYPE_CHECKING:
-    from wave_core.types import AccessMapping
-    from wave_core.types import MemoryType
+    from wave_core.types import AccessMapping, MemoryType
 
 
 class GatherToLDS(Op, name="gather_to_lds"):

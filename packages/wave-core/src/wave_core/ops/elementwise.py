@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from wave_core.ops import rules
-from wave_core.ops.base import Op
-from wave_core.ops.base import operand
+from wave_core.ops.base import Op, operand
 from wave_core.ops.traits import Trait
-from wave_core.types import DTYPES
-from wave_core.types import RegisterType
+from wave_core.types import DTYPES, RegisterType
 
 if TYPE_CHECKING:
-    from wave_core.types import DType
-    from wave_core.types import Family
+    from wave_core.types import DType, Family
 
 SATURATING = {"f8e4m3fn": 448.0}
 """Types without infinities that clamp to their greatest value instead.

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.ops import rules
-from wave_core.ops.base import Op
-from wave_core.ops.base import attribute
-from wave_core.ops.base import variadic
+from wave_core.ops.base import Op, attribute, variadic
 from wave_core.ops.elementwise import BOOL
 from wave_core.ops.traits import Trait
 from wave_core.symbols import symbol

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import user_error
 from wave_core.ops import rules
-from wave_core.ops.base import Op
-from wave_core.ops.base import attribute
-from wave_core.ops.base import operand
+from wave_core.ops.base import Op, attribute, operand
 from wave_core.ops.elementwise import convert
 from wave_core.ops.shape import align
 from wave_core.ops.traits import Trait
-from wave_core.types import DTYPES
-from wave_core.types import RegisterType
+from wave_core.types import DTYPES, RegisterType
 
 if TYPE_CHECKING:
     from wave_core.symbols import Expr

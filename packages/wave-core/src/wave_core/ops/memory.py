@@ -6,22 +6,13 @@ from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.ops import rules
-from wave_core.ops.base import Op
-from wave_core.ops.base import attribute
-from wave_core.ops.base import operand
-from wave_core.ops.base import variadic
-from wave_core.ops.traits import Effect
-from wave_core.ops.traits import EffectKind
-from wave_core.ops.traits import Trait
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
-from wave_core.types import dim_name
+from wave_core.ops.base import Op, attribute, operand, variadic
+from wave_core.ops.traits import Effect, EffectKind, Trait
+from wave_core.types import AddressSpace, MemoryType, RegisterType, dim_name
 
 if TYPE_CHECKING:
     from wave_core.symbols import Expr
-    from wave_core.types import AccessMapping
-    from wave_core.types import DType
+    from wave_core.types import AccessMapping, DType
 
 ACCESS_FLAGS = ("none", "volatile", "nontemporal")
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import user_error
 from wave_core.ops import rules
-from wave_core.ops.base import Op
-from wave_core.ops.base import attribute
-from wave_core.ops.base import operand
-from wave_core.ops.base import optional
-from wave_core.ops.base import variadic
-from wave_core.ops.elementwise import compute_dtype
-from wave_core.ops.elementwise import convert
+from wave_core.ops.base import Op, attribute, operand, optional, variadic
+from wave_core.ops.elementwise import compute_dtype, convert
 from wave_core.ops.shape import align
 from wave_core.ops.traits import Trait
 from wave_core.types import RegisterType

@@ -5,16 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
-from wave_core.types import DType
-from wave_core.types import Family
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
-from wave_core.types import dim_name
+from wave_core.types import DType, Family, MemoryType, RegisterType, dim_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Iterable
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr

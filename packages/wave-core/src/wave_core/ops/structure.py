@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ops.base import Op
-from wave_core.ops.base import attribute
-from wave_core.ops.base import operand
-from wave_core.ops.base import variadic
+from wave_core.ops.base import Op, attribute, operand, variadic
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:

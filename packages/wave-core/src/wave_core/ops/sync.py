@@ -6,11 +6,8 @@ None has a value; all keep the place that the author gave them.
 from __future__ import annotations
 
 from wave_core.diagnostics import user_error
-from wave_core.ops.base import Op
-from wave_core.ops.base import attribute
-from wave_core.ops.traits import Effect
-from wave_core.ops.traits import EffectKind
-from wave_core.ops.traits import Trait
+from wave_core.ops.base import Op, attribute
+from wave_core.ops.traits import Effect, EffectKind, Trait
 
 MAX_PRIORITY = 3
 """Source: AMD CDNA3 ISA, S_SETPRIO: two bits of user priority."""

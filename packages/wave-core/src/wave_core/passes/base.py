@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from abc import ABC
-from abc import abstractmethod
-from dataclasses import MISSING
-from dataclasses import dataclass
-from dataclasses import fields
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import ClassVar
-from typing import Protocol
-from typing import Self
+from abc import ABC, abstractmethod
+from dataclasses import MISSING, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
-from wave_core.passes.options import convert_option
-from wave_core.passes.options import find_option
-from wave_core.passes.options import option_name
-from wave_core.passes.options import option_types
-from wave_core.passes.options import to_text_value
+from wave_core.passes.options import (
+    convert_option,
+    find_option,
+    option_name,
+    option_types,
+    to_text_value,
+)
 from wave_core.passes.text import PassText
 
 if TYPE_CHECKING:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from wave_core.diagnostics import plugin_error
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import plugin_error, user_error
 from wave_core.passes.options import did_you_mean
 from wave_core.passes.spec import OPTIONAL_MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from wave_core.diagnostics import PluginError
-    from wave_core.diagnostics import UserError
+    from wave_core.diagnostics import PluginError, UserError
     from wave_core.passes.pass_set import PassSet
     from wave_core.passes.resolved import ResolvedPass
     from wave_core.passes.spec import InstalledPass

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from wave_core.diagnostics import user_error
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics import WaveError
-from wave_core.diagnostics import plugin_error
+from wave_core.diagnostics import WaveError, plugin_error
 from wave_core.passes.base import Pass
-from wave_core.passes.spec import CORE
-from wave_core.passes.spec import DISABLE_VARIABLE as DISABLE
+from wave_core.passes.spec import CORE, DISABLE_VARIABLE as DISABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

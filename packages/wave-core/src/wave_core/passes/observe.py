@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_core.passes.base import GraphLike
-    from wave_core.passes.base import Pass
+    from wave_core.passes.base import GraphLike, Pass
     from wave_core.passes.context import PassContext
     from wave_core.passes.phase import Phase
 

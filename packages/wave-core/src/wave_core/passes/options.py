@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import types
-from dataclasses import MISSING
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Literal
-from typing import Union
-from typing import cast
-from typing import get_args
-from typing import get_origin
-from typing import get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from wave_core.diagnostics import plugin_error
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import plugin_error, user_error
 from wave_core.passes.literal import print_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from wave_core.passes.literal import OptionValue
 

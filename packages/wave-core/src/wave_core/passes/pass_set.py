@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from wave_core.passes import conflicts
 from wave_core.passes.spec import OPTIONAL_MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from wave_core.passes.phase import Phase
     from wave_core.passes.spec import InstalledPass

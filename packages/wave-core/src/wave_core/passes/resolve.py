@@ -7,21 +7,16 @@ decides. Nothing depends on who registered first.
 
 from __future__ import annotations
 
-from graphlib import CycleError
-from graphlib import TopologicalSorter
-from heapq import heappop
-from heapq import heappush
-from typing import TYPE_CHECKING
-from typing import NamedTuple
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
 
 from wave_core.passes import conflicts
 from wave_core.passes.pass_set import PassSet
-from wave_core.passes.resolved import ResolvedPass
-from wave_core.passes.resolved import ResolvedPipeline
+from wave_core.passes.resolved import ResolvedPass, ResolvedPipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from wave_core.passes.selection import Selection
     from wave_core.passes.spec import InstalledPass

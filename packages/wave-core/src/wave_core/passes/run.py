@@ -5,33 +5,24 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from wave_core.diagnostics import InternalError
-from wave_core.diagnostics import WaveError
-from wave_core.diagnostics import internal_error
+from wave_core.diagnostics import InternalError, WaveError, internal_error
 from wave_core.passes.load import load_pass
 from wave_core.passes.observe import Verify
 from wave_core.passes.text import Pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from wave_core.ir.graph import Graph
-    from wave_core.passes.base import GraphLike
-    from wave_core.passes.base import Pass
+    from wave_core.passes.base import GraphLike, Pass
     from wave_core.passes.context import PassContext
     from wave_core.passes.observe import PassObserver
     from wave_core.passes.phase import Phase
-    from wave_core.passes.resolved import ResolvedPass
-    from wave_core.passes.resolved import ResolvedPipeline
+    from wave_core.passes.resolved import ResolvedPass, ResolvedPipeline
 
 
 @dataclass(frozen=True)

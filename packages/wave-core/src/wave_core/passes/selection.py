@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from typing import TYPE_CHECKING
-from typing import Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
 
 from wave_core.diagnostics import user_error
-from wave_core.passes.options import did_you_mean
-from wave_core.passes.options import option_name
+from wave_core.passes.options import did_you_mean, option_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

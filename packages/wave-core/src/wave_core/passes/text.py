@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from wave_core.diagnostics import user_error
-from wave_core.passes.literal import Reader
-from wave_core.passes.literal import print_value
+from wave_core.passes.literal import Reader, print_value
 
 if TYPE_CHECKING:
     from wave_core.passes.literal import OptionValue

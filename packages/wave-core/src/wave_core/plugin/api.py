@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import pluggy
 
-from wave_core.passes.spec import CORE
-from wave_core.passes.spec import DISABLE_VARIABLE
+from wave_core.passes.spec import CORE, DISABLE_VARIABLE
 
 __all__ = [
     "API_VERSION",

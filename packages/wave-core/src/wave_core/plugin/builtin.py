@@ -6,11 +6,8 @@ from typing import TYPE_CHECKING
 
 from wave_core.builtin.pipeline import CORE_PASSES
 from wave_core.passes.selection import Preset
-from wave_core.plugin.api import API_VERSION
-from wave_core.plugin.api import CORE
-from wave_core.plugin.api import hookimpl
-from wave_core.plugin.results import OpSet
-from wave_core.plugin.results import TargetSpec
+from wave_core.plugin.api import API_VERSION, CORE, hookimpl
+from wave_core.plugin.results import OpSet, TargetSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
-from typing import Protocol
-from typing import cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-from wave_core.diagnostics import plugin_error
-from wave_core.diagnostics import user_error
-from wave_core.plugin.api import API_VERSION
-from wave_core.plugin.api import CORE
-from wave_core.plugin.api import DISABLE_VARIABLE
-from wave_core.plugin.api import ENTRY_POINT_GROUP
-from wave_core.plugin.api import is_compatible
+from wave_core.diagnostics import plugin_error, user_error
+from wave_core.plugin.api import (
+    API_VERSION,
+    CORE,
+    DISABLE_VARIABLE,
+    ENTRY_POINT_GROUP,
+    is_compatible,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from wave_core.diagnostics import PluginError
 

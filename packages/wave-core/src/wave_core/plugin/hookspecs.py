@@ -18,21 +18,25 @@ if TYPE_CHECKING:
 
     from wave_core.backends import BackendSpec
     from wave_core.executors import ExecutorSpec
-    from wave_core.passes import Amendment
-    from wave_core.passes import GraphLike
-    from wave_core.passes import Pass
-    from wave_core.passes import PassContext
-    from wave_core.passes import PassSpec
-    from wave_core.passes import Preset
-    from wave_core.plugin.results import CommandSpec
-    from wave_core.plugin.results import KernelSpec
-    from wave_core.plugin.results import LoweringSpec
-    from wave_core.plugin.results import OpSet
-    from wave_core.plugin.results import OptionSpec
-    from wave_core.plugin.results import PipelineRequest
-    from wave_core.plugin.results import StrategySpec
-    from wave_core.plugin.results import TargetSpec
-    from wave_core.plugin.results import ViewSpec
+    from wave_core.passes import (
+        Amendment,
+        GraphLike,
+        Pass,
+        PassContext,
+        PassSpec,
+        Preset,
+    )
+    from wave_core.plugin.results import (
+        CommandSpec,
+        KernelSpec,
+        LoweringSpec,
+        OpSet,
+        OptionSpec,
+        PipelineRequest,
+        StrategySpec,
+        TargetSpec,
+        ViewSpec,
+    )
 
 
 class WaveSpecs:

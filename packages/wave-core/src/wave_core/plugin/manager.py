@@ -3,48 +3,41 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING
-from typing import TypeVar
-from typing import cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from wave_core import __version__
 from wave_core.backends.spec import BackendSpec
 from wave_core.executors.spec import ExecutorSpec
-from wave_core.passes.selection import Amendment
-from wave_core.passes.selection import Preset
-from wave_core.passes.spec import InstalledPass
-from wave_core.passes.spec import PassSpec
+from wave_core.passes.selection import Amendment, Preset
+from wave_core.passes.spec import InstalledPass, PassSpec
 from wave_core.plugin.api import CORE
-from wave_core.plugin.discover import LoadedPlugin
-from wave_core.plugin.discover import PluginInfo
-from wave_core.plugin.discover import check_plugin
-from wave_core.plugin.discover import discover
-from wave_core.plugin.discover import installed_entry_points
+from wave_core.plugin.discover import (
+    LoadedPlugin,
+    PluginInfo,
+    check_plugin,
+    discover,
+    installed_entry_points,
+)
 from wave_core.plugin.observer import HookObserver
 from wave_core.plugin.options import OptionTable
-from wave_core.plugin.registry import Registered
-from wave_core.plugin.registry import by_name
-from wave_core.plugin.registry import call_hook
-from wave_core.plugin.results import CommandSpec
-from wave_core.plugin.results import KernelSpec
-from wave_core.plugin.results import LoweringSpec
-from wave_core.plugin.results import OpSet
-from wave_core.plugin.results import OptionSpec
-from wave_core.plugin.results import StrategySpec
-from wave_core.plugin.results import TargetSpec
-from wave_core.plugin.results import ViewSpec
-from wave_core.plugin.tables import load_lowerings
-from wave_core.plugin.tables import load_named
-from wave_core.plugin.tables import load_ops
+from wave_core.plugin.registry import Registered, by_name, call_hook
+from wave_core.plugin.results import (
+    CommandSpec,
+    KernelSpec,
+    LoweringSpec,
+    OpSet,
+    OptionSpec,
+    StrategySpec,
+    TargetSpec,
+    ViewSpec,
+)
+from wave_core.plugin.tables import load_lowerings, load_named, load_ops
 from wave_core.plugin.validate import register_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from wave_core.backends.lowering import LoweringTable
     from wave_core.backends.spec import Backend
@@ -52,9 +45,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.plugin.discover import EntryPointLike
     from wave_core.plugin.registry import Named
-    from wave_core.plugin.results import PipelineRequest
-    from wave_core.plugin.results import ViewRequest
-    from wave_core.plugin.results import ViewResult
+    from wave_core.plugin.results import PipelineRequest, ViewRequest, ViewResult
     from wave_core.targets import Target
 
 N = TypeVar("N", bound="Named")

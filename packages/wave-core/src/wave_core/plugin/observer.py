@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 
     import pluggy
 
-    from wave_core.passes import GraphLike
-    from wave_core.passes import Pass
-    from wave_core.passes import PassContext
+    from wave_core.passes import GraphLike, Pass, PassContext
     from wave_core.plugin.discover import PluginInfo
 
 

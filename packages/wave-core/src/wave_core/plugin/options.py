@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
-from wave_core.passes.options import convert_option
-from wave_core.passes.options import did_you_mean
+from wave_core.passes.options import convert_option, did_you_mean
 from wave_core.passes.selection import Amendment
 from wave_core.plugin.api import DISABLE_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from wave_core.diagnostics import UserError
     from wave_core.plugin.results import OptionSpec

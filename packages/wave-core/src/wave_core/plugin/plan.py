@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_core.passes.describe import describe_pipeline
 from wave_core.passes.observe import Verify
-from wave_core.passes.resolve import check_consumer
-from wave_core.passes.resolve import check_essential
-from wave_core.passes.resolve import resolve
+from wave_core.passes.resolve import check_consumer, check_essential, resolve
 from wave_core.passes.run import PipelineRunner
-from wave_core.passes.selection import Amendment
-from wave_core.passes.selection import Selection
-from wave_core.passes.selection import unknown_name
+from wave_core.passes.selection import Amendment, Selection, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wave_core.passes.describe import PipelineRow
     from wave_core.passes.observe import PassObserver

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Generic
-from typing import Protocol
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from wave_core.diagnostics import PluginError
-from wave_core.diagnostics import UserError
-from wave_core.diagnostics import plugin_error
+from wave_core.diagnostics import PluginError, UserError, plugin_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Generator
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
     import pluggy
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
-from wave_core.backends.lowering import LoweringTable
-from wave_core.backends.lowering import rules_of
+from wave_core.backends.lowering import LoweringTable, rules_of
 from wave_core.diagnostics import plugin_error
-from wave_core.passes.load import load_module
-from wave_core.passes.load import load_object
+from wave_core.passes.load import load_module, load_object
 from wave_core.passes.selection import unknown_name
 from wave_core.plugin.registry import registered_twice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from wave_core.backends.lowering import AnyLowering
     from wave_core.ops.base import Op
     from wave_core.plugin.discover import PluginInfo
     from wave_core.plugin.registry import Registered
-    from wave_core.plugin.results import LoweringSpec
-    from wave_core.plugin.results import OpSet
+    from wave_core.plugin.results import LoweringSpec, OpSet
 
 _UNKNOWN = {"target": "WV0701", "executor": "WV0719"}
 """Codes of the kinds of things that have their own for an unknown name."""

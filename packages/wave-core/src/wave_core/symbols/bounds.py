@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from math import gcd
-from math import lcm
+from math import gcd, lcm
 from typing import TYPE_CHECKING
 
-from wave_core.symbols.expr import linear_parts
-from wave_core.symbols.expr import subtract
+from wave_core.symbols.expr import linear_parts, subtract
 from wave_core.symbols.node import Kind
-from wave_core.symbols.ranges import BOOLEAN
-from wave_core.symbols.ranges import UNKNOWN
-from wave_core.symbols.ranges import Interval
-from wave_core.symbols.ranges import interval_max
-from wave_core.symbols.ranges import interval_min
-from wave_core.symbols.ranges import interval_xor
-from wave_core.symbols.remainder import Part
-from wave_core.symbols.remainder import Remainder
-from wave_core.symbols.remainder import split_remainders
+from wave_core.symbols.ranges import (
+    BOOLEAN,
+    UNKNOWN,
+    Interval,
+    interval_max,
+    interval_min,
+    interval_xor,
+)
+from wave_core.symbols.remainder import Part, Remainder, split_remainders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from wave_core.symbols.expr import Expr
 

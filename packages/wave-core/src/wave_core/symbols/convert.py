@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 from math import lcm
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from wave_core.symbols.division import ceildiv
-from wave_core.symbols.division import floordiv
-from wave_core.symbols.division import mod
+from wave_core.symbols.division import ceildiv, floordiv, mod
 from wave_core.symbols.error import SymbolError
-from wave_core.symbols.expr import Expr
-from wave_core.symbols.expr import constant
-from wave_core.symbols.expr import multiply
-from wave_core.symbols.expr import product
-from wave_core.symbols.expr import symbol
-from wave_core.symbols.expr import total
-from wave_core.symbols.logic import absolute
-from wave_core.symbols.logic import eq
-from wave_core.symbols.logic import ge
-from wave_core.symbols.logic import gt
-from wave_core.symbols.logic import le
-from wave_core.symbols.logic import logical_and
-from wave_core.symbols.logic import logical_not
-from wave_core.symbols.logic import logical_or
-from wave_core.symbols.logic import lt
-from wave_core.symbols.logic import maximum
-from wave_core.symbols.logic import minimum
-from wave_core.symbols.logic import ne
-from wave_core.symbols.logic import select
-from wave_core.symbols.logic import xor
-from wave_core.symbols.surface import Form
-from wave_core.symbols.surface import Op
-from wave_core.symbols.surface import surface
+from wave_core.symbols.expr import Expr, constant, multiply, product, symbol, total
+from wave_core.symbols.logic import (
+    absolute,
+    eq,
+    ge,
+    gt,
+    le,
+    logical_and,
+    logical_not,
+    logical_or,
+    lt,
+    maximum,
+    minimum,
+    ne,
+    select,
+    xor,
+)
+from wave_core.symbols.surface import Form, Op, surface
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 MAX_POWER = 16
 """Largest exponent of a power that is multiplied out."""

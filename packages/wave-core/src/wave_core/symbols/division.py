@@ -9,20 +9,22 @@ from __future__ import annotations
 from math import gcd
 
 from wave_core.symbols.error import SymbolError
-from wave_core.symbols.expr import TABLE
-from wave_core.symbols.expr import Expr
-from wave_core.symbols.expr import add
-from wave_core.symbols.expr import as_expr
-from wave_core.symbols.expr import combine
-from wave_core.symbols.expr import constant
-from wave_core.symbols.expr import from_linear
-from wave_core.symbols.expr import intern_node
-from wave_core.symbols.expr import linear_parts
-from wave_core.symbols.expr import monomial
-from wave_core.symbols.expr import monomial_factors
-from wave_core.symbols.expr import multiply
-from wave_core.symbols.expr import scale
-from wave_core.symbols.expr import subtract
+from wave_core.symbols.expr import (
+    TABLE,
+    Expr,
+    add,
+    as_expr,
+    combine,
+    constant,
+    from_linear,
+    intern_node,
+    linear_parts,
+    monomial,
+    monomial_factors,
+    multiply,
+    scale,
+    subtract,
+)
 from wave_core.symbols.node import Kind
 
 _CONST = Kind.CONST

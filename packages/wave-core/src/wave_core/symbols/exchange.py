@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.symbols.layout import Digit
-from wave_core.symbols.layout import Layout
+from wave_core.symbols.layout import Digit, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,19 +9,13 @@ divisor could be zero may be cancelled: dividing by zero has no value to preserv
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from wave_core.symbols.error import SymbolError
-from wave_core.symbols.node import EXPANSION_LIMIT
-from wave_core.symbols.node import MAX_DEPTH
-from wave_core.symbols.node import InternTable
-from wave_core.symbols.node import Kind
+from wave_core.symbols.node import EXPANSION_LIMIT, MAX_DEPTH, InternTable, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 _CONST = Kind.CONST
 _SYMBOL = Kind.SYMBOL

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import gcd
 from typing import TYPE_CHECKING
@@ -11,15 +10,12 @@ from typing import TYPE_CHECKING
 from wave_core.symbols.bounds import Bounds
 from wave_core.symbols.division import mod
 from wave_core.symbols.error import SymbolError
-from wave_core.symbols.expr import Expr
-from wave_core.symbols.expr import as_expr
+from wave_core.symbols.expr import Expr, as_expr
 from wave_core.symbols.logic import truth
 from wave_core.symbols.node import Kind
 from wave_core.symbols.prover import Prover
-from wave_core.symbols.ranges import UNKNOWN
-from wave_core.symbols.ranges import Interval
-from wave_core.symbols.remainder import Remainder
-from wave_core.symbols.remainder import split_remainders
+from wave_core.symbols.ranges import UNKNOWN, Interval
+from wave_core.symbols.remainder import Remainder, split_remainders
 from wave_core.symbols.simplify import Simplifier
 
 if TYPE_CHECKING:

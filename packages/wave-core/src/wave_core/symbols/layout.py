@@ -9,18 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from wave_core.symbols.error import SymbolError
-from wave_core.symbols.expr import Expr
-from wave_core.symbols.expr import combine
+from wave_core.symbols.expr import Expr, combine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from wave_core.symbols.error import SymbolError
-from wave_core.symbols.layout import Digit
-from wave_core.symbols.layout import Layout
+from wave_core.symbols.layout import Digit, Layout
 from wave_core.symbols.text import PLAIN_NAME
 
 if TYPE_CHECKING:

@@ -10,15 +10,17 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from wave_core.symbols.error import SymbolError
-from wave_core.symbols.expr import Expr
-from wave_core.symbols.expr import add
-from wave_core.symbols.expr import as_expr
-from wave_core.symbols.expr import constant
-from wave_core.symbols.expr import from_linear
-from wave_core.symbols.expr import intern_node
-from wave_core.symbols.expr import linear_parts
-from wave_core.symbols.expr import scale
-from wave_core.symbols.expr import subtract
+from wave_core.symbols.expr import (
+    Expr,
+    add,
+    as_expr,
+    constant,
+    from_linear,
+    intern_node,
+    linear_parts,
+    scale,
+    subtract,
+)
 from wave_core.symbols.node import Kind
 
 if TYPE_CHECKING:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import threading
 import weakref
 from enum import IntEnum
-from typing import TYPE_CHECKING
-from typing import Generic
-from typing import TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
 N = TypeVar("N")
 

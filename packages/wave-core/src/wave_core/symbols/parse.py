@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
-from typing import NamedTuple
-from typing import NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from wave_core.symbols.division import ceildiv
-from wave_core.symbols.division import floordiv
-from wave_core.symbols.division import mod
+from wave_core.symbols.division import ceildiv, floordiv, mod
 from wave_core.symbols.error import SymbolError
-from wave_core.symbols.expr import constant
-from wave_core.symbols.expr import product
-from wave_core.symbols.expr import symbol
-from wave_core.symbols.expr import total
-from wave_core.symbols.logic import eq
-from wave_core.symbols.logic import ge
-from wave_core.symbols.logic import gt
-from wave_core.symbols.logic import le
-from wave_core.symbols.logic import logical_and
-from wave_core.symbols.logic import logical_or
-from wave_core.symbols.logic import lt
-from wave_core.symbols.logic import maximum
-from wave_core.symbols.logic import minimum
-from wave_core.symbols.logic import ne
-from wave_core.symbols.logic import select
-from wave_core.symbols.logic import xor
+from wave_core.symbols.expr import constant, product, symbol, total
+from wave_core.symbols.logic import (
+    eq,
+    ge,
+    gt,
+    le,
+    logical_and,
+    logical_or,
+    lt,
+    maximum,
+    minimum,
+    ne,
+    select,
+    xor,
+)
 from wave_core.symbols.text import PLAIN_NAME
 
 if TYPE_CHECKING:

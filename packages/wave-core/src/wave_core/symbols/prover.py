@@ -11,20 +11,21 @@ from __future__ import annotations
 from math import gcd
 from typing import TYPE_CHECKING
 
-from wave_core.symbols.expr import add
-from wave_core.symbols.expr import constant
-from wave_core.symbols.expr import linear_parts
-from wave_core.symbols.expr import monomial
-from wave_core.symbols.expr import monomial_factors
-from wave_core.symbols.expr import multiply
-from wave_core.symbols.expr import scale
-from wave_core.symbols.expr import subtract
+from wave_core.symbols.expr import (
+    add,
+    constant,
+    linear_parts,
+    monomial,
+    monomial_factors,
+    multiply,
+    scale,
+    subtract,
+)
 from wave_core.symbols.node import Kind
 from wave_core.symbols.remainder import Remainder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from wave_core.symbols.bounds import Bounds
     from wave_core.symbols.expr import Expr

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from math import gcd
 
 from wave_core.symbols.division import floordiv
-from wave_core.symbols.expr import Expr
-from wave_core.symbols.expr import as_expr
-from wave_core.symbols.expr import linear_parts
-from wave_core.symbols.expr import monomial_factors
-from wave_core.symbols.expr import multiply
+from wave_core.symbols.expr import (
+    Expr,
+    as_expr,
+    linear_parts,
+    monomial_factors,
+    multiply,
+)
 from wave_core.symbols.node import Kind
 
 DIVISOR_LIMIT = 4096

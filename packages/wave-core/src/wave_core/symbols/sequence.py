@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.symbols.expr import Expr
-from wave_core.symbols.expr import as_expr
-from wave_core.symbols.expr import symbol
+from wave_core.symbols.expr import Expr, as_expr, symbol
 
 if TYPE_CHECKING:
     from wave_core.symbols.layout import Layout

@@ -6,19 +6,17 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from wave_core.symbols.division import floordiv
-from wave_core.symbols.expr import combine
-from wave_core.symbols.expr import constant
-from wave_core.symbols.expr import linear_parts
-from wave_core.symbols.expr import scale
-from wave_core.symbols.expr import subtract
-from wave_core.symbols.expr import total
-from wave_core.symbols.logic import logical_not
-from wave_core.symbols.logic import maximum
-from wave_core.symbols.logic import minimum
-from wave_core.symbols.logic import xor
+from wave_core.symbols.expr import (
+    combine,
+    constant,
+    linear_parts,
+    scale,
+    subtract,
+    total,
+)
+from wave_core.symbols.logic import logical_not, maximum, minimum, xor
 from wave_core.symbols.node import Kind
-from wave_core.symbols.remainder import Part
-from wave_core.symbols.remainder import Remainder
+from wave_core.symbols.remainder import Part, Remainder
 from wave_core.symbols.substitute import rebuild
 
 if TYPE_CHECKING:

@@ -6,26 +6,22 @@ from typing import TYPE_CHECKING
 
 from wave_core.symbols.division import floordiv
 from wave_core.symbols.error import SymbolError
-from wave_core.symbols.expr import Expr
-from wave_core.symbols.expr import as_expr
-from wave_core.symbols.expr import combine
-from wave_core.symbols.expr import product
-from wave_core.symbols.logic import logical_and
-from wave_core.symbols.logic import logical_not
-from wave_core.symbols.logic import logical_or
-from wave_core.symbols.logic import maximum
-from wave_core.symbols.logic import minimum
-from wave_core.symbols.logic import nonnegative_test
-from wave_core.symbols.logic import select
-from wave_core.symbols.logic import xor
-from wave_core.symbols.logic import zero_test
+from wave_core.symbols.expr import Expr, as_expr, combine, product
+from wave_core.symbols.logic import (
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    nonnegative_test,
+    select,
+    xor,
+    zero_test,
+)
 from wave_core.symbols.node import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 def _product(*factors: Expr) -> Expr:

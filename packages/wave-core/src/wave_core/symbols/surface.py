@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 from wave_core.symbols.division import is_ceiling
 from wave_core.symbols.expr import as_expr
 from wave_core.symbols.node import Kind
-from wave_core.symbols.remainder import Part
-from wave_core.symbols.remainder import Remainder
-from wave_core.symbols.remainder import split_remainders
+from wave_core.symbols.remainder import Part, Remainder, split_remainders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

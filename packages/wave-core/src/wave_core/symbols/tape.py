@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.symbols.error import SymbolError
 from wave_core.symbols.evaluate import Evaluator
 from wave_core.symbols.node import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from wave_core.symbols.evaluate import Value
     from wave_core.symbols.expr import Expr

@@ -12,9 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from wave_core.symbols.surface import Form
-from wave_core.symbols.surface import Op
-from wave_core.symbols.surface import surface
+from wave_core.symbols.surface import Form, Op, surface
 
 if TYPE_CHECKING:
     from wave_core.symbols.expr import Expr

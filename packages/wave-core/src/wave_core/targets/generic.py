@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from wave_core.targets.base import BankPhases
-from wave_core.targets.base import MatrixInstruction
-from wave_core.targets.base import MemorySpec
-from wave_core.targets.base import Target
-from wave_core.targets.layouts import accumulator
-from wave_core.targets.layouts import accumulator_32
-from wave_core.targets.layouts import operand
-from wave_core.types.dtype import bf16
-from wave_core.types.dtype import f16
-from wave_core.types.dtype import f32
+from wave_core.targets.base import BankPhases, MatrixInstruction, MemorySpec, Target
+from wave_core.targets.layouts import accumulator, accumulator_32, operand
+from wave_core.types.dtype import bf16, f16, f32
 
 LANES = 64
 BANKS = 32

@@ -6,8 +6,7 @@ and its share of K in registers; an accumulator has its column in the lanes.
 
 from __future__ import annotations
 
-from wave_core.symbols import Digit
-from wave_core.symbols import Layout
+from wave_core.symbols import Digit, Layout
 
 
 def operand(dim: str, lanes: int, rows: int, registers: int) -> Layout:

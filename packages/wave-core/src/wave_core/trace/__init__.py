@@ -5,21 +5,16 @@ Importing this package loads no graph storage; ``trace`` does, when it is called
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.trace.control import conditional
-from wave_core.trace.control import iterate
+from wave_core.trace.control import conditional, iterate
 from wave_core.trace.planned import PlannedError
 from wave_core.trace.surface import surface
 from wave_core.trace.usage import parameter_usage
-from wave_core.trace.value import Value
-from wave_core.trace.value import emit_op
+from wave_core.trace.value import Value, emit_op
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wave_core.constraints import Constraint
     from wave_core.diagnostics import Location

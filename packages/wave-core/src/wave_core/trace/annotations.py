@@ -5,20 +5,13 @@ import __future__
 
 import inspect
 from contextlib import suppress
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Protocol
-from typing import runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import user_error
-from wave_core.types import DType
-from wave_core.types import RegisterType
+from wave_core.diagnostics import Location, user_error
+from wave_core.types import DType, RegisterType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wave_core.symbols import Expr
     from wave_core.types import Type

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING
-from typing import ParamSpec
-from typing import TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import capture_location, user_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

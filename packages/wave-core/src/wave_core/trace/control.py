@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import Location, capture_location, user_error
 from wave_core.ops import rules
 from wave_core.ops.constant import Splat
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.structure import GetResult
-from wave_core.ops.structure import Yield
-from wave_core.trace.annotations import declared_type
-from wave_core.trace.annotations import has_string_annotations
-from wave_core.trace.annotations import resolve_annotations
+from wave_core.ops.control import Conditional, Iterate
+from wave_core.ops.structure import GetResult, Yield
+from wave_core.trace.annotations import (
+    declared_type,
+    has_string_annotations,
+    resolve_annotations,
+)
 from wave_core.trace.arguments import coded_arguments
-from wave_core.trace.context import active
-from wave_core.trace.context import tag_set
-from wave_core.trace.operands import as_op
-from wave_core.trace.operands import as_tuple
-from wave_core.trace.operands import is_number
+from wave_core.trace.context import active, tag_set
+from wave_core.trace.operands import as_op, as_tuple, is_number
 from wave_core.trace.parameter import ParameterLocation
 from wave_core.trace.planned import planned
 from wave_core.trace.value import Value
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from wave_core.ops.base import Op
     from wave_core.trace.context import TracerLike

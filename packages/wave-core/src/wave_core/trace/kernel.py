@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.constraints import surface_expr
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import Location, user_error
 from wave_core.ir.graph import Graph
 from wave_core.ops.structure import Yield
 from wave_core.symbols import symbol
-from wave_core.trace.annotations import declared_type
-from wave_core.trace.annotations import resolve_annotations
+from wave_core.trace.annotations import declared_type, resolve_annotations
 from wave_core.trace.context import activate
 from wave_core.trace.parameter import ParameterLocation
 from wave_core.trace.tracer import Tracer
 from wave_core.trace.value import Value
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
+from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wave_core.constraints import Constraint
     from wave_core.symbols import Expr

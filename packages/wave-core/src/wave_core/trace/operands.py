@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.diagnostics import user_error
-from wave_core.ops.base import Field
-from wave_core.ops.base import FieldKind
-from wave_core.ops.base import Op
+from wave_core.ops.base import Field, FieldKind, Op
 from wave_core.ops.constant import Scalar
 from wave_core.symbols import Expr
 from wave_core.types import RegisterType

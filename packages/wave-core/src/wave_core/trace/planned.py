@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics import UserError
-from wave_core.diagnostics import make_diagnostic
+from wave_core.diagnostics import UserError, make_diagnostic
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location

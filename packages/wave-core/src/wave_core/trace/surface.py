@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from inspect import Parameter
-from inspect import Signature
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Protocol
+from inspect import Parameter, Signature
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wave_core.diagnostics import capture_location
-from wave_core.ops.base import REQUIRED
-from wave_core.ops.base import FieldKind
-from wave_core.ops.base import bind_fields
+from wave_core.ops.base import REQUIRED, FieldKind, bind_fields
 from wave_core.trace.value import emit_op
 from wave_core.types import RegisterType
 

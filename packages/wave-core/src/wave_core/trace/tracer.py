@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.constraints import Assumption
-from wave_core.constraints import surface_expr
+from wave_core.constraints import Assumption, surface_expr
 from wave_core.diagnostics import user_error
 from wave_core.ir.rewrite import capture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wave_core.constraints import Constraint
     from wave_core.diagnostics import Location
-    from wave_core.ir.graph import Graph
-    from wave_core.ir.graph import Region
+    from wave_core.ir.graph import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
 

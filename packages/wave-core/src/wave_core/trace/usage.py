@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.ops.structure import Argument
 from wave_core.ops.traits import EffectKind
-from wave_core.types import MemoryType
-from wave_core.types import Usage
+from wave_core.types import MemoryType, Usage
 
 if TYPE_CHECKING:
     from wave_core.ir.graph import Graph

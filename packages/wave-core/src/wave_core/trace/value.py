@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
-from wave_core.ops import arithmetic
-from wave_core.ops import compare
+from wave_core.diagnostics import capture_location, user_error
+from wave_core.ops import arithmetic, compare
 from wave_core.ops.structure import GetResult
-from wave_core.trace.context import active
-from wave_core.trace.context import tag_set
+from wave_core.trace.context import active, tag_set
 from wave_core.trace.operands import lift_operands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from wave_core.diagnostics import Location
     from wave_core.ops.base import Op
-    from wave_core.types import DType
-    from wave_core.types import Type
+    from wave_core.types import DType, Type
 
 
 def _binary(cls: type[Op]) -> Callable[[Value, Any], Value]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wave_emulator_amdgcn.costs.caches import count_misses
-from wave_emulator_amdgcn.costs.caches import memory_share
+from wave_emulator_amdgcn.costs.caches import count_misses, memory_share
 from wave_emulator_amdgcn.costs.meter import Sample
 from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.costs.timeline import Timeline
 from wave_emulator_amdgcn.isa.vmem import is_store
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.codeobject import CodeObject
-    from wave_emulator_amdgcn.codeobject import Kernel
+    from wave_emulator_amdgcn.codeobject import CodeObject, Kernel
     from wave_emulator_amdgcn.costs.tables import Cost
     from wave_emulator_amdgcn.launch import LaunchResult
 

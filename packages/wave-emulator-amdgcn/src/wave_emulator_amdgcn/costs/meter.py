@@ -14,8 +14,7 @@ from wave_emulator_amdgcn.costs.tables import lds_phases
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Ints
+    from wave_emulator_amdgcn.arrays import Bools, Ints
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.program import Bound
 

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wave_emulator_amdgcn.costs.meter import LINE_BYTES
-from wave_emulator_amdgcn.costs.meter import Sample
+from wave_emulator_amdgcn.costs.meter import LINE_BYTES, Sample
 from wave_emulator_amdgcn.costs.rates import matrix_cycles
 from wave_emulator_amdgcn.hazards.counters import waits_of
 from wave_emulator_amdgcn.usage import rows_of

@@ -6,23 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.hazards.counters import InFlight
-from wave_emulator_amdgcn.hazards.counters import register_name
-from wave_emulator_amdgcn.hazards.counters import waits_of
-from wave_emulator_amdgcn.hazards.poison import Taint
-from wave_emulator_amdgcn.hazards.poison import Written
-from wave_emulator_amdgcn.hazards.races import DMA
-from wave_emulator_amdgcn.hazards.races import Access
-from wave_emulator_amdgcn.hazards.races import Conflict
-from wave_emulator_amdgcn.hazards.races import Order
-from wave_emulator_amdgcn.hazards.races import Shadow
+from wave_emulator_amdgcn.hazards.counters import InFlight, register_name, waits_of
+from wave_emulator_amdgcn.hazards.poison import Taint, Written
+from wave_emulator_amdgcn.hazards.races import DMA, Access, Conflict, Order, Shadow
 from wave_emulator_amdgcn.memory import BASE
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.memory import Regions

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.usage import SCALAR
-from wave_emulator_amdgcn.usage import rows_of
+from wave_emulator_amdgcn.usage import SCALAR, rows_of
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.usage import Usage
 

@@ -15,13 +15,10 @@ import numpy as np
 
 from wave_emulator_amdgcn.hazards.counters import waits_of
 from wave_emulator_amdgcn.machine import EXEC
-from wave_emulator_amdgcn.usage import SCALAR
-from wave_emulator_amdgcn.usage import rows_of
+from wave_emulator_amdgcn.usage import SCALAR, rows_of
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Words
+    from wave_emulator_amdgcn.arrays import Bools, Ints, Words
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound
 

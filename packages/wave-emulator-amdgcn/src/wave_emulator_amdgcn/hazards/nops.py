@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.errors import Report
 from wave_emulator_amdgcn.hazards.waitstates import ROWS
-from wave_emulator_amdgcn.isa.control import BRANCHES
-from wave_emulator_amdgcn.isa.control import branch_target
+from wave_emulator_amdgcn.isa.control import BRANCHES, branch_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wave_emulator_amdgcn.hazards.waitstates import Row
-    from wave_emulator_amdgcn.program import Bound
-    from wave_emulator_amdgcn.program import Program
+    from wave_emulator_amdgcn.program import Bound, Program
 
 __all__ = ["missing_states"]
 

@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.errors import EmulatorError
-from wave_emulator_amdgcn.errors import StepLimitError
+from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError
 from wave_emulator_amdgcn.hazards.inflight import Late
-from wave_emulator_amdgcn.run import Loop
-from wave_emulator_amdgcn.run import all_taken
+from wave_emulator_amdgcn.run import Loop, all_taken
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Ints
     from wave_emulator_amdgcn.isa.control import Jump
     from wave_emulator_amdgcn.machine import Machine
-    from wave_emulator_amdgcn.program import Bound
-    from wave_emulator_amdgcn.program import Program
+    from wave_emulator_amdgcn.program import Bound, Program
 
 __all__ = ["RandomLoop", "scramble"]
 

@@ -13,8 +13,7 @@ from wave_emulator_amdgcn.codeobject import load
 from wave_emulator_amdgcn.decode import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from wave_emulator_amdgcn.codeobject import CodeObject
     from wave_emulator_amdgcn.decode import Instruction

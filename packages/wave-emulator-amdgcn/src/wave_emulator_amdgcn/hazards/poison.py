@@ -11,14 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_amdgcn.isa.dpp import permutation
-from wave_emulator_amdgcn.usage import SCALAR
-from wave_emulator_amdgcn.usage import rows_of
+from wave_emulator_amdgcn.usage import SCALAR, rows_of
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Bytes
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Bools, Bytes, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Ints
+    from wave_emulator_amdgcn.arrays import Array, Bools, Ints
 
 __all__ = ["Access", "Conflict", "Order", "Shadow"]
 

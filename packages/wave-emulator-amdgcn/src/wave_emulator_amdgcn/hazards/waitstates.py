@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.costs.rates import passes_of
 from wave_emulator_amdgcn.costs.tables import COSTS
-from wave_emulator_amdgcn.machine import EXEC
-from wave_emulator_amdgcn.machine import M0
-from wave_emulator_amdgcn.machine import VCC
-from wave_emulator_amdgcn.usage import SCALAR
-from wave_emulator_amdgcn.usage import operand_bits
+from wave_emulator_amdgcn.machine import EXEC, M0, VCC
+from wave_emulator_amdgcn.usage import SCALAR, operand_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

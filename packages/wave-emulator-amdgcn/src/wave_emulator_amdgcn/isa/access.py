@@ -15,12 +15,14 @@ from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import EmulatorError
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Function
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Selection
-    from wave_emulator_amdgcn.arrays import Words
+    from wave_emulator_amdgcn.arrays import (
+        Array,
+        Bools,
+        Function,
+        Ints,
+        Selection,
+        Words,
+    )
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.memory import Cells

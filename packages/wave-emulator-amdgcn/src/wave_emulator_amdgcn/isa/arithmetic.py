@@ -11,8 +11,7 @@ ulp that the manuals state.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +19,7 @@ from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.isa.vector import Row
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Function
+    from wave_emulator_amdgcn.arrays import Array, Function
 
 __all__ = ["dot2_bf16", "dot2_f16", "rows"]
 

@@ -11,24 +11,23 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.generations import available
-from wave_emulator_amdgcn.generations import present_name
-from wave_emulator_amdgcn.isa import arithmetic
-from wave_emulator_amdgcn.isa import bitop
-from wave_emulator_amdgcn.isa import compare
-from wave_emulator_amdgcn.isa import control
-from wave_emulator_amdgcn.isa import conversion
-from wave_emulator_amdgcn.isa import lds
-from wave_emulator_amdgcn.isa import matrix
-from wave_emulator_amdgcn.isa import packed
-from wave_emulator_amdgcn.isa import scalar
-from wave_emulator_amdgcn.isa import smallfloats
-from wave_emulator_amdgcn.isa import smem
-from wave_emulator_amdgcn.isa import vmem
+from wave_emulator_amdgcn.generations import available, present_name
+from wave_emulator_amdgcn.isa import (
+    arithmetic,
+    bitop,
+    compare,
+    control,
+    conversion,
+    lds,
+    matrix,
+    packed,
+    scalar,
+    smallfloats,
+    smem,
+    vmem,
+)
 from wave_emulator_amdgcn.isa.lanes import BINDERS
-from wave_emulator_amdgcn.isa.vector import Row
-from wave_emulator_amdgcn.isa.vector import bind as bind_vector
-from wave_emulator_amdgcn.isa.vector import bind_scalar_result
+from wave_emulator_amdgcn.isa.vector import Row, bind as bind_vector, bind_scalar_result
 from wave_emulator_amdgcn.isa.vopd import bind_dual
 from wave_emulator_amdgcn.isa.wmma import bind_wmma
 from wave_emulator_amdgcn.names import canonical

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.isa.vector import Row
-from wave_emulator_amdgcn.isa.vector import bind as bind_row
+from wave_emulator_amdgcn.isa.vector import Row, bind as bind_row
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array

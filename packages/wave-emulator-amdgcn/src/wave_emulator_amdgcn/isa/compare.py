@@ -13,8 +13,7 @@ import numpy as np
 from wave_emulator_amdgcn.isa.vector import Row
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Function
+    from wave_emulator_amdgcn.arrays import Array, Function
 
 __all__ = ["rows"]
 

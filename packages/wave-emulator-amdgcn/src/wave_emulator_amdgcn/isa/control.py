@@ -7,23 +7,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.scalar import saveexec_functions
-from wave_emulator_amdgcn.machine import EXEC
-from wave_emulator_amdgcn.machine import VCC
+from wave_emulator_amdgcn.machine import EXEC, VCC
 from wave_emulator_amdgcn.operands import scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine

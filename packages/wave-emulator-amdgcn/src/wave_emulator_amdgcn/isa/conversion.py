@@ -9,8 +9,7 @@ Semantics: CDNA3 ISA (2023) and RDNA4 ISA (2025), chapters "Vector ALU instructi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.isa.vector import Row
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Function
+    from wave_emulator_amdgcn.arrays import Array, Function
 
 __all__ = ["rows"]
 

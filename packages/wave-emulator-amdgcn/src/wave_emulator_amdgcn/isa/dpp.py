@@ -11,16 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.operands import fetch_dtype
-from wave_emulator_amdgcn.operands import raw16
-from wave_emulator_amdgcn.operands import raw32
-from wave_emulator_amdgcn.operands import raw64
+from wave_emulator_amdgcn.operands import fetch_dtype, raw16, raw32, raw64
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Array, Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.operands import Fetch

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.operands import raw32
-from wave_emulator_amdgcn.operands import scalar
+from wave_emulator_amdgcn.operands import raw32, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Array, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine

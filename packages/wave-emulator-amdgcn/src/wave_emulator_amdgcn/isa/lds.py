@@ -13,17 +13,12 @@ import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa import access
-from wave_emulator_amdgcn.isa.transpose import TRANSPOSES
-from wave_emulator_amdgcn.isa.transpose import transpose
+from wave_emulator_amdgcn.isa.transpose import TRANSPOSES, transpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Selection
-    from wave_emulator_amdgcn.arrays import Words
+    from wave_emulator_amdgcn.arrays import Array, Bools, Ints, Selection, Words
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine

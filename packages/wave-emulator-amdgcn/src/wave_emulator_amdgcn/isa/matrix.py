@@ -20,15 +20,12 @@ import numpy as np
 
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.operands import constant
-from wave_emulator_amdgcn.operands import raw32
+from wave_emulator_amdgcn.operands import constant, raw32
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Function
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Array, Function, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine

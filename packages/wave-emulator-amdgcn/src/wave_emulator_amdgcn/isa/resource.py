@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -26,9 +25,7 @@ from wave_emulator_amdgcn.memory import BASE
 from wave_emulator_amdgcn.operands import scalar
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.memory import Cells

@@ -17,9 +17,7 @@ from wave_emulator_amdgcn.machine import EXEC
 from wave_emulator_amdgcn.operands import scalar
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Function
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Array, Function, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine

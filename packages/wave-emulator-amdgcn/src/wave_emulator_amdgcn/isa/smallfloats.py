@@ -21,15 +21,13 @@ import numpy as np
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.dpp import dpp_mask
-from wave_emulator_amdgcn.operands import raw32
-from wave_emulator_amdgcn.operands import typed
+from wave_emulator_amdgcn.operands import raw32, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wave_emulator_amdgcn.architectures import Architecture
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Array, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine

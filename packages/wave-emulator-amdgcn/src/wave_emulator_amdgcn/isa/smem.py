@@ -16,9 +16,7 @@ from wave_emulator_amdgcn.isa import access
 from wave_emulator_amdgcn.memory import BASE
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Ints
-    from wave_emulator_amdgcn.arrays import Selection
-    from wave_emulator_amdgcn.arrays import Words
+    from wave_emulator_amdgcn.arrays import Ints, Selection, Words
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine

@@ -11,28 +11,19 @@ arrays. Fetching, modifiers, DPP, SDWA, clamping and writing are the same for al
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.dpp import dpp_mask
-from wave_emulator_amdgcn.machine import EXEC
-from wave_emulator_amdgcn.machine import VCC
-from wave_emulator_amdgcn.operands import DTYPES
-from wave_emulator_amdgcn.operands import fetch_dtype
-from wave_emulator_amdgcn.operands import typed
+from wave_emulator_amdgcn.machine import EXEC, VCC
+from wave_emulator_amdgcn.operands import DTYPES, fetch_dtype, typed
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Bools
-    from wave_emulator_amdgcn.arrays import Function
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Array, Bools, Function, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.operands import Fetch

@@ -12,19 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.isa import access
-from wave_emulator_amdgcn.isa import resource
-from wave_emulator_amdgcn.isa.lds import extend
-from wave_emulator_amdgcn.isa.lds import merge16
-from wave_emulator_amdgcn.isa.resource import Locate
-from wave_emulator_amdgcn.isa.resource import Place
-from wave_emulator_amdgcn.isa.resource import address_row
+from wave_emulator_amdgcn.isa import access, resource
+from wave_emulator_amdgcn.isa.lds import extend, merge16
+from wave_emulator_amdgcn.isa.resource import Locate, Place, address_row
 from wave_emulator_amdgcn.machine import M0
 from wave_emulator_amdgcn.memory import BASE
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Selection
-    from wave_emulator_amdgcn.arrays import Words
+    from wave_emulator_amdgcn.arrays import Selection, Words
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine

@@ -16,8 +16,7 @@ from wave_emulator_amdgcn.names import canonical
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Selection
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.isa.vector import Row
-    from wave_emulator_amdgcn.isa.vector import Run
+    from wave_emulator_amdgcn.isa.vector import Row, Run
     from wave_emulator_amdgcn.machine import Machine
 
 __all__ = ["bind_dual", "halves"]

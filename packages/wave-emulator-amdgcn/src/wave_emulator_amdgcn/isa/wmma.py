@@ -18,16 +18,11 @@ import numpy as np
 
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.isa.matrix import BITS
-from wave_emulator_amdgcn.isa.matrix import elements
-from wave_emulator_amdgcn.isa.matrix import registers
-from wave_emulator_amdgcn.isa.matrix import row_of
+from wave_emulator_amdgcn.isa.matrix import BITS, elements, registers, row_of
 from wave_emulator_amdgcn.operands import constant
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.arrays import Function
-    from wave_emulator_amdgcn.arrays import Selection
+    from wave_emulator_amdgcn.arrays import Array, Function, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from math import e
-from math import log2
-from typing import TYPE_CHECKING
-from typing import Any
+from math import e, log2
+from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
-from wave_kernels.cases.sizes import normal
-from wave_kernels.cases.sizes import poisoned
-from wave_kernels.cases.sizes import symbols
-from wave_kernels.cases.sizes import with_defaults
-from wave_kernels.definitions.attention import attention_kernel
-from wave_kernels.definitions.attention import head_attention_kernel
+from wave_kernels.cases.sizes import normal, poisoned, symbols, with_defaults
+from wave_kernels.definitions.attention import attention_kernel, head_attention_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 

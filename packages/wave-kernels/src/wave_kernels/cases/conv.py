@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
-from wave_kernels.cases.sizes import address_space
-from wave_kernels.cases.sizes import normal
-from wave_kernels.cases.sizes import poisoned
-from wave_kernels.cases.sizes import with_defaults
-from wave_kernels.definitions.conv import ConvShape
-from wave_kernels.definitions.conv import conv_kernel
+from wave_kernels.cases.sizes import address_space, normal, poisoned, with_defaults
+from wave_kernels.definitions.conv import ConvShape, conv_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 

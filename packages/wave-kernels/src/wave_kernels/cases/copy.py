@@ -6,15 +6,11 @@ from typing import TYPE_CHECKING
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
-from wave_kernels.cases.sizes import normal
-from wave_kernels.cases.sizes import poisoned
-from wave_kernels.cases.sizes import symbols
-from wave_kernels.cases.sizes import with_defaults
+from wave_kernels.cases.sizes import normal, poisoned, symbols, with_defaults
 from wave_kernels.definitions.copy import copy_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     import numpy as np

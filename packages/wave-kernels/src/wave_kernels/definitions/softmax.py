@@ -8,10 +8,8 @@
 
 from __future__ import annotations
 
-from math import e
-from math import log2
-from typing import TYPE_CHECKING
-from typing import Any
+from math import e, log2
+from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw

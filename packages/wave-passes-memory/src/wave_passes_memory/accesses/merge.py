@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Access
-from wave_core.ir import insert_before
-from wave_core.ir import regions
-from wave_core.ir import replace
-from wave_core.ir import resolve
-from wave_core.ir import walk
+from wave_core.ir import (
+    ACCESS,
+    PLACEMENT,
+    Access,
+    insert_before,
+    regions,
+    replace,
+    resolve,
+    walk,
+)
 from wave_core.ops.control import SetSymbol
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
+from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.shape import Assemble
-from wave_core.ops.traits import EffectKind
-from wave_core.ops.traits import Trait
+from wave_core.ops.traits import EffectKind, Trait
 from wave_core.passes import Pass
-from wave_passes_memory.accesses.windows import Member
-from wave_passes_memory.accesses.windows import aligned
-from wave_passes_memory.accesses.windows import moving_dim
-from wave_passes_memory.accesses.windows import widened
-from wave_passes_memory.accesses.windows import windows
+from wave_passes_memory.accesses.windows import (
+    Member,
+    aligned,
+    moving_dim,
+    widened,
+    windows,
+)
 from wave_passes_memory.copies.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Write
     from wave_core.passes import PassContext

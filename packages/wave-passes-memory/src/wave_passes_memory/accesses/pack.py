@@ -6,19 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.distribute.matrix import matrix_roles
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Placement
-from wave_core.ir import regions
-from wave_core.ir import resolve
+from wave_core.ir import PLACEMENT, Placement, regions, resolve
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
+from wave_core.ops.memory import Allocate, Read
 from wave_core.passes import Pass
-from wave_core.symbols import Digit
-from wave_core.symbols import Layout
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
-from wave_core.types import iterator_symbol
+from wave_core.symbols import Digit, Layout
+from wave_core.types import MemoryType, RegisterType, iterator_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Access
-from wave_core.ir import Placement
-from wave_core.ir import erase
-from wave_core.ir import insert_before
-from wave_core.ir import region_of
-from wave_core.ir import regions
-from wave_core.ir import resolve
-from wave_core.ir import walk
+from wave_core.ir import (
+    ACCESS,
+    PLACEMENT,
+    Access,
+    Placement,
+    erase,
+    insert_before,
+    region_of,
+    regions,
+    resolve,
+    walk,
+)
 from wave_core.ops.memory import Write
 from wave_core.ops.shape import Assemble
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
-from wave_core.symbols import Layout
-from wave_core.symbols import constant
-from wave_passes_memory.accesses.windows import Member
-from wave_passes_memory.accesses.windows import aligned
-from wave_passes_memory.accesses.windows import windows
+from wave_core.symbols import Layout, constant
+from wave_passes_memory.accesses.windows import Member, aligned, windows
 from wave_passes_memory.copies.points import Points
 from wave_passes_memory.copies.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
     from wave_core.symbols import Expr

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 from wave_core.builtin.distribute.matrix import instruction_of
 from wave_core.constraints.geometry import Geometry
-from wave_core.ir import set_attributes
-from wave_core.ir import set_operands
+from wave_core.ir import set_attributes, set_operands
 from wave_core.ops.constant import Splat
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Argument
 from wave_core.passes import Pass
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
-from wave_core.types import dim_name
+from wave_core.types import MemoryType, RegisterType, dim_name
 from wave_passes_memory.accesses.pack import fastest
 from wave_passes_memory.accesses.webs import Web
 
@@ -25,8 +22,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Write
     from wave_core.passes import PassContext
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Layout
+    from wave_core.symbols import Expr, Layout
 
 
 @dataclass(frozen=True)

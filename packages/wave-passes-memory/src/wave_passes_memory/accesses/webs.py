@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import Region
-from wave_core.ir import captured_value
-from wave_core.ir import region_of
+from wave_core.ir import Region, captured_value, region_of
 from wave_core.ops.constant import Splat
 from wave_core.ops.control import Iterate
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.ops.structure import Argument
-from wave_core.ops.structure import GetResult
-from wave_core.ops.structure import Yield
+from wave_core.ops.memory import Read, Write
+from wave_core.ops.structure import Argument, GetResult, Yield
 from wave_core.ops.traits import Trait
 from wave_core.types import RegisterType
 

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from wave_core.builtin.legalize.accesses import contiguous_run
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import Access
-from wave_core.ir import region_of
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ir import ACCESS, Access, region_of
+from wave_core.ops.memory import Read, Write
 from wave_core.passes import Pass
-from wave_core.symbols import Kind
-from wave_core.symbols import constant
-from wave_core.symbols import logical_and
+from wave_core.symbols import Kind, constant, logical_and
 from wave_passes_memory.copies.points import conjuncts
 from wave_passes_memory.copies.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.passes import PassContext
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
 
 
 @dataclass(frozen=True)

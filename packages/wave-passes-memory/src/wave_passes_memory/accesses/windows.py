@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import Placement
 from wave_core.ops.memory import Write
-from wave_core.symbols import Digit
-from wave_core.symbols import Layout
-from wave_core.symbols import constant
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
+from wave_core.symbols import Digit, Layout, constant
+from wave_core.types import MemoryType, RegisterType
 from wave_passes_memory.copies.share import flat_offset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_core.ir import Access
-    from wave_core.ir import Region
+    from wave_core.ir import Access, Region
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Read
     from wave_core.symbols import Expr

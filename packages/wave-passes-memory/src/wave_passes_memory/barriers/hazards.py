@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from wave_core.ops.control import Iterate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from wave_core.builtin.dependences.accesses import SharedAccess
     from wave_core.builtin.dependences.derive import Dependences

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ops.sync import MemoryCounterWait
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import WaveFence
-from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.ops.sync import (
+    MemoryCounterWait,
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    WaveFence,
+    WorkgroupBarrier,
+)
 from wave_passes_memory.barriers.hazards import Order
 from wave_passes_memory.barriers.timeline import PINNED
 
 if TYPE_CHECKING:
     from wave_passes_memory.barriers.hazards import Hazard
-    from wave_passes_memory.barriers.timeline import Point
-    from wave_passes_memory.barriers.timeline import Timeline
+    from wave_passes_memory.barriers.timeline import Point, Timeline
 
 
 class PinnedCover:

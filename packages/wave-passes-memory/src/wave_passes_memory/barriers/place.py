@@ -8,24 +8,20 @@ from typing import TYPE_CHECKING
 from wave_core.builtin.dependences.accesses import shared_accesses
 from wave_core.builtin.dependences.derive import Dependences
 from wave_core.diagnostics import user_error
-from wave_core.ir import insert_after
-from wave_core.ir import insert_before
+from wave_core.ir import insert_after, insert_before
 from wave_core.ops.matrix import Mma
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
-from wave_core.ops.sync import WaveFence
+from wave_core.ops.sync import (
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+    WaveFence,
+)
 from wave_core.passes import Pass
 from wave_core.targets import BarrierKind
-from wave_passes_memory.barriers.cover import Column
-from wave_passes_memory.barriers.cover import cheapest_cover
-from wave_passes_memory.barriers.hazards import Hazard
-from wave_passes_memory.barriers.hazards import Order
-from wave_passes_memory.barriers.hazards import find_hazards
+from wave_passes_memory.barriers.cover import Column, cheapest_cover
+from wave_passes_memory.barriers.hazards import Hazard, Order, find_hazards
 from wave_passes_memory.barriers.pinned import PinnedCover
-from wave_passes_memory.barriers.split import Halves
-from wave_passes_memory.barriers.split import before_point
-from wave_passes_memory.barriers.split import stretch
+from wave_passes_memory.barriers.split import Halves, before_point, stretch
 from wave_passes_memory.barriers.timeline import Timeline
 
 if TYPE_CHECKING:

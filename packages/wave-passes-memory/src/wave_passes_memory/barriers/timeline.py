@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.uniform import Uniformity
 from wave_core.ops.control import Iterate
-from wave_core.ops.sync import MemoryCounterWait
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
-from wave_core.ops.sync import WaveFence
-from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.ops.sync import (
+    MemoryCounterWait,
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+    WaveFence,
+    WorkgroupBarrier,
+)
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
     from wave_core.builtin.dependences.accesses import SharedAccess
     from wave_core.builtin.dependences.derive import Dependences
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
 
 PINNED = (

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import PLACEMENT
-from wave_core.ir import insert_before
-from wave_core.ir import region_of
-from wave_core.ir import set_operands
+from wave_core.ir import PLACEMENT, insert_before, region_of, set_operands
 from wave_core.ops.control import Conditional
-from wave_core.ops.structure import GetResult
-from wave_core.ops.structure import Yield
+from wave_core.ops.structure import GetResult, Yield
 from wave_core.symbols import logical_not
 from wave_passes_memory.staging.uniform import own_symbols
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Read
     from wave_core.symbols import Expr

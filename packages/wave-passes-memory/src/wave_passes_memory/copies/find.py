@@ -5,24 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import regions
-from wave_core.ir import resolve
-from wave_core.ir import walk
+from wave_core.ir import regions, resolve, walk
 from wave_core.ops.control import SetSymbol
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.structure import Argument
 from wave_core.ops.traits import EffectKind
 from wave_passes_memory.copies.gathered import plain_source
-from wave_passes_memory.staging.uniform import entered_together
-from wave_passes_memory.staging.uniform import own_symbols
+from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.types import AccessMapping
 

@@ -5,34 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Access
-from wave_core.ir import capture
-from wave_core.ir import captured_value
-from wave_core.ir import erase
-from wave_core.ir import insert_before
-from wave_core.ir import region_of
-from wave_core.ir import resolve
-from wave_core.ir import set_operands
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
+from wave_core.ir import (
+    ACCESS,
+    PLACEMENT,
+    Access,
+    capture,
+    captured_value,
+    erase,
+    insert_before,
+    region_of,
+    resolve,
+    set_operands,
+)
+from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Argument
-from wave_core.symbols import constant
-from wave_core.symbols import eq
-from wave_core.symbols import logical_and
-from wave_core.symbols import lt
+from wave_core.symbols import constant, eq, logical_and, lt
 from wave_core.types import MemoryType
 from wave_passes_memory.copies.points import conjuncts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
     from wave_passes_memory.copies.find import Copy
     from wave_passes_memory.copies.prove import Box
     from wave_passes_memory.copies.rows import Rows

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Access
-from wave_core.ir import Placement
-from wave_core.ir import capture
-from wave_core.ir import insert_before
-from wave_core.ir import region_of
+from wave_core.ir import (
+    ACCESS,
+    PLACEMENT,
+    Access,
+    Placement,
+    capture,
+    insert_before,
+    region_of,
+)
 from wave_core.ops.constant import Splat
 from wave_core.ops.memory import Read
 from wave_core.ops.shape import Assemble
-from wave_core.symbols import constant
-from wave_core.symbols import logical_and
-from wave_core.symbols import lt
+from wave_core.symbols import constant, logical_and, lt
 from wave_core.types import MemoryType
 from wave_passes_memory.copies.gathered import Gathers
 from wave_passes_memory.copies.rows import Rows

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from wave_core.builtin.legalize.accesses import contiguous_run
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import Access
-from wave_core.ir import capture
-from wave_core.ir import erase
-from wave_core.ir import insert_before
-from wave_core.ir import resolve
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ir import ACCESS, Access, capture, erase, insert_before, resolve
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass
-from wave_core.symbols import eq
-from wave_core.symbols import logical_and
+from wave_core.symbols import eq, logical_and
 from wave_core.types import MemoryType
 from wave_passes_memory.copies.branches import Branches
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.gathered import drop_unused
 from wave_passes_memory.copies.loads import Loads
 from wave_passes_memory.copies.points import Points
-from wave_passes_memory.copies.prove import addresses
-from wave_passes_memory.copies.prove import prove
+from wave_passes_memory.copies.prove import addresses, prove
 from wave_passes_memory.copies.readers import bare_readers
 from wave_passes_memory.copies.share import Sharer
 from wave_passes_memory.copies.surroundings import Surroundings
@@ -40,8 +30,7 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
     from wave_passes_memory.copies.find import Copy
     from wave_passes_memory.copies.prove import Box
-    from wave_passes_memory.copies.share import Piece
-    from wave_passes_memory.copies.share import Sharing
+    from wave_passes_memory.copies.share import Piece, Sharing
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,13 @@ nothing else is known by looking at every one of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wave_core.constraints import wave_symbol
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
-from wave_core.symbols import Kind
-from wave_core.symbols import constant
-from wave_core.symbols import evaluate
+from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.symbols import Kind, constant, evaluate
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import region_of
-from wave_core.symbols import Kind
-from wave_core.symbols import constant
-from wave_core.symbols import eq
-from wave_core.symbols import ge
-from wave_core.symbols import le
-from wave_core.symbols import logical_and
-from wave_core.symbols import lt
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
-from wave_passes_memory.copies.gathered import conditions
-from wave_passes_memory.copies.gathered import follows
+from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.ir import ACCESS, PLACEMENT, region_of
+from wave_core.symbols import Kind, constant, eq, ge, le, logical_and, lt
+from wave_core.types import MemoryType, RegisterType
+from wave_passes_memory.copies.gathered import conditions, follows
 from wave_passes_memory.copies.points import conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from wave_core.ir import Access
-    from wave_core.ir import Region
-    from wave_core.ops.memory import Read
-    from wave_core.ops.memory import Write
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.ir import Access, Region
+    from wave_core.ops.memory import Read, Write
+    from wave_core.symbols import Expr, Facts
     from wave_passes_memory.copies.find import Copy
-    from wave_passes_memory.copies.points import Array
-    from wave_passes_memory.copies.points import Points
+    from wave_passes_memory.copies.points import Array, Points
     from wave_passes_memory.copies.surroundings import Surroundings
 
 

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import ACCESS
-from wave_core.ir import Access
-from wave_core.ir import Region
-from wave_core.ir import region_of
-from wave_core.ir import resolve
+from wave_core.ir import ACCESS, Access, Region, region_of, resolve
 from wave_core.ops.memory import Read
-from wave_core.symbols import constant
-from wave_core.symbols import logical_and
-from wave_passes_memory.copies.prove import alike
-from wave_passes_memory.copies.prove import implied
-from wave_passes_memory.copies.prove import index_of
+from wave_core.symbols import constant, logical_and
+from wave_passes_memory.copies.prove import alike, implied, index_of
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op

@@ -6,13 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
+from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import Placement
-from wave_core.symbols import Digit
-from wave_core.symbols import Layout
-from wave_core.symbols import constant
-from wave_core.symbols import evaluate
+from wave_core.symbols import Digit, Layout, constant, evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING
 
 from wave_core.builtin.expand.waves import wave_number
 from wave_core.builtin.legalize.accesses import contiguous_run
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
+from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import Access
-from wave_core.symbols import Expr
-from wave_core.symbols import constant
-from wave_core.symbols import logical_and
-from wave_core.symbols import lt
-from wave_core.symbols import total
+from wave_core.symbols import Expr, constant, logical_and, lt, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,11 +12,9 @@ from wave_core.ops.control import Iterate
 from wave_core.symbols import as_expr
 
 if TYPE_CHECKING:
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.passes import PassContext
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
 
 
 class Surroundings:

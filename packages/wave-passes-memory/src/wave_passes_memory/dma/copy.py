@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from wave_core.diagnostics import user_error
 from wave_core.ir import resolve
@@ -17,12 +16,8 @@ from wave_passes_memory.copies.prove import prove
 from wave_passes_memory.copies.surroundings import Surroundings
 from wave_passes_memory.dma.detours import detours
 from wave_passes_memory.dma.direct import DirectToLds
-from wave_passes_memory.dma.strategy import NOTHING
-from wave_passes_memory.dma.strategy import Refusal
-from wave_passes_memory.dma.strategy import ThroughRegisters
-from wave_passes_memory.dma.strategy import Transfer
-from wave_passes_memory.layouts.choose import Chooser
-from wave_passes_memory.layouts.choose import accesses_by_buffer
+from wave_passes_memory.dma.strategy import NOTHING, Refusal, ThroughRegisters, Transfer
+from wave_passes_memory.layouts.choose import Chooser, accesses_by_buffer
 from wave_passes_memory.layouts.schemes import Scheme
 
 if TYPE_CHECKING:

@@ -8,30 +8,19 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.expand.waves import wave_number
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import LANDING
-from wave_core.ir import Access
-from wave_core.ir import capture
-from wave_core.ir import erase
-from wave_core.ir import insert_before
+from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.ir import ACCESS, LANDING, Access, capture, erase, insert_before
 from wave_core.ops.direct import GatherToLDS
-from wave_core.symbols import constant
-from wave_core.symbols import logical_and
-from wave_core.symbols import lt
+from wave_core.symbols import constant, logical_and, lt
 from wave_core.targets import BufferBounds
 from wave_core.types import MemoryType
 from wave_passes_memory.copies.prove import addresses
 from wave_passes_memory.copies.share import flat_offset
-from wave_passes_memory.dma.strategy import Cost
-from wave_passes_memory.dma.strategy import Refusal
+from wave_passes_memory.dma.strategy import Cost, Refusal
 
 if TYPE_CHECKING:
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
-    from wave_passes_memory.dma.strategy import Plan
-    from wave_passes_memory.dma.strategy import Transfer
+    from wave_core.symbols import Expr, Facts
+    from wave_passes_memory.dma.strategy import Plan, Transfer
     from wave_passes_memory.layouts.schemes import Scheme
 
 WORD_BYTES = 4

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from wave_core.builtin.legalize.accesses import contiguous_run
 from wave_core.constraints.machine import REGISTER
@@ -13,8 +12,7 @@ from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
     from wave_core.ir import Access
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
     from wave_core.targets import Target
     from wave_passes_memory.copies.find import Copy
     from wave_passes_memory.copies.prove import Box

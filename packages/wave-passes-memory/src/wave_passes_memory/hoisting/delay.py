@@ -7,22 +7,20 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.storage import sharing_buffers
-from wave_core.ir import move_before
-from wave_core.ir import resolve
-from wave_core.ir import walk
+from wave_core.ir import move_before, resolve, walk
 from wave_core.ops.control import Iterate
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import Argument
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
 from wave_passes_memory.hoisting.pressure import crowded_loops
-from wave_passes_memory.hoisting.steady import mentions
-from wave_passes_memory.hoisting.steady import symbols_set
-from wave_passes_memory.hoisting.steady import written_by
-from wave_passes_memory.hoisting.steady import written_memories
+from wave_passes_memory.hoisting.steady import (
+    mentions,
+    symbols_set,
+    written_by,
+    written_memories,
+)
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.canonicalize.dce import eliminate_dead_code
 from wave_core.builtin.dependences.storage import sharing_buffers
 from wave_core.constraints.geometry import Geometry
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import Region
-from wave_core.ir import capture
-from wave_core.ir import captured_value
-from wave_core.ir import clone_into
-from wave_core.ir import erase
-from wave_core.ir import region_of
-from wave_core.ir import replace_uses
-from wave_core.ir import resolve
-from wave_core.ir import walk
+from wave_core.ir import (
+    ACCESS,
+    Region,
+    capture,
+    captured_value,
+    clone_into,
+    erase,
+    region_of,
+    replace_uses,
+    resolve,
+    walk,
+)
 from wave_core.ops.base import Op
-from wave_core.ops.constant import Scalar
-from wave_core.ops.constant import Splat
+from wave_core.ops.constant import Scalar, Splat
 from wave_core.ops.control import Iterate
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.structure import Argument
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
-from wave_core.symbols import as_expr
-from wave_core.symbols import ge
-from wave_core.symbols import logical_and
-from wave_core.symbols import lt
+from wave_core.symbols import as_expr, ge, logical_and, lt
 from wave_core.types import MemoryType
-from wave_passes_memory.hoisting.pressure import LoopPressure
-from wave_passes_memory.hoisting.pressure import affordable
-from wave_passes_memory.hoisting.pressure import budget
-from wave_passes_memory.hoisting.steady import mentions
-from wave_passes_memory.hoisting.steady import symbols_set
-from wave_passes_memory.hoisting.steady import written_memories
+from wave_passes_memory.hoisting.pressure import LoopPressure, affordable, budget
+from wave_passes_memory.hoisting.steady import mentions, symbols_set, written_memories
 
 if TYPE_CHECKING:
-    from wave_core.ir import Access
-    from wave_core.ir import Graph
+    from wave_core.ir import Access, Graph
     from wave_core.passes import PassContext
 
 ROUNDS = 8

@@ -9,26 +9,19 @@ addresses, which the graph does not show.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Region
-from wave_core.ir import region_of
-from wave_core.ir import resolve
-from wave_core.ir import walk
+from wave_core.ir import PLACEMENT, Region, region_of, resolve, walk
 from wave_core.ops.control import Iterate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Read, Write
 from wave_core.ops.structure import Argument
 from wave_core.ops.traits import Trait
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op

@@ -6,26 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.storage import sharing_buffers
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import capture
-from wave_core.ir import region_of
-from wave_core.ir import replace
-from wave_core.ir import resolve
+from wave_core.ir import ACCESS, PLACEMENT, capture, region_of, replace, resolve
 from wave_core.ops.base import Op
-from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
+from wave_core.ops.control import Iterate, SetSymbol
+from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
-from wave_passes_memory.hoisting.steady import symbols_set
-from wave_passes_memory.hoisting.steady import written_by
-from wave_passes_memory.hoisting.steady import written_memories
+from wave_passes_memory.hoisting.steady import symbols_set, written_by, written_memories
 
 if TYPE_CHECKING:
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.passes import PassContext
 
 

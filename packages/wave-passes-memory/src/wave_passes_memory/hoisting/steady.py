@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import resolve
-from wave_core.ir import walk
+from wave_core.ir import ACCESS, PLACEMENT, resolve, walk
 from wave_core.ops.control import SetSymbol
 from wave_core.ops.traits import EffectKind
 from wave_core.symbols import Expr
@@ -16,8 +12,7 @@ from wave_core.symbols import Expr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
 
 _UNCHANGED = frozenset({EffectKind.READ, EffectKind.ALLOCATE, EffectKind.BARRIER})

@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from wave_core.builtin.dependences.storage import lds_bytes
 from wave_core.builtin.legalize.accesses import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.diagnostics import user_error
-from wave_core.ir import ACCESS
-from wave_core.ir import region_of
-from wave_core.ir import regions
-from wave_core.ir import resolve
-from wave_core.ir import set_attributes
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ir import ACCESS, region_of, regions, resolve, set_attributes
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass
-from wave_core.symbols import Kind
-from wave_core.symbols import constant
-from wave_core.symbols import product
+from wave_core.symbols import Kind, constant, product
 from wave_core.types import MemoryType
 from wave_passes_memory.copies.points import Points
 from wave_passes_memory.copies.surroundings import Surroundings
-from wave_passes_memory.hoisting.pressure import crowded_loops
-from wave_passes_memory.hoisting.pressure import enclosing_loops
-from wave_passes_memory.layouts.conflicts import conflict_cycles
-from wave_passes_memory.layouts.conflicts import split_accesses
-from wave_passes_memory.layouts.patterns import Pattern
-from wave_passes_memory.layouts.patterns import patterns
-from wave_passes_memory.layouts.patterns import row_of
-from wave_passes_memory.layouts.schemes import Scheme
-from wave_passes_memory.layouts.schemes import schemes
+from wave_passes_memory.hoisting.pressure import crowded_loops, enclosing_loops
+from wave_passes_memory.layouts.conflicts import conflict_cycles, split_accesses
+from wave_passes_memory.layouts.patterns import Pattern, patterns, row_of
+from wave_passes_memory.layouts.schemes import Scheme, schemes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_core.ir import Access
-    from wave_core.ir import Graph
+    from wave_core.ir import Access, Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
     from wave_core.symbols import Expr

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from wave_core.targets import BankPhases
-    from wave_core.targets import MemorySpec
+    from wave_core.targets import BankPhases, MemorySpec
 
     Array = np.ndarray[Any, Any]
 

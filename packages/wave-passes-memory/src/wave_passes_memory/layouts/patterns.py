@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import region_of
+from wave_core.ir import ACCESS, region_of
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Read
-from wave_core.symbols import constant
-from wave_core.symbols import logical_and
-from wave_core.symbols import total
+from wave_core.symbols import constant, logical_and, total
 from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
     from wave_core.ir import Access
-    from wave_core.ops.memory import Allocate
-    from wave_core.ops.memory import Write
+    from wave_core.ops.memory import Allocate, Write
     from wave_core.symbols import Expr
     from wave_passes_memory.copies.points import Points
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import Access
-from wave_core.symbols import constant
-from wave_core.symbols import xor
-from wave_passes_memory.layouts.patterns import PERIOD
-from wave_passes_memory.layouts.patterns import row_of
+from wave_core.symbols import constant, xor
+from wave_passes_memory.layouts.patterns import PERIOD, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
     from wave_core.types import MemoryType
 
     Array = np.ndarray[Any, Any]

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from wave_core.builtin.dependences.accesses import SharedAccess
     from wave_core.builtin.dependences.derive import Dependences
     from wave_core.builtin.dependences.footprint import Footprint
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
 
 

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.accesses import shared_accesses
 from wave_core.builtin.dependences.derive import Dependences
-from wave_core.builtin.dependences.storage import lds_bytes
-from wave_core.builtin.dependences.storage import static_bytes
+from wave_core.builtin.dependences.storage import lds_bytes, static_bytes
 from wave_core.builtin.dependences.uniform import Uniformity
 from wave_core.ir import set_attributes
 from wave_core.ops.memory import Allocate
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
+from wave_core.ops.sync import SharedMemoryBarrierSignal, SharedMemoryBarrierWait
 from wave_core.passes import Pass
-from wave_passes_memory.packing.first_fit import Block
-from wave_passes_memory.packing.first_fit import first_fit
-from wave_passes_memory.packing.first_fit import peak
+from wave_passes_memory.packing.first_fit import Block, first_fit, peak
 from wave_passes_memory.packing.lifetimes import Lifetimes
 
 if TYPE_CHECKING:

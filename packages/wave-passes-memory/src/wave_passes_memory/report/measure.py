@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import prod
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wave_core.builtin.expand.waves import wave_number
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import LANDING
-from wave_core.ir import region_of
-from wave_core.ir import resolve
+from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.ir import ACCESS, LANDING, region_of, resolve
 from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.symbols import Kind
-from wave_core.symbols import constant
-from wave_core.symbols import logical_and
+from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.symbols import Kind, constant, logical_and
 from wave_core.types import MemoryType
 from wave_passes_memory.copies.points import Points
 from wave_passes_memory.layouts.conflicts import conflict_cycles
-from wave_passes_memory.layouts.patterns import patterns
-from wave_passes_memory.layouts.patterns import row_of
+from wave_passes_memory.layouts.patterns import patterns, row_of
 from wave_passes_memory.layouts.schemes import Scheme
 
 if TYPE_CHECKING:
     from types import UnionType
 
     from wave_core.constraints.geometry import Geometry
-    from wave_core.ir import Access
-    from wave_core.ir import Graph
+    from wave_core.ir import Access, Graph
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
     from wave_core.targets import MemorySpec

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import UserError

@@ -8,24 +8,13 @@ from typing import TYPE_CHECKING
 from wave_core.builtin.place.staging import make_global
 from wave_core.builtin.scope import loops_of
 from wave_core.constraints.geometry import Geometry
-from wave_core.ir import Region
-from wave_core.ir import capture
-from wave_core.ir import insert_before
-from wave_core.ir import region_of
-from wave_core.ir import replace
-from wave_core.ir import resolve
+from wave_core.ir import Region, capture, insert_before, region_of, replace, resolve
 from wave_core.ops.control import Iterate
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
-from wave_passes_memory.staging.tiles import Tile
-from wave_passes_memory.staging.tiles import tile_of
-from wave_passes_memory.staging.uniform import entered_together
-from wave_passes_memory.staging.uniform import own_symbols
+from wave_core.types import AddressSpace, MemoryType, RegisterType
+from wave_passes_memory.staging.tiles import Tile, tile_of
+from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

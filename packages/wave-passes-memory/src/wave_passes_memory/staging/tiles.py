@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
-from wave_core.types import dim_name
-from wave_core.types import iterator_symbol
+from wave_core.types import MemoryType, RegisterType, dim_name, iterator_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

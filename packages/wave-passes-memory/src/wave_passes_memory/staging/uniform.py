@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.ir import region_of
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
+from wave_core.ops.control import Conditional, Iterate, SetSymbol
 
 if TYPE_CHECKING:
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
 

@@ -8,20 +8,15 @@ from typing import TYPE_CHECKING
 
 from wave_core.builtin.expand.waves import wave_number
 from wave_core.builtin.legalize.accesses import contiguous_run
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
+from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import Access
-from wave_core.symbols import constant
-from wave_core.symbols import logical_and
-from wave_core.symbols import lt
+from wave_core.symbols import constant, logical_and, lt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from wave_core.constraints.geometry import Geometry
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
     from wave_passes_memory.copies.prove import Box
 
     Addresses = Callable[[dict[str, Expr]], tuple[Expr, ...]]

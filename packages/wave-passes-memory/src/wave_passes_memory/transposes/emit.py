@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import capture
-from wave_core.ir import erase
-from wave_core.ir import insert_before
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ir import ACCESS, PLACEMENT, capture, erase, insert_before
+from wave_core.ops.memory import Read, Write
 from wave_core.ops.shape import Assemble
 from wave_core.types import MemoryType
 from wave_passes_memory.copies.rows import Rows
@@ -19,8 +14,7 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
     from wave_passes_memory.copies.find import Copy
     from wave_passes_memory.copies.surroundings import Surroundings
-    from wave_passes_memory.transposes.blocks import Block
-    from wave_passes_memory.transposes.blocks import Part
+    from wave_passes_memory.transposes.blocks import Block, Part
 
 
 def emit_blocks(copy: Copy, blocks: list[Block], known: Surroundings) -> None:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import region_of
-from wave_core.ir import resolve
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ir import ACCESS, region_of, resolve
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
-    from wave_core.ir import Access
-    from wave_core.ir import Graph
+    from wave_core.ir import Access, Graph
     from wave_core.ops.base import Op
 
 

@@ -7,31 +7,25 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.legalize.accesses import contiguous_run
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Access
-from wave_core.ir import Placement
-from wave_core.ir import insert_before
-from wave_core.ir import region_of
-from wave_core.ir import replace
-from wave_core.ir import resolve
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
+from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.ir import (
+    ACCESS,
+    PLACEMENT,
+    Access,
+    Placement,
+    insert_before,
+    region_of,
+    replace,
+    resolve,
+)
+from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.shape import Assemble
 from wave_core.ops.transposed import TransposedRead
 from wave_core.passes import Pass
-from wave_core.symbols import EXCHANGE_LANES
-from wave_core.symbols import Facts
-from wave_core.symbols import Layout
-from wave_core.symbols import before_exchange
-from wave_core.symbols import exchanged
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
+from wave_core.symbols import EXCHANGE_LANES, Facts, Layout, before_exchange, exchanged
+from wave_core.types import MemoryType, RegisterType
 from wave_passes_memory.copies.surroundings import Surroundings
-from wave_passes_memory.staging.uniform import entered_together
-from wave_passes_memory.staging.uniform import own_symbols
+from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from wave_core.ir import ACCESS
-from wave_core.ir import Access
-from wave_core.ir import regions
-from wave_core.ir import resolve
-from wave_core.ir import set_attributes
+from wave_core.ir import ACCESS, Access, regions, resolve, set_attributes
 from wave_core.ops.memory import Allocate
 from wave_core.passes import Pass
 from wave_core.types import RegisterType
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.points import Points
-from wave_passes_memory.copies.prove import addresses
-from wave_passes_memory.copies.prove import prove
+from wave_passes_memory.copies.prove import addresses, prove
 from wave_passes_memory.copies.readers import bare_readers
 from wave_passes_memory.copies.surroundings import Surroundings
 from wave_passes_memory.transposes.blocks import Blocks
 from wave_passes_memory.transposes.costs import Costs
 from wave_passes_memory.transposes.emit import emit_blocks
-from wave_passes_memory.transposes.find import access_of
-from wave_passes_memory.transposes.find import buffers_read_across
+from wave_passes_memory.transposes.find import access_of, buffers_read_across
 from wave_passes_memory.transposes.hardware import fetches
 
 if TYPE_CHECKING:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from wave_passes_scheduling.files.alone import schedule_of
-from wave_passes_scheduling.files.as_json import read_json
-from wave_passes_scheduling.files.as_json import write_json
-from wave_passes_scheduling.files.match import follow_file
-from wave_passes_scheduling.files.match import schedule_file
-from wave_passes_scheduling.files.match import unchecked_schedule
-from wave_passes_scheduling.files.rows import ScheduleFile
-from wave_passes_scheduling.files.rows import ScheduleRow
-from wave_passes_scheduling.files.rows import ScheduleSyntaxError
-from wave_passes_scheduling.files.storage import load_schedule
-from wave_passes_scheduling.files.storage import save_schedule
-from wave_passes_scheduling.files.text import read_text
-from wave_passes_scheduling.files.text import write_text
+from wave_passes_scheduling.files.as_json import read_json, write_json
+from wave_passes_scheduling.files.match import (
+    follow_file,
+    schedule_file,
+    unchecked_schedule,
+)
+from wave_passes_scheduling.files.rows import (
+    ScheduleFile,
+    ScheduleRow,
+    ScheduleSyntaxError,
+)
+from wave_passes_scheduling.files.storage import load_schedule, save_schedule
+from wave_passes_scheduling.files.text import read_text, write_text
 
 __all__ = [
     "ScheduleFile",

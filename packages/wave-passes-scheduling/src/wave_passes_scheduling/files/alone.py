@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from wave_passes_scheduling.files.match import CARRIED
 from wave_passes_scheduling.loops.kinds import OpKind
 from wave_passes_scheduling.modulo import Schedule
-from wave_passes_scheduling.problem import Dependence
-from wave_passes_scheduling.problem import LoopProblem
-from wave_passes_scheduling.problem import Task
+from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
 
 if TYPE_CHECKING:
     from wave_passes_scheduling.files.rows import ScheduleFile

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
-from wave_passes_scheduling.files.rows import ScheduleFile
-from wave_passes_scheduling.files.rows import ScheduleSyntaxError
-from wave_passes_scheduling.files.rows import check_rows
+from wave_passes_scheduling.files.rows import (
+    ScheduleFile,
+    ScheduleSyntaxError,
+    check_rows,
+)
 
 
 def write_json(schedule: ScheduleFile) -> str:

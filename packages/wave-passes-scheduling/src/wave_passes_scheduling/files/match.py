@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
-from wave_passes_scheduling.files.rows import ScheduleFile
-from wave_passes_scheduling.files.rows import ScheduleRow
+from wave_passes_scheduling.files.rows import ScheduleFile, ScheduleRow
 from wave_passes_scheduling.modulo import Schedule
 
 if TYPE_CHECKING:

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
-from wave_passes_scheduling.files.as_json import read_json
-from wave_passes_scheduling.files.as_json import write_json
+from wave_passes_scheduling.files.as_json import read_json, write_json
 from wave_passes_scheduling.files.rows import ScheduleSyntaxError
-from wave_passes_scheduling.files.text import read_text
-from wave_passes_scheduling.files.text import write_text
+from wave_passes_scheduling.files.text import read_text, write_text
 
 if TYPE_CHECKING:
     from wave_passes_scheduling.files.rows import ScheduleFile

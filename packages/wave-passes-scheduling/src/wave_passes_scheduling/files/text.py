@@ -12,10 +12,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wave_passes_scheduling.files.rows import ScheduleFile
-from wave_passes_scheduling.files.rows import ScheduleRow
-from wave_passes_scheduling.files.rows import ScheduleSyntaxError
-from wave_passes_scheduling.files.rows import check_rows
+from wave_passes_scheduling.files.rows import (
+    ScheduleFile,
+    ScheduleRow,
+    ScheduleSyntaxError,
+    check_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

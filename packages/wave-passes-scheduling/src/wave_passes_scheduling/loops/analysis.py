@@ -12,16 +12,12 @@ from wave_core.ir import PLACEMENT
 from wave_core.ops.structure import Argument
 from wave_core.types import RegisterType
 from wave_passes_scheduling.loops.body import body_of
-from wave_passes_scheduling.loops.kinds import OpKind
-from wave_passes_scheduling.loops.kinds import kind_of
+from wave_passes_scheduling.loops.kinds import OpKind, kind_of
 from wave_passes_scheduling.loops.order import order_rows
-from wave_passes_scheduling.problem import Dependence
-from wave_passes_scheduling.problem import LoopProblem
-from wave_passes_scheduling.problem import Task
+from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from wave_core.builtin.dependences.accesses import SharedAccess
     from wave_core.ir import Graph

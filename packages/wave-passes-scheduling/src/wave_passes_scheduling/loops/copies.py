@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.accesses import shared_accesses
-from wave_core.builtin.dependences.storage import lds_bytes
-from wave_core.builtin.dependences.storage import static_bytes
+from wave_core.builtin.dependences.storage import lds_bytes, static_bytes
 from wave_core.diagnostics import user_error
 from wave_core.ops.memory import Allocate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from wave_core.ir import Graph
     from wave_core.ops.control import Iterate

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING
 from wave_core.ops.matrix import Mma
 from wave_core.passes.selection import unknown_name
 from wave_passes_scheduling.loops.body import body_of
-from wave_passes_scheduling.loops.kinds import OCCUPIES
-from wave_passes_scheduling.loops.kinds import RESOURCES
-from wave_passes_scheduling.loops.kinds import OpKind
-from wave_passes_scheduling.problem import Resource
-from wave_passes_scheduling.problem import Use
+from wave_passes_scheduling.loops.kinds import OCCUPIES, RESOURCES, OpKind
+from wave_passes_scheduling.problem import Resource, Use
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,17 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from wave_core.ir import resolve
-from wave_core.ir import walk
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
+from wave_core.ir import resolve, walk
+from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.reduce import Shuffle
-from wave_core.ops.traits import EffectKind
-from wave_core.ops.traits import Trait
+from wave_core.ops.traits import EffectKind, Trait
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op

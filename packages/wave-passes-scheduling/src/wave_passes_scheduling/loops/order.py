@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import resolve
-from wave_core.ir import walk
+from wave_core.ir import resolve, walk
 from wave_core.ops.memory import Allocate
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
-from wave_core.ops.sync import WaveFence
-from wave_core.ops.traits import EffectKind
-from wave_core.ops.traits import Trait
+from wave_core.ops.sync import (
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+    WaveFence,
+)
+from wave_core.ops.traits import EffectKind, Trait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op

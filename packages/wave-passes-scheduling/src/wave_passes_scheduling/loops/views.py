@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ops.shape import Assemble
-from wave_core.ops.shape import Broadcast
-from wave_core.ops.shape import Permute
+from wave_core.ops.shape import Assemble, Broadcast, Permute
 from wave_passes_scheduling.modulo import Schedule
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from wave_passes_scheduling.manual.carry import ManualLoop
-from wave_passes_scheduling.manual.carry import Settings
+from wave_passes_scheduling.manual.carry import ManualLoop, Settings
 from wave_passes_scheduling.manual.run import ManualRun
 
 __all__ = ["ManualLoop", "ManualRun", "Settings"]

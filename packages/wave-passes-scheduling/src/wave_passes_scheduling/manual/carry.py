@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.derive import Dependences
 from wave_core.constraints.geometry import Geometry
-from wave_passes_scheduling.files import save_schedule
-from wave_passes_scheduling.files import schedule_file
+from wave_passes_scheduling.files import save_schedule, schedule_file
 from wave_passes_scheduling.files.storage import numbered
-from wave_passes_scheduling.loops import analyse
-from wave_passes_scheduling.loops import profile_of
+from wave_passes_scheduling.loops import analyse, profile_of
 from wave_passes_scheduling.loops.private import private_buffers
 from wave_passes_scheduling.manual.copies import multiply_buffers
 from wave_passes_scheduling.manual.listing import slots_of
 from wave_passes_scheduling.manual.pipelines import schedule_stages
-from wave_passes_scheduling.rebuild import Beyond
-from wave_passes_scheduling.rebuild import replace_loop
-from wave_passes_scheduling.rebuild import unsafe_ahead
+from wave_passes_scheduling.rebuild import Beyond, replace_loop, unsafe_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +29,7 @@ if TYPE_CHECKING:
     from wave_passes_scheduling.manual.tracking import Tracker
     from wave_passes_scheduling.manual.values import Stage
     from wave_passes_scheduling.modulo import Schedule
-    from wave_passes_scheduling.rebuild import MultipliedBuffer
-    from wave_passes_scheduling.rebuild import PipelinedLoop
+    from wave_passes_scheduling.rebuild import MultipliedBuffer, PipelinedLoop
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,9 @@ from wave_core.diagnostics import user_error
 from wave_core.passes.options import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from wave_core.diagnostics import Location
-    from wave_core.diagnostics import UserError
+    from wave_core.diagnostics import Location, UserError
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes.manual import Step

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.derive import Dependences
-from wave_core.builtin.dependences.storage import lds_bytes
-from wave_core.builtin.dependences.storage import static_bytes
+from wave_core.builtin.dependences.storage import lds_bytes, static_bytes
 from wave_core.diagnostics import user_error
 from wave_core.ops.memory import Allocate
-from wave_passes_scheduling.loops.copies import check_copies
-from wave_passes_scheduling.loops.copies import copies_that_fit
+from wave_passes_scheduling.loops.copies import check_copies, copies_that_fit
 from wave_passes_scheduling.loops.private import private_buffers
 from wave_passes_scheduling.rebuild import multiply_buffer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wave_core.builtin.dependences.accesses import SharedAccess
     from wave_core.ir import Graph

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from wave_core.ir import PLACEMENT
-from wave_core.ir import region_of
-from wave_core.ir import resolve
+from wave_core.ir import PLACEMENT, region_of, resolve
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.symbols import as_expr
 from wave_core.types import AddressSpace
 from wave_passes_scheduling.manual import complaints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op

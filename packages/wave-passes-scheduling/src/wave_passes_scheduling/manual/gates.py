@@ -6,8 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from wave_passes_scheduling.problem import Dependence
-from wave_passes_scheduling.problem import Task
+from wave_passes_scheduling.problem import Dependence, Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,7 @@ from wave_passes_scheduling.manual.bodies import lifted
 from wave_passes_scheduling.manual.times import Listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wave_core.ir import Region
     from wave_core.ops.base import Op

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.diagnostics import UserError
-from wave_core.ir import insert_after
-from wave_core.ir import insert_before
-from wave_core.ir import region_of
+from wave_core.ir import insert_after, insert_before, region_of
 from wave_core.ops import sync
 from wave_core.ops.base import Op
 from wave_core.ops.control import Conditional
 from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.manual import complaints
-from wave_passes_scheduling.manual.bodies import lifted
-from wave_passes_scheduling.manual.bodies import side_by_side
-from wave_passes_scheduling.manual.values import Cluster
-from wave_passes_scheduling.manual.values import Place
-from wave_passes_scheduling.manual.values import Selection
-from wave_passes_scheduling.reorder import apply_order
-from wave_passes_scheduling.reorder import region_order
+from wave_passes_scheduling.manual.bodies import lifted, side_by_side
+from wave_passes_scheduling.manual.values import Cluster, Place, Selection
+from wave_passes_scheduling.reorder import apply_order, region_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.control import Iterate
-    from wave_core.passes.manual import Plain
-    from wave_core.passes.manual import Step
+    from wave_core.passes.manual import Plain, Step
     from wave_core.targets import Target
 
 _CLASSES: dict[str, type[Op]] = {

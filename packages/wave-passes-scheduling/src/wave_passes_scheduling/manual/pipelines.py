@@ -9,14 +9,12 @@ from wave_core.ops.control import Iterate
 from wave_passes_scheduling.manual import complaints
 from wave_passes_scheduling.manual.gates import with_gates
 from wave_passes_scheduling.manual.listing import listed_tasks
-from wave_passes_scheduling.manual.times import all_stages
-from wave_passes_scheduling.manual.times import broken_chain
+from wave_passes_scheduling.manual.times import all_stages, broken_chain
 from wave_passes_scheduling.modulo import Schedule
 from wave_passes_scheduling.strategies import staged_schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wave_core.diagnostics import UserError
     from wave_core.ops.base import Op
@@ -24,10 +22,8 @@ if TYPE_CHECKING:
     from wave_passes_scheduling.loops import ScheduledLoop
     from wave_passes_scheduling.manual.listing import Slot
     from wave_passes_scheduling.manual.times import Listed
-    from wave_passes_scheduling.manual.values import Selection
-    from wave_passes_scheduling.manual.values import Stage
-    from wave_passes_scheduling.problem import Dependence
-    from wave_passes_scheduling.problem import LoopProblem
+    from wave_passes_scheduling.manual.values import Selection, Stage
+    from wave_passes_scheduling.problem import Dependence, LoopProblem
 
 
 def loop_of(found: Selection, step: Step) -> Iterate:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.passes.manual import Ref
-from wave_passes_scheduling.manual import find
-from wave_passes_scheduling.manual import orders
-from wave_passes_scheduling.manual.carry import facts_of
-from wave_passes_scheduling.manual.carry import leave_loop
-from wave_passes_scheduling.manual.carry import replace_by_pipeline
-from wave_passes_scheduling.manual.carry import schedule_loop
+from wave_passes_scheduling.manual import find, orders
+from wave_passes_scheduling.manual.carry import (
+    facts_of,
+    leave_loop,
+    replace_by_pipeline,
+    schedule_loop,
+)
 from wave_passes_scheduling.manual.copies import separate_iterations
 from wave_passes_scheduling.manual.pipelines import loop_of
 from wave_passes_scheduling.manual.tracking import Tracker
-from wave_passes_scheduling.manual.values import Cluster
-from wave_passes_scheduling.manual.values import Pipelined
-from wave_passes_scheduling.manual.values import Place
-from wave_passes_scheduling.manual.values import Selection
-from wave_passes_scheduling.manual.values import Stage
-from wave_passes_scheduling.rebuild import keep_order
-from wave_passes_scheduling.rebuild import unroll_loop
+from wave_passes_scheduling.manual.values import (
+    Cluster,
+    Pipelined,
+    Place,
+    Selection,
+    Stage,
+)
+from wave_passes_scheduling.rebuild import keep_order, unroll_loop
 from wave_passes_scheduling.reorder.stagger import TAG
 
 if TYPE_CHECKING:
@@ -31,11 +32,8 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
     from wave_core.passes import PassContext
-    from wave_core.passes.manual import ManualSchedule
-    from wave_core.passes.manual import Plain
-    from wave_core.passes.manual import Step
-    from wave_passes_scheduling.manual.carry import ManualLoop
-    from wave_passes_scheduling.manual.carry import Settings
+    from wave_core.passes.manual import ManualSchedule, Plain, Step
+    from wave_passes_scheduling.manual.carry import ManualLoop, Settings
     from wave_passes_scheduling.manual.values import Value
     from wave_passes_scheduling.rebuild import PipelinedLoop
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_passes_scheduling.problem import Dependence
-    from wave_passes_scheduling.problem import LoopProblem
+    from wave_passes_scheduling.problem import Dependence, LoopProblem
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from wave_core.ir import region_of
-from wave_core.ir import walk
+from wave_core.ir import region_of, walk
 from wave_passes_scheduling.loops.body import body_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op

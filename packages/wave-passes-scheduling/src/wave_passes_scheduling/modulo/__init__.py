@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from wave_passes_scheduling.modulo.bounds import Bounds
-from wave_passes_scheduling.modulo.bounds import Infeasible
-from wave_passes_scheduling.modulo.bounds import bounds_of
+from wave_passes_scheduling.modulo.bounds import Bounds, Infeasible, bounds_of
 from wave_passes_scheduling.modulo.reservation import ReservationTable
 from wave_passes_scheduling.modulo.schedule import Schedule
 from wave_passes_scheduling.modulo.scheduler import modulo_schedule

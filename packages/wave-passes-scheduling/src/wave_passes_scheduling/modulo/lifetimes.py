@@ -16,8 +16,7 @@ from wave_passes_scheduling.modulo.reservation import ReservationTable
 
 if TYPE_CHECKING:
     from wave_passes_scheduling.arrays import Array
-    from wave_passes_scheduling.problem import Dependence
-    from wave_passes_scheduling.problem import LoopProblem
+    from wave_passes_scheduling.problem import Dependence, LoopProblem
 
 SWEEPS = 2
 """Sweeps over all tasks; more change little."""

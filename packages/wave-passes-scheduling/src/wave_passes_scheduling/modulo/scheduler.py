@@ -10,15 +10,13 @@ interval a few orders are tried, before the interval grows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_passes_scheduling.arrays import NO_PATH
-from wave_passes_scheduling.modulo.bounds import Infeasible
-from wave_passes_scheduling.modulo.bounds import bounds_of
+from wave_passes_scheduling.modulo.bounds import Infeasible, bounds_of
 from wave_passes_scheduling.modulo.lifetimes import shorten_lifetimes
 from wave_passes_scheduling.modulo.reservation import ReservationTable
 from wave_passes_scheduling.modulo.schedule import Schedule

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from wave_passes_scheduling.paths.components import components
-from wave_passes_scheduling.paths.longest import LongestPaths
-from wave_passes_scheduling.paths.longest import longest_paths
-from wave_passes_scheduling.paths.recurrence import Recurrence
-from wave_passes_scheduling.paths.recurrence import recurrence_interval
+from wave_passes_scheduling.paths.longest import LongestPaths, longest_paths
+from wave_passes_scheduling.paths.recurrence import Recurrence, recurrence_interval
 
 __all__ = [
     "LongestPaths",

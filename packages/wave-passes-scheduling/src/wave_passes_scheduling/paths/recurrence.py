@@ -15,8 +15,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from wave_passes_scheduling.arrays import Array
-    from wave_passes_scheduling.problem import Dependence
-    from wave_passes_scheduling.problem import LoopProblem
+    from wave_passes_scheduling.problem import Dependence, LoopProblem
 
 
 @dataclass(frozen=True)

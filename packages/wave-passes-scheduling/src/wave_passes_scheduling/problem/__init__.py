@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from wave_passes_scheduling.problem.loop import Dependence
-from wave_passes_scheduling.problem.loop import LoopProblem
-from wave_passes_scheduling.problem.loop import Resource
-from wave_passes_scheduling.problem.loop import Task
-from wave_passes_scheduling.problem.loop import Use
+from wave_passes_scheduling.problem.loop import (
+    Dependence,
+    LoopProblem,
+    Resource,
+    Task,
+    Use,
+)
 
 __all__ = ["Dependence", "LoopProblem", "Resource", "Task", "Use"]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from wave_passes_scheduling.rebuild.ahead import Beyond
-from wave_passes_scheduling.rebuild.ahead import unsafe_ahead
-from wave_passes_scheduling.rebuild.buffers import MultipliedBuffer
-from wave_passes_scheduling.rebuild.buffers import multiply_buffer
+from wave_passes_scheduling.rebuild.ahead import Beyond, unsafe_ahead
+from wave_passes_scheduling.rebuild.buffers import MultipliedBuffer, multiply_buffer
 from wave_passes_scheduling.rebuild.guard import replace_loop
 from wave_passes_scheduling.rebuild.hints import keep_order
-from wave_passes_scheduling.rebuild.pipeline import PipelinedLoop
-from wave_passes_scheduling.rebuild.pipeline import pipeline_loop
-from wave_passes_scheduling.rebuild.unroll import UnrolledLoop
-from wave_passes_scheduling.rebuild.unroll import unroll_loop
+from wave_passes_scheduling.rebuild.pipeline import PipelinedLoop, pipeline_loop
+from wave_passes_scheduling.rebuild.unroll import UnrolledLoop, unroll_loop
 
 __all__ = [
     "Beyond",

@@ -6,19 +6,14 @@ stages before the last work on iterations beyond the end, whose values nobody us
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wave_core.ir import ACCESS
-from wave_core.ir import LANDING
-from wave_core.ir import region_of
-from wave_core.ops.arithmetic import FloorDiv
-from wave_core.ops.arithmetic import Mod
+from wave_core.ir import ACCESS, LANDING, region_of
+from wave_core.ops.arithmetic import FloorDiv, Mod
 from wave_core.ops.control import Conditional
 from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Read, Write
 from wave_core.ops.traits import Trait
 from wave_core.symbols import logical_and
 from wave_core.types import RegisterType
@@ -27,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
     from wave_passes_scheduling.loops import ScheduledLoop
     from wave_passes_scheduling.modulo import Schedule
 

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wave_core.ir import ACCESS
-from wave_core.ir import LANDING
-from wave_core.ir import regions
-from wave_core.ir import resolve
-from wave_core.ir import set_attributes
-from wave_core.symbols import floordiv
-from wave_core.symbols import mod
+from wave_core.ir import ACCESS, LANDING, regions, resolve, set_attributes
+from wave_core.symbols import floordiv, mod
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from wave_core.ir import Access
-    from wave_core.ir import FactKind
-    from wave_core.ir import Graph
+    from wave_core.ir import Access, FactKind, Graph
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
     from wave_core.ops.memory import Allocate

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import clone_op
-from wave_core.ir import region_of
-from wave_core.ir import set_operands
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
+from wave_core.ir import clone_op, region_of, set_operands
+from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.structure import Yield
-from wave_core.symbols import as_expr
-from wave_core.symbols import ge
-from wave_core.symbols import select
-from wave_passes_scheduling.rebuild.pipeline import PipelinedLoop
-from wave_passes_scheduling.rebuild.pipeline import pipeline_loop
-from wave_passes_scheduling.rebuild.results import results_of
-from wave_passes_scheduling.rebuild.results import retire
+from wave_core.symbols import as_expr, ge, select
+from wave_passes_scheduling.rebuild.pipeline import PipelinedLoop, pipeline_loop
+from wave_passes_scheduling.rebuild.results import results_of, retire
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wave_core.ir import Region
     from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
     from wave_passes_scheduling.loops import ScheduledLoop
     from wave_passes_scheduling.modulo import Schedule
     from wave_passes_scheduling.rebuild.ahead import Beyond

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from wave_core.ir import insert_before
 from wave_core.ops.sync import SchedulingBarrier
 from wave_passes_scheduling.loops.body import body_of
-from wave_passes_scheduling.loops.kinds import OCCUPIES
-from wave_passes_scheduling.loops.kinds import kind_of
+from wave_passes_scheduling.loops.kinds import OCCUPIES, kind_of
 
 if TYPE_CHECKING:
     from wave_core.ops.control import Iterate

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from heapq import heapify
-from heapq import heappop
-from heapq import heappush
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

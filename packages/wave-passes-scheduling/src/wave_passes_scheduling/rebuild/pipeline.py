@@ -19,17 +19,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from wave_core.ir import PLACEMENT
-from wave_core.ir import capture
-from wave_core.ir import captured_value
-from wave_core.ir import clone_into
-from wave_core.ir import set_operands
+from wave_core.ir import PLACEMENT, capture, captured_value, clone_into, set_operands
 from wave_core.ops.control import Iterate
-from wave_core.ops.structure import Argument
-from wave_core.ops.structure import GetResult
-from wave_core.ops.structure import Yield
-from wave_core.symbols import as_expr
-from wave_core.symbols import lt
+from wave_core.ops.structure import Argument, GetResult, Yield
+from wave_core.symbols import as_expr, lt
 from wave_passes_scheduling.rebuild.ahead import mask_accesses
 from wave_passes_scheduling.rebuild.order import kernel_order
 from wave_passes_scheduling.rebuild.shift import substitute_symbols

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import PLACEMENT
-from wave_core.ir import erase
-from wave_core.ir import region_of
-from wave_core.ir import replace_uses
+from wave_core.ir import PLACEMENT, erase, region_of, replace_uses
 from wave_core.ops.structure import GetResult
 
 if TYPE_CHECKING:

@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wave_core.ir import ACCESS
-from wave_core.ir import LANDING
-from wave_core.ir import PLACEMENT
-from wave_core.ir import region_of
-from wave_core.ir import set_attributes
-from wave_core.ir import walk
+from wave_core.ir import ACCESS, LANDING, PLACEMENT, region_of, set_attributes, walk
 from wave_core.symbols import Expr
 
 if TYPE_CHECKING:

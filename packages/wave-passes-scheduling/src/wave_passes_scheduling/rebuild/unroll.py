@@ -5,31 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import PLACEMENT
-from wave_core.ir import capture
-from wave_core.ir import captured_value
-from wave_core.ir import clone_into
-from wave_core.ir import clone_op
-from wave_core.ir import region_of
-from wave_core.ir import set_operands
+from wave_core.ir import (
+    PLACEMENT,
+    capture,
+    captured_value,
+    clone_into,
+    clone_op,
+    region_of,
+    set_operands,
+)
 from wave_core.ops.control import Iterate
 from wave_core.ops.structure import Yield
-from wave_core.symbols import as_expr
-from wave_core.symbols import floordiv
-from wave_core.symbols import mod
+from wave_core.symbols import as_expr, floordiv, mod
 from wave_passes_scheduling.loops.body import body_of
-from wave_passes_scheduling.rebuild.results import results_of
-from wave_passes_scheduling.rebuild.results import retire
+from wave_passes_scheduling.rebuild.results import results_of, retire
 from wave_passes_scheduling.rebuild.shift import substitute_symbols
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wave_core.ir import Region
     from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from wave_passes_scheduling.reorder.edges import Edge
-from wave_passes_scheduling.reorder.legal import RegionOrder
-from wave_passes_scheduling.reorder.legal import apply_order
-from wave_passes_scheduling.reorder.legal import region_order
+from wave_passes_scheduling.reorder.legal import RegionOrder, apply_order, region_order
 
 __all__ = ["Edge", "RegionOrder", "apply_order", "region_order"]

@@ -13,16 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_passes_scheduling.loops.body import body_of
-from wave_passes_scheduling.loops.kinds import OpKind
-from wave_passes_scheduling.loops.kinds import kind_of
+from wave_passes_scheduling.loops.kinds import OpKind, kind_of
 from wave_passes_scheduling.reorder.halves import NEEDED
 from wave_passes_scheduling.reorder.refusal import ReorderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate

@@ -11,9 +11,7 @@ from wave_core.ops.control import SetSymbol
 from wave_passes_scheduling.loops.order import order_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wave_core.builtin.dependences.accesses import SharedAccess
     from wave_core.builtin.dependences.derive import Dependences

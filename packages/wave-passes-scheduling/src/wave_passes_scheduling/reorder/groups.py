@@ -10,15 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.legalize.accesses import contiguous_run
-from wave_core.ir import ACCESS
-from wave_core.ir import insert_before
+from wave_core.ir import ACCESS, insert_before
 from wave_core.ops.matrix import Mma
 from wave_core.ops.sync import SchedulingGroupBarrier
 from wave_core.ops.traits import Trait
 from wave_core.types import MemoryType
 from wave_passes_scheduling.loops.body import body_of
-from wave_passes_scheduling.loops.kinds import OpKind
-from wave_passes_scheduling.loops.kinds import kind_of
+from wave_passes_scheduling.loops.kinds import OpKind, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING
 from wave_core.builtin.dependences.accesses import shared_accesses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from wave_core.builtin.dependences.accesses import SharedAccess
     from wave_core.builtin.dependences.derive import Dependences

@@ -10,27 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import heapify
-from heapq import heappop
-from heapq import heappush
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.derive import Dependences
 from wave_core.diagnostics import user_error
-from wave_core.ir import insert_before
-from wave_core.ir import move_before
+from wave_core.ir import insert_before, move_before
 from wave_passes_scheduling.reorder.edges import region_edges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from wave_core.diagnostics import UserError
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.targets import Target
     from wave_passes_scheduling.reorder.edges import Edge

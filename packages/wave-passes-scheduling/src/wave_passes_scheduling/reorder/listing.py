@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.ir import region_of
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.sync import SetWavePrio
-from wave_core.ops.sync import SharedMemoryBarrier
+from wave_core.ops.control import Conditional, Iterate
+from wave_core.ops.sync import SetWavePrio, SharedMemoryBarrier
 from wave_passes_scheduling.loops.body import body_of
-from wave_passes_scheduling.loops.kinds import OCCUPIES
-from wave_passes_scheduling.loops.kinds import kind_of
+from wave_passes_scheduling.loops.kinds import OCCUPIES, kind_of
 from wave_passes_scheduling.reorder.stagger import TAG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op

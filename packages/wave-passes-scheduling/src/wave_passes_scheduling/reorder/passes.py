@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from wave_core.diagnostics import user_error
 from wave_core.ops.control import Iterate
@@ -14,8 +13,7 @@ from wave_passes_scheduling.loops.body import is_innermost
 from wave_passes_scheduling.reorder.groups import place_groups
 from wave_passes_scheduling.reorder.pingpong import ping_pong
 from wave_passes_scheduling.reorder.refusal import ReorderError
-from wave_passes_scheduling.reorder.stagger import TAG
-from wave_passes_scheduling.reorder.stagger import stagger
+from wave_passes_scheduling.reorder.stagger import TAG, stagger
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

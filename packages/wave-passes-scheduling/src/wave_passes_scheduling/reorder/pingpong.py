@@ -6,24 +6,22 @@ from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.derive import Dependences
 from wave_core.ir import erase
-from wave_core.ops.sync import SchedulingBarrier
-from wave_core.ops.sync import SchedulingGroupBarrier
-from wave_core.ops.sync import SetWavePrio
-from wave_core.ops.sync import SharedMemoryBarrier
+from wave_core.ops.sync import (
+    SchedulingBarrier,
+    SchedulingGroupBarrier,
+    SetWavePrio,
+    SharedMemoryBarrier,
+)
 from wave_passes_scheduling.loops.body import body_of
-from wave_passes_scheduling.loops.kinds import OpKind
-from wave_passes_scheduling.loops.kinds import kind_of
+from wave_passes_scheduling.loops.kinds import OpKind, kind_of
 from wave_passes_scheduling.reorder.clusters import cluster
 from wave_passes_scheduling.reorder.halves import meetings
-from wave_passes_scheduling.reorder.legal import apply_order
-from wave_passes_scheduling.reorder.legal import known_order
+from wave_passes_scheduling.reorder.legal import apply_order, known_order
 from wave_passes_scheduling.reorder.refusal import ReorderError
-from wave_passes_scheduling.reorder.stagger import TAG
-from wave_passes_scheduling.reorder.stagger import wave_count
+from wave_passes_scheduling.reorder.stagger import TAG, wave_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op

@@ -13,22 +13,18 @@ from wave_core.builtin.dependences.accesses import shared_accesses
 from wave_core.builtin.dependences.derive import Dependences
 from wave_core.builtin.dependences.uniform import Uniformity
 from wave_core.constraints.distribution import wave_symbol
-from wave_core.ir import insert_after
-from wave_core.ir import insert_before
-from wave_core.ir import region_of
-from wave_core.ir import walk
+from wave_core.ir import insert_after, insert_before, region_of, walk
 from wave_core.ops.control import Conditional
 from wave_core.ops.structure import Yield
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
-from wave_core.ops.sync import WorkgroupBarrier
-from wave_core.symbols import constant
-from wave_core.symbols import ge
-from wave_core.symbols import lt
+from wave_core.ops.sync import (
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+    WorkgroupBarrier,
+)
+from wave_core.symbols import constant, ge, lt
 from wave_passes_scheduling.loops.body import body_of
-from wave_passes_scheduling.reorder.halves import NEEDED
-from wave_passes_scheduling.reorder.halves import meetings
+from wave_passes_scheduling.reorder.halves import NEEDED, meetings
 from wave_passes_scheduling.reorder.refusal import ReorderError
 
 if TYPE_CHECKING:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from wave_passes_scheduling.strategies.staged import StageError
-from wave_passes_scheduling.strategies.staged import staged_schedule
-from wave_passes_scheduling.strategies.strategy import OWN
-from wave_passes_scheduling.strategies.strategy import Strategy
+from wave_passes_scheduling.strategies.staged import StageError, staged_schedule
+from wave_passes_scheduling.strategies.strategy import OWN, Strategy
 
 __all__ = ["OWN", "StageError", "Strategy", "staged_schedule"]

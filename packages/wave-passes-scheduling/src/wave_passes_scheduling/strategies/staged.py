@@ -9,8 +9,7 @@ from wave_passes_scheduling.modulo import Schedule
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wave_passes_scheduling.problem import Dependence
-    from wave_passes_scheduling.problem import LoopProblem
+    from wave_passes_scheduling.problem import Dependence, LoopProblem
 
 
 class StageError(Exception):

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from wave_passes_scheduling.loops.views import with_late_views
-from wave_passes_scheduling.modulo import Schedule
-from wave_passes_scheduling.modulo import modulo_schedule
+from wave_passes_scheduling.modulo import Schedule, modulo_schedule
 from wave_passes_scheduling.strategies.attention import attention_stages
 from wave_passes_scheduling.strategies.staged import staged_schedule
-from wave_passes_scheduling.strategies.stages import FOUR_STAGE
-from wave_passes_scheduling.strategies.stages import PREFETCH
-from wave_passes_scheduling.strategies.stages import stages_by_kind
+from wave_passes_scheduling.strategies.stages import (
+    FOUR_STAGE,
+    PREFETCH,
+    stages_by_kind,
+)
 
 if TYPE_CHECKING:
-    from wave_passes_scheduling.loops import OpKind
-    from wave_passes_scheduling.loops import ScheduledLoop
+    from wave_passes_scheduling.loops import OpKind, ScheduledLoop
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wave_passes_scheduling.validation.moves import MoveResult
-from wave_passes_scheduling.validation.moves import ScheduleValidator
+from wave_passes_scheduling.validation.moves import MoveResult, ScheduleValidator
 
 __all__ = ["MoveResult", "ScheduleValidator"]

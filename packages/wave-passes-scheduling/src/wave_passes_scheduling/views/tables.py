@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from wave_passes_scheduling.modulo.bounds import bounds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from wave_passes_scheduling.modulo.schedule import Schedule
     from wave_passes_scheduling.passes import PlannedLoop

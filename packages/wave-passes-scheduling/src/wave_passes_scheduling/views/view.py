@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import cast
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, cast
 
 from wave_core.passes import PassContext
 from wave_core.plugin import ViewResult
-from wave_passes_scheduling.files import schedule_file
-from wave_passes_scheduling.files import write_json
-from wave_passes_scheduling.passes import PlannedLoop
-from wave_passes_scheduling.passes import ScheduleLoops
-from wave_passes_scheduling.reorder.listing import TITLES
-from wave_passes_scheduling.reorder.listing import cluster_rows
+from wave_passes_scheduling.files import schedule_file, write_json
+from wave_passes_scheduling.passes import PlannedLoop, ScheduleLoops
+from wave_passes_scheduling.reorder.listing import TITLES, cluster_rows
 from wave_passes_scheduling.views.gantt import draw
 from wave_passes_scheduling.views.tables import tables
 

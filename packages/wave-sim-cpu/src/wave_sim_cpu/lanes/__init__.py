@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from wave_sim_cpu.lanes.execute import run
 from wave_sim_cpu.lanes.machine import Machine
-from wave_sim_cpu.lanes.program import Program
-from wave_sim_cpu.lanes.program import Step
-from wave_sim_cpu.lanes.rules import UNSUPPORTED
-from wave_sim_cpu.lanes.rules import lane_rules
+from wave_sim_cpu.lanes.program import Program, Step
+from wave_sim_cpu.lanes.rules import UNSUPPORTED, lane_rules
 from wave_sim_cpu.lanes.value import Value
 
 __all__ = [

@@ -11,16 +11,11 @@ from wave_core.ir.facts import ACCESS
 from wave_core.symbols import EXCHANGE_LANES
 from wave_core.types import dynamic_symbol
 from wave_sim_cpu import codes
-from wave_sim_cpu.lanes.addressing import AccessPlan
-from wave_sim_cpu.lanes.addressing import Cells
-from wave_sim_cpu.lanes.collisions import check_collisions
-from wave_sim_cpu.lanes.collisions import element
+from wave_sim_cpu.lanes.addressing import AccessPlan, Cells
+from wave_sim_cpu.lanes.collisions import check_collisions, element
 from wave_sim_cpu.lanes.counting import AccessCounter
-from wave_sim_cpu.lanes.program import memory_ident
-from wave_sim_cpu.lanes.program import not_lowered
-from wave_sim_cpu.lanes.value import Poison
-from wave_sim_cpu.lanes.value import Value
-from wave_sim_cpu.lanes.value import join
+from wave_sim_cpu.lanes.program import memory_ident, not_lowered
+from wave_sim_cpu.lanes.value import Poison, Value, join
 from wave_sim_cpu.options import Check
 from wave_sim_cpu.races import Touch
 from wave_sim_cpu.units import coordinates
@@ -28,18 +23,12 @@ from wave_sim_cpu.units import coordinates
 if TYPE_CHECKING:
     from wave_core.ir.facts import Access
     from wave_core.ops.base import Op
-    from wave_core.ops.memory import Allocate
-    from wave_core.ops.memory import Read
-    from wave_core.ops.memory import Write
+    from wave_core.ops.memory import Allocate, Read, Write
     from wave_core.ops.transposed import TransposedRead
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.arrays import Index
-    from wave_sim_cpu.copies import Copies
-    from wave_sim_cpu.copies import Early
+    from wave_sim_cpu.arrays import Array, Bits, Index
+    from wave_sim_cpu.copies import Copies, Early
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program
-    from wave_sim_cpu.lanes.program import Step
+    from wave_sim_cpu.lanes.program import Program, Step
     from wave_sim_cpu.memory import Buffer
     from wave_sim_cpu.races import Conflict
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.constraints.machine import REGISTER
-from wave_core.symbols import Expr
-from wave_core.symbols import Kind
-from wave_core.symbols import total
+from wave_core.symbols import Expr, Kind, total
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.program import GROUP
 from wave_sim_cpu.options import Check
@@ -21,13 +19,11 @@ if TYPE_CHECKING:
 
     from wave_core.ir.facts import Access
     from wave_core.ops.base import Op
-    from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.arrays import Index
+    from wave_sim_cpu.arrays import Bits, Index
     from wave_sim_cpu.evaluate import Number
     from wave_sim_cpu.expressions import Environment
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program
-    from wave_sim_cpu.lanes.program import Storage
+    from wave_sim_cpu.lanes.program import Program, Storage
     from wave_sim_cpu.memory import Buffer
 
 

@@ -12,9 +12,7 @@ from wave_sim_cpu.units import coordinates
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.arrays import Index
+    from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.lanes.addressing import Cells
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.memory import Buffer

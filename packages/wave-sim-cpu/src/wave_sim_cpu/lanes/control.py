@@ -10,23 +10,18 @@ from wave_core.ops.structure import Argument
 from wave_core.symbols import as_expr
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.access import report_poison
-from wave_sim_cpu.lanes.program import not_lowered
-from wave_sim_cpu.lanes.program import run_steps
-from wave_sim_cpu.lanes.value import Value
-from wave_sim_cpu.lanes.value import where
+from wave_sim_cpu.lanes.program import not_lowered, run_steps
+from wave_sim_cpu.lanes.value import Value, where
 from wave_sim_cpu.units import coordinates
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_core.ops.control import Conditional
-    from wave_core.ops.control import Iterate
-    from wave_core.ops.control import SetSymbol
+    from wave_core.ops.control import Conditional, Iterate, SetSymbol
     from wave_core.ops.structure import GetResult
     from wave_sim_cpu.arrays import Bits
     from wave_sim_cpu.evaluate import Number
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program
-    from wave_sim_cpu.lanes.program import Step
+    from wave_sim_cpu.lanes.program import Program, Step
 
 
 class _Body:

@@ -12,18 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_sim_cpu.expressions import Axis
-from wave_sim_cpu.expressions import add_all
+from wave_sim_cpu.expressions import Axis, add_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.symbols import Expr
-    from wave_core.targets import BankPhases
-    from wave_core.targets import Target
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.arrays import Index
+    from wave_core.targets import BankPhases, Target
+    from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.evaluate import Number
     from wave_sim_cpu.lanes.addressing import AccessPlan
     from wave_sim_cpu.lanes.machine import Machine

@@ -14,12 +14,10 @@ from wave_sim_cpu.result import Snapshot
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.debug import Breakpoint
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.expressions import Linear
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program
-    from wave_sim_cpu.lanes.program import Step
+    from wave_sim_cpu.lanes.program import Program, Step
     from wave_sim_cpu.reports import Reporter
 
 

@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.diagnostics import internal_error
-from wave_core.ir.facts import ACCESS
-from wave_core.ir.facts import LANDING
+from wave_core.ir.facts import ACCESS, LANDING
 from wave_sim_cpu.copies import Flight
-from wave_sim_cpu.lanes.access import Accessor
-from wave_sim_cpu.lanes.access import spread_cells
+from wave_sim_cpu.lanes.access import Accessor, spread_cells
 from wave_sim_cpu.options import Check
 
 if TYPE_CHECKING:
     from wave_core.ops.direct import GatherToLDS
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.arrays import Index
+    from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.lanes.addressing import Cells
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program
-    from wave_sim_cpu.lanes.program import Step
+    from wave_sim_cpu.lanes.program import Program, Step
     from wave_sim_cpu.memory import Buffer
 
 

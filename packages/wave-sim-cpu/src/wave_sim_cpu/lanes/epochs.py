@@ -19,9 +19,7 @@ import numpy as np
 from wave_sim_cpu.lanes.flights import Flights
 
 if TYPE_CHECKING:
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.arrays import Index
+    from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.units import Units
 
 

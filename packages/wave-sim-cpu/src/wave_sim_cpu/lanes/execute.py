@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,30 +10,19 @@ from wave_core.constraints.machine import LANE
 from wave_core.types import MemoryType
 from wave_sim_cpu.copies import Copies
 from wave_sim_cpu.expressions import Environment
-from wave_sim_cpu.lanes.machine import Journal
-from wave_sim_cpu.lanes.machine import Machine
-from wave_sim_cpu.lanes.program import GROUP
-from wave_sim_cpu.lanes.program import Program
-from wave_sim_cpu.lanes.program import Storage
-from wave_sim_cpu.lanes.program import run_steps
+from wave_sim_cpu.lanes.machine import Journal, Machine
+from wave_sim_cpu.lanes.program import GROUP, Program, Storage, run_steps
 from wave_sim_cpu.lanes.rules import lane_rules
 from wave_sim_cpu.lanes.sync import check_balance
 from wave_sim_cpu.lanes.value import Value
-from wave_sim_cpu.launch import Launch
-from wave_sim_cpu.launch import prepare
-from wave_sim_cpu.memory import lds_buffer
-from wave_sim_cpu.memory import lds_label
-from wave_sim_cpu.memory import lds_pool
-from wave_sim_cpu.memory import row_major
-from wave_sim_cpu.options import Check
-from wave_sim_cpu.options import SimulationOptions
+from wave_sim_cpu.launch import Launch, prepare
+from wave_sim_cpu.memory import lds_buffer, lds_label, lds_pool, row_major
+from wave_sim_cpu.options import Check, SimulationOptions
 from wave_sim_cpu.races import RaceTracker
 from wave_sim_cpu.reports import Reporter
-from wave_sim_cpu.result import Counters
-from wave_sim_cpu.result import SimulationResult
+from wave_sim_cpu.result import Counters, SimulationResult
 from wave_sim_cpu.rule_table import RuleTable
-from wave_sim_cpu.units import Units
-from wave_sim_cpu.units import chunks
+from wave_sim_cpu.units import Units, chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,8 +33,7 @@ if TYPE_CHECKING:
     from wave_core.ops.memory import Allocate
     from wave_core.symbols import Expr
     from wave_core.targets import Target
-    from wave_sim_cpu.memory import Buffer
-    from wave_sim_cpu.memory import Pool
+    from wave_sim_cpu.memory import Buffer, Pool
 
 _POOL_GRANULE = 16
 """Packed memory is a multiple of this; every element size divides it. Units: bytes."""

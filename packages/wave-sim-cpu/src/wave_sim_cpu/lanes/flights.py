@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.arrays import Index
+    from wave_sim_cpu.arrays import Bits, Index
 
 
 class Flights:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
     from wave_core.targets import Target
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.expressions import Environment
     from wave_sim_cpu.lanes.addressing import Cells
     from wave_sim_cpu.lanes.counting import Cost
@@ -28,8 +26,7 @@ if TYPE_CHECKING:
     from wave_sim_cpu.memory import Buffer
     from wave_sim_cpu.options import SimulationOptions
     from wave_sim_cpu.reports import Reporter
-    from wave_sim_cpu.result import Counters
-    from wave_sim_cpu.result import Snapshot
+    from wave_sim_cpu.result import Counters, Snapshot
     from wave_sim_cpu.units import Units
 
 

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_sim_cpu.lanes.value import Poison
-from wave_sim_cpu.lanes.value import Value
-from wave_sim_cpu.lanes.value import join
+from wave_sim_cpu.lanes.value import Poison, Value, join
 
 if TYPE_CHECKING:
     from wave_core.ops.matrix import Mma
     from wave_core.symbols import Layout
     from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program
-    from wave_sim_cpu.lanes.program import Step
+    from wave_sim_cpu.lanes.program import Program, Step
 
 
 class _Tile:

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
+from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import user_error
 from wave_core.ir.facts import PLACEMENT
-from wave_core.ir.graph import resolve
-from wave_core.ir.graph import walk
-from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
+from wave_core.ir.graph import resolve, walk
+from wave_core.ops.control import Iterate, SetSymbol
 from wave_core.ops.traits import Trait
-from wave_core.symbols import Expr
-from wave_core.symbols import symbol
+from wave_core.symbols import Expr, symbol
 from wave_sim_cpu import codes
-from wave_sim_cpu.expressions import Axis
-from wave_sim_cpu.expressions import Linear
+from wave_sim_cpu.expressions import Axis, Linear
 from wave_sim_cpu.lanes.machine import Machine
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
-    from wave_core.ir.graph import Graph
-    from wave_core.ir.graph import Region
+    from wave_core.ir.graph import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.targets import Target
     from wave_sim_cpu.options import SimulationOptions

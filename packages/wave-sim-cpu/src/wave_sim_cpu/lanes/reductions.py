@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.ir.facts import PLACEMENT
-from wave_core.ops.elementwise import compute_dtype
-from wave_core.ops.elementwise import convert
-from wave_sim_cpu.lanes.value import Poison
-from wave_sim_cpu.lanes.value import Value
-from wave_sim_cpu.lanes.value import join
+from wave_core.ops.elementwise import compute_dtype, convert
+from wave_sim_cpu.lanes.value import Poison, Value, join
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.reduce import Reduce
-    from wave_core.symbols import Digit
-    from wave_core.symbols import Layout
+    from wave_core.symbols import Digit, Layout
     from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program
-    from wave_sim_cpu.lanes.program import Step
+    from wave_sim_cpu.lanes.program import Program, Step
     from wave_sim_cpu.units import Units
 
 COMBINE = {"sum": np.add, "max": np.maximum, "min": np.minimum}

@@ -7,37 +7,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.constraints.machine import REGISTER
-from wave_core.ops.arithmetic import FloorDiv
-from wave_core.ops.arithmetic import Mod
+from wave_core.ops.arithmetic import FloorDiv, Mod
 from wave_core.ops.elementwise import convert
 from wave_core.ops.expression import argument_symbol
-from wave_core.symbols import Expr
-from wave_core.symbols import Kind
+from wave_core.symbols import Expr, Kind
 from wave_sim_cpu import codes
-from wave_sim_cpu.lanes.value import Poison
-from wave_sim_cpu.lanes.value import Value
-from wave_sim_cpu.lanes.value import join
-from wave_sim_cpu.lanes.value import spread
-from wave_sim_cpu.lanes.value import where
+from wave_sim_cpu.lanes.value import Poison, Value, join, spread, where
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wave_core.ops.base import Op
     from wave_core.ops.compare import Select
-    from wave_core.ops.constant import LaneExpr
-    from wave_core.ops.constant import Scalar
-    from wave_core.ops.constant import Splat
+    from wave_core.ops.constant import LaneExpr, Scalar, Splat
     from wave_core.ops.expression import ApplyExpr
     from wave_core.ops.reduce import Shuffle
     from wave_core.ops.shape import Assemble
     from wave_core.types import DType
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.evaluate import Number
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program
-    from wave_sim_cpu.lanes.program import Step
+    from wave_sim_cpu.lanes.program import Program, Step
 
 
 def dtype_of(op: Op) -> DType:

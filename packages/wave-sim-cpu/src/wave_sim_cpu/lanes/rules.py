@@ -2,54 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.ops.compare import Select
-from wave_core.ops.constant import LaneExpr
-from wave_core.ops.constant import Scalar
-from wave_core.ops.constant import Splat
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
+from wave_core.ops.constant import LaneExpr, Scalar, Splat
+from wave_core.ops.control import Conditional, Iterate, SetSymbol
 from wave_core.ops.debug import Breakpoint
 from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.elementwise import Elementwise
 from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.ops.reduce import Reduce
-from wave_core.ops.reduce import Shuffle
+from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.reduce import Reduce, Shuffle
 from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import GetResult
-from wave_core.ops.sync import MemoryCounterWait
-from wave_core.ops.sync import SchedulingBarrier
-from wave_core.ops.sync import SchedulingGroupBarrier
-from wave_core.ops.sync import SetWavePrio
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
-from wave_core.ops.sync import WaveFence
-from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.ops.sync import (
+    MemoryCounterWait,
+    SchedulingBarrier,
+    SchedulingGroupBarrier,
+    SetWavePrio,
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+    WaveFence,
+    WorkgroupBarrier,
+)
 from wave_core.ops.transposed import TransposedRead
-from wave_sim_cpu.lanes import access
-from wave_sim_cpu.lanes import control
-from wave_sim_cpu.lanes import debug
-from wave_sim_cpu.lanes import direct
-from wave_sim_cpu.lanes import matrix
-from wave_sim_cpu.lanes import reductions
-from wave_sim_cpu.lanes import registers
-from wave_sim_cpu.lanes import sync
+from wave_sim_cpu.lanes import (
+    access,
+    control,
+    debug,
+    direct,
+    matrix,
+    reductions,
+    registers,
+    sync,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wave_core.ops.base import Op
-    from wave_sim_cpu.lanes.program import Program
-    from wave_sim_cpu.lanes.program import Step
+    from wave_sim_cpu.lanes.program import Program, Step
 
     AnyRule = Callable[[Any, Program], Step]
 

@@ -11,14 +11,15 @@ from wave_sim_cpu.units import coordinates
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_core.ops.sync import MemoryCounterWait
-    from wave_core.ops.sync import SharedMemoryBarrier
-    from wave_core.ops.sync import SharedMemoryBarrierSignal
-    from wave_core.ops.sync import SharedMemoryBarrierWait
-    from wave_core.ops.sync import WorkgroupBarrier
+    from wave_core.ops.sync import (
+        MemoryCounterWait,
+        SharedMemoryBarrier,
+        SharedMemoryBarrierSignal,
+        SharedMemoryBarrierWait,
+        WorkgroupBarrier,
+    )
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program
-    from wave_sim_cpu.lanes.program import Step
+    from wave_sim_cpu.lanes.program import Program, Step
 
 
 def shared_memory_barrier(op: SharedMemoryBarrier, _program: Program) -> Step:

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Hashable
-    from collections.abc import Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from wave_core.ops.base import Op
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.arrays import Array, Bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from wave_sim_cpu.logical.execute import UNSUPPORTED
-from wave_sim_cpu.logical.execute import logical_rules
-from wave_sim_cpu.logical.execute import run
+from wave_sim_cpu.logical.execute import UNSUPPORTED, logical_rules, run
 from wave_sim_cpu.logical.state import State
 
 __all__ = ["UNSUPPORTED", "State", "logical_rules", "run"]

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.debug import Breakpoint
     from wave_core.symbols import Expr
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.logical.state import State
 
 

@@ -11,20 +11,15 @@ from wave_core.ops.structure import Argument
 from wave_core.symbols import as_expr
 from wave_sim_cpu.logical.memory_rules import shape_of
 from wave_sim_cpu.logical.region import run_region
-from wave_sim_cpu.logical.state import condition_over
-from wave_sim_cpu.logical.state import spread
+from wave_sim_cpu.logical.state import condition_over, spread
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_core.ops.control import Conditional
-    from wave_core.ops.control import Iterate
-    from wave_core.ops.control import SetSymbol
+    from wave_core.ops.control import Conditional, Iterate, SetSymbol
     from wave_core.ops.structure import GetResult
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.evaluate import Number
-    from wave_sim_cpu.logical.state import Dims
-    from wave_sim_cpu.logical.state import State
+    from wave_sim_cpu.logical.state import Dims, State
 
 
 def run_body(

@@ -2,63 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wave_core.diagnostics import user_error
-from wave_core.ops.constant import Scalar
-from wave_core.ops.constant import SelfIndex
-from wave_core.ops.constant import Splat
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
+from wave_core.ops.constant import Scalar, SelfIndex, Splat
+from wave_core.ops.control import Conditional, Iterate, SetSymbol
 from wave_core.ops.debug import Breakpoint
 from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.elementwise import Elementwise
 from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.reduce import Reduce
 from wave_core.ops.relayout import Relayout
-from wave_core.ops.shape import Broadcast
-from wave_core.ops.shape import Extract
-from wave_core.ops.shape import Permute
-from wave_core.ops.shape import Reshape
+from wave_core.ops.shape import Broadcast, Extract, Permute, Reshape
 from wave_core.ops.structure import GetResult
-from wave_core.ops.sync import MemoryCounterWait
-from wave_core.ops.sync import SchedulingBarrier
-from wave_core.ops.sync import SchedulingGroupBarrier
-from wave_core.ops.sync import SetWavePrio
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
-from wave_core.ops.sync import WaveFence
-from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.ops.sync import (
+    MemoryCounterWait,
+    SchedulingBarrier,
+    SchedulingGroupBarrier,
+    SetWavePrio,
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+    WaveFence,
+    WorkgroupBarrier,
+)
 from wave_core.passes import Fact
 from wave_core.types import MemoryType
 from wave_sim_cpu import codes
-from wave_sim_cpu.launch import Launch
-from wave_sim_cpu.launch import prepare
-from wave_sim_cpu.logical import control_rules
-from wave_sim_cpu.logical import memory_rules
-from wave_sim_cpu.logical import tile_rules
+from wave_sim_cpu.launch import Launch, prepare
+from wave_sim_cpu.logical import control_rules, memory_rules, tile_rules
 from wave_sim_cpu.logical.breakpoints import breakpoint_op
 from wave_sim_cpu.logical.region import run_region
-from wave_sim_cpu.logical.state import Shared
-from wave_sim_cpu.logical.state import State
-from wave_sim_cpu.memory import lds_buffer
-from wave_sim_cpu.memory import lds_label
+from wave_sim_cpu.logical.state import Shared, State
+from wave_sim_cpu.memory import lds_buffer, lds_label
 from wave_sim_cpu.options import SimulationOptions
 from wave_sim_cpu.reports import Reporter
-from wave_sim_cpu.result import Counters
-from wave_sim_cpu.result import SimulationResult
+from wave_sim_cpu.result import Counters, SimulationResult
 from wave_sim_cpu.rule_table import RuleTable
-from wave_sim_cpu.units import Units
-from wave_sim_cpu.units import chunks
+from wave_sim_cpu.units import Units, chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,27 +9,21 @@ import numpy as np
 from wave_core.ir.graph import resolve
 from wave_core.ops.memory import Allocate
 from wave_core.symbols import as_expr
-from wave_core.types import MemoryType
-from wave_core.types import dynamic_symbol
-from wave_core.types import iterator_symbol
+from wave_core.types import MemoryType, dynamic_symbol, iterator_symbol
 from wave_sim_cpu import codes
-from wave_sim_cpu.logical.state import aligned
-from wave_sim_cpu.logical.state import spread
+from wave_sim_cpu.logical.state import aligned, spread
 from wave_sim_cpu.options import Check
 from wave_sim_cpu.units import coordinates
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.direct import GatherToLDS
-    from wave_core.ops.memory import Read
-    from wave_core.ops.memory import Write
+    from wave_core.ops.memory import Read, Write
     from wave_core.symbols import Expr
     from wave_core.types import AccessMapping
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.evaluate import Number
-    from wave_sim_cpu.logical.state import Dims
-    from wave_sim_cpu.logical.state import State
+    from wave_sim_cpu.logical.state import Dims, State
     from wave_sim_cpu.memory import Buffer
 
 

@@ -12,8 +12,7 @@ from wave_sim_cpu.logical import tile_rules
 
 if TYPE_CHECKING:
     from wave_core.ir.graph import Region
-    from wave_sim_cpu.logical.state import State
-    from wave_sim_cpu.logical.state import TileRule
+    from wave_sim_cpu.logical.state import State, TileRule
 
 
 def run_region(region: Region, state: State) -> None:

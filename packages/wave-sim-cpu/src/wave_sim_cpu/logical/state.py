@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,15 +17,13 @@ if TYPE_CHECKING:
 
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
-    from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.arrays import Bits
+    from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.evaluate import Number
     from wave_sim_cpu.launch import Launch
     from wave_sim_cpu.memory import Buffer
     from wave_sim_cpu.options import SimulationOptions
     from wave_sim_cpu.reports import Reporter
-    from wave_sim_cpu.result import Counters
-    from wave_sim_cpu.result import Snapshot
+    from wave_sim_cpu.result import Counters, Snapshot
     from wave_sim_cpu.rule_table import RuleTable
     from wave_sim_cpu.units import Units
 

@@ -6,34 +6,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.ops.elementwise import compute_dtype
-from wave_core.ops.elementwise import convert
+from wave_core.ops.elementwise import compute_dtype, convert
 from wave_core.ops.expression import argument_symbol
 from wave_core.ops.reduce import identity_value
-from wave_core.symbols import Expr
-from wave_core.symbols import as_expr
+from wave_core.symbols import Expr, as_expr
 from wave_core.types import DTYPES
-from wave_sim_cpu.lanes.reductions import COMBINE
-from wave_sim_cpu.lanes.reductions import across_waves
+from wave_sim_cpu.lanes.reductions import COMBINE, across_waves
 from wave_sim_cpu.logical.memory_rules import shape_of
-from wave_sim_cpu.logical.state import aligned
-from wave_sim_cpu.logical.state import spread
+from wave_sim_cpu.logical.state import aligned, spread
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_core.ops.constant import Scalar
-    from wave_core.ops.constant import SelfIndex
-    from wave_core.ops.constant import Splat
+    from wave_core.ops.constant import Scalar, SelfIndex, Splat
     from wave_core.ops.expression import ApplyExpr
     from wave_core.ops.matrix import Mma
     from wave_core.ops.reduce import Reduce
-    from wave_core.ops.shape import Extract
-    from wave_core.ops.shape import Reshape
+    from wave_core.ops.shape import Extract, Reshape
     from wave_core.types import DType
     from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.evaluate import Number
-    from wave_sim_cpu.logical.state import Dims
-    from wave_sim_cpu.logical.state import State
+    from wave_sim_cpu.logical.state import Dims, State
 
 
 def operand(state: State, value: Op, wanted: Dims) -> Array:

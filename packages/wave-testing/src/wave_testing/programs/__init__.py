@@ -9,10 +9,12 @@ wave_testing.programs --kind matrix --seed N`` makes, prints and checks it again
 
 from __future__ import annotations
 
-from wave_testing.programs.check import Discarded
-from wave_testing.programs.check import Outcome
-from wave_testing.programs.check import ProgramFailure
-from wave_testing.programs.check import check_program
+from wave_testing.programs.check import (
+    Discarded,
+    Outcome,
+    ProgramFailure,
+    check_program,
+)
 from wave_testing.programs.generate import random_program
 from wave_testing.programs.launch import launch_program
 from wave_testing.programs.matrix import random_matrix_program

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_testing.programs.check import Discarded
-from wave_testing.programs.check import ProgramFailure
-from wave_testing.programs.check import check_program
+from wave_testing.programs.check import Discarded, ProgramFailure, check_program
 from wave_testing.programs.execute import TARGET
 from wave_testing.programs.generate import random_program
 from wave_testing.programs.launch import launch_program

@@ -7,11 +7,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_testing.programs.exact import Info
-from wave_testing.programs.exact import is_float
+from wave_testing.programs.exact import Info, is_float
 from wave_testing.programs.model import Step
 
 if TYPE_CHECKING:

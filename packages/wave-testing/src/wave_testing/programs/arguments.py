@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +12,7 @@ from wave_testing.programs.exact import is_float
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_testing.programs.model import MemorySpec
-    from wave_testing.programs.model import Program
+    from wave_testing.programs.model import MemorySpec, Program
     from wave_testing.programs.reference import Reference
 
     Array = np.ndarray[Any, np.dtype[Any]]

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_testing.programs.exact import Info
-from wave_testing.programs.exact import elementwise
-from wave_testing.programs.model import Dim
-from wave_testing.programs.model import MemorySpec
-from wave_testing.programs.model import ScalarSpec
-from wave_testing.programs.model import Step
+from wave_testing.programs.exact import Info, elementwise
+from wave_testing.programs.model import Dim, MemorySpec, ScalarSpec, Step
 from wave_testing.programs.reference import union_dims
 
 if TYPE_CHECKING:

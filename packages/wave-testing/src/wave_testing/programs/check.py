@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.compile import Session
-from wave_core.diagnostics import InternalError
-from wave_core.diagnostics import UserError
-from wave_core.ir import first_difference
-from wave_core.ir import parse_graph
-from wave_core.passes import Amendment
-from wave_core.passes import PassObserver
-from wave_core.passes import Phase
-from wave_core.passes import Pipeline
+from wave_core.diagnostics import InternalError, UserError
+from wave_core.ir import first_difference, parse_graph
+from wave_core.passes import Amendment, PassObserver, Phase, Pipeline
 from wave_testing.coverage import coverage_problems
-from wave_testing.programs.execute import TARGET
-from wave_testing.programs.execute import Execution
+from wave_testing.programs.execute import TARGET, Execution
 from wave_testing.programs.retarget import for_target
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
-    from wave_core.passes import Pass
-    from wave_core.passes import PassContext
+    from wave_core.passes import Pass, PassContext
     from wave_core.passes.base import GraphLike
     from wave_testing.programs.model import Program
 

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wave_testing.programs.accesses import may_write
-from wave_testing.programs.accesses import read
-from wave_testing.programs.accesses import write
+from wave_testing.programs.accesses import may_write, read, write
 from wave_testing.programs.builder import Scope
-from wave_testing.programs.exact import SIGNIFICANT
-from wave_testing.programs.exact import Info
-from wave_testing.programs.exact import is_float
+from wave_testing.programs.exact import SIGNIFICANT, Info, is_float
 from wave_testing.programs.model import Step
-from wave_testing.programs.moves import product
-from wave_testing.programs.moves import reducible
-from wave_testing.programs.moves import reduction
-from wave_testing.programs.moves import scores
+from wave_testing.programs.moves import product, reducible, reduction, scores
 
 if TYPE_CHECKING:
     from wave_testing.programs.builder import Builder

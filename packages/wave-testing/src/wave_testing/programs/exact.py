@@ -9,8 +9,7 @@ compared bit by bit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 SIGNIFICANT: Mapping[str, int] = {
     "f16": 11,

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from wave_core.diagnostics import Severity
-from wave_core.passes import PassContext
-from wave_core.passes import Verify
+from wave_core.passes import PassContext, Verify
 from wave_core.plugin.plan import plan_pipeline
 from wave_core.plugin.results import PipelineRequest
-from wave_testing.programs.arguments import differences
-from wave_testing.programs.arguments import make_arguments
-from wave_testing.programs.arguments import make_inputs
-from wave_testing.programs.kernel import bindings
-from wave_testing.programs.kernel import program_kernel
+from wave_testing.programs.arguments import differences, make_arguments, make_inputs
+from wave_testing.programs.kernel import bindings, program_kernel
 from wave_testing.programs.reference import Reference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wave_core.compile import Session
     from wave_core.ir import Graph
-    from wave_core.passes import Amendment
-    from wave_core.passes import PassObserver
+    from wave_core.passes import Amendment, PassObserver
     from wave_core.passes.base import GraphLike
     from wave_testing.programs.model import Program
 

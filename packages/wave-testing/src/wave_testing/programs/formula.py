@@ -11,8 +11,7 @@ same formula is computed on sympy symbols and on numpy arrays.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 Formula = int | tuple[Any, ...]

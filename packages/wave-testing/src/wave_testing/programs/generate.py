@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from wave_testing.programs import control
-from wave_testing.programs import moves
-from wave_testing.programs.accesses import read
-from wave_testing.programs.accesses import update
-from wave_testing.programs.accesses import write
+from wave_testing.programs import control, moves
+from wave_testing.programs.accesses import read, update, write
 from wave_testing.programs.builder import Builder
 from wave_testing.programs.exact import Info
-from wave_testing.programs.model import Program
-from wave_testing.programs.model import ScalarSpec
+from wave_testing.programs.model import Program, ScalarSpec
 from wave_testing.programs.prune import pruned
 from wave_testing.programs.space import Space
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from wave_testing.programs.reference import union_dims
 
 if TYPE_CHECKING:
-    from wave_testing.programs.model import Program
-    from wave_testing.programs.model import Step
+    from wave_testing.programs.model import Program, Step
 
 Known = dict[str, tuple[tuple[str, ...], str]]
 """Dims and element type by name of the value."""

@@ -8,10 +8,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -21,9 +19,7 @@ from wave_testing.programs.formula import compute
 
 if TYPE_CHECKING:
     from wave_core.lang import LaunchableWave
-    from wave_testing.programs.model import Dim
-    from wave_testing.programs.model import Program
-    from wave_testing.programs.model import Step
+    from wave_testing.programs.model import Dim, Program, Step
 
 
 def program_kernel(program: Program) -> LaunchableWave:

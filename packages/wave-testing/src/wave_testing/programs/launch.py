@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
-from wave_core.compile import WaveCompileOptions
-from wave_core.compile import wave_compile
-from wave_core.diagnostics import InternalError
-from wave_core.diagnostics import SimulationError
-from wave_core.diagnostics import UserError
+from wave_core.compile import WaveCompileOptions, wave_compile
+from wave_core.diagnostics import InternalError, SimulationError, UserError
 from wave_testing.programs.arguments import differences
-from wave_testing.programs.check import Discarded
-from wave_testing.programs.check import ProgramFailure
-from wave_testing.programs.check import default_session
-from wave_testing.programs.execute import TARGET
-from wave_testing.programs.execute import Execution
-from wave_testing.programs.kernel import bindings
-from wave_testing.programs.kernel import program_kernel
+from wave_testing.programs.check import Discarded, ProgramFailure, default_session
+from wave_testing.programs.execute import TARGET, Execution
+from wave_testing.programs.kernel import bindings, program_kernel
 from wave_testing.programs.retarget import for_target
 
 if TYPE_CHECKING:

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_testing.programs import moves
-from wave_testing.programs.accesses import may_write
-from wave_testing.programs.accesses import read
-from wave_testing.programs.accesses import staged
-from wave_testing.programs.accesses import write
-from wave_testing.programs.builder import Builder
-from wave_testing.programs.builder import Scope
-from wave_testing.programs.control import Carried
-from wave_testing.programs.control import close_loop
+from wave_testing.programs.accesses import may_write, read, staged, write
+from wave_testing.programs.builder import Builder, Scope
+from wave_testing.programs.control import Carried, close_loop
 from wave_testing.programs.exact import Info
-from wave_testing.programs.model import Dim
-from wave_testing.programs.model import Program
-from wave_testing.programs.model import Step
+from wave_testing.programs.model import Dim, Program, Step
 from wave_testing.programs.prune import pruned
 from wave_testing.programs.space import Space
 

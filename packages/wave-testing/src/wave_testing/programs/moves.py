@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_testing.programs.accesses import MATRIX_DTYPES
-from wave_testing.programs.accesses import read
-from wave_testing.programs.accesses import some_dims
-from wave_testing.programs.accesses import staged
-from wave_testing.programs.exact import GENERATED
-from wave_testing.programs.exact import Info
-from wave_testing.programs.exact import is_float
+from wave_testing.programs.accesses import MATRIX_DTYPES, read, some_dims, staged
+from wave_testing.programs.exact import GENERATED, Info, is_float
 from wave_testing.programs.model import Step
 from wave_testing.programs.reference import union_dims
 from wave_testing.programs.space import INSTRUCTIONS

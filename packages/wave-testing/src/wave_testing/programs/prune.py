@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wave_testing.programs.model import Program
-    from wave_testing.programs.model import Step
+    from wave_testing.programs.model import Program, Step
 
 _EFFECTS = ("write", "set_symbol", "barrier")
 

@@ -10,11 +10,9 @@ dimensions have where it is computed: all of them, or those of one iteration.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,9 +20,7 @@ from wave_testing.programs.exact import is_float
 from wave_testing.programs.formula import compute
 
 if TYPE_CHECKING:
-    from wave_testing.programs.model import Dim
-    from wave_testing.programs.model import Program
-    from wave_testing.programs.model import Step
+    from wave_testing.programs.model import Dim, Program, Step
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Dims = tuple[str, ...]

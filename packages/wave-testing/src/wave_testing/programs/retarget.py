@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.targets import Float8
-from wave_testing.programs.store import from_json
-from wave_testing.programs.store import to_json
+from wave_testing.programs.store import from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

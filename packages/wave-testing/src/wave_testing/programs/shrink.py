@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_testing.programs.check import Discarded
-from wave_testing.programs.check import ProgramFailure
-from wave_testing.programs.check import check_program
+from wave_testing.programs.check import Discarded, ProgramFailure, check_program
 from wave_testing.programs.exact import is_float
 from wave_testing.programs.infer import infer_types
 from wave_testing.programs.model import Step
 from wave_testing.programs.prune import pruned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from wave_testing.programs.infer import Known
     from wave_testing.programs.model import Program

@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_testing.programs.model import Dim
 

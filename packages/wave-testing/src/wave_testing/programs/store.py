@@ -5,11 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from wave_testing.programs.model import Dim
-from wave_testing.programs.model import MemorySpec
-from wave_testing.programs.model import Program
-from wave_testing.programs.model import ScalarSpec
-from wave_testing.programs.model import Step
+from wave_testing.programs.model import Dim, MemorySpec, Program, ScalarSpec, Step
 
 
 def to_json(program: Program) -> dict[str, Any]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_testing.programs.formula import formula_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_testing.programs.model import Dim
-    from wave_testing.programs.model import Program
-    from wave_testing.programs.model import Step
+    from wave_testing.programs.model import Dim, Program, Step
 
 _FORMULAS = ("formula", "condition")
 

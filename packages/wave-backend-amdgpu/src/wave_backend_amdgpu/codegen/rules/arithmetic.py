@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.rules.divisions import float_floordiv
-from wave_backend_amdgpu.codegen.rules.divisions import float_mod
-from wave_backend_amdgpu.codegen.rules.divisions import integer_floordiv
-from wave_backend_amdgpu.codegen.rules.divisions import integer_mod
-from wave_backend_amdgpu.codegen.rules.floats import EXTREMES
-from wave_backend_amdgpu.codegen.rules.floats import F16
-from wave_backend_amdgpu.codegen.rules.floats import compute_dtype
-from wave_backend_amdgpu.codegen.rules.floats import extreme
-from wave_backend_amdgpu.codegen.rules.floats import narrowed
-from wave_backend_amdgpu.codegen.rules.floats import widened
-from wave_backend_amdgpu.codegen.types import element
-from wave_backend_amdgpu.codegen.types import vector
+from wave_backend_amdgpu.codegen.rules.divisions import (
+    float_floordiv,
+    float_mod,
+    integer_floordiv,
+    integer_mod,
+)
+from wave_backend_amdgpu.codegen.rules.floats import (
+    EXTREMES,
+    F16,
+    compute_dtype,
+    extreme,
+    narrowed,
+    widened,
+)
+from wave_backend_amdgpu.codegen.types import element, vector
 from wave_core.backends import lowers
 from wave_core.ops import arithmetic as ops
 from wave_core.types import RegisterType
@@ -28,8 +31,7 @@ from wave_core.types import RegisterType
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_core.ops.base import Op
-    from wave_core.ops.elementwise import Binary
-    from wave_core.ops.elementwise import Unary
+    from wave_core.ops.elementwise import Binary, Unary
     from wave_core.types import DType
 
 _FLOAT = {

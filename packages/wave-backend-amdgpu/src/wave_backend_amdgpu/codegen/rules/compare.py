@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.rules.floats import F32
-from wave_backend_amdgpu.codegen.rules.floats import narrowed
-from wave_backend_amdgpu.codegen.rules.floats import widened
-from wave_backend_amdgpu.codegen.types import element
-from wave_backend_amdgpu.codegen.types import vector
+from wave_backend_amdgpu.codegen.rules.floats import F32, narrowed, widened
+from wave_backend_amdgpu.codegen.types import element, vector
 from wave_core.backends import lowers
-from wave_core.ops.compare import COMPARISONS
-from wave_core.ops.compare import Cast
-from wave_core.ops.compare import Comparison
-from wave_core.ops.compare import Select
+from wave_core.ops.compare import COMPARISONS, Cast, Comparison, Select
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.types import element
-from wave_backend_amdgpu.codegen.types import vector
+from wave_backend_amdgpu.codegen.types import element, vector
 from wave_core.backends import lowers
 from wave_core.constraints.machine import REGISTER
-from wave_core.ops.constant import LaneExpr
-from wave_core.ops.constant import Scalar
-from wave_core.ops.constant import Splat
-from wave_core.ops.expression import ApplyExpr
-from wave_core.ops.expression import argument_symbol
-from wave_core.symbols import Expr
-from wave_core.symbols import symbol
+from wave_core.ops.constant import LaneExpr, Scalar, Splat
+from wave_core.ops.expression import ApplyExpr, argument_symbol
+from wave_core.symbols import Expr, symbol
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter

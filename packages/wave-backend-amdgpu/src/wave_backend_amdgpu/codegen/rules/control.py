@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.types import Value
 from wave_core.backends import lowers
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
+from wave_core.ops.control import Conditional, Iterate, SetSymbol
 from wave_core.ops.structure import GetResult
-from wave_core.symbols import as_expr
-from wave_core.symbols import symbol
+from wave_core.symbols import as_expr, symbol
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.builder import Block

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.accesses import Piece
-from wave_backend_amdgpu.codegen.accesses import simple
+from wave_backend_amdgpu.codegen.accesses import Piece, simple
 from wave_backend_amdgpu.codegen.emitter import unsupported
-from wave_backend_amdgpu.codegen.memories import Space
-from wave_backend_amdgpu.codegen.memories import memory_key
+from wave_backend_amdgpu.codegen.memories import Space, memory_key
 from wave_backend_amdgpu.codegen.rules.memory import place_of
-from wave_backend_amdgpu.codegen.types import stored
-from wave_backend_amdgpu.codegen.types import vector
+from wave_backend_amdgpu.codegen.types import stored, vector
 from wave_core.backends import lowers
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
+from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import internal_error
-from wave_core.ir import ACCESS
-from wave_core.ir import LANDING
+from wave_core.ir import ACCESS, LANDING
 from wave_core.ops.direct import GatherToLDS
-from wave_core.symbols import constant
-from wave_core.symbols import eq
-from wave_core.symbols import total
+from wave_core.symbols import constant, eq, total
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.types import element
-from wave_backend_amdgpu.codegen.types import vector
+from wave_backend_amdgpu.codegen.types import element, vector
 from wave_core.types import DTYPES
 
 if TYPE_CHECKING:

@@ -8,23 +8,19 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.accesses import pieces
 from wave_backend_amdgpu.codegen.emitter import unsupported
-from wave_backend_amdgpu.codegen.memories import PACKED
-from wave_backend_amdgpu.codegen.memories import Space
-from wave_backend_amdgpu.codegen.memories import lds_memory
-from wave_backend_amdgpu.codegen.memories import memory_key
-from wave_backend_amdgpu.codegen.memories import packed_memory
+from wave_backend_amdgpu.codegen.memories import (
+    PACKED,
+    Space,
+    lds_memory,
+    memory_key,
+    packed_memory,
+)
 from wave_backend_amdgpu.codegen.rules.constants import gathered
 from wave_backend_amdgpu.codegen.rules.shape import sliced
-from wave_backend_amdgpu.codegen.scalar_offsets import scalar_offset_load
-from wave_backend_amdgpu.codegen.scalar_offsets import split_piece
-from wave_backend_amdgpu.codegen.types import Value
-from wave_backend_amdgpu.codegen.types import element
-from wave_backend_amdgpu.codegen.types import stored
-from wave_backend_amdgpu.codegen.types import vector
+from wave_backend_amdgpu.codegen.scalar_offsets import scalar_offset_load, split_piece
+from wave_backend_amdgpu.codegen.types import Value, element, stored, vector
 from wave_core.backends import lowers
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.transposed import TransposedRead
 
 if TYPE_CHECKING:

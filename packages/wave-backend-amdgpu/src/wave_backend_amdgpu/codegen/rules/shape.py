@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.rules.constants import gathered
-from wave_backend_amdgpu.codegen.types import Value
-from wave_backend_amdgpu.codegen.types import element
-from wave_backend_amdgpu.codegen.types import vector
+from wave_backend_amdgpu.codegen.types import Value, element, vector
 from wave_core.backends import lowers
 from wave_core.ops.reduce import Shuffle
 from wave_core.ops.shape import Assemble

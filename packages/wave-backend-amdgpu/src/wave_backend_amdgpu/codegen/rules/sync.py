@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from wave_backend_amdgpu.codegen.emitter import unsupported
 from wave_core.backends import lowers
 from wave_core.ops.debug import Breakpoint
-from wave_core.ops.sync import MemoryCounterWait
-from wave_core.ops.sync import SchedulingBarrier
-from wave_core.ops.sync import SchedulingGroupBarrier
-from wave_core.ops.sync import SetWavePrio
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import SharedMemoryBarrierSignal
-from wave_core.ops.sync import SharedMemoryBarrierWait
-from wave_core.ops.sync import WaveFence
-from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.ops.sync import (
+    MemoryCounterWait,
+    SchedulingBarrier,
+    SchedulingGroupBarrier,
+    SetWavePrio,
+    SharedMemoryBarrier,
+    SharedMemoryBarrierSignal,
+    SharedMemoryBarrierWait,
+    WaveFence,
+    WorkgroupBarrier,
+)
 from wave_core.targets import BarrierKind
 
 if TYPE_CHECKING:

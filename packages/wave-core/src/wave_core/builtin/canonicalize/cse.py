@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
-from wave_core.ir import captured_value
-from wave_core.ir import region_of
-from wave_core.ir import regions
-from wave_core.ir import replace
-from wave_core.ir import replace_uses
-from wave_core.ir import value_key
-from wave_core.ir import walk
-from wave_core.ops import Op
-from wave_core.ops import Trait
+from wave_core.ir import (
+    captured_value,
+    region_of,
+    regions,
+    replace,
+    replace_uses,
+    value_key,
+    walk,
+)
+from wave_core.ops import Op, Trait
 from wave_core.ops.control import SetSymbol
 from wave_core.passes import Pass
 
 if TYPE_CHECKING:
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.passes import PassContext
 
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from wave_core.ir import Region
-from wave_core.ir import captured_value
-from wave_core.ir import erase
-from wave_core.ir import region_of
-from wave_core.ir import set_attributes
-from wave_core.ir import set_operands
-from wave_core.ops import EffectKind
-from wave_core.ops import Op
-from wave_core.ops import Trait
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.structure import Argument
-from wave_core.ops.structure import GetResult
+from wave_core.ir import (
+    Region,
+    captured_value,
+    erase,
+    region_of,
+    set_attributes,
+    set_operands,
+)
+from wave_core.ops import EffectKind, Op, Trait
+from wave_core.ops.control import Conditional, Iterate
+from wave_core.ops.structure import Argument, GetResult
 from wave_core.passes import Pass
 
 if TYPE_CHECKING:

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.builtin.scope import loops_around
 from wave_core.constraints.geometry import Geometry
-from wave_core.ir import insert_before
-from wave_core.ir import replace
-from wave_core.ops.compare import Cast
-from wave_core.ops.compare import Select
-from wave_core.ops.constant import SelfIndex
-from wave_core.ops.constant import Splat
-from wave_core.ops.expression import ApplyExpr
-from wave_core.ops.expression import argument_symbol
-from wave_core.ops.reduce import Reduce
-from wave_core.ops.reduce import identity_value
+from wave_core.ir import insert_before, replace
+from wave_core.ops.compare import Cast, Select
+from wave_core.ops.constant import SelfIndex, Splat
+from wave_core.ops.expression import ApplyExpr, argument_symbol
+from wave_core.ops.reduce import Reduce, identity_value
 from wave_core.ops.shape import Extract
 from wave_core.passes import Pass
-from wave_core.symbols import as_expr
-from wave_core.symbols import eq
-from wave_core.types import DTYPES
-from wave_core.types import RegisterType
+from wave_core.symbols import as_expr, eq
+from wave_core.types import DTYPES, RegisterType
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

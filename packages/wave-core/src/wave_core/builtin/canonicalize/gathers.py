@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from wave_core.ir import LANDING
-from wave_core.ir import erase
-from wave_core.ir import insert_before
+from wave_core.ir import LANDING, erase, insert_before
 from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Read, Write
 from wave_core.passes import Pass
 
 if TYPE_CHECKING:

@@ -11,15 +11,11 @@ from wave_core.diagnostics import user_error
 from wave_core.ir import set_attributes
 from wave_core.ops.control import Iterate
 from wave_core.passes import Pass
-from wave_core.symbols import as_expr
-from wave_core.symbols import ceildiv
-from wave_core.symbols import constant
-from wave_core.symbols import maximum
+from wave_core.symbols import as_expr, ceildiv, constant, maximum
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.passes import PassContext
     from wave_core.symbols import Expr
 

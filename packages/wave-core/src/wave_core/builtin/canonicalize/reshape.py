@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
-from wave_core.ir import erase
-from wave_core.ir import replace
-from wave_core.ir import replace_uses
-from wave_core.ops.shape import Permute
-from wave_core.ops.shape import Reshape
+from wave_core.ir import erase, replace, replace_uses
+from wave_core.ops.shape import Permute, Reshape
 from wave_core.passes import Pass
 
 if TYPE_CHECKING:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import Region
-from wave_core.ir import clone_op
-from wave_core.ir import replace_uses
-from wave_core.ir import resolve
-from wave_core.ir import walk
+from wave_core.ir import Region, clone_op, replace_uses, resolve, walk
 from wave_core.ops.constant import Splat
 from wave_core.passes import Pass
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import region_of
-from wave_core.ir import resolve
+from wave_core.ir import region_of, resolve
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate
 from wave_core.ops.traits import EffectKind
 
 if TYPE_CHECKING:
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
 
 

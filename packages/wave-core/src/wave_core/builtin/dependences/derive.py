@@ -8,28 +8,18 @@ decided counts as a dependence.
 from __future__ import annotations
 
 from itertools import product
-from math import gcd
-from math import lcm
+from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.accesses import loops_around
-from wave_core.builtin.dependences.footprint import SEVERAL
-from wave_core.builtin.dependences.footprint import Footprint
-from wave_core.builtin.dependences.footprint import Footprints
-from wave_core.builtin.dependences.reach import NOWHERE
-from wave_core.builtin.dependences.reach import Reach
+from wave_core.builtin.dependences.footprint import SEVERAL, Footprint, Footprints
+from wave_core.builtin.dependences.reach import NOWHERE, Reach
 from wave_core.builtin.dependences.storage import share_memory
 from wave_core.constraints.geometry import Geometry
-from wave_core.symbols import Expr
-from wave_core.symbols import Kind
-from wave_core.symbols import as_expr
-from wave_core.symbols import constant
-from wave_core.symbols import symbol
+from wave_core.symbols import Expr, Kind, as_expr, constant, symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wave_core.builtin.dependences.accesses import SharedAccess
     from wave_core.ir import Graph

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from wave_core.builtin.dependences.storage import static_bytes
 from wave_core.builtin.dependences.uniform import Uniformity
 from wave_core.constraints import wave_symbol
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import LANDING
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import SetSymbol
+from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.ir import ACCESS, LANDING
+from wave_core.ops.control import Conditional, SetSymbol
 from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.symbols import Expr
-from wave_core.symbols import Kind
-from wave_core.symbols import constant
-from wave_core.symbols import evaluate
-from wave_core.symbols import total
+from wave_core.ops.memory import Read, Write
+from wave_core.symbols import Expr, Kind, constant, evaluate, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,8 +25,7 @@ if TYPE_CHECKING:
 
     from wave_core.builtin.dependences.accesses import SharedAccess
     from wave_core.constraints.geometry import Geometry
-    from wave_core.ir import Access
-    from wave_core.ir import Graph
+    from wave_core.ir import Access, Graph
     from wave_core.types import MemoryType
 
     Owners = npt.NDArray[np.int16]

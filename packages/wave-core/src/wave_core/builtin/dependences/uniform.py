@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
+from wave_core.ops.control import Conditional, Iterate, SetSymbol
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

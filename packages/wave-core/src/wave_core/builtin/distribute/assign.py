@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.builtin.distribute.matrix import dims_of
-from wave_core.builtin.distribute.rules import demands
-from wave_core.builtin.distribute.rules import is_tile
-from wave_core.builtin.distribute.solve import Solver
-from wave_core.builtin.distribute.solve import flexible
-from wave_core.constraints import WaveConstraint
-from wave_core.constraints import WorkgroupConstraint
+from wave_core.builtin.distribute.rules import demands, is_tile
+from wave_core.builtin.distribute.solve import Solver, flexible
+from wave_core.constraints import WaveConstraint, WorkgroupConstraint
 from wave_core.constraints.geometry import Geometry
-from wave_core.ir import PLACEMENT
-from wave_core.ir import capture
-from wave_core.ir import clone_op
-from wave_core.ir import insert_after
-from wave_core.ir import insert_before
-from wave_core.ir import region_of
-from wave_core.ir import resolve
-from wave_core.ir import set_operands
-from wave_core.ir import walk
+from wave_core.ir import (
+    PLACEMENT,
+    capture,
+    clone_op,
+    insert_after,
+    insert_before,
+    region_of,
+    resolve,
+    set_operands,
+    walk,
+)
 from wave_core.ops.relayout import Relayout
 from wave_core.passes import Pass
 from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Collector
-    from wave_core.ir import Graph
-    from wave_core.ir import Placement
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Placement, Region
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
 

@@ -7,8 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.distribute.placements import placed
-from wave_core.symbols import Digit
-from wave_core.symbols import Layout
+from wave_core.symbols import Digit, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

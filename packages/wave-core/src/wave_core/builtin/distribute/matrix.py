@@ -9,8 +9,7 @@ from wave_core.builtin.distribute.placements import placed
 from wave_core.builtin.scope import static_tile
 from wave_core.diagnostics import user_error
 from wave_core.targets import MMAType
-from wave_core.types import RegisterType
-from wave_core.types import dim_name
+from wave_core.types import RegisterType, dim_name
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.matrix import Mma
     from wave_core.symbols import Layout
-    from wave_core.targets import MatrixInstruction
-    from wave_core.targets import Target
+    from wave_core.targets import MatrixInstruction, Target
 
 
 @dataclass(frozen=True, slots=True)

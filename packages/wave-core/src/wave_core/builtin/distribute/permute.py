@@ -13,8 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.ir import Placement
-from wave_core.symbols import Digit
-from wave_core.symbols import Layout
+from wave_core.symbols import Digit, Layout
 
 if TYPE_CHECKING:
     from wave_core.builtin.distribute.matrix import MatrixPlacements

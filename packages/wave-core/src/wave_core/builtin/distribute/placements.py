@@ -15,9 +15,7 @@ import numpy as np
 from wave_core.ir import Placement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from wave_core.symbols import Layout
 

@@ -10,28 +10,19 @@ from typing import TYPE_CHECKING
 
 from wave_core.builtin.distribute.matrix import dims_of
 from wave_core.builtin.distribute.placements import project
-from wave_core.ir import Placement
-from wave_core.ir import Region
-from wave_core.ir import resolve
-from wave_core.ir import walk
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
+from wave_core.ir import Placement, Region, resolve, walk
+from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Read, Write
 from wave_core.ops.reduce import Reduce
 from wave_core.ops.relayout import Relayout
-from wave_core.ops.structure import Argument
-from wave_core.ops.structure import GetResult
-from wave_core.ops.structure import Yield
+from wave_core.ops.structure import Argument, GetResult, Yield
 from wave_core.ops.traits import Trait
 from wave_core.symbols import Layout
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterator
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from wave_core.builtin.distribute.matrix import MatrixPlacements
     from wave_core.ops.base import Op

@@ -11,37 +11,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.distribute.defaults import Lead
-from wave_core.builtin.distribute.defaults import Shape
-from wave_core.builtin.distribute.defaults import default_placement
-from wave_core.builtin.distribute.matrix import dims_of
-from wave_core.builtin.distribute.matrix import matrix_placements
+from wave_core.builtin.distribute.defaults import Lead, Shape, default_placement
+from wave_core.builtin.distribute.matrix import dims_of, matrix_placements
 from wave_core.builtin.distribute.permute import permuted
-from wave_core.builtin.distribute.rules import demands
-from wave_core.builtin.distribute.rules import is_tile
-from wave_core.builtin.distribute.rules import spreads
-from wave_core.builtin.distribute.rules import supply
-from wave_core.builtin.distribute.rules import trivial
-from wave_core.builtin.distribute.rules import variable
+from wave_core.builtin.distribute.rules import (
+    demands,
+    is_tile,
+    spreads,
+    supply,
+    trivial,
+    variable,
+)
 from wave_core.builtin.scope import static_tile
 from wave_core.diagnostics import user_error
 from wave_core.ir import resolve
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Read, Write
 from wave_core.ops.reduce import Reduce
 from wave_core.ops.traits import Trait
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
-from wave_core.types import iterator_symbol
+from wave_core.types import MemoryType, RegisterType, iterator_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wave_core.constraints.geometry import Geometry
-    from wave_core.ir import Graph
-    from wave_core.ir import Placement
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Placement, Region
     from wave_core.ops.base import Op
     from wave_core.ops.structure import Argument
     from wave_core.targets import Target

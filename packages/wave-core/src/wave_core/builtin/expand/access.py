@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.builtin.distribute.matrix import dims_of
-from wave_core.builtin.distribute.placements import free_lane_digits
-from wave_core.builtin.distribute.placements import ids_of
+from wave_core.builtin.distribute.placements import free_lane_digits, ids_of
 from wave_core.constraints import wave_symbol
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import Access
-from wave_core.ir import resolve
+from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.ir import ACCESS, Access, resolve
 from wave_core.ops.constant import Splat
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.symbols import Expr
-from wave_core.symbols import as_expr
-from wave_core.symbols import constant
-from wave_core.symbols import eq
-from wave_core.symbols import logical_and
-from wave_core.types import MemoryType
-from wave_core.types import dynamic_symbol
+from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.symbols import Expr, as_expr, constant, eq, logical_and
+from wave_core.types import MemoryType, dynamic_symbol
 
 if TYPE_CHECKING:
     from wave_core.builtin.expand.expander import Expander

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.distribute.matrix import dims_of
-from wave_core.builtin.distribute.placements import ids_of
-from wave_core.builtin.distribute.placements import project
+from wave_core.builtin.distribute.placements import ids_of, project
 from wave_core.builtin.distribute.rules import acting_values
 from wave_core.builtin.expand.scope import Scope
 from wave_core.diagnostics import user_error
 from wave_core.ir import Region
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.structure import GetResult
-from wave_core.ops.structure import Yield
+from wave_core.ops.control import Conditional, Iterate
+from wave_core.ops.structure import GetResult, Yield
 from wave_core.symbols import as_expr
 
 if TYPE_CHECKING:

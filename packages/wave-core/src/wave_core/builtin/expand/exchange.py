@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.builtin.distribute.matrix import dims_of
-from wave_core.builtin.distribute.placements import free_lane_digits
-from wave_core.builtin.distribute.placements import ids_of
+from wave_core.builtin.distribute.placements import free_lane_digits, ids_of
 from wave_core.builtin.expand.waves import wave_number
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
+from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import user_error
-from wave_core.ir import ACCESS
-from wave_core.ir import Access
-from wave_core.ir import region_of
+from wave_core.ir import ACCESS, Access, region_of
 from wave_core.ops.control import Conditional
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.symbols import constant
-from wave_core.symbols import eq
-from wave_core.symbols import logical_and
-from wave_core.symbols import lt
-from wave_core.symbols import symbol
-from wave_core.types import AccessMapping
-from wave_core.types import RegisterType
-from wave_core.types import iterator_symbol
+from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.symbols import constant, eq, logical_and, lt, symbol
+from wave_core.types import AccessMapping, RegisterType, iterator_symbol
 
 if TYPE_CHECKING:
     from wave_core.builtin.distribute.placements import Ids

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
-from wave_core.symbols import Expr
-from wave_core.symbols import constant
-from wave_core.symbols import le
-from wave_core.symbols import logical_and
-from wave_core.symbols import lt
+from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.symbols import Expr, constant, le, logical_and, lt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

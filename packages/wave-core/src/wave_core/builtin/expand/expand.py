@@ -6,41 +6,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.distribute.rules import spreads
-from wave_core.builtin.expand.access import expand_read
-from wave_core.builtin.expand.access import expand_write
-from wave_core.builtin.expand.control import expand_conditional
-from wave_core.builtin.expand.control import expand_iterate
-from wave_core.builtin.expand.control import expand_result
-from wave_core.builtin.expand.control import expand_yield
+from wave_core.builtin.expand.access import expand_read, expand_write
+from wave_core.builtin.expand.control import (
+    expand_conditional,
+    expand_iterate,
+    expand_result,
+    expand_yield,
+)
 from wave_core.builtin.expand.expander import Expander
 from wave_core.builtin.expand.matrix import expand_mma
 from wave_core.builtin.expand.reduce import expand_reduce
-from wave_core.builtin.expand.values import expand_alias
-from wave_core.builtin.expand.values import expand_elementwise
-from wave_core.builtin.expand.values import expand_relayout
-from wave_core.builtin.expand.values import expand_self_index
-from wave_core.builtin.expand.values import expand_splat
-from wave_core.builtin.expand.values import rebuilt
+from wave_core.builtin.expand.values import (
+    expand_alias,
+    expand_elementwise,
+    expand_relayout,
+    expand_self_index,
+    expand_splat,
+    rebuilt,
+)
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import user_error
 from wave_core.ops.base import Op
-from wave_core.ops.constant import Scalar
-from wave_core.ops.constant import SelfIndex
-from wave_core.ops.constant import Splat
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.control import SetSymbol
+from wave_core.ops.constant import Scalar, SelfIndex, Splat
+from wave_core.ops.control import Conditional, Iterate, SetSymbol
 from wave_core.ops.debug import Breakpoint
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.reduce import Reduce
 from wave_core.ops.relayout import Relayout
-from wave_core.ops.shape import Broadcast
-from wave_core.ops.shape import Permute
-from wave_core.ops.structure import GetResult
-from wave_core.ops.structure import Yield
+from wave_core.ops.shape import Broadcast, Permute
+from wave_core.ops.structure import GetResult, Yield
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
 from wave_core.symbols import as_expr

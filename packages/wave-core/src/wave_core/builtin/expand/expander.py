@@ -7,35 +7,30 @@ built beside the old one, so an old op is never changed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.builtin.distribute.matrix import dims_of
-from wave_core.builtin.distribute.placements import Ids
-from wave_core.builtin.distribute.placements import ids_of
-from wave_core.builtin.distribute.placements import project
-from wave_core.builtin.distribute.placements import register_picks
-from wave_core.builtin.distribute.placements import restrict
+from wave_core.builtin.distribute.placements import (
+    Ids,
+    ids_of,
+    project,
+    register_picks,
+    restrict,
+)
 from wave_core.builtin.distribute.rules import is_tile
 from wave_core.builtin.expand.existence import Existence
 from wave_core.builtin.expand.scope import Scope
 from wave_core.diagnostics import internal_error
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Placement
-from wave_core.ir import capture
-from wave_core.ir import resolve
+from wave_core.ir import PLACEMENT, Placement, capture, resolve
 from wave_core.ops.shape import Assemble
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wave_core.constraints.geometry import Geometry
-    from wave_core.ir import Graph
-    from wave_core.ir import Region
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Layout
+    from wave_core.symbols import Expr, Layout
     from wave_core.targets import Target
     from wave_core.types import RegisterType
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.ir import PLACEMENT
 from wave_core.ops.compare import Select
-from wave_core.ops.constant import LaneExpr
-from wave_core.ops.constant import Splat
-from wave_core.types import DTYPES
-from wave_core.types import RegisterType
+from wave_core.ops.constant import LaneExpr, Splat
+from wave_core.types import DTYPES, RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,9 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.distribute.matrix import dims_of
-from wave_core.builtin.distribute.matrix import instruction_of
-from wave_core.builtin.distribute.matrix import matrix_roles
+from wave_core.builtin.distribute.matrix import dims_of, instruction_of, matrix_roles
 from wave_core.builtin.distribute.placements import ids_of
 from wave_core.builtin.expand.masking import masked
 from wave_core.ir import resolve
@@ -15,8 +13,7 @@ from wave_core.ops.compare import Cast
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Read
 from wave_core.ops.relayout import Relayout
-from wave_core.ops.shape import Broadcast
-from wave_core.ops.shape import Permute
+from wave_core.ops.shape import Broadcast, Permute
 
 if TYPE_CHECKING:
     from wave_core.builtin.distribute.placements import Ids

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from wave_core.builtin.distribute.placements import ids_of
-from wave_core.builtin.distribute.placements import project
-from wave_core.builtin.distribute.placements import restrict
+from wave_core.builtin.distribute.placements import ids_of, project, restrict
 from wave_core.builtin.expand.masking import masked
-from wave_core.ops.reduce import Reduce
-from wave_core.ops.reduce import identity_value
+from wave_core.ops.reduce import Reduce, identity_value
 
 if TYPE_CHECKING:
     from wave_core.builtin.expand.expander import Expander

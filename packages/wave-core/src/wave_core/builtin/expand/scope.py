@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wave_core.constraints.machine import REGISTER
@@ -11,8 +10,7 @@ from wave_core.constraints.machine import REGISTER
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Region
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Facts
+    from wave_core.symbols import Expr, Facts
 
 
 @dataclass(frozen=True)

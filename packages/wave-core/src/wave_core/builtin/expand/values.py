@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.builtin.distribute.matrix import dims_of
-from wave_core.builtin.distribute.placements import flatten
-from wave_core.builtin.distribute.placements import ids_of
-from wave_core.builtin.distribute.placements import project
-from wave_core.builtin.distribute.placements import restrict
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
+from wave_core.builtin.distribute.placements import flatten, ids_of, project, restrict
+from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ops.base import bind_fields
-from wave_core.ops.constant import LaneExpr
-from wave_core.ops.constant import SelfIndex
+from wave_core.ops.constant import LaneExpr, SelfIndex
 
 if TYPE_CHECKING:
     from wave_core.builtin.distribute.placements import Ids

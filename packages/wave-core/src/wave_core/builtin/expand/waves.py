@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.constraints import wave_symbol
-from wave_core.symbols import Expr
-from wave_core.symbols import constant
+from wave_core.symbols import Expr, constant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

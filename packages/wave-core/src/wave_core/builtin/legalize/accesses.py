@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.builtin.expand.access import is_never
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Access
-from wave_core.ir import Placement
-from wave_core.ir import erase
-from wave_core.ir import insert_before
-from wave_core.ir import region_of
-from wave_core.ir import replace_uses
+from wave_core.ir import (
+    ACCESS,
+    PLACEMENT,
+    Access,
+    Placement,
+    erase,
+    insert_before,
+    region_of,
+    replace_uses,
+)
 from wave_core.ops.constant import Splat
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
+from wave_core.ops.memory import Read, Write
 from wave_core.ops.shape import Assemble
 from wave_core.passes import Pass
-from wave_core.symbols import Layout
-from wave_core.symbols import constant
+from wave_core.symbols import Layout, constant
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

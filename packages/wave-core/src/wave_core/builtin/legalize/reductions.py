@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.builtin.expand.waves import wave_number
 from wave_core.constraints.geometry import Geometry
-from wave_core.constraints.machine import LANE
-from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS
-from wave_core.ir import PLACEMENT
-from wave_core.ir import Access
-from wave_core.ir import Placement
-from wave_core.ir import capture
-from wave_core.ir import erase
-from wave_core.ir import insert_before
-from wave_core.ir import region_of
-from wave_core.ir import replace_uses
-from wave_core.ops.arithmetic import Add
-from wave_core.ops.arithmetic import Maximum
-from wave_core.ops.arithmetic import Minimum
+from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.ir import (
+    ACCESS,
+    PLACEMENT,
+    Access,
+    Placement,
+    capture,
+    erase,
+    insert_before,
+    region_of,
+    replace_uses,
+)
+from wave_core.ops.arithmetic import Add, Maximum, Minimum
 from wave_core.ops.compare import Cast
-from wave_core.ops.memory import Allocate
-from wave_core.ops.memory import Read
-from wave_core.ops.memory import Write
-from wave_core.ops.reduce import Reduce
-from wave_core.ops.reduce import Shuffle
+from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.reduce import Reduce, Shuffle
 from wave_core.ops.shape import Assemble
 from wave_core.passes import Pass
-from wave_core.symbols import constant
-from wave_core.symbols import symbol
-from wave_core.types import DTYPES
-from wave_core.types import AccessMapping
-from wave_core.types import RegisterType
+from wave_core.symbols import constant, symbol
+from wave_core.types import DTYPES, AccessMapping, RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,9 +34,7 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
-    from wave_core.symbols import Digit
-    from wave_core.symbols import Expr
-    from wave_core.symbols import Layout
+    from wave_core.symbols import Digit, Expr, Layout
 
 _COMBINE: dict[str, type[Op]] = {"sum": Add, "max": Maximum, "min": Minimum}
 

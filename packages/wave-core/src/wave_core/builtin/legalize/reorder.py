@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_core.constraints.geometry import Geometry
-from wave_core.ir import ACCESS
-from wave_core.ir import LANDING
-from wave_core.ir import PLACEMENT
-from wave_core.ir import set_attributes
+from wave_core.ir import ACCESS, LANDING, PLACEMENT, set_attributes
 from wave_core.passes import Pass
 from wave_core.symbols import Expr
 

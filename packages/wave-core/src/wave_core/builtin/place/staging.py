@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wave_core.ir import regions
-from wave_core.ir import resolve
-from wave_core.ir import set_attributes
+from wave_core.ir import regions, resolve, set_attributes
 from wave_core.passes import Pass
-from wave_core.types import AddressSpace
-from wave_core.types import MemoryType
+from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

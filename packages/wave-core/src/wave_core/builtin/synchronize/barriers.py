@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.dependences.accesses import touched_buffers
 from wave_core.builtin.dependences.storage import sharing_buffers
 from wave_core.builtin.dependences.uniform import Uniformity
 from wave_core.diagnostics import user_error
-from wave_core.ir import Region
-from wave_core.ir import insert_before
-from wave_core.ir import walk
-from wave_core.ops.control import Conditional
-from wave_core.ops.control import Iterate
-from wave_core.ops.sync import MemoryCounterWait
-from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.ir import Region, insert_before, walk
+from wave_core.ops.control import Conditional, Iterate
+from wave_core.ops.sync import MemoryCounterWait, SharedMemoryBarrier, WorkgroupBarrier
 from wave_core.ops.traits import EffectKind
 from wave_core.passes import Pass
 

@@ -6,10 +6,8 @@ import sys
 from typing import Any
 
 from wave_core.compile import codes
-from wave_core.compile.launch.buffer import Given
-from wave_core.compile.launch.buffer import Refusal
-from wave_core.compile.launch.numpy_arrays import from_dlpack
-from wave_core.compile.launch.numpy_arrays import from_numpy
+from wave_core.compile.launch.buffer import Given, Refusal
+from wave_core.compile.launch.numpy_arrays import from_dlpack, from_numpy
 
 
 def look_at(value: Any) -> Given:

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from wave_core.compile import codes
-from wave_core.compile.launch.buffer import Buffer
-from wave_core.compile.launch.buffer import Given
-from wave_core.compile.launch.buffer import Refusal
+from wave_core.compile.launch.buffer import Buffer, Given, Refusal
 from wave_core.types import ALL_DTYPES
 
 KIND = "numpy.ndarray"

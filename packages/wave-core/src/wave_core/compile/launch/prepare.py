@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.compile import codes
 from wave_core.compile.launch.overlap import overlap
@@ -14,14 +12,11 @@ from wave_core.compile.launch.report import LaunchReport
 from wave_core.compile.launch.scalars import check_scalar
 from wave_core.compile.launch.sizes import find_sizes
 from wave_core.compile.launch.tensors import check_tensor
-from wave_core.constraints import Assumption
-from wave_core.constraints import ReorderingConstraint
+from wave_core.constraints import Assumption, ReorderingConstraint
 from wave_core.constraints.reordering import permutes_grid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from wave_core.compile.launch.buffer import Buffer
     from wave_core.compile.launch.scalars import Scalar

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics import LaunchError
-from wave_core.diagnostics import make_diagnostic
+from wave_core.diagnostics import LaunchError, make_diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from wave_core.compile.launch.signature import Parameter
-    from wave_core.compile.launch.signature import Signature
-    from wave_core.diagnostics import Diagnostic
-    from wave_core.diagnostics import Location
+    from wave_core.compile.launch.signature import Parameter, Signature
+    from wave_core.diagnostics import Diagnostic, Location
 
 
 class LaunchReport:

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_core.compile import codes
 from wave_core.compile.cost import lane_steps
 from wave_core.compile.devices import load_device
 from wave_core.compile.frozen import FrozenMap
-from wave_core.compile.launch.prepare import launch_grid
-from wave_core.compile.launch.prepare import prepare
-from wave_core.diagnostics import Severity
-from wave_core.diagnostics import SimulationError
-from wave_core.diagnostics import launch_error
+from wave_core.compile.launch.prepare import launch_grid, prepare
+from wave_core.diagnostics import Severity, SimulationError, launch_error
 from wave_core.symbols import symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wave_core.compile.kernel import Compiled
     from wave_core.compile.launch.prepare import Prepared
-    from wave_core.diagnostics import Diagnostic
-    from wave_core.diagnostics import Location
+    from wave_core.diagnostics import Diagnostic, Location
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.symbols import symbol
 from wave_core.trace import parameter_usage
-from wave_core.types import MemoryType
-from wave_core.types import RegisterType
-from wave_core.types import Usage
+from wave_core.types import MemoryType, RegisterType, Usage
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location

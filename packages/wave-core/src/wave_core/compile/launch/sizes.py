@@ -9,13 +9,11 @@ from wave_core.compile import codes
 from wave_core.symbols.node import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from wave_core.compile.launch.buffer import Buffer
     from wave_core.compile.launch.report import LaunchReport
-    from wave_core.compile.launch.signature import Parameter
-    from wave_core.compile.launch.signature import Signature
+    from wave_core.compile.launch.signature import Parameter, Signature
     from wave_core.symbols import Expr
 
 

@@ -8,9 +8,7 @@ from typing import Any
 import torch
 
 from wave_core.compile import codes
-from wave_core.compile.launch.buffer import Buffer
-from wave_core.compile.launch.buffer import Given
-from wave_core.compile.launch.buffer import Refusal
+from wave_core.compile.launch.buffer import Buffer, Given, Refusal
 from wave_core.compile.launch.numpy_arrays import from_numpy
 from wave_core.types import DTYPES
 

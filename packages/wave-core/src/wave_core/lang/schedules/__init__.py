@@ -6,25 +6,28 @@ data; a scheduling package carries it out on the kernels that it is compiled wit
 
 from __future__ import annotations
 
-from wave_core.lang.schedules.change import cluster
-from wave_core.lang.schedules.change import insert_after
-from wave_core.lang.schedules.change import insert_at_end
-from wave_core.lang.schedules.change import insert_at_start
-from wave_core.lang.schedules.change import insert_before
-from wave_core.lang.schedules.change import interleave_operations
-from wave_core.lang.schedules.change import reorder_graph
-from wave_core.lang.schedules.change import stagger
-from wave_core.lang.schedules.change import unroll
+from wave_core.lang.schedules.change import (
+    cluster,
+    insert_after,
+    insert_at_end,
+    insert_at_start,
+    insert_before,
+    interleave_operations,
+    reorder_graph,
+    stagger,
+    unroll,
+)
 from wave_core.lang.schedules.decorate import wave_schedule
-from wave_core.lang.schedules.pipelines import Pipeline
-from wave_core.lang.schedules.pipelines import pipeline
+from wave_core.lang.schedules.pipelines import Pipeline, pipeline
 from wave_core.lang.schedules.record import Nodes
-from wave_core.lang.schedules.select import filter_nodes
-from wave_core.lang.schedules.select import get_node_by_tag
-from wave_core.lang.schedules.select import get_node_by_tag_and_iteration
-from wave_core.lang.schedules.select import get_node_by_tag_and_type
-from wave_core.lang.schedules.select import partition_by_address_space
-from wave_core.lang.schedules.select import partition_by_dim
+from wave_core.lang.schedules.select import (
+    filter_nodes,
+    get_node_by_tag,
+    get_node_by_tag_and_iteration,
+    get_node_by_tag_and_type,
+    partition_by_address_space,
+    partition_by_dim,
+)
 
 __all__ = [
     "Nodes",

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.lang.schedules.pipelines import Place
-from wave_core.lang.schedules.pipelines import place_ref
-from wave_core.lang.schedules.record import Nodes
-from wave_core.lang.schedules.record import op_plain
-from wave_core.lang.schedules.record import recorder
-from wave_core.lang.schedules.record import refs_of
-from wave_core.lang.schedules.record import whole
-from wave_core.lang.schedules.record import wrong_argument
+from wave_core.lang.schedules.pipelines import Place, place_ref
+from wave_core.lang.schedules.record import (
+    Nodes,
+    op_plain,
+    recorder,
+    refs_of,
+    whole,
+    wrong_argument,
+)
 from wave_core.ops.base import Op
 from wave_core.trace.arguments import coded_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wave_core.passes.manual import Plain
-    from wave_core.passes.manual import Ref
+    from wave_core.passes.manual import Plain, Ref
 
 
 class Cluster:

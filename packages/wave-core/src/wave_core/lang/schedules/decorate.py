@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import Location
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
-from wave_core.lang.schedules.record import Recorder
-from wave_core.lang.schedules.record import activate
+from wave_core.diagnostics import Location, capture_location, user_error
+from wave_core.lang.schedules.record import Recorder, activate
 from wave_core.passes.manual import ManualSchedule
 
 if TYPE_CHECKING:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
-from wave_core.lang.schedules.record import Nodes
-from wave_core.lang.schedules.record import recorder
-from wave_core.lang.schedules.record import refs_of
-from wave_core.lang.schedules.record import whole
-from wave_core.lang.schedules.record import wrong_argument
+from wave_core.diagnostics import capture_location, user_error
+from wave_core.lang.schedules.record import (
+    Nodes,
+    recorder,
+    refs_of,
+    whole,
+    wrong_argument,
+)
 from wave_core.trace.arguments import coded_arguments
 
 if TYPE_CHECKING:

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import NoReturn
-from typing import cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from wave_core.diagnostics import capture_location
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import capture_location, user_error
 from wave_core.ops import sync
 from wave_core.ops.base import Op
-from wave_core.passes.manual import Ref
-from wave_core.passes.manual import Step
+from wave_core.passes.manual import Ref, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Iterable
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from wave_core.diagnostics import Location
     from wave_core.passes.manual import Plain

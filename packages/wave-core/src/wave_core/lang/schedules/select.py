@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wave_core.lang.schedules.pipelines import Place
-from wave_core.lang.schedules.pipelines import place_ref
-from wave_core.lang.schedules.record import Nodes
-from wave_core.lang.schedules.record import recorder
-from wave_core.lang.schedules.record import whole
-from wave_core.lang.schedules.record import wrong_argument
+from wave_core.lang.schedules.pipelines import Place, place_ref
+from wave_core.lang.schedules.record import Nodes, recorder, whole, wrong_argument
 from wave_core.ops.base import Op
 from wave_core.trace.arguments import coded_arguments
 from wave_core.types import AddressSpace
