@@ -69,8 +69,8 @@ class TestMergeContiguousReads(StagedConformance):
     pass_name = "merge-contiguous-reads"
 
 
-class TestTurnMatrixResults(StagedConformance):
-    pass_name = "turn-matrix-results"
+class TestSwapMatrixOperands(StagedConformance):
+    pass_name = "swap-matrix-operands"
 
 
 class TestSettleAccessMasks(StagedConformance):

@@ -11,7 +11,7 @@ PASSES = (
     "promote-shared",
     "pack-matrix-operands",
     "minimize-global-loads",
-    "turn-matrix-results",
+    "swap-matrix-operands",
     "settle-access-masks",
     "merge-contiguous-reads",
     "merge-contiguous-writes",

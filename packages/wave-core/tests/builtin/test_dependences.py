@@ -6,10 +6,10 @@ import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.builtin.dependences.accesses import shared_accesses
-from wave_core.builtin.dependences.derive import Dependences
-from wave_core.builtin.dependences.reach import NOWHERE, Reach
-from wave_core.builtin.dependences.storage import AddressRange, lds_bytes, share_memory
+from wave_core.analysis.dependences.accesses import shared_accesses
+from wave_core.analysis.dependences.derive import Dependences
+from wave_core.analysis.dependences.reach import NOWHERE, Reach
+from wave_core.analysis.dependences.storage import AddressRange, lds_bytes, share_memory
 from wave_core.ir import ACCESS, Access, problems, set_attributes
 from wave_core.ops.memory import Allocate
 from wave_core.symbols import ge, symbol

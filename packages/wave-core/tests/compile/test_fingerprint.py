@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 from wave_core.compile import fingerprint as fresh
-from wave_core.compile.trail import recall
+from wave_core.compile.read_log import recall
 
 KNOWN = {}
 GLOBAL = 1

@@ -7,8 +7,7 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from wave_core.builtin.canonicalize.cse import merge_common_subexpressions
-from wave_core.builtin.canonicalize.dce import eliminate_dead_code
-from wave_core.ir import Graph, parse_graph, print_graph, problems
+from wave_core.ir import Graph, eliminate_dead_code, parse_graph, print_graph, problems
 
 RANDOM = st.randoms(use_true_random=False)
 

@@ -51,9 +51,9 @@ def _of_operands() -> Iterable[PassSpec]:
         summary="arguments that ask for staging are copied to LDS",
     )
     yield PassSpec(
-        "turn-matrix-results",
+        "swap-matrix-operands",
         Phase.DISTRIBUTE,
-        f"{_HERE}.accesses.turn:TurnMatrixResults",
+        f"{_HERE}.accesses.swap_matrix_operands:SwapMatrixOperands",
         before=("assign-layouts",),
         requires={Fact.TYPED},
         summary="lanes hold neighbours along what results are stored along",
@@ -96,7 +96,7 @@ def _of_accesses() -> Iterable[PassSpec]:
     yield PassSpec(
         "settle-access-masks",
         Phase.OPTIMIZE,
-        f"{_HERE}.accesses.whole:SettleAccessMasks",
+        f"{_HERE}.accesses.settle_masks:SettleAccessMasks",
         after=("minimize-global-loads?",),
         before=("merge-contiguous-reads?",),
         requires={Fact.EXPANDED},

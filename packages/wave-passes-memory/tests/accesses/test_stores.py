@@ -23,7 +23,7 @@ from wave_core.compile import wave_compile
 from wave_core.ir import ACCESS
 
 TILE = (64, 64, 32)
-PASSES = ("turn-matrix-results", "settle-access-masks", "merge-contiguous-writes")
+PASSES = ("swap-matrix-operands", "settle-access-masks", "merge-contiguous-writes")
 
 
 def stored(kernel):
@@ -44,7 +44,7 @@ def test_results_are_stored_128_bits_at_a_time(target, sizes):
     kernel = compiled_gemm(sizes, TILE, target=target)
     error, result = run_gemm(kernel, sizes)
     assert (error, result.reports) == (0, ())
-    assert counts(kernel, "turn-matrix-results") == 1
+    assert counts(kernel, "swap-matrix-operands") == 1
     assert {row.registers for row in stored(kernel)} == {4}
     instructions = result.counters.instructions
     assert {n for n in instructions if "global_write" in n} == {"global_write.b128"}
@@ -78,14 +78,14 @@ def test_results_stay_where_stores_would_not_gain(sizes, target):
     kernel = compiled_gemm(sizes, TILE, target=target)
     error, _ = run_gemm(kernel, sizes)
     assert error == 0
-    assert counts(kernel, "turn-matrix-results") == 0
+    assert counts(kernel, "swap-matrix-operands") == 0
 
 
 def test_sums_that_something_else_uses_stay():
     kernel, result, right = run_case("attention", "gfx942")
     assert right
     assert not result.reports
-    assert counts(kernel, "turn-matrix-results") == 0
+    assert counts(kernel, "swap-matrix-operands") == 0
 
 
 def test_conditions_that_hold_together_are_one():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.derive import Dependences
+from wave_core.analysis.dependences.derive import Dependences
 from wave_core.diagnostics import user_error
 from wave_passes_scheduling.files import follow_file, load_schedule, unchecked_schedule
 from wave_passes_scheduling.files.storage import numbered
@@ -23,7 +23,7 @@ from wave_passes_scheduling.strategies import StageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_core.builtin.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.types import stored
-from wave_core.builtin.dependences.storage import lds_bytes
+from wave_core.analysis.dependences.storage import lds_bytes
 from wave_core.ir import ACCESS, resolve, walk
 from wave_core.ops.control import Iterate
 from wave_core.ops.direct import GatherToLDS

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_core.compile.compiler import wave_compile
+from wave_core.compile.launch.array_views import look_at
 from wave_core.compile.launch.buffer import Refusal
-from wave_core.compile.launch.look import look_at
 from wave_core.diagnostics import internal_error
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol, cast
 from wave_core.compile import codes
 from wave_core.compile.bindings import resolve_bindings
 from wave_core.compile.devices import find_device
-from wave_core.compile.elsewhere import NO_INSTRUCTION, with_targets
 from wave_core.compile.fingerprint import fingerprint
 from wave_core.compile.inputs import input_files
 from wave_core.compile.kernel import Compiled, Timings, WaveKernel
@@ -20,10 +19,11 @@ from wave_core.compile.launch.signature import Signature
 from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.pipeline import check_pass_names, plan_for
 from wave_core.compile.printing import printers, timing_table, to_stderr
+from wave_core.compile.read_log import recall
 from wave_core.compile.scheduling import check_schedule, schedule_of, with_schedule
 from wave_core.compile.session import Session, default_session
 from wave_core.compile.symbol_check import alias_bindings, check_symbols
-from wave_core.compile.trail import recall
+from wave_core.compile.targets_with import NO_INSTRUCTION, with_targets
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import UserError, capture_location, user_error
 from wave_core.passes.context import PassContext

@@ -18,7 +18,7 @@ from functools import cache
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, cast
 
-from wave_core.compile.trail import MISSING, Trail
+from wave_core.compile.read_log import MISSING, ReadLog
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import Location
 from wave_core.symbols import Expr
@@ -98,7 +98,7 @@ class _Walk:
     reads: frozenset[str] = frozenset()
     seen: frozenset[int] = frozenset()
     depth: int = 0
-    trail: Trail = field(default_factory=Trail)
+    trail: ReadLog = field(default_factory=ReadLog)
 
     def deeper(self) -> _Walk:
         if self.depth >= _MAX_DEPTH:
@@ -109,7 +109,7 @@ class _Walk:
 def fingerprint(
     function: Any,
     namespaces: Sequence[Mapping[str, Any]] = (),
-    trail: Trail | None = None,
+    trail: ReadLog | None = None,
 ) -> Hashable | None:
     """A key that is equal when tracing ``function`` gives the same graph.
 
@@ -150,7 +150,7 @@ def _function(
 
 
 def _environment(
-    function: FunctionType, code: CodeType, trail: Trail
+    function: FunctionType, code: CodeType, trail: ReadLog
 ) -> Iterator[tuple[str, object]]:
     """The values of the closure, and of the globals that the code reads."""
     cells = function.__closure__ or ()
@@ -168,7 +168,7 @@ def _environment(
 
 
 def _quoted(
-    names: frozenset[str], spaces: Sequence[Mapping[str, Any]], trail: Trail
+    names: frozenset[str], spaces: Sequence[Mapping[str, Any]], trail: ReadLog
 ) -> Iterator[tuple[str, object]]:
     """The values of names in strings: annotations are strings in many modules."""
     for space in spaces:

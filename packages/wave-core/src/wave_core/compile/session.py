@@ -20,7 +20,7 @@ from wave_core.targets import Target
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
 
-    from wave_core.compile.trail import Known
+    from wave_core.compile.read_log import Known
     from wave_core.diagnostics import Location
     from wave_core.plugin.discover import EntryPointLike
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wave_core.ir.clone import clone_graph, clone_into, clone_op, clone_region_into
+from wave_core.ir.dead_code import eliminate_dead_code
 from wave_core.ir.equal import first_difference, graphs_equal
 from wave_core.ir.facts import (
     ACCESS,
@@ -31,6 +32,7 @@ from wave_core.ir.rewrite import (
     erase,
     insert_after,
     insert_before,
+    make_global,
     move_before,
     replace,
     replace_uses,
@@ -60,11 +62,13 @@ __all__ = [
     "clone_into",
     "clone_op",
     "clone_region_into",
+    "eliminate_dead_code",
     "erase",
     "first_difference",
     "graphs_equal",
     "insert_after",
     "insert_before",
+    "make_global",
     "move_before",
     "parse_graph",
     "print_graph",

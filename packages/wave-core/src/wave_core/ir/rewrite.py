@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.diagnostics import fuse
 from wave_core.ir.facts import PLACEMENT
-from wave_core.ir.graph import Region, region_of, to_nodes
+from wave_core.ir.graph import Region, region_of, regions, resolve, to_nodes
+from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import fx
 
+    from wave_core.ir.graph import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.structure import Argument
 
@@ -121,3 +124,13 @@ def _add_capture(region: Region, parent: Op, outer: Op) -> Argument:
 def _inherit(op: Op, origin: Op) -> None:
     if op.location is None:
         op.location = origin.location
+
+
+def make_global(graph: Graph, parameters: Sequence[Argument]) -> None:
+    """Say that parameters are global, also where regions capture them."""
+    for region in regions(graph.body):
+        for argument in region.arguments:
+            kind = argument.type
+            if resolve(argument) in parameters and isinstance(kind, MemoryType):
+                declared = dataclasses.replace(kind, space=AddressSpace.GLOBAL)
+                set_attributes(argument, declared=declared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from wave_core.analysis.region_facts import RegionFacts
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
     ACCESS,
@@ -28,7 +29,6 @@ from wave_passes_memory.accesses.windows import (
     widened,
     windows,
 )
-from wave_passes_memory.copies.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ class MergeContiguousReads(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Merge the reads of every region."""
-        known = Surroundings(graph, context)
+        known = RegionFacts(graph, context.target)
         widest = self.max_bits or context.target.memory.max_access_bits
         merged = 0
         for region in list(regions(graph.body)):
@@ -138,7 +138,7 @@ def _separates(op: Op, memory: Op) -> bool:
 class _Merger:
     """Merges the reads of one region."""
 
-    def __init__(self, region: Region, known: Surroundings, widest: int) -> None:
+    def __init__(self, region: Region, known: RegionFacts, widest: int) -> None:
         self._region = region
         self._known = known
         self._widest = widest

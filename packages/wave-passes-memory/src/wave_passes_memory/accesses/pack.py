@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.distribute.matrix import matrix_roles
+from wave_core.analysis.matrix import matrix_roles
 from wave_core.ir import PLACEMENT, Placement, regions, resolve
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Allocate, Read

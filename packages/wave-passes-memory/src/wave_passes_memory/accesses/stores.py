@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from wave_core.analysis.region_facts import RegionFacts
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
     ACCESS,
@@ -24,8 +25,7 @@ from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
 from wave_core.symbols import Layout, constant
 from wave_passes_memory.accesses.windows import Member, aligned, windows
-from wave_passes_memory.copies.points import Points
-from wave_passes_memory.copies.surroundings import Surroundings
+from wave_passes_memory.copies.lane_points import LanePoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ class MergeContiguousWrites(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Merge the writes of every region."""
-        known = Surroundings(graph, context)
+        known = RegionFacts(graph, context.target)
         widest = self.max_bits or context.target.memory.max_access_bits
         merged = 0
         for region in list(regions(graph.body)):
@@ -125,11 +125,11 @@ def _key(member: Member) -> object | None:
 class _Merger:
     """Merges the writes of one region."""
 
-    def __init__(self, region: Region, known: Surroundings, widest: int) -> None:
+    def __init__(self, region: Region, known: RegionFacts, widest: int) -> None:
         self._region = region
         self._known = known
         self._widest = widest
-        self._points = Points.of(known.geometry)
+        self._points = LanePoints.of(known.geometry)
         self._order: dict[Op, int] = {}
 
     def run(self, family: list[Member]) -> int:

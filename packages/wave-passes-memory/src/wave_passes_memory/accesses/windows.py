@@ -15,11 +15,11 @@ from wave_passes_memory.copies.share import flat_offset
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Access, Region
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Read
     from wave_core.symbols import Expr
-    from wave_passes_memory.copies.surroundings import Surroundings
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _follow(members: list[Member], count: int) -> bool:
     return [m.start for m in members[:count]] == wanted
 
 
-def aligned(first: Member, width: int, known: Surroundings, region: Region) -> bool:
+def aligned(first: Member, width: int, known: RegionFacts, region: Region) -> bool:
     """Whether ``width`` elements from the first on start at a multiple of ``width``."""
     kind = first.op.memory.type
     assert isinstance(kind, MemoryType), "accesses are of memories"

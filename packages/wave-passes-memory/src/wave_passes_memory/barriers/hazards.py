@@ -11,9 +11,9 @@ from wave_core.ops.control import Iterate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wave_core.builtin.dependences.accesses import SharedAccess
-    from wave_core.builtin.dependences.derive import Dependences
-    from wave_core.builtin.dependences.reach import Reach
+    from wave_core.analysis.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.derive import Dependences
+    from wave_core.analysis.dependences.reach import Reach
     from wave_passes_memory.barriers.timeline import Timeline
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.accesses import shared_accesses
-from wave_core.builtin.dependences.derive import Dependences
+from wave_core.analysis.dependences.accesses import shared_accesses
+from wave_core.analysis.dependences.derive import Dependences
 from wave_core.diagnostics import user_error
 from wave_core.ir import insert_after, insert_before
 from wave_core.ops.matrix import Mma

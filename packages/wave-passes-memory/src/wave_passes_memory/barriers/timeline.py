@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.uniform import Uniformity
+from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.ops.control import Iterate
 from wave_core.ops.sync import (
     MemoryCounterWait,
@@ -23,8 +23,8 @@ from wave_core.ops.sync import (
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
-    from wave_core.builtin.dependences.accesses import SharedAccess
-    from wave_core.builtin.dependences.derive import Dependences
+    from wave_core.analysis.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.derive import Dependences
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
 

@@ -22,18 +22,18 @@ from wave_core.ops.memory import Read
 from wave_core.ops.structure import Argument
 from wave_core.symbols import constant, eq, logical_and, lt
 from wave_core.types import MemoryType
-from wave_passes_memory.copies.points import conjuncts
+from wave_passes_memory.copies.lane_points import conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr, Facts
     from wave_passes_memory.copies.find import Copy
     from wave_passes_memory.copies.prove import Box
     from wave_passes_memory.copies.rows import Rows
     from wave_passes_memory.copies.share import Piece
-    from wave_passes_memory.copies.surroundings import Surroundings
 
     Index = Mapping[str, Expr]
 
@@ -46,7 +46,7 @@ def plain_source(value: Op) -> Read | None:
     return read if isinstance(resolve(read.memory), Argument) else None
 
 
-def places(read: Read, index: Index, known: Surroundings) -> tuple[Expr, ...]:
+def places(read: Read, index: Index, known: RegionFacts) -> tuple[Expr, ...]:
     """The coordinates that an index register is read from, for a logical index."""
     if read.mapping is None:
         kind = read.memory.type
@@ -56,7 +56,7 @@ def places(read: Read, index: Index, known: Surroundings) -> tuple[Expr, ...]:
 
 
 def follows(
-    read: Read, index: Index, inner: str, facts: Facts, known: Surroundings
+    read: Read, index: Index, inner: str, facts: Facts, known: RegionFacts
 ) -> bool:
     """Whether each element of ``read`` takes the index registers of its own place.
 
@@ -71,7 +71,7 @@ def follows(
 
 
 def _is_at(
-    source: Read, index: Index, inner: str, facts: Facts, known: Surroundings
+    source: Read, index: Index, inner: str, facts: Facts, known: RegionFacts
 ) -> bool:
     graph = region_of(source).graph
     row, access = graph.facts.get(PLACEMENT, source), graph.facts.get(ACCESS, source)
@@ -105,7 +105,7 @@ def conditions(read: Read) -> list[Expr]:
 class Gathers:
     """Reads the index registers of a copy for other elements than it did."""
 
-    def __init__(self, copy: Copy, box: Box, known: Surroundings, rows: Rows) -> None:
+    def __init__(self, copy: Copy, box: Box, known: RegionFacts, rows: Rows) -> None:
         self._box = box
         self._known = known
         self._rows = rows

@@ -25,13 +25,13 @@ from wave_passes_memory.copies.rows import Rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
     from wave_passes_memory.copies.branches import Branches
     from wave_passes_memory.copies.find import Copy
     from wave_passes_memory.copies.prove import Box
     from wave_passes_memory.copies.share import Piece
-    from wave_passes_memory.copies.surroundings import Surroundings
 
 _FIRST = {REGISTER: constant(0)}
 
@@ -39,7 +39,7 @@ _FIRST = {REGISTER: constant(0)}
 class Loads:
     """The loads of one copy."""
 
-    def __init__(self, copy: Copy, box: Box, known: Surroundings) -> None:
+    def __init__(self, copy: Copy, box: Box, known: RegionFacts) -> None:
         kind = copy.buffer.type
         assert isinstance(kind, MemoryType), "an allocation is a memory"
         self._copy = copy

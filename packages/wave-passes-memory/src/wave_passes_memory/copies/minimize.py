@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from wave_core.builtin.legalize.accesses import contiguous_run
+from wave_core.analysis.region_facts import RegionFacts
+from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, Access, capture, erase, insert_before, resolve
 from wave_core.ops.memory import Allocate, Read, Write
@@ -15,12 +16,11 @@ from wave_core.types import MemoryType
 from wave_passes_memory.copies.branches import Branches
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.gathered import drop_unused
+from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.loads import Loads
-from wave_passes_memory.copies.points import Points
 from wave_passes_memory.copies.prove import addresses, prove
 from wave_passes_memory.copies.readers import bare_readers
 from wave_passes_memory.copies.share import Sharer
-from wave_passes_memory.copies.surroundings import Surroundings
 from wave_passes_memory.staging.uniform import own_symbols
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class MinimizeGlobalLoads(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Replace the copies that become cheaper."""
-        known = Surroundings(graph, context)
-        points = Points.of(known.geometry)
+        known = RegionFacts(graph, context.target)
+        points = LanePoints.of(known.geometry)
         widest = self.max_bits or context.target.memory.max_access_bits
         branches = Branches(graph)
         changed = False
@@ -96,8 +96,8 @@ class _Replacement:
         self,
         copy: Copy,
         box: Box,
-        known: Surroundings,
-        points: Points,
+        known: RegionFacts,
+        points: LanePoints,
         widest: int,
         branches: Branches,
     ) -> None:

@@ -13,17 +13,17 @@ from wave_core.ir import ACCESS, PLACEMENT, region_of
 from wave_core.symbols import Kind, constant, eq, ge, le, logical_and, lt
 from wave_core.types import MemoryType, RegisterType
 from wave_passes_memory.copies.gathered import conditions, follows
-from wave_passes_memory.copies.points import conjuncts
+from wave_passes_memory.copies.lane_points import conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Access, Region
     from wave_core.ops.memory import Read, Write
     from wave_core.symbols import Expr, Facts
     from wave_passes_memory.copies.find import Copy
-    from wave_passes_memory.copies.points import Array, Points
-    from wave_passes_memory.copies.surroundings import Surroundings
+    from wave_passes_memory.copies.lane_points import Array, LanePoints
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Box:
         ]
 
 
-def prove(copy: Copy, points: Points, known: Surroundings) -> Box | None:
+def prove(copy: Copy, points: LanePoints, known: RegionFacts) -> Box | None:
     """What the copy does; ``None`` where that is not a box copied whole."""
     return _Proof(copy, points, known).box()
 
@@ -95,7 +95,7 @@ def index_of(op: Read) -> dict[str, Expr] | None:
 
 
 def addresses(
-    copy: Copy, read: Read, index: dict[str, Expr], known: Surroundings
+    copy: Copy, read: Read, index: dict[str, Expr], known: RegionFacts
 ) -> tuple[Expr, ...]:
     """The coordinates of the copy's memory for a logical index, as ``read`` maps it."""
     if read.mapping is None:
@@ -108,7 +108,7 @@ def addresses(
 class _Proof:
     """The steps of one proof."""
 
-    def __init__(self, copy: Copy, points: Points, known: Surroundings) -> None:
+    def __init__(self, copy: Copy, points: LanePoints, known: RegionFacts) -> None:
         self._copy = copy
         self._points = points
         self._known = known
@@ -284,14 +284,16 @@ class _Row:
     facts: Facts
     needs: tuple[Expr, ...]
 
-    def chosen(self, points: Points) -> Array | None:
+    def chosen(self, points: LanePoints) -> Array | None:
         """The points that write; ``None`` where some of them write no element."""
         registers = self.target.registers
         writes = self._where(points, points.conditions(self.target.mask)[0], registers)
         reads = self._where(points, points.conditions(self.source.mask)[0], registers)
         return writes if bool((reads | ~writes).all()) else None
 
-    def _where(self, points: Points, conditions: list[Expr], registers: int) -> Array:
+    def _where(
+        self, points: LanePoints, conditions: list[Expr], registers: int
+    ) -> Array:
         condition = logical_and(*conditions) if conditions else constant(1)
         return points.values(condition, registers) != 0
 

@@ -10,15 +10,15 @@ from wave_core.symbols import constant, logical_and
 from wave_passes_memory.copies.prove import alike, implied, index_of
 
 if TYPE_CHECKING:
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ops.base import Op
     from wave_passes_memory.copies.find import Copy
-    from wave_passes_memory.copies.points import Points
+    from wave_passes_memory.copies.lane_points import LanePoints
     from wave_passes_memory.copies.prove import Box
-    from wave_passes_memory.copies.surroundings import Surroundings
 
 
 def bare_readers(
-    copy: Copy, box: Box, points: Points, known: Surroundings
+    copy: Copy, box: Box, points: LanePoints, known: RegionFacts
 ) -> dict[Read, Access] | None:
     """The reads of the buffer with the access that each needs when it is filled whole.
 
@@ -53,7 +53,9 @@ def _follows(op: Op, last: Op, region: Region) -> bool:
     return order[op] > order[last]
 
 
-def _bare(read: Read, box: Box, points: Points, known: Surroundings) -> Access | None:
+def _bare(
+    read: Read, box: Box, points: LanePoints, known: RegionFacts
+) -> Access | None:
     """The access of a read without the condition that the element exists."""
     row = region_of(read).graph.facts.get(ACCESS, read)
     index = index_of(read)

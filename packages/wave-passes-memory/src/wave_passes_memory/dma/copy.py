@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
+from wave_core.analysis.region_facts import RegionFacts
 from wave_core.diagnostics import user_error
 from wave_core.ir import resolve
 from wave_core.ops.memory import Allocate
 from wave_core.passes import Pass
 from wave_passes_memory.copies.find import copies
-from wave_passes_memory.copies.points import Points
+from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import prove
-from wave_passes_memory.copies.surroundings import Surroundings
 from wave_passes_memory.dma.detours import detours
 from wave_passes_memory.dma.direct import DirectToLds
 from wave_passes_memory.dma.strategy import NOTHING, Refusal, ThroughRegisters, Transfer
@@ -67,8 +67,8 @@ class CopyDirectToLds(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Choose for each buffer."""
-        known = Surroundings(graph, context)
-        points = Points.of(known.geometry)
+        known = RegionFacts(graph, context.target)
+        points = LanePoints.of(known.geometry)
         by_buffer: dict[Allocate, list[Transfer]] = {}
         for copy in copies(graph):
             box = prove(copy, points, known)
@@ -111,7 +111,7 @@ class CopyDirectToLds(Pass):
         self,
         buffer: Allocate,
         plans: list[Plan],
-        points: Points,
+        points: LanePoints,
         context: PassContext,
     ) -> None:
         scheme = self._layout(buffer, plans, points, context)
@@ -124,7 +124,7 @@ class CopyDirectToLds(Pass):
         self,
         buffer: Allocate,
         plans: list[Plan],
-        points: Points,
+        points: LanePoints,
         context: PassContext,
     ) -> Scheme:
         """The layout with the fewest conflicts of those that the copies can write."""

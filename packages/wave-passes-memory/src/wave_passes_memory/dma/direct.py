@@ -7,7 +7,7 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.expand.waves import wave_number
+from wave_core.analysis.waves import wave_number
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import ACCESS, LANDING, Access, capture, erase, insert_before
 from wave_core.ops.direct import GatherToLDS

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from wave_core.builtin.legalize.accesses import contiguous_run
+from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS
 from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Access
     from wave_core.symbols import Expr, Facts
     from wave_core.targets import Target
     from wave_passes_memory.copies.find import Copy
     from wave_passes_memory.copies.prove import Box
-    from wave_passes_memory.copies.surroundings import Surroundings
     from wave_passes_memory.layouts.schemes import Scheme
 
 
@@ -33,7 +33,7 @@ class Transfer:
 
     copy: Copy
     box: Box
-    known: Surroundings
+    known: RegionFacts
     target: Target
 
     @property

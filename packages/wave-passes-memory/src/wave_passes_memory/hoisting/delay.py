@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.storage import sharing_buffers
+from wave_core.analysis.dependences.storage import sharing_buffers
 from wave_core.ir import move_before, resolve, walk
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate, Read, Write

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.canonicalize.dce import eliminate_dead_code
-from wave_core.builtin.dependences.storage import sharing_buffers
+from wave_core.analysis.dependences.storage import sharing_buffers
 from wave_core.constraints.geometry import Geometry
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
@@ -15,6 +14,7 @@ from wave_core.ir import (
     capture,
     captured_value,
     clone_into,
+    eliminate_dead_code,
     erase,
     region_of,
     replace_uses,

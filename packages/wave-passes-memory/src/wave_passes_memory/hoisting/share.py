@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.storage import sharing_buffers
+from wave_core.analysis.dependences.storage import sharing_buffers
 from wave_core.ir import ACCESS, PLACEMENT, capture, region_of, replace, resolve
 from wave_core.ops.base import Op
 from wave_core.ops.control import Iterate, SetSymbol

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from wave_core.builtin.dependences.storage import lds_bytes
-from wave_core.builtin.legalize.accesses import contiguous_run
+from wave_core.analysis.dependences.storage import lds_bytes
+from wave_core.analysis.region_facts import RegionFacts
+from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.diagnostics import user_error
 from wave_core.ir import ACCESS, region_of, regions, resolve, set_attributes
@@ -14,8 +15,7 @@ from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass
 from wave_core.symbols import Kind, constant, product
 from wave_core.types import MemoryType
-from wave_passes_memory.copies.points import Points
-from wave_passes_memory.copies.surroundings import Surroundings
+from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.hoisting.pressure import crowded_loops, enclosing_loops
 from wave_passes_memory.layouts.conflicts import conflict_cycles, split_accesses
 from wave_passes_memory.layouts.patterns import Pattern, patterns, row_of
@@ -65,8 +65,8 @@ class ChooseLdsLayouts(Pass):
         """Choose a layout for every buffer."""
         if self.swizzle:
             _refuse_padding(graph)
-        known = Surroundings(graph, context)
-        points = Points.of(known.geometry)
+        known = RegionFacts(graph, context.target)
+        points = LanePoints.of(known.geometry)
         room = _room(graph, context.target.memory)
         crowded = crowded_loops(graph, context.target.registers)
         changed = False
@@ -148,7 +148,7 @@ class Chooser:
         self,
         buffer: Allocate,
         accesses: list[Read | Write],
-        known: Surroundings,
+        known: RegionFacts,
         memory: MemorySpec,
     ) -> None:
         self._buffer = buffer
@@ -172,7 +172,7 @@ class Chooser:
 
     def choose(
         self,
-        points: Points,
+        points: LanePoints,
         wanted: Callable[[Scheme], bool],
         room: int,
         *,

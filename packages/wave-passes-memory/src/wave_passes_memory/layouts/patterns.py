@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wave_core.ir import Access
     from wave_core.ops.memory import Allocate, Write
     from wave_core.symbols import Expr
-    from wave_passes_memory.copies.points import Points
+    from wave_passes_memory.copies.lane_points import LanePoints
 
     Array = np.ndarray[Any, Any]
 
@@ -67,7 +67,7 @@ def row_of(access: Access, kind: MemoryType) -> Expr:
 
 
 def patterns(
-    buffer: Allocate, accesses: list[Read | Write], points: Points
+    buffer: Allocate, accesses: list[Read | Write], points: LanePoints
 ) -> list[Pattern]:
     """The patterns of all accesses whose places do not come from index registers."""
     kinds: dict[tuple[bool, int], list[tuple[Array, Array, Array, int]]] = {}
@@ -83,7 +83,7 @@ def patterns(
 
 
 def _lanes(
-    buffer: Allocate, op: Read | Write, access: Access, points: Points
+    buffer: Allocate, op: Read | Write, access: Access, points: LanePoints
 ) -> tuple[Array, Array, Array, int]:
     kind = buffer.type
     assert isinstance(kind, MemoryType), "an allocation is a memory"
@@ -94,7 +94,7 @@ def _lanes(
     return row, column, alive, LOOP_WEIGHT ** _depth(op)
 
 
-def _values(expr: Expr, points: Points) -> Array:
+def _values(expr: Expr, points: LanePoints) -> Array:
     """The value for each wave and lane; symbols that all points share count as 0.
 
     Shapes: [waves, lanes]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from wave_core.builtin.dependences.accesses import SharedAccess
-    from wave_core.builtin.dependences.derive import Dependences
-    from wave_core.builtin.dependences.footprint import Footprint
+    from wave_core.analysis.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.derive import Dependences
+    from wave_core.analysis.dependences.footprint import Footprint
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
 

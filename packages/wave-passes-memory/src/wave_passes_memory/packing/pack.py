@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.accesses import shared_accesses
-from wave_core.builtin.dependences.derive import Dependences
-from wave_core.builtin.dependences.storage import lds_bytes, static_bytes
-from wave_core.builtin.dependences.uniform import Uniformity
+from wave_core.analysis.dependences.accesses import shared_accesses
+from wave_core.analysis.dependences.derive import Dependences
+from wave_core.analysis.dependences.storage import lds_bytes, static_bytes
+from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.ir import set_attributes
 from wave_core.ops.memory import Allocate
 from wave_core.ops.sync import SharedMemoryBarrierSignal, SharedMemoryBarrierWait
@@ -19,7 +19,7 @@ from wave_passes_memory.packing.lifetimes import Lifetimes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wave_core.builtin.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext

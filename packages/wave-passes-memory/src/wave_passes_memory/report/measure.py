@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wave_core.builtin.expand.waves import wave_number
+from wave_core.analysis.waves import wave_number
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import ACCESS, LANDING, region_of, resolve
 from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.symbols import Kind, constant, logical_and
 from wave_core.types import MemoryType
-from wave_passes_memory.copies.points import Points
+from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.layouts.conflicts import conflict_cycles
 from wave_passes_memory.layouts.patterns import patterns, row_of
 from wave_passes_memory.layouts.schemes import Scheme
@@ -107,7 +107,7 @@ class _Measurement:
         self._buffer = buffer
         self._geometry = geometry
         self._memory = memory
-        self._points = Points.of(geometry)
+        self._points = LanePoints.of(geometry)
         kind = buffer.type
         assert isinstance(kind, MemoryType), "an allocation is a memory"
         self._kind = kind

@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.place.staging import make_global
-from wave_core.builtin.scope import loops_of
+from wave_core.analysis.loops import loops_of
 from wave_core.constraints.geometry import Geometry
-from wave_core.ir import Region, capture, insert_before, region_of, replace, resolve
+from wave_core.ir import (
+    Region,
+    capture,
+    insert_before,
+    make_global,
+    region_of,
+    replace,
+    resolve,
+)
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.expand.waves import wave_number
-from wave_core.builtin.legalize.accesses import contiguous_run
+from wave_core.analysis.runs import contiguous_run
+from wave_core.analysis.waves import wave_number
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import Access
 from wave_core.symbols import constant, logical_and, lt

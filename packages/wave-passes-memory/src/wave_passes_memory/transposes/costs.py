@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.legalize.accesses import contiguous_run
+from wave_core.analysis.runs import contiguous_run
 from wave_passes_memory.layouts.conflicts import phases_of
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from wave_core.types import MemoryType
 from wave_passes_memory.copies.rows import Rows
 
 if TYPE_CHECKING:
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.symbols import Expr
     from wave_passes_memory.copies.find import Copy
-    from wave_passes_memory.copies.surroundings import Surroundings
     from wave_passes_memory.transposes.blocks import Block, Part
 
 
-def emit_blocks(copy: Copy, blocks: list[Block], known: Surroundings) -> None:
+def emit_blocks(copy: Copy, blocks: list[Block], known: RegionFacts) -> None:
     """All loads where the copy begins, then all writes where it ends."""
     emitter = _Emitter(copy, Rows(known.geometry.lanes))
     loaded = [[emitter.load(part) for part in block.loads] for block in blocks]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.legalize.accesses import contiguous_run
+from wave_core.analysis.region_facts import RegionFacts
+from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import (
     ACCESS,
@@ -24,7 +25,6 @@ from wave_core.ops.transposed import TransposedRead
 from wave_core.passes import Pass
 from wave_core.symbols import EXCHANGE_LANES, Facts, Layout, before_exchange, exchanged
 from wave_core.types import MemoryType, RegisterType
-from wave_passes_memory.copies.surroundings import Surroundings
 from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class UseTransposedReads(Pass):
         target = context.target
         if not target.transposed_read_bits:
             return False
-        known = Surroundings(graph, context)
+        known = RegionFacts(graph, context.target)
         own = own_symbols(graph)
         before = after = 0
         for op in list(graph.walk()):
@@ -77,7 +77,7 @@ class Fetch:
     row: Placement
 
 
-def fetches(read: Read, known: Surroundings, target: Target) -> list[Fetch] | None:
+def fetches(read: Read, known: RegionFacts, target: Target) -> list[Fetch] | None:
     """The transposed reads that give what ``read`` gives, if that takes fewer.
 
     ``None`` where they do not, or where it is not proved. A mask is not looked at.

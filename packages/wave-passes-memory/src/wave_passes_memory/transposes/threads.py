@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from wave_core.analysis.region_facts import RegionFacts
 from wave_core.ir import ACCESS, Access, regions, resolve, set_attributes
 from wave_core.ops.memory import Allocate
 from wave_core.passes import Pass
 from wave_core.types import RegisterType
 from wave_passes_memory.copies.find import copies
-from wave_passes_memory.copies.points import Points
+from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import addresses, prove
 from wave_passes_memory.copies.readers import bare_readers
-from wave_passes_memory.copies.surroundings import Surroundings
 from wave_passes_memory.transposes.blocks import Blocks
 from wave_passes_memory.transposes.costs import Costs
 from wave_passes_memory.transposes.emit import emit_blocks
@@ -60,8 +60,8 @@ class TransposeInThreads(Pass):
         wanted = buffers_read_across(graph)
         if not wanted:
             return False
-        known = Surroundings(graph, context)
-        points = Points.of(known.geometry)
+        known = RegionFacts(graph, context.target)
+        points = LanePoints.of(known.geometry)
         changed = False
         for copy in copies(graph):
             if copy.buffer not in wanted:
@@ -82,7 +82,7 @@ class _Transposition:
     """Stores one buffer with another dimension last."""
 
     def __init__(
-        self, copy: Copy, box: Box, across: int, uses: Uses, known: Surroundings
+        self, copy: Copy, box: Box, across: int, uses: Uses, known: RegionFacts
     ) -> None:
         self._copy = copy
         self._box = box
@@ -100,7 +100,7 @@ class _Transposition:
         )
 
     def run(
-        self, options: TransposeInThreads, points: Points, context: PassContext
+        self, options: TransposeInThreads, points: LanePoints, context: PassContext
     ) -> bool:
         """Transpose the buffer if that is cheaper."""
         rows = self._rows(points)
@@ -124,7 +124,7 @@ class _Transposition:
         context.count("transposed_buffers")
         return True
 
-    def _rows(self, points: Points) -> dict[Read, Access] | None:
+    def _rows(self, points: LanePoints) -> dict[Read, Access] | None:
         """The reads of a buffer that is filled with zeros too; ``None`` if some see."""
         rows = {read: access_of(read) for read in self._reads}
         if self._box.fills:

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.accesses import shared_accesses
-from wave_core.builtin.dependences.derive import Dependences
+from wave_core.analysis.dependences.accesses import shared_accesses
+from wave_core.analysis.dependences.derive import Dependences
 from wave_core.ir import PLACEMENT
 from wave_core.ops.structure import Argument
 from wave_core.types import RegisterType
@@ -19,7 +19,7 @@ from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from wave_core.builtin.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.accesses import shared_accesses
-from wave_core.builtin.dependences.storage import lds_bytes, static_bytes
+from wave_core.analysis.dependences.accesses import shared_accesses
+from wave_core.analysis.dependences.storage import lds_bytes, static_bytes
 from wave_core.diagnostics import user_error
 from wave_core.ops.memory import Allocate
 

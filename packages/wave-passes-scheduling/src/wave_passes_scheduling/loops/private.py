@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.builtin.dependences.accesses import shared_accesses
+from wave_core.analysis.dependences.accesses import shared_accesses
 
 if TYPE_CHECKING:
-    from wave_core.builtin.dependences.accesses import SharedAccess
-    from wave_core.builtin.dependences.derive import Dependences
+    from wave_core.analysis.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.derive import Dependences
     from wave_core.ir import Graph
     from wave_core.ops.control import Iterate
     from wave_core.ops.memory import Allocate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.derive import Dependences
+from wave_core.analysis.dependences.derive import Dependences
 from wave_core.constraints.geometry import Geometry
 from wave_passes_scheduling.files import save_schedule, schedule_file
 from wave_passes_scheduling.files.storage import numbered

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.derive import Dependences
-from wave_core.builtin.dependences.storage import lds_bytes, static_bytes
+from wave_core.analysis.dependences.derive import Dependences
+from wave_core.analysis.dependences.storage import lds_bytes, static_bytes
 from wave_core.diagnostics import user_error
 from wave_core.ops.memory import Allocate
 from wave_passes_scheduling.loops.copies import check_copies, copies_that_fit
@@ -15,7 +15,7 @@ from wave_passes_scheduling.rebuild import multiply_buffer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wave_core.builtin.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate

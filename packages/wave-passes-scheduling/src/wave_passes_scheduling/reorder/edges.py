@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.accesses import shared_accesses
+from wave_core.analysis.dependences.accesses import shared_accesses
 from wave_core.ir import walk
 from wave_core.ops.control import SetSymbol
 from wave_passes_scheduling.loops.order import order_rows
@@ -13,8 +13,8 @@ from wave_passes_scheduling.loops.order import order_rows
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from wave_core.builtin.dependences.accesses import SharedAccess
-    from wave_core.builtin.dependences.derive import Dependences
+    from wave_core.analysis.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.derive import Dependences
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
 

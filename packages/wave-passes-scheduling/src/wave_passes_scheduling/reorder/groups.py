@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.legalize.accesses import contiguous_run
+from wave_core.analysis.runs import contiguous_run
 from wave_core.ir import ACCESS, insert_before
 from wave_core.ops.matrix import Mma
 from wave_core.ops.sync import SchedulingGroupBarrier

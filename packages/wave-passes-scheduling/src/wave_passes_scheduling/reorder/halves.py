@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.accesses import shared_accesses
+from wave_core.analysis.dependences.accesses import shared_accesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from wave_core.builtin.dependences.accesses import SharedAccess
-    from wave_core.builtin.dependences.derive import Dependences
+    from wave_core.analysis.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.derive import Dependences
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate

@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.derive import Dependences
+from wave_core.analysis.dependences.derive import Dependences
 from wave_core.diagnostics import user_error
 from wave_core.ir import insert_before, move_before
 from wave_passes_scheduling.reorder.edges import region_edges

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.derive import Dependences
+from wave_core.analysis.dependences.derive import Dependences
 from wave_core.ir import erase
 from wave_core.ops.sync import (
     SchedulingBarrier,

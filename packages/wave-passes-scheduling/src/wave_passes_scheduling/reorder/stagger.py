@@ -9,9 +9,9 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.accesses import shared_accesses
-from wave_core.builtin.dependences.derive import Dependences
-from wave_core.builtin.dependences.uniform import Uniformity
+from wave_core.analysis.dependences.accesses import shared_accesses
+from wave_core.analysis.dependences.derive import Dependences
+from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.constraints.distribution import wave_symbol
 from wave_core.ir import insert_after, insert_before, region_of, walk
 from wave_core.ops.control import Conditional

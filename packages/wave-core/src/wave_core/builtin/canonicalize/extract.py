@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from wave_core.builtin.scope import loops_around
+from wave_core.analysis.loops import loops_around
 from wave_core.constraints.geometry import Geometry
 from wave_core.ir import insert_before, replace
 from wave_core.ops.compare import Cast, Select

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from wave_core.builtin.distribute.matrix import dims_of
+from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.rules import demands, is_tile
 from wave_core.builtin.distribute.solve import Solver, flexible
 from wave_core.constraints import WaveConstraint, WorkgroupConstraint

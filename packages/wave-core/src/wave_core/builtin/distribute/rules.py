@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.distribute.matrix import dims_of
+from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import project
 from wave_core.ir import Placement, Region, resolve, walk
 from wave_core.ops.control import Conditional, Iterate

@@ -11,8 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.loops import static_tile
+from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.defaults import Lead, Shape, default_placement
-from wave_core.builtin.distribute.matrix import dims_of, matrix_placements
+from wave_core.builtin.distribute.matrix import matrix_placements
 from wave_core.builtin.distribute.permute import permuted
 from wave_core.builtin.distribute.rules import (
     demands,
@@ -22,7 +24,6 @@ from wave_core.builtin.distribute.rules import (
     trivial,
     variable,
 )
-from wave_core.builtin.scope import static_tile
 from wave_core.diagnostics import user_error
 from wave_core.ir import resolve
 from wave_core.ops.matrix import Mma

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from wave_core.builtin.distribute.matrix import dims_of
+from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import free_lane_digits, ids_of
 from wave_core.constraints import wave_symbol
 from wave_core.constraints.machine import LANE, REGISTER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.distribute.matrix import dims_of
+from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import ids_of, project
 from wave_core.builtin.distribute.rules import acting_values
 from wave_core.builtin.expand.scope import Scope

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from wave_core.builtin.distribute.matrix import dims_of
+from wave_core.analysis.matrix import dims_of
+from wave_core.analysis.waves import wave_number
 from wave_core.builtin.distribute.placements import free_lane_digits, ids_of
-from wave_core.builtin.expand.waves import wave_number
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import user_error
 from wave_core.ir import ACCESS, Access, region_of

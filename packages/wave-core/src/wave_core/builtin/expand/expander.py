@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from wave_core.builtin.distribute.matrix import dims_of
+from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import (
     Ids,
     ids_of,

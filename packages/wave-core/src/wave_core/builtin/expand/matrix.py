@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.distribute.matrix import dims_of, instruction_of, matrix_roles
+from wave_core.analysis.matrix import dims_of, instruction_of, matrix_roles
 from wave_core.builtin.distribute.placements import ids_of
 from wave_core.builtin.expand.masking import masked
 from wave_core.ir import resolve

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from wave_core.analysis.runs import contiguous_run
 from wave_core.builtin.expand.access import is_never
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
-    from wave_core.symbols import Expr
     from wave_core.targets import Target
     from wave_core.types import RegisterType
 
@@ -67,41 +67,6 @@ def _split(graph: Graph, op: Read | Write, target: Target) -> bool:
     else:
         _split_write(graph, op, access, starts, run)
     erase(op)
-    return True
-
-
-def contiguous_run(access: Access) -> int:
-    """The longest power of two of registers that always lie side by side."""
-    *outer, inner = access.coordinates
-    if REGISTER not in inner.free_symbols:
-        return 1
-    moving = [c for c in outer if REGISTER in c.free_symbols]
-    if not moving and REGISTER not in (inner - REGISTER).free_symbols:
-        return _largest_power(access.registers)
-    registers = range(access.registers)
-    columns = [
-        [c.subs({REGISTER: constant(r)}) for c in (*moving, inner)] for r in registers
-    ]
-    run = 1
-    while access.registers % (run * 2) == 0 and _adjacent(columns, run * 2):
-        run *= 2
-    return run
-
-
-def _largest_power(count: int) -> int:
-    """The largest power of two that divides ``count``."""
-    return count & -count
-
-
-def _adjacent(columns: list[list[Expr]], run: int) -> bool:
-    """Whether every run of this length is consecutive in the innermost dimension."""
-    for register in range(len(columns)):
-        if register % run == 0:
-            continue
-        before, after = columns[register - 1], columns[register]
-        *outer, inner = (b - a for a, b in zip(before, after, strict=True))
-        if inner is not constant(1) or any(step is not constant(0) for step in outer):
-            return False
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from wave_core.builtin.expand.waves import wave_number
+from wave_core.analysis.waves import wave_number
 from wave_core.constraints.geometry import Geometry
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import (

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import regions, resolve, set_attributes
+from wave_core.ir import make_global
 from wave_core.passes import Pass
 from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
-    from wave_core.ops.structure import Argument
     from wave_core.passes import PassContext
 
 
@@ -43,13 +42,3 @@ class ReadWithoutStaging(Pass):
         if asking:
             make_global(graph, asking)
         return bool(asking)
-
-
-def make_global(graph: Graph, parameters: list[Argument]) -> None:
-    """Say that parameters are global, also where regions capture them."""
-    for region in regions(graph.body):
-        for argument in region.arguments:
-            kind = argument.type
-            if resolve(argument) in parameters and isinstance(kind, MemoryType):
-                declared = replace(kind, space=AddressSpace.GLOBAL)
-                set_attributes(argument, declared=declared)

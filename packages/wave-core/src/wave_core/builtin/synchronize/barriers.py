@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.accesses import touched_buffers
-from wave_core.builtin.dependences.storage import sharing_buffers
-from wave_core.builtin.dependences.uniform import Uniformity
+from wave_core.analysis.dependences.accesses import touched_buffers
+from wave_core.analysis.dependences.storage import sharing_buffers
+from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.diagnostics import user_error
 from wave_core.ir import Region, insert_before, walk
 from wave_core.ops.control import Conditional, Iterate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_core.compile import codes
-from wave_core.compile.launch.look import is_a
+from wave_core.compile.launch.array_views import is_a
 
 if TYPE_CHECKING:
     from wave_core.compile.launch.report import LaunchReport

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wave_core.compile import codes
+from wave_core.compile.launch.array_views import look_at
 from wave_core.compile.launch.buffer import Refusal
-from wave_core.compile.launch.look import look_at
 from wave_core.compile.launch.overlap import overlaps_itself
 from wave_core.types import DTYPES
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Points:
+class LanePoints:
     """Every wave, lane and register of a workgroup.
 
     Attributes:
@@ -35,9 +35,9 @@ class Points:
     lanes: int
 
     @staticmethod
-    def of(geometry: Geometry) -> Points:
+    def of(geometry: Geometry) -> LanePoints:
         """The points of a kernel's workgroups."""
-        return Points(geometry.waves, geometry.lanes)
+        return LanePoints(geometry.waves, geometry.lanes)
 
     @property
     def symbols(self) -> frozenset[Expr]:

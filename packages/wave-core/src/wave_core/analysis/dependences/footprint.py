@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from wave_core.builtin.dependences.storage import static_bytes
-from wave_core.builtin.dependences.uniform import Uniformity
+from wave_core.analysis.dependences.storage import static_bytes
+from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.constraints import wave_symbol
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import ACCESS, LANDING
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from wave_core.builtin.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Access, Graph
     from wave_core.types import MemoryType

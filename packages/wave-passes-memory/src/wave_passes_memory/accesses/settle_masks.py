@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from wave_core.builtin.legalize.accesses import contiguous_run
+from wave_core.analysis.region_facts import RegionFacts
+from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, Access, region_of
 from wave_core.ops.memory import Read, Write
 from wave_core.passes import Pass
 from wave_core.symbols import Kind, constant, logical_and
-from wave_passes_memory.copies.points import conjuncts
-from wave_passes_memory.copies.surroundings import Surroundings
+from wave_passes_memory.copies.lane_points import conjuncts
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
@@ -38,7 +38,7 @@ class SettleAccessMasks(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Settle the conditions of all reads and writes."""
-        known = Surroundings(graph, context)
+        known = RegionFacts(graph, context.target)
         widest = self.max_bits or context.target.memory.max_access_bits
         settled = 0
         for op in graph.walk():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.scope import loops_of
+from wave_core.analysis.loops import loops_of
 from wave_core.constraints.geometry import Geometry
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import region_of
@@ -13,16 +13,16 @@ from wave_core.symbols import as_expr
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph, Region
-    from wave_core.passes import PassContext
     from wave_core.symbols import Expr, Facts
+    from wave_core.targets import Target
 
 
-class Surroundings:
+class RegionFacts:
     """Geometry of a kernel, and facts about the symbols in each of its regions."""
 
-    def __init__(self, graph: Graph, context: PassContext) -> None:
+    def __init__(self, graph: Graph, target: Target) -> None:
         self.geometry = Geometry(
-            graph.constraints, graph.bindings, context.target, graph.location
+            graph.constraints, graph.bindings, target, graph.location
         )
         self._facts: dict[tuple[int, int, Expr | None], Facts] = {}
 

@@ -20,7 +20,7 @@ KEPT = 256
 """Functions whose trails are kept."""
 
 
-class Trail:
+class ReadLog:
     """What was read, in order, by the place where it was found.
 
     Values that can change inside, such as lists, lose the trail: it never holds.
@@ -108,11 +108,11 @@ class Known:
 
     function: object
     namespaces: Sequence[Mapping[str, Any]]
-    trail: Trail
+    trail: ReadLog
     key: Hashable | None
 
 
-Make = Callable[[object, Sequence[Mapping[str, Any]], Trail], Hashable | None]
+Make = Callable[[object, Sequence[Mapping[str, Any]], ReadLog], Hashable | None]
 
 
 def recall(
@@ -125,7 +125,7 @@ def recall(
     row = known.get(id(function))
     if row is not None and row.namespaces is namespaces and row.trail.holds():
         return row.key
-    trail = Trail()
+    trail = ReadLog()
     key = make(function, namespaces, trail)
     if len(known) >= KEPT:
         known.clear()

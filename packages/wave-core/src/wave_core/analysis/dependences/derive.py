@@ -11,17 +11,17 @@ from itertools import product
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.dependences.accesses import loops_around
-from wave_core.builtin.dependences.footprint import SEVERAL, Footprint, Footprints
-from wave_core.builtin.dependences.reach import NOWHERE, Reach
-from wave_core.builtin.dependences.storage import share_memory
+from wave_core.analysis.dependences.accesses import loops_around
+from wave_core.analysis.dependences.footprint import SEVERAL, Footprint, Footprints
+from wave_core.analysis.dependences.reach import NOWHERE, Reach
+from wave_core.analysis.dependences.storage import share_memory
 from wave_core.constraints.geometry import Geometry
 from wave_core.symbols import Expr, Kind, as_expr, constant, symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from wave_core.builtin.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.ir import Graph
     from wave_core.ops.control import Iterate
     from wave_core.ops.memory import Allocate

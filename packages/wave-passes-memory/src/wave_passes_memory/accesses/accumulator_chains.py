@@ -1,4 +1,4 @@
-"""Webs: the values that a matrix op's sum runs through, from first to last."""
+"""Accumulator chains: the values that the sum of a matrix op runs through."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
 
 
-class Web:
+class AccumulatorChain:
     """Values that must have one order of dims, because one becomes the other.
 
     Attributes:
-        dims: Rows and columns of the matrix op that the web was found from.
-        values: All values of the web.
+        dims: Rows and columns of the matrix op that the chain was found from.
+        values: All values of the chain.
         writes: The writes of some of them.
         closed: Whether nothing else uses a value, or makes one.
     """
@@ -46,7 +46,7 @@ class Web:
                     waiting.extend(self._beyond(value, user))
 
     def _sources(self, value: Op) -> Iterator[Op]:
-        """The values of the web that one is made from."""
+        """The values of the chain that one is made from."""
         if isinstance(value, Mma):
             yield value.acc
         elif isinstance(value, GetResult):
@@ -59,7 +59,7 @@ class Web:
             self.closed = False
 
     def _beyond(self, value: Op, user: Op) -> Iterator[Op]:
-        """The values of the web that ``user`` makes of one."""
+        """The values of the chain that ``user`` makes of one."""
         if isinstance(user, Write):
             self.writes[user] = None
         elif isinstance(user, Mma):

@@ -1,11 +1,11 @@
-"""Results of matrix ops, turned so that each lane holds neighbours in memory."""
+"""Operands of matrix ops, swapped so that each lane holds neighbours of the result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.builtin.distribute.matrix import instruction_of
+from wave_core.analysis.matrix import instruction_of
 from wave_core.constraints.geometry import Geometry
 from wave_core.ir import set_attributes, set_operands
 from wave_core.ops.constant import Splat
@@ -14,8 +14,8 @@ from wave_core.ops.memory import Read
 from wave_core.ops.structure import Argument
 from wave_core.passes import Pass
 from wave_core.types import MemoryType, RegisterType, dim_name
+from wave_passes_memory.accesses.accumulator_chains import AccumulatorChain
 from wave_passes_memory.accesses.pack import fastest
-from wave_passes_memory.accesses.webs import Web
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TurnMatrixResults(Pass):
+class SwapMatrixOperands(Pass):
     """Exchange the operands of matrix ops so that results can be stored wide.
 
     Needs types. The product of ``lhs`` and ``rhs`` is that of ``rhs`` and ``lhs`` with
@@ -39,32 +39,32 @@ class TurnMatrixResults(Pass):
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
-        """Turn the sums that gain from it."""
+        """Swap the operands of the sums that gain from it."""
         geometry = Geometry(
             graph.constraints, graph.bindings, context.target, graph.location
         )
         seen: set[Op] = set()
-        turned = 0
+        swapped = 0
         for op in [op for op in graph.walk() if isinstance(op, Mma)]:
             if op in seen:
                 continue
-            web = Web(op)
-            seen.update(web.values)
-            if web.closed and web.writes and _gains(web, geometry, context):
-                _turn(web, graph)
-                turned += 1
-        context.count("turned_results", turned)
-        return turned > 0
+            chain = AccumulatorChain(op)
+            seen.update(chain.values)
+            if chain.closed and chain.writes and _gains(chain, geometry, context):
+                _swap(chain, graph)
+                swapped += 1
+        context.count("swapped_products", swapped)
+        return swapped > 0
 
 
-def _gains(web: Web, geometry: Geometry, context: PassContext) -> bool:
-    """Whether every matrix op of the web then gives wider stores."""
-    columns = dim_name(web.dims[1])
-    if any(fastest(write) != columns for write in web.writes):
+def _gains(chain: AccumulatorChain, geometry: Geometry, context: PassContext) -> bool:
+    """Whether every matrix op of the chain then gives wider stores."""
+    columns = dim_name(chain.dims[1])
+    if any(fastest(write) != columns for write in chain.writes):
         return False
-    widest_element = max(_bits(write) for write in web.writes)
+    widest_element = max(_bits(write) for write in chain.writes)
     extent = geometry.extent(columns)
-    for op in web.values:
+    for op in chain.values:
         if not isinstance(op, Mma):
             continue
         roles = op.contraction()
@@ -73,7 +73,7 @@ def _gains(web: Web, geometry: Geometry, context: PassContext) -> bool:
         run = neighbours(row.acc, "M")
         if run * widest_element > context.target.memory.max_access_bits:
             return False
-        if (roles.m, roles.n) != web.dims or not alike:
+        if (roles.m, roles.n) != chain.dims or not alike:
             return False
         if run <= neighbours(row.acc, "N"):
             return False
@@ -98,26 +98,26 @@ def neighbours(layout: Layout, dim: str) -> int:
     return count
 
 
-def _turn(web: Web, graph: Graph) -> None:
-    for value in web.values:
-        assert isinstance(value.type, RegisterType), "a web holds tiles"
-        kind = RegisterType(_turned(value.type.shape, web), value.type.dtype)
+def _swap(chain: AccumulatorChain, graph: Graph) -> None:
+    for value in chain.values:
+        assert isinstance(value.type, RegisterType), "a chain holds tiles"
+        kind = RegisterType(_transposed(value.type.shape, chain), value.type.dtype)
         if isinstance(value, Splat | Read):
             set_attributes(value, shape=kind.shape)
         elif isinstance(value, Argument):
             set_attributes(value, declared=kind)
         else:
             value.type = kind
-    for value in web.values:
+    for value in chain.values:
         if isinstance(value, Mma):
             set_operands(value, (value.rhs, value.lhs, value.acc))
     # Elementwise ops take the order of dims from their operands.
     for op in graph.walk():
-        if op in web.values:
+        if op in chain.values:
             op.type = op.infer()
 
 
-def _turned(shape: tuple[Expr, ...], web: Web) -> tuple[Expr, ...]:
-    rows, columns = web.dims
+def _transposed(shape: tuple[Expr, ...], chain: AccumulatorChain) -> tuple[Expr, ...]:
+    rows, columns = chain.dims
     other = {rows: columns, columns: rows}
     return tuple(other.get(dim, dim) for dim in shape)
