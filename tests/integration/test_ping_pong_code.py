@@ -1,4 +1,4 @@
-"""Machine code of loops whose waves work in turn: right, no hazard, and faster."""
+"""Machine code of loops whose waves alternate: right, no hazard, and faster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from turns import Tile, cycles_per_turn, error_of
+from product_loops import Tile, cycles_per_iteration, error_of
 
 from wave_backend_amdgpu.compile.backend import compile_graph
 from wave_core.compile import Config, Session, wave_compile
@@ -84,8 +84,8 @@ def test_attention(waves, strategy):
 
 def test_halves_in_turn_take_fewer_cycles():
     tile = Tile((256, 256, 32), (2, 4))
-    plain = cycles_per_turn(tile)
-    turned = cycles_per_turn(tile, preset="pingpong")
+    plain = cycles_per_iteration(tile)
+    turned = cycles_per_iteration(tile, preset="pingpong")
     assert plain / turned >= 1.3
     # 4 units of 1024 multiplications a cycle in all.
     assert 256 * 256 * 32 / 1024 / turned >= 0.85

@@ -94,10 +94,10 @@ class Product:
         return {} if not runs else dict(runs[0].statistics)
 
 
-def per_thread(counters, turns):
-    """Instructions of a thread and turn, by kind."""
+def per_thread(counters, iterations):
+    """Instructions of a thread and iteration, by kind."""
     return {
-        name: count / counters.units / turns
+        name: count / counters.units / iterations
         for name, count in counters.instructions.items()
         if name.startswith(("lds", "global_read"))
     }

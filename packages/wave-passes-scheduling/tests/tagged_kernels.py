@@ -223,7 +223,7 @@ def no_epilogue():
 
 @tkw.wave_schedule
 def unrolled_first():
-    """Two iterations a turn, then two stages."""
+    """Two iterations an iteration, then two stages."""
     tkw.unroll(tkw.get_node_by_tag("k_loop"), 2)
     fetches, stores, loads, mma = gemm_nodes()
     with tkw.pipeline(tkw.get_node_by_tag("k_loop")) as p:
@@ -287,7 +287,7 @@ def interleaved():
 
 @tkw.wave_schedule
 def staggered():
-    """Data in one cluster, matrix ops in another; halves of the waves in turn."""
+    """Data in one cluster, matrix ops in another; halves of the waves alternate."""
     k_loop = tkw.get_node_by_tag("k_loop")
     fetches, stores, loads, mma = gemm_nodes()
     with tkw.pipeline(k_loop, multi_buffer_count=2) as p:

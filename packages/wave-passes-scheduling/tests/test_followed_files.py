@@ -131,16 +131,16 @@ def test_buffers_get_the_copies_that_a_file_needs(later, copies, tmp_path):
     assert shapes == [32 * copies] * 2
 
 
-def computing_later(file, turns):
-    """The schedule with reads of LDS, and what follows them, so many turns later."""
+def computing_later(file, iterations):
+    """The schedule, reads of LDS and what follows so many iterations later."""
     early = {"ReadGlobal", "WriteShared"}
     rows = tuple(
         row
         if row.kind in early
-        else dataclasses.replace(row, cycle=row.cycle + turns * file.interval)
+        else dataclasses.replace(row, cycle=row.cycle + iterations * file.interval)
         for row in file.rows
     )
-    return dataclasses.replace(file, rows=rows, stages=file.stages + turns)
+    return dataclasses.replace(file, rows=rows, stages=file.stages + iterations)
 
 
 def test_a_file_that_changed_is_read_again(tmp_path):

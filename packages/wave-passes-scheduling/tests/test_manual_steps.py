@@ -69,9 +69,9 @@ def test_a_broken_chain_is_one(seed):
         assert row.target == following.source
         assert row.target not in listed.stages
     if chain:
-        turns = sum(row.distance for row in chain) * listed.length
+        iterations = sum(row.distance for row in chain) * listed.length
         ends = listed.time(chain[0].source), listed.time(chain[-1].target)
-        assert ends[0] - turns > ends[1]
+        assert ends[0] - iterations > ends[1]
 
 
 def merged(base, others, every, offsets, after):

@@ -23,9 +23,9 @@ CONSTRAINTS = [
     tkw.TilingConstraint(K, 1),
     tkw.HardwareConstraint(threads_per_wave=64),
 ]
-LANE, WAVE, TURN = symbol("$LANE"), symbol("$WV0"), symbol("$IV:K")
+LANE, WAVE, ITERATION = symbol("$LANE"), symbol("$WV0"), symbol("$IV:K")
 OWN = LANE + 64 * WAVE
-TWIN = OWN + 128 * (TURN % 2)
+TWIN = OWN + 128 * (ITERATION % 2)
 
 
 @pytest.fixture(name="pair")
@@ -78,8 +78,8 @@ def test_masked_waves_touch_nothing(pair):
     assert found.reach(write, read) == NOWHERE
 
 
-def test_buffers_in_turn_meet_every_other_turn(pair):
-    found, write, read, loop = pair(TWIN, LANE + 64 - 64 * WAVE + 128 * (TURN % 2))
+def test_alternating_buffers_meet_every_other_iteration(pair):
+    found, write, read, loop = pair(TWIN, LANE + 64 - 64 * WAVE + 128 * (ITERATION % 2))
     assert found.reach(write, read).group
     assert found.reach(read, write, loop, 1) == NOWHERE
     assert found.reach(read, write, loop, 2).group
@@ -87,7 +87,7 @@ def test_buffers_in_turn_meet_every_other_turn(pair):
 
 
 def test_turns_that_never_happen_do_not_meet(pair):
-    read = LANE + 64 - 64 * WAVE + 128 * (TURN % 2)
+    read = LANE + 64 - 64 * WAVE + 128 * (ITERATION % 2)
     found, write, read, loop = pair(TWIN, read, turns=2)
     assert found.reach_beyond(read, write, loop) == NOWHERE
 

@@ -170,7 +170,7 @@ def _of_buffers() -> Iterable[PassSpec]:
         f"{_HERE}.hoisting.hoist:HoistLoopInvariants",
         before=("minimize-global-loads?",),
         requires={Fact.EXPANDED},
-        summary="what is the same in each turn of a loop is done once",
+        summary="what is the same in each iteration of a loop is done once",
     )
     yield PassSpec(
         "share-common-reads",

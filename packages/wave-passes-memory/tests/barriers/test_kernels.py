@@ -69,7 +69,7 @@ def run(lowered):
     return arrays
 
 
-def test_a_gemm_needs_two_barriers_a_turn():
+def test_a_gemm_needs_two_barriers_an_iteration():
     lowered = Lowered(gemm(), PLACE)
     arrays = run(lowered)
     wanted = arrays["a"].astype("f4") @ arrays["b"].astype("f4").T

@@ -85,11 +85,11 @@ def barriers_of(*body, waves=2):
     return cost(placed(Small(waves, 2, body))[1])
 
 
-def test_a_single_buffer_needs_two_barriers_a_turn():
+def test_a_single_buffer_needs_two_barriers_an_iteration():
     assert barriers_of(Loop((OWN, NEXT), "C1")) == (0, 2, 0)
 
 
-def test_two_buffers_in_turn_need_one_barrier_a_turn():
+def test_two_alternating_buffers_need_one_barrier_an_iteration():
     write, read = Touch(0, writes=True, twin=True), Touch(0, False, 1, twin=True)
     assert barriers_of(Loop((write, read), "C1")) == (0, 1, 0)
 

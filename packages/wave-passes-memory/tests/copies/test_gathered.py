@@ -138,7 +138,7 @@ def test_each_thread_copies_its_share_of_a_gathered_tile():
     reads = [op for op in ops(kernel.graph, "read") if op.indices]
     assert [kernel.graph.facts.get(ACCESS, op).registers for op in reads] == [8]
     after, first = (r.counters.instructions for r in (result, before))
-    # a and b took two loads and two writes of each thread in each of two turns.
+    # a and b took two loads and two writes of each thread in each of two iterations.
     assert (after["global_read.b128"], first["global_read.b128"]) == (16, 32)
     assert (after["lds_write.b128"], first["lds_write.b128"]) == (16, 32)
 

@@ -146,7 +146,7 @@ def test_memory_that_the_kernel_writes_is_read_each_time():
 
 
 def staged(after_too=False):
-    """Rows of `b` through LDS in each turn, though they do not change."""
+    """Rows of `b` through LDS in each iteration, though they do not change."""
 
     @tkw.wave(CONSTRAINTS)
     def kernel(

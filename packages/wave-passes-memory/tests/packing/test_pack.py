@@ -126,7 +126,7 @@ def test_buffers_take_turns_in_a_loop_only_where_asked(columns):
 
 
 def running_sum():
-    """The sum of each row, kept in LDS from turn to turn."""
+    """The sum of each row, kept in LDS from iteration to iteration."""
 
     @tkw.wave(CONSTRAINTS)
     def kernel(a: tkl.Memory[M, K, GLOBAL, tkl.f32], b: tkl.Memory[M, GLOBAL, tkl.f32]):

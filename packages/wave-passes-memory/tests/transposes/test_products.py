@@ -20,10 +20,10 @@ IN_THREADS = [
     (SMALL, FNUZ, {"global_read.b32": 4, "lds_write.b32": 4}, 13),
     (LARGE, FNUZ, {"global_read.b64": 4, "lds_write.b32": 8}, 22),
 ]
-"""Tile and waves, element type, accesses of a thread and turn, all of those of LDS."""
+"""Tile and waves, element type, accesses of a thread and iteration, all of LDS."""
 
 IN_HARDWARE = [(SMALL, F16, 16), (LARGE, F16, 40), (SMALL, OCP, 10), (LARGE, OCP, 20)]
-"""Tile and waves, element type, accesses of LDS of a thread and turn."""
+"""Tile and waves, element type, accesses of LDS of a thread and iteration."""
 
 
 def whole(config, dtype, target, stored="row", **options):

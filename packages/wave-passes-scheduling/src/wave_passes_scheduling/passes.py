@@ -69,7 +69,7 @@ class ScheduleLoops(Pass):
         "dump": "a file to write the schedule to",
         "hints": "scheduling barriers between ops of different units",
         "no_epilogue": "run the kernel loop to the end, on masked loads",
-        "unroll": "iterations in one turn of each innermost loop",
+        "unroll": "iterations in one trip of each innermost loop",
     }
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
@@ -226,7 +226,7 @@ class ScheduleLoops(Pass):
         return None
 
     def _unroll(self, graph: Graph, context: PassContext) -> bool:
-        """Put several iterations in a turn of each innermost loop."""
+        """Put several iterations into each trip of the innermost loops."""
         if self.unroll == 1:
             return False
         facts = _facts(graph, context)

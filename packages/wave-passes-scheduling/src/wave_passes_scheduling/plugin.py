@@ -59,7 +59,7 @@ def wave_register_passes() -> Iterable[PassSpec]:
         Phase.SYNCHRONIZE,
         "wave_passes_scheduling.reorder.passes:StaggerWaves",
         requires={Fact.SYNCHRONIZED},
-        summary="halves of the waves run clusters in turn",
+        summary="halves of the waves alternate between clusters",
     )
 
 
@@ -88,7 +88,7 @@ def wave_register_presets() -> Iterable[Preset]:
     )
     yield Preset(
         "pingpong",
-        "halves of the waves fetch and compute in turn",
+        "halves of the waves alternate between fetching and computing",
         options={
             LOOP_SCHEDULER: {"strategy": "fetch-ahead"},
             LOOP_REORDERER: {"order": "pingpong"},
@@ -142,7 +142,13 @@ def wave_register_options() -> Iterable[OptionSpec]:
             "no_epilogue",
             "run pipelined loops to the end on masked loads",
         ),
-        ("unroll_factor", int, 1, "unroll", "iterations in one turn of each loop"),
+        (
+            "unroll_factor",
+            int,
+            1,
+            "unroll",
+            "iterations in one trip of a loop",
+        ),
     )
     for name, kind, default, option, help_text in rows:
         where = f"{LOOP_SCHEDULER}.{option}"
@@ -154,7 +160,7 @@ def wave_register_options() -> Iterable[OptionSpec]:
 def _reordering() -> Iterable[OptionSpec]:
     """What `WaveCompileOptions` says about the order within a loop's body."""
     rows: tuple[tuple[str, Any, object, str, str], ...] = (
-        ("reorder", str, "off", "order", "pingpong: halves of the waves in turn"),
+        ("reorder", str, "off", "order", "pingpong: halves of the waves alternate"),
         (
             "use_scheduling_groups",
             bool,

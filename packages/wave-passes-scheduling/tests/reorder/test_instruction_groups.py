@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from turned_kernels import Product, counted, loop_of
+from alternating_kernels import Product, counted, loop_of
 
 from wave_core.ops.sync import SchedulingGroupBarrier
 from wave_core.plugin import ViewRequest
@@ -58,7 +58,7 @@ def test_the_view_lists_the_clusters():
     titles, rows = shown.tables[-1]
     assert titles == ("loop", "cluster", "operations", "priority", "waves")
     assert [row[3] for row in rows] == ["0", "1", "0", "1"]
-    assert {row[4] for row in rows} == {"halves in turn"}
+    assert {row[4] for row in rows} == {"halves alternate"}
     products = [row for row in shown.document["clusters"] if row["priority"]]
     assert [dict(row["ops"])["MMA"] for row in products] == [4, 4]
 

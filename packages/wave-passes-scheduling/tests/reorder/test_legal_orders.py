@@ -6,8 +6,8 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from alternating_kernels import Product, error_of, loop_of
 from hypothesis import given, settings, strategies as st
-from turned_kernels import Product, error_of, loop_of
 
 from wave_core.diagnostics import UserError
 from wave_core.ops.sync import SchedulingBarrier, WorkgroupBarrier

@@ -1,11 +1,11 @@
-"""Clusters that halves of the waves run in turn: right, or refused with a reason."""
+"""Clusters between which waves alternate: right, or refused with a reason."""
 
 from __future__ import annotations
 
 from unittest.mock import patch
 
 import pytest
-from turned_kernels import PINGPONG, Product, counted, loop_of, messages
+from alternating_kernels import PINGPONG, Product, counted, loop_of, messages
 
 import wave_passes_scheduling.reorder.stagger as staggering
 from wave_core.compile import SchedulingType

@@ -42,7 +42,8 @@ class Expressions:
     """Emits expressions over bound symbols.
 
     Attributes:
-        counters: The symbols that count the turns of loops, with how many there are.
+        counters: The symbols that count the iterations of loops, with how many there
+        are.
     """
 
     def __init__(self, builder: Builder, facts: Facts) -> None:

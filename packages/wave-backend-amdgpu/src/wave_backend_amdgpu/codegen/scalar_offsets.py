@@ -1,9 +1,9 @@
 """What a loop adds to an address, as the scalar offset of a buffer instruction.
 
 The part of an offset that the counters of loops decide is the same in all lanes. In a
-scalar register of its own it costs an instruction of the scalar unit in a turn, for all
-accesses that advance alike; added to the offsets of the lanes it costs one of the
-vector unit for each of them.
+scalar register of its own it costs an instruction of the scalar unit in an iteration,
+for all accesses that advance alike; added to the offsets of the lanes it costs one of
+the vector unit for each of them.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class HotLoop:
         label: Where it begins.
         depth: 1 for a loop in no other.
         counts: Instructions by kind.
-        flops: Of the matrix instructions, for one wave and one turn.
+        flops: Of the matrix instructions, for one wave and one iteration.
     """
 
     label: str

@@ -56,7 +56,7 @@ def _loop(metrics: Mapping[str, Any]) -> Iterator[Row]:
         matrix = hot["counts"]["matrix"]
         share = f"{hot['density']:.1%}"
         yield "MFMA density", f"{share}: {matrix} of {total} instructions"
-        yield "matrix work", f"{hot['flops']} FLOP a wave and turn"
+        yield "matrix work", f"{hot['flops']} FLOP a wave and iteration"
     yield "instructions", _counts(hot["counts"])
 
 

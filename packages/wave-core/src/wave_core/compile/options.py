@@ -138,11 +138,11 @@ class WaveCompileOptions:
         False, "run the pipelined loop to the end instead of an epilogue", SCHEDULING
     )
     unroll_factor: int = option(
-        1, "iterations in one turn of each innermost loop", SCHEDULING
+        1, "iterations in one trip of each innermost loop", SCHEDULING
     )
     reorder: str = option(
         "off",
-        "order of loops: `pingpong` lets halves of the waves work in turn",
+        "order of loops: `pingpong` lets halves of the waves alternate",
         SCHEDULING,
     )
     use_scheduling_groups: bool = option(

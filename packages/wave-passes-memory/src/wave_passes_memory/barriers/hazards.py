@@ -37,7 +37,7 @@ class Hazard:
         sink: The later one.
         order: What it takes.
         points: Points that every way from one to the other passes, as a bit set.
-        carrier: The loop of which the later one is in a later turn.
+        carrier: The loop of which the later one is in a later iteration.
     """
 
     source: SharedAccess
@@ -72,7 +72,7 @@ class _Finder:
         self._copies = any(access.asynchronous for access in accesses)
 
     def run(self) -> Iterator[Hazard]:
-        """Hazards within a turn, then those between turns of each loop."""
+        """Hazards within an iteration, then those between iterations of each loop."""
         for sink in self._accesses:
             yield from self._within(sink)
         for loop in [op for op in self._timeline.spans if isinstance(op, Iterate)]:
@@ -82,7 +82,7 @@ class _Finder:
                 yield from self._around(loop, inside, far=trips != 2)
 
     def _within(self, sink: SharedAccess) -> Iterator[Hazard]:
-        """Hazards that earlier accesses of the same turn are to ``sink``."""
+        """Hazards that earlier accesses of the same iteration are to ``sink``."""
         done: set[Order] = set()
         for source in reversed(self._accesses):
             if source.order >= sink.order or source.op is sink.op:
@@ -116,7 +116,7 @@ class _Finder:
             yield from self._far(loop, inside)
 
     def _far(self, loop: Iterate, inside: list[SharedAccess]) -> Iterator[Hazard]:
-        """Hazards that only turns further apart have."""
+        """Hazards that only iterations further apart have."""
         moving = {a for a in inside if self._dependences.moves(a, loop)}
         for sink in inside if moving else ():
             for source in inside:
@@ -146,7 +146,7 @@ class _Finder:
     def _order_beyond(
         self, source: SharedAccess, sink: SharedAccess, loop: Iterate
     ) -> Order | None:
-        """What the pair needs in turns further apart, if more than in the next."""
+        """What the pair needs in iterations further apart, if more than in the next."""
         near = _needed(source, sink, self._dependences.reach(source, sink, loop, 1))
         far = self._dependences.reach_beyond(source, sink, loop)
         order = _needed(source, sink, far)

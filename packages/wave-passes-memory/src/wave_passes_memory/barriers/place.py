@@ -41,8 +41,8 @@ class PlaceMinimalBarriers(Pass):
     """Order all dependences through LDS with the fewest barriers.
 
     Two accesses depend on each other where different waves touch a byte and one of
-    them writes it, in one turn of the loops or in any two. Each dependence needs one
-    of the points that every way from one access to the other passes. The pass takes
+    them writes it, in one iteration of the loops or in any two. Each dependence needs
+    one of the points that every way from one access to the other passes. The pass takes
     the cheapest set of points, exactly: the fewest in the innermost loops, then the
     fewest further out. Barriers that stand already count and stay. Needs expanded
     tiles; does nothing where every dependence is taken care of.

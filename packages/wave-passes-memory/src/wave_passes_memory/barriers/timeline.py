@@ -150,8 +150,8 @@ class Timeline:
     def halves(self) -> list[tuple[int, int]]:
         """(signal, wait) of the author's split barriers, by their points.
 
-        Where a loop waits for the signal of the turn before, two pairs stand for it:
-        from the start of the body to the wait, and from the signal to the end.
+        Where a loop waits for the signal of the iteration before, two pairs stand for
+        it: from the start of the body to the wait, and from the signal to the end.
         """
         found: list[tuple[int, int]] = []
         for region, end in self.end.items():
@@ -171,14 +171,14 @@ class Timeline:
     # ---- ways from one access to another
 
     def way(self, source: SharedAccess, sink: SharedAccess) -> int:
-        """Points that lie on every way from ``source`` to ``sink`` in one turn."""
+        """Points that lie on every way from ``source`` to ``sink`` in one iteration."""
         bits = between(self.at[source.op] + 1, self.at[sink.op])
         return bits & ~self._skipped(source, sink, bits)
 
     def way_around(
         self, source: SharedAccess, sink: SharedAccess, loop: Op, *, far: bool = False
     ) -> int:
-        """The same with ``sink`` in the next turn of ``loop``, or a ``far`` one."""
+        """The same, ``sink`` in the next iteration of ``loop`` or a ``far`` one."""
         span = self.spans[loop]
         if far:
             return self._whole(source, sink, span)

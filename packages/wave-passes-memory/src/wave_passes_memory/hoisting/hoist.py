@@ -1,4 +1,4 @@
-"""Moves what is the same in each turn out of loops; see `HoistLoopInvariants`."""
+"""Moves what is the same in each iteration out of loops; see `HoistLoopInvariants`."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ _FREE = (Splat, Scalar)
 
 @dataclass(frozen=True)
 class HoistLoopInvariants(Pass):
-    """Compute and read once what is the same in each turn of a loop.
+    """Compute and read once what is the same in each iteration of a loop.
 
     Moves pure ops whose operands and indices do not change within the loop, and reads
     of memory that the loop does not write (global memory: that the kernel does not
-    write). A copy to LDS that is the same in each turn moves as a whole, where nothing
-    outside the loop touches the buffer. From inner loops to outer ones. A read that
-    would touch memory though the loop has no turn is masked by there being one, unless
-    it is proved to be in bounds anyway. What is read stays in the loop where holding it
-    through all turns would take more registers than the target can spare, by the
-    estimate of `hoisting.pressure`. Needs expanded tiles; does nothing to volatile
-    reads, and to ops within conditionals.
+    write). A copy to LDS that is the same in each iteration moves as a whole, where
+    nothing outside the loop touches the buffer. From inner loops to outer ones. A read
+    that would touch memory though the loop has no iteration is masked by there being
+    one, unless it is proved to be in bounds anyway. What is read stays in the loop
+    where holding it through all iterations would take more registers than the target
+    can spare, by the estimate of `hoisting.pressure`. Needs expanded tiles; does
+    nothing to volatile reads, and to ops within conditionals.
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
@@ -125,7 +125,7 @@ class _Hoister:
             erase(op)
 
     def _make_safe(self, op: Read | Write, loop: Iterate) -> None:
-        """Mask an access that may leave its memory where the loop has no turn."""
+        """Mask an access that may leave its memory where the loop has no iteration."""
         assert loop.count is not None, "expanded loops have a count"
         count = as_expr(loop.count).subs(self._graph.bindings)
         access = self._graph.facts.get(ACCESS, op)
@@ -150,7 +150,7 @@ class _Hoister:
 
 
 class _Invariants:
-    """What one loop does alike in each turn."""
+    """What one loop does alike in each iteration."""
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ class _Invariants:
         return isinstance(memory, Argument) and memory not in self._everywhere
 
     def _movable_writes(self, writes: list[Write]) -> list[Write]:
-        """Writes to buffers that the loop fills alike in each turn, before reading."""
+        """Writes to buffers that each iteration fills alike, before reading them."""
         fine = set[Op]()
         for op in writes:
             buffer = resolve(op.memory)

@@ -1,10 +1,10 @@
 """How many registers a loop keeps in use, and what may be kept through all of it.
 
 The estimate takes ops in the order of the graph: each value is in registers from the op
-that makes it to its last use, what the loop carries or captures for the whole turn.
-Constants and functions of the lane are made again where they are used. The code
-generator reorders within that; a quarter of the register file is left to it, and to
-addresses, which the graph does not show.
+that makes it to its last use, what the loop carries or captures for the whole
+iteration. Constants and functions of the lane are made again where they are used. The
+code generator reorders within that; a quarter of the register file is left to it, and
+to addresses, which the graph does not show.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class _Sharing:
         written = {m for nested in op.regions for m in written_memories(nested)}
         sets = any(symbols_set(nested) for nested in op.regions)
         if isinstance(op, Iterate):
-            # What a turn writes, the next one finds.
+            # What an iteration writes, the next one finds.
             self._drop(written, known)
             if sets:
                 known.clear()

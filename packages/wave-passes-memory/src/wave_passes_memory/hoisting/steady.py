@@ -1,4 +1,4 @@
-"""Whether ops mean the same in each turn of a loop."""
+"""Whether ops mean the same in each iteration of a loop."""
 
 from __future__ import annotations
 

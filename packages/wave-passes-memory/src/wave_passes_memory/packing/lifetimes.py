@@ -36,7 +36,7 @@ class Lifetimes:
     ) -> tuple[int, int]:
         """First and last op between which the buffer of these accesses is needed.
 
-        A loop counts as a whole, unless (with ``within_loops``) each of its turns
+        A loop counts as a whole, unless (with ``within_loops``) each of its iterations
         writes all that it reads before it reads it.
         """
         places = [self._position[a.op] for a in accesses]
@@ -54,7 +54,7 @@ class Lifetimes:
         return first, last
 
     def _renewed(self, accesses: Sequence[SharedAccess], loop: Iterate) -> bool:
-        """Whether no turn reads what another one wrote."""
+        """Whether no iteration reads what another one wrote."""
         return all(
             self._written_before(access, accesses, loop)
             for access in accesses

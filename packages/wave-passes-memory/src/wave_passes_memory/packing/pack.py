@@ -32,7 +32,7 @@ class PackSharedMemory(Pass):
     Each buffer gets an offset, large ones first, each the lowest that is free while
     it is needed. What shares memory depends on each other; the barriers come from
     the pass that places barriers, so sharing within a loop costs barriers in each
-    turn: it is done only where asked for, or where LDS does not suffice otherwise.
+    iteration: it is done only where asked for, or where LDS does not suffice otherwise.
     Needs expanded tiles, and schedules that have been applied. Does nothing where no
     byte is saved, where buffers have offsets already, or where the author placed
     halves of barriers.
@@ -49,7 +49,7 @@ class PackSharedMemory(Pass):
     by_size: bool | None = None
     option_summaries = {  # noqa: RUF012 - a constant of the class
         "alignment": "bytes that the start of a buffer is a multiple of",
-        "within_loops": "share memory in each turn of a loop, with more barriers",
+        "within_loops": "share memory in each iteration of a loop, with more barriers",
         "by_size": "place large buffers first",
     }
 

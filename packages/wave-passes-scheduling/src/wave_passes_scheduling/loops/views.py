@@ -17,8 +17,8 @@ VIEWS = (Assemble, Broadcast, Permute)
 def with_late_views(analysed: ScheduledLoop, schedule: Schedule) -> Schedule:
     """The schedule with each view in the stage of its first user.
 
-    From one turn to the next a loop then keeps what was read as a whole. Parts of it
-    would be values of their own, and cost a move each where code generators do not
+    From one iteration to the next a loop then keeps what was read as a whole. Parts of
+    it would be values of their own, and cost a move each where code generators do not
     put them side by side.
     """
     cycles = list(schedule.cycles)

@@ -46,7 +46,7 @@ def tagged(
     chosen = [op for op in found if op in own]
     if not chosen:
         what = f"no op with tag `{tag}` is in iteration {iteration} of an unrolled loop"
-        notes = [f"iterations in one turn: {len(iterations)}"]
+        notes = [f"iterations in one trip: {len(iterations)}"]
         raise complaints.not_found(step, what, notes)
     return chosen
 

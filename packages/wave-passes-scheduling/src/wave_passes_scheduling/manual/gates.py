@@ -20,9 +20,9 @@ def with_gates(
 ) -> tuple[LoopProblem, list[int]]:
     """The problem with tasks between the places of each unit, and all their stages.
 
-    Within a turn of the loop, what uses a unit at one place starts before what uses it
-    at later ones, whatever the iterations. Tasks on different units run beside each
-    other, as their dependences let them.
+    Within an iteration of the loop, what uses a unit at one place starts before what
+    uses it at later ones, whatever the iterations. Tasks on different units run beside
+    each other, as their dependences let them.
     """
     tasks = list(problem.tasks)
     rows = list(problem.dependences)
@@ -31,7 +31,7 @@ def with_gates(
         for before, after in pairwise(groups):
             gate = len(tasks)
             tasks.append(Task(f"gate_{gate}", "Gate"))
-            # Distances undo the stages: both ends are in the same turn.
+            # Distances undo the stages: both ends are in the same iteration.
             rows += [Dependence(t, gate, wait, stages[t], "place") for t in before]
             rows += [Dependence(gate, t, 0, -stages[t], "place") for t in after]
     gates = len(tasks) - problem.size

@@ -77,8 +77,8 @@ def _broken(
     first, last = chain[0].source, chain[-1].target
     source, target = slots[analysed.ops[first]], slots[analysed.ops[last]]
     names = problem.tasks[first].name, problem.tasks[last].name
-    turns = sum(row.distance for row in chain)
-    later = f" {turns} iterations later" if turns else ""
+    iterations = sum(row.distance for row in chain)
+    later = f" {iterations} iterations later" if iterations else ""
     return user_error(
         "WV0502",
         f"`{names[1]}` in {target.text}{later} comes before `{names[0]}` in"

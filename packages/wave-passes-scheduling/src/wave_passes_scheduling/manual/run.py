@@ -200,7 +200,7 @@ class ManualRun:
     # ---------------------------------------------------------------------- changes
 
     def unroll(self, step: Step) -> Value:
-        """Several iterations in one turn."""
+        """Several iterations in one trip."""
         place = self._place(step.arguments[0])
         if isinstance(place, Place) and place.missing:
             return None

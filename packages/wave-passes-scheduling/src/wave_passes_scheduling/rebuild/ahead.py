@@ -1,6 +1,6 @@
 """Iterations that a loop does not have: what makes running them harmless.
 
-A pipelined loop without an epilogue runs to the full count. In its last turns the
+A pipelined loop without an epilogue runs to the full count. In its last iterations the
 stages before the last work on iterations beyond the end, whose values nobody uses.
 """
 

@@ -57,8 +57,8 @@ def multiply_buffer(
     shape = buffer.distributed_shape
     first, *others = shape
     assert loop.induction is not None, "loops are numbered"
-    turn = floordiv(loop.induction - loop.start, loop.step)
-    shift = mod(turn, count) * first
+    iteration = floordiv(loop.induction - loop.start, loop.step)
+    shift = mod(iteration, count) * first
     rows: dict[Op, Access] = {}
     for op in accesses:
         side = _side(graph, op)

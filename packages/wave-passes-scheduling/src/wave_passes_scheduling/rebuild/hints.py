@@ -24,13 +24,13 @@ def keep_order(kernel: Iterate) -> int:
         How many barriers there are now.
     """
     ops = [op for op in body_of(kernel).ops if OCCUPIES[kind_of(op)]]
-    turns = [
+    switches = [
         after
         for before, after in pairwise(ops)
         if OCCUPIES[kind_of(before)] != OCCUPIES[kind_of(after)]
     ]
-    for op in turns:
+    for op in switches:
         barrier = SchedulingBarrier()
         barrier.location = op.location
         insert_before(op, barrier)
-    return len(turns)
+    return len(switches)

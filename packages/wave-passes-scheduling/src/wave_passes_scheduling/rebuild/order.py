@@ -1,4 +1,4 @@
-"""The order of tasks within one turn of a pipelined loop."""
+"""The order of tasks within one iteration of a pipelined loop."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def kernel_order(schedule: Schedule) -> list[int]:
-    """Tasks by their cycle in the interval; what waits within a turn comes later.
+    """Tasks by their cycle in the interval; what waits within an iteration comes later.
 
-    A dependence holds within a turn if its source is as many stages later as its
+    A dependence holds within an iteration if its source is as many stages later as its
     distance: then both work on iterations that far apart.
     """
     problem, stages = schedule.problem, schedule.stages
@@ -34,5 +34,7 @@ def kernel_order(schedule: Schedule) -> list[int]:
             missing[target] -= 1
             if not missing[target]:
                 heappush(ready, (places[target], target))
-    assert len(found) == problem.size, "a right schedule has no cycle within a turn"
+    assert len(found) == problem.size, (
+        "a right schedule has no cycle within an iteration"
+    )
     return found

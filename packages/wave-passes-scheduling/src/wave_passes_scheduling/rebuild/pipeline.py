@@ -4,7 +4,7 @@ A task in stage ``s`` works, in iteration ``i`` of the kernel loop, on iteration
 ``i + last - s`` of the original loop, where ``last`` is the last stage. Every value is
 asked for by its op and a *lead*: how many iterations of the original loop it is ahead
 of the kernel's. What the kernel makes itself has the lead of its stage; what has a
-smaller lead was made in an earlier turn and is carried, in one rotating register for
+smaller lead was made in an earlier iteration; one rotating register carries it for
 each lead between. Prologue and epilogue ask the same question of the first and last
 iterations.
 
@@ -93,7 +93,7 @@ class _Builder:
         self._loop, self._beyond = analysed.loop, beyond
         self._region, self._anchor = region, anchor
         self._last = schedule.depth - 1
-        # How many turns the epilogue takes over from the kernel.
+        # How many iterations the epilogue takes over from the kernel.
         self._drained = self._last if beyond is None else 0
         stages = zip(analysed.ops, schedule.stages, strict=True)
         self._lead = {op: self._last - stage for op, stage in stages}
@@ -127,24 +127,26 @@ class _Builder:
         made: list[Op] = []
         for step in range(self._last):
             for op in self._order:
-                turn = step - (self._last - self._lead[op])
-                if turn >= 0:
-                    values = {v: self._initial(v, turn) for v in op.operands}
+                iteration = step - (self._last - self._lead[op])
+                if iteration >= 0:
+                    values = {v: self._initial(v, iteration) for v in op.operands}
                     copy = self._copy(op, values, self._region, self._anchor)
-                    self._set_turn(copy, as_expr(self._loop.start), turn)
-                    self._mask(op, copy, lt(as_expr(turn), self._count()))
-                    self._first[op, turn] = copy
+                    self._set_iteration(copy, as_expr(self._loop.start), iteration)
+                    self._mask(op, copy, lt(as_expr(iteration), self._count()))
+                    self._first[op, iteration] = copy
                     made.append(copy)
         return made
 
-    def _initial(self, value: Op, turn: int) -> Op:
+    def _initial(self, value: Op, iteration: int) -> Op:
         """A value of one of the first iterations."""
         position = self._position(value)
         if position is None:
-            return self._outside(value, self._region, self._first.get((value, turn)))
-        if turn == 0:
+            return self._outside(
+                value, self._region, self._first.get((value, iteration))
+            )
+        if iteration == 0:
             return capture(self._region, self._loop.inits[position])
-        return self._initial(self._yields[position], turn - 1)
+        return self._initial(self._yields[position], iteration - 1)
 
     # -------------------------------------------------------------------- kernel
 
@@ -162,7 +164,7 @@ class _Builder:
         for op in self._order:
             values = {v: self._current(body, v, self._lead[op]) for v in op.operands}
             copy = self._copy(op, values, body, None)
-            self._set_turn(copy, as_expr(self._induction()), self._lead[op])
+            self._set_iteration(copy, as_expr(self._induction()), self._lead[op])
             if self._lead[op]:
                 self._mask(op, copy, self._has(self._lead[op]))
             self._now[op] = copy
@@ -180,7 +182,7 @@ class _Builder:
         set_operands(kernel, (inits, kernel.captures))
 
     def _following(self, body: Region, value: Op, lead: int) -> Op:
-        """What a rotating register holds in the next turn."""
+        """What a rotating register holds in the next iteration."""
         position = self._position(value)
         if position is not None:
             return self._current(body, self._yields[position], lead)
@@ -237,7 +239,7 @@ class _Builder:
                 if lead < self._last:
                     values = {v: self._final(kernel, v, lead) for v in op.operands}
                     copy = self._copy(op, values, self._region, self._anchor)
-                    self._set_turn(copy, begin, lead)
+                    self._set_iteration(copy, begin, lead)
                     self._rest[op, lead] = copy
                     made.append(copy)
         return made
@@ -269,9 +271,9 @@ class _Builder:
     ) -> Op:
         return clone_into(op, values, region, anchor)
 
-    def _set_turn(self, op: Op, first: Expr, turn: int) -> None:
-        """Let an op work on the iteration ``turn`` after ``first``."""
-        value = first + turn * self._loop.step
+    def _set_iteration(self, op: Op, first: Expr, iteration: int) -> None:
+        """Let an op work on iteration number ``iteration``, counted from ``first``."""
+        value = first + iteration * self._loop.step
         substitute_symbols(op, {self._induction(): value})
 
     def _has(self, lead: int) -> Expr:

@@ -1,4 +1,4 @@
-"""Several iterations of a loop in one turn, and a loop for what is left over."""
+"""Several iterations of a loop in one trip, and a loop for what is left over."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class UnrolledLoop:
     """What a loop became.
 
     Attributes:
-        loop: The loop whose turns do several iterations each.
+        loop: The loop whose trips do several iterations each.
         copies: For each of these iterations, by op of the old body its copy.
-        remainder: The loop that does the iterations that fill no turn; ``None`` where
+        remainder: The loop that does the iterations that fill no trip; ``None`` where
             there surely are none.
     """
 
@@ -46,14 +46,14 @@ class UnrolledLoop:
 
 
 def unroll_loop(loop: Iterate, factor: int, facts: Facts) -> UnrolledLoop | None:
-    """Replace a loop by one whose turns do ``factor`` iterations each.
+    """Replace a loop by one whose trips do ``factor`` iterations each.
 
     Iterations keep their order, so this is right for every loop. The new loop counts
-    its turns from 0. Where ``facts`` do not prove that ``factor`` divides the number
+    its trips from 0. Where ``facts`` do not prove that ``factor`` divides the number
     of iterations, a copy of the loop follows and does the rest.
 
     Returns:
-        What the loop became; ``None`` where it surely fills no turn, or where
+        What the loop became; ``None`` where it surely fills no trip, or where
         ``factor`` is 1: then nothing happens.
     """
     assert loop.count is not None, "loops are numbered"
@@ -61,29 +61,29 @@ def unroll_loop(loop: Iterate, factor: int, facts: Facts) -> UnrolledLoop | None
     count = as_expr(loop.count)
     if factor == 1 or facts.prove_nonnegative(factor - 1 - count):
         return None
-    turns = floordiv(count, factor)
-    unrolled, copies = _unrolled(loop, loop.induction, factor, turns)
+    trips = floordiv(count, factor)
+    unrolled, copies = _unrolled(loop, loop.induction, factor, trips)
     results, remainder = results_of(unrolled, loop), None
     if not facts.prove_divisible(count, factor):
-        remainder = _remainder(loop, results, turns * factor, mod(count, factor))
+        remainder = _remainder(loop, results, trips * factor, mod(count, factor))
         results = results_of(remainder, loop)
     retire(loop, results)
     return UnrolledLoop(unrolled, copies, remainder)
 
 
 def _unrolled(
-    loop: Iterate, induction: Expr, factor: int, turns: Expr
+    loop: Iterate, induction: Expr, factor: int, trips: Expr
 ) -> tuple[Iterate, tuple[Mapping[Op, Op], ...]]:
     body = region_of(loop).graph.region()
-    attributes = {**loop.attributes, "count": turns, "start": 0, "step": 1}
+    attributes = {**loop.attributes, "count": trips, "start": 0, "step": 1}
     made = Iterate.build(((), ()), attributes, (body,))
     made.location, made.tags = loop.location, loop.tags
     region_of(loop).insert_before(loop, made)
     carried: Sequence[Op] = _carried(loop, body)
     copies: list[Mapping[Op, Op]] = []
     for number in range(factor):
-        turn = (induction * factor + number) * loop.step + loop.start
-        carried, copy = _iteration(loop, body, carried, {induction: turn})
+        value = (induction * factor + number) * loop.step + loop.start
+        carried, copy = _iteration(loop, body, carried, {induction: value})
         copies.append(copy)
     last = Yield(tuple(carried))
     last.location = loop.location
@@ -109,7 +109,7 @@ def _carried(loop: Iterate, body: Region) -> list[Op]:
 
 
 def _iteration(
-    loop: Iterate, body: Region, carried: Sequence[Op], turn: Mapping[Expr, Expr | int]
+    loop: Iterate, body: Region, carried: Sequence[Op], value: Mapping[Expr, Expr | int]
 ) -> tuple[list[Op], dict[Op, Op]]:
     """Append one iteration; what it yields, and the copies of its ops."""
     old = body_of(loop)
@@ -120,7 +120,7 @@ def _iteration(
     for op in old.ops:
         if op is not old.terminator:
             copies[op] = clone_into(op, values, body)
-            substitute_symbols(copies[op], turn)
+            substitute_symbols(copies[op], value)
     assert old.terminator is not None, "a loop's body ends with a yield"
     return [values[value] for value in old.terminator.operands], copies
 

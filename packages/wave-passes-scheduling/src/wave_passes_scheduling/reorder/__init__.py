@@ -1,4 +1,4 @@
-"""Ops in another order: proved legal, in clusters that waves run in turn."""
+"""Ops in another order: proved legal, in clusters between which waves alternate."""
 
 from __future__ import annotations
 

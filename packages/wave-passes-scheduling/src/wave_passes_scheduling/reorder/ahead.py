@@ -25,7 +25,7 @@ FETCH_AHEAD: Mapping[OpKind, int] = {
     OpKind.NESTED: 2,
     OpKind.WRITE_GLOBAL: 2,
 }
-"""Three stages: a read of global memory has a whole turn of the loop to arrive."""
+"""Three stages: a read of global memory has a whole iteration of the loop to arrive."""
 
 
 def _schedule(analysed: ScheduledLoop) -> Schedule:

@@ -1,4 +1,4 @@
-"""Clusters of a loop's body: memory and matrix work in turn.
+"""Clusters of a loop's body: memory and matrix work alternate.
 
 With ``n`` pairs of clusters the body has ``2 n`` segments: memory ops stand in segment
 ``2 x``, matrix ops in ``2 x + 1``. Where an op may stand is a system of differences
@@ -204,7 +204,7 @@ def _advance_fetches(
 ) -> None:
     """Start reads of global memory as early as what they need allows.
 
-    What is read for the next turn waits until this turn is done with what was read
+    What is read for the next iteration waits until this one is done with what was read
     for it: else both would be held at once, and copied from one to the other.
     """
     needs: dict[Op, list[_Rule]] = {}
@@ -214,12 +214,12 @@ def _advance_fetches(
     for op in order.ops:
         if kind_of(op) in _FETCHES:
             bounds = [latest[r.before] + r.wait for r in needs.get(op, ())]
-            turn = [latest[user] for user in held.get(op, ())]
-            latest[op] = min(latest[op], max([0, *bounds, *turn]))
+            users = [latest[user] for user in held.get(op, ())]
+            latest[op] = min(latest[op], max([0, *bounds, *users]))
 
 
 def _held(loop: Iterate, order: RegionOrder) -> dict[Op, list[Op]]:
-    """For each fetch that is carried to the next turn, what uses it there."""
+    """For each fetch that is carried to the next iteration, what uses it there."""
     last = body_of(loop).terminator
     assert last is not None, "a loop's body ends with a yield"
     found: dict[Op, list[Op]] = {}

@@ -1,4 +1,4 @@
-"""Which accesses of LDS waves may run while others are half a turn ahead.
+"""Which accesses of LDS waves may run while others are half an iteration ahead.
 
 Segments are the stretches of a loop's body between its barriers, numbered on over the
 iterations. While the low half of the waves runs segment ``s``, the high half runs

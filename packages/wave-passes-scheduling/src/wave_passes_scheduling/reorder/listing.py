@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClusterRow:
-    """One cluster of a loop whose waves work in turn.
+    """One cluster of a loop whose waves alternate.
 
     Attributes:
         loop: The axis of the loop.
@@ -41,8 +41,8 @@ class ClusterRow:
     def cells(self) -> tuple[str, ...]:
         """As a row of a table."""
         listed = ", ".join(f"{count} {kind}" for kind, count in self.ops)
-        turn = "halves in turn" if self.staggered else "all together"
-        return self.loop, str(self.number), listed, str(self.priority), turn
+        waves = "halves alternate" if self.staggered else "all together"
+        return self.loop, str(self.number), listed, str(self.priority), waves
 
 
 TITLES = ("loop", "cluster", "operations", "priority", "waves")

@@ -39,7 +39,7 @@ class ReorderLoops(Pass):
     groups: bool = False
 
     option_summaries: ClassVar[dict[str, str]] = {
-        "order": "off, or pingpong: halves of the waves in turn",
+        "order": "off, or pingpong: halves of the waves alternate",
         "clusters": "pairs of a memory and a matrix cluster; by default what fits",
         "groups": "scheduling-group barriers that state the order of the body",
     }

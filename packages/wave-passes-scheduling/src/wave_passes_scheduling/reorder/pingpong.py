@@ -83,8 +83,8 @@ def _first_that_fits(
 def _landings(order: RegionOrder, pairs: int) -> set[int]:
     """The clusters at whose end copies on their way have landed.
 
-    The last memory cluster, so that they have long; all, where LDS is read in the turn
-    of its copy.
+    The last memory cluster, so that they have long; all, where LDS is read in the
+    iteration of its copy.
     """
     copies = {op for op in order.ops if kind_of(op) is OpKind.GLOBAL_TO_SHARED}
     if not copies:

@@ -21,10 +21,10 @@ def staged_schedule(
 ) -> Schedule:
     """The schedule that keeps to ``stages`` and lists tasks by their urgency.
 
-    Within a turn of the loop, tasks of all stages are placed one by one as early as
-    dependences and resources allow: those with the longest path to the end of the
-    turn first, or in the order given. The interval is what the turn takes, or more
-    where a dependence on an earlier turn asks for it.
+    Within an iteration of the loop, tasks of all stages are placed one by one as early
+    as dependences and resources allow: those with the longest path to the end of the
+    iteration first, or in the order given. The interval is what the iteration takes, or
+    more where a dependence on an earlier iteration asks for it.
 
     Args:
         problem: The loop.
@@ -32,7 +32,7 @@ def staged_schedule(
         order: The rank of each task, the smallest first; by urgency if left out.
 
     Raises:
-        StageError: a task would have to wait for one of a later turn.
+        StageError: a task would have to wait for one of a later iteration.
     """
     grain = problem.grain
     if grain > 1:
@@ -45,9 +45,9 @@ def staged_schedule(
     length = 1 + max(places, default=0)
     for task, place in zip(problem.tasks, places, strict=True):
         length = max(length, *(place + u.offset + u.cycles for u in task.uses), 1)
-    for row, turns in far:
+    for row, iterations in far:
         wait = row.latency + places[row.source] - places[row.target]
-        length = max(length, -(-wait // turns))
+        length = max(length, -(-wait // iterations))
     cycles = [s * length + p for s, p in zip(stages, places, strict=True)]
     return Schedule.of(problem, length, cycles)
 
@@ -55,25 +55,25 @@ def staged_schedule(
 def _sorted_out(
     problem: LoopProblem, stages: Sequence[int]
 ) -> tuple[list[Dependence], list[tuple[Dependence, int]]]:
-    """Dependences within a turn, and those over turns with how many."""
+    """Dependences within an iteration, and those over iterations with how many."""
     near: list[Dependence] = []
     far: list[tuple[Dependence, int]] = []
     for row in problem.dependences:
-        turns = row.distance + stages[row.target] - stages[row.source]
-        if turns < 0:
+        iterations = row.distance + stages[row.target] - stages[row.source]
+        if iterations < 0:
             raise StageError(
                 f"{problem.describe(row)} does not hold: {stages[row.source]} is the"
                 f" stage of the one, {stages[row.target]} that of the other"
             )
-        if turns:
-            far.append((row, turns))
+        if iterations:
+            far.append((row, iterations))
         elif row.source != row.target:
             near.append(row)
     return near, far
 
 
 def _urgency(problem: LoopProblem, near: list[Dependence]) -> list[int]:
-    """The longest path from each task to the end of the turn."""
+    """The longest path from each task to the end of the iteration."""
     found = [0] * problem.size
     for _ in range(problem.size):
         changed = False
@@ -83,13 +83,13 @@ def _urgency(problem: LoopProblem, near: list[Dependence]) -> list[int]:
                 found[row.source], changed = length, True
         if not changed:
             return found
-    raise StageError("tasks of one turn wait for each other in a circle")
+    raise StageError("tasks of one iteration wait for each other in a circle")
 
 
 def _list_schedule(
     problem: LoopProblem, near: list[Dependence], ranks: Sequence[int]
 ) -> list[int]:
-    """The cycle of each task within the turn."""
+    """The cycle of each task within the iteration."""
     before: list[list[Dependence]] = [[] for _ in problem.tasks]
     after: list[list[int]] = [[] for _ in problem.tasks]
     for row in near:

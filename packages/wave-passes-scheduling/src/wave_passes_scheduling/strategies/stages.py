@@ -50,7 +50,7 @@ def settle_stages(
     """A stage for each task: the wanted one, or later where a dependence asks for it.
 
     Tasks without a wanted stage go where their values are used, so that they take
-    no register across turns.
+    no register across iterations.
 
     Args:
         analysed: The loop.

@@ -65,10 +65,10 @@ def iterate(op: Iterate, program: Program) -> Step:
         first = start.array(machine.env, {})
         values = tuple([machine.value(v) for v in inits])
         body.capture(machine)
-        for turn in range(_most(trips, machine)):
-            going = _still_going(trips, turn)
-            machine.env.set(induction, first + turn * advance)
-            machine.loops[induction] = turn
+        for iteration in range(_most(trips, machine)):
+            going = _still_going(trips, iteration)
+            machine.env.set(induction, first + iteration * advance)
+            machine.loops[induction] = iteration
             with machine.restricted(going):
                 new = body.run(machine, values)
             values = new if going is None else _kept(going, new, values)
@@ -79,7 +79,7 @@ def iterate(op: Iterate, program: Program) -> Step:
 
 
 def _most(trips: Number, machine: Machine) -> int:
-    """Turns until every active wave is through."""
+    """Iterations until every active wave is through."""
     if not isinstance(trips, np.ndarray):
         return max(0, int(trips))
     active = machine.active_units()
@@ -87,10 +87,10 @@ def _most(trips: Number, machine: Machine) -> int:
     return max(0, int(counts.max())) if counts.size else 0
 
 
-def _still_going(trips: Number, turn: int) -> Bits | None:
+def _still_going(trips: Number, iteration: int) -> Bits | None:
     if not isinstance(trips, np.ndarray):
         return None
-    going = trips > turn
+    going = trips > iteration
     return None if going.all() else going
 
 

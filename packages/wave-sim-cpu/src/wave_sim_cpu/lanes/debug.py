@@ -69,7 +69,7 @@ def breakpoint_op(op: Breakpoint, program: Program) -> Step:
             tensors={label: t[0] for label, t in tensors.items()},
             present={label: t[1] for label, t in tensors.items()},
             dims={label: found[0].dims for label, found in pieces.items()},
-            loops={str(s): turn for s, turn in machine.loops.items()},
+            loops={str(s): iteration for s, iteration in machine.loops.items()},
             workgroups=(units.first, units.first + units.workgroups - 1),
             location=op.location,
         )

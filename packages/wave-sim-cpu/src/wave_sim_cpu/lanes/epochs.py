@@ -37,16 +37,16 @@ class _Clock:
 
     def signal(self, active: Bits, done: Index) -> None:
         """Waves signal once more."""
-        for turn in np.unique(self.signals[active]).tolist():
-            here = active & (self.signals == turn)
-            before = self.done.get(turn, np.zeros_like(done))
-            self.done[turn] = np.where(here, done, before)
+        for count in np.unique(self.signals[active]).tolist():
+            here = active & (self.signals == count)
+            before = self.done.get(count, np.zeros_like(done))
+            self.done[count] = np.where(here, done, before)
         self.signals += active
 
     def forget(self) -> None:
         """Drop the signals that all waves have waited for."""
-        for turn in [t for t in self.done if t < int(self.waits.min())]:
-            del self.done[turn]
+        for count in [t for t in self.done if t < int(self.waits.min())]:
+            del self.done[count]
 
 
 class Epochs:
@@ -123,23 +123,23 @@ class Epochs:
 
     def _remember(self, active: Bits) -> None:
         """Keep what was done at a barrier until every wave has passed it."""
-        for turn in np.unique(self._passed[active]).tolist():
-            here = active & (self._passed == turn)
-            before = self._earlier.get(turn, np.zeros_like(self._done))
-            self._earlier[turn] = np.where(here, self._done, before)
+        for count in np.unique(self._passed[active]).tolist():
+            here = active & (self._passed == count)
+            before = self._earlier.get(count, np.zeros_like(self._done))
+            self._earlier[count] = np.where(here, self._done, before)
 
     def _raise_apart(self) -> None:
         """A wave knows what others did before the barriers that it has passed.
 
         Of one that is behind, only what it had done at its own last barrier.
         """
-        for turn in np.unique(self._passed).tolist():
+        for count in np.unique(self._passed).tolist():
             known = self._last
-            if turn in self._earlier:
-                known = np.where(self._passed > turn, self._earlier[turn], known)
-            self._raise(np.where(self._passed == turn, self._least(known), 0))
-        for turn in [t for t in self._earlier if t < int(self._passed.min())]:
-            del self._earlier[turn]
+            if count in self._earlier:
+                known = np.where(self._passed > count, self._earlier[count], known)
+            self._raise(np.where(self._passed == count, self._least(known), 0))
+        for count in [t for t in self._earlier if t < int(self._passed.min())]:
+            del self._earlier[count]
 
     def _raise(self, least: Index) -> None:
         self._mark = np.maximum(self._mark, least)
@@ -165,12 +165,12 @@ class Epochs:
         """
         clock = self._clock(bar_id)
         waiting = self.by_workgroup(active).any(axis=1)
-        turns = self.by_workgroup(clock.waits).max(axis=1)
+        counts = self.by_workgroup(clock.waits).max(axis=1)
         signalled = self.by_workgroup(clock.signals).min(axis=1)
-        ready = waiting & (signalled > turns)
-        for turn in np.unique(turns[ready]).tolist():
-            here = np.repeat(ready & (turns == turn), self._waves)
-            self._raise(self._least(clock.done[turn]) * here)
+        ready = waiting & (signalled > counts)
+        for count in np.unique(counts[ready]).tolist():
+            here = np.repeat(ready & (counts == count), self._waves)
+            self._raise(self._least(clock.done[count]) * here)
         clock.waits += active
         clock.forget()
         self._spread()

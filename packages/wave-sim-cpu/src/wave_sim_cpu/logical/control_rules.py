@@ -55,19 +55,19 @@ def iterate(op: Iterate, state: State) -> None:
     first = state.uniform(as_expr(op.start))
     values = tuple(state.values[v.ident] for v in op.inits)
     most = int(np.max(trips)) if state.units.count else 0
-    for turn in range(max(0, most)):
-        state.set(induction, first + turn * op.step)
-        going = _going(trips, turn)
+    for iteration in range(max(0, most)):
+        state.set(induction, first + iteration * op.step)
+        going = _going(trips, iteration)
         with state.inside(axis, induction), state.where(going, ()):
             new = run_body(op, values, state)
         values = _kept(going, (), new, values, [shape_of(v) for v in op.inits])
     state.results[op.ident] = values
 
 
-def _going(trips: Number, turn: int) -> Bits | None:
+def _going(trips: Number, iteration: int) -> Bits | None:
     if not isinstance(trips, np.ndarray):
         return None
-    going = trips > turn
+    going = trips > iteration
     return None if going.all() else going
 
 

@@ -179,13 +179,16 @@ class Reference:
             np.asarray(self.formula(part, leaves), np.int64) for part in mapping
         )
 
-    def inside(self, dim: Dim, turn: int) -> None:
+    def inside(self, dim: Dim, iteration: int) -> None:
         """Narrow a dimension to what all waves hold in one iteration."""
         tile, loop = dim.wave_tile, dim.loop
         assert loop is not None, "only looped dims are narrowed"
         bases = range(0, max(dim.extent, 1), tile) if dim.axis is not None else [0]
         parts = [
-            np.arange(b + turn * loop, min(b + (turn + 1) * loop, b + tile, dim.extent))
+            np.arange(
+                b + iteration * loop,
+                min(b + (iteration + 1) * loop, b + tile, dim.extent),
+            )
             for b in bases
         ]
         self._domains[dim.name] = np.concatenate(parts).astype(np.int64)
@@ -317,8 +320,8 @@ def _mma(ref: Reference, step: Step) -> None:
 def _iterate(ref: Reference, step: Step) -> None:
     dim = next(d for d in ref.program.dims if d.name == step.get("axis"))
     carried = [ref.tile(name) for name in step.args]
-    for turn in range(step.get("start", 0), dim.trips, step.get("step", 1)):
-        ref.inside(dim, turn)
+    for iteration in range(step.get("start", 0), dim.trips, step.get("step", 1)):
+        ref.inside(dim, iteration)
         for name, tile in zip(step.params, carried, strict=True):
             ref.values[name] = tile
         ref.steps(step.body)

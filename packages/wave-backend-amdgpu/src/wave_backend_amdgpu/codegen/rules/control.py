@@ -22,8 +22,8 @@ def iterate(op: Iterate, emit: Emitter) -> None:
     builder = emit.builder
     assert op.count is not None, "set by expansion"
     assert op.induction is not None, "set by expansion"
-    turns = emit.expr(as_expr(op.count))
-    count = emit.indices.wrapped(turns)
+    iterations = emit.expr(as_expr(op.count))
+    count = emit.indices.wrapped(iterations)
     start, step = emit.expr(as_expr(op.start)), op.step
     inits = [emit.value(value) for value in op.inits]
     counter = builder.fresh()
@@ -31,10 +31,10 @@ def iterate(op: Iterate, emit: Emitter) -> None:
     outer, where = dict(emit.renamed), builder.where
     with builder.region() as block:
         carried = _bind_carried(emit, region, inits)
-        turn = symbol(f"$turn:{counter[1:]}")
-        emit.indices.bind(turn, counter, 32, builder.level)
-        emit.indices.counters[turn] = turns
-        emit.renamed[op.induction] = start + turn * step
+        iteration = symbol(f"$iteration:{counter[1:]}")
+        emit.indices.bind(iteration, counter, 32, builder.level)
+        emit.indices.counters[iteration] = iterations
+        emit.renamed[op.induction] = start + iteration * step
         emit.lower(region)
         values = emit.yielded(region)
         builder.locate(op.location)

@@ -75,7 +75,7 @@ class Dependences:
         return not self._unknown.group
 
     def moves(self, access: SharedAccess, loop: Iterate) -> bool:
-        """Whether what the access touches differs from turn to turn."""
+        """Whether what the access touches differs from iteration to iteration."""
         return loop.induction in self.footprint(access).base.free_symbols
 
     def families(self, accesses: Sequence[SharedAccess]) -> list[list[SharedAccess]]:
@@ -118,7 +118,7 @@ class Dependences:
     def reach_beyond(
         self, source: SharedAccess, sink: SharedAccess, carrier: Iterate
     ) -> Reach:
-        """Threads of which ``sink`` depends on ``source`` of 2 or more turns ago."""
+        """Threads of which ``sink`` depends on ``source`` 2 or more iterations ago."""
         if not source.conflicts(sink) or not self._share(source, sink):
             return NOWHERE
         found = NOWHERE
@@ -242,8 +242,8 @@ class Dependences:
                 trips, start = self.most_trips(loop), as_expr(loop.start)
                 if loop.induction is None or trips is None or not start.is_constant:
                     continue
-                turns = max(0, trips - distance if loop is carrier else trips)
-                last = start.constant_value + turns * loop.step
+                iterations = max(0, trips - distance if loop is carrier else trips)
+                last = start.constant_value + iterations * loop.step
                 values = range(start.constant_value, last, loop.step)
                 found[loop.induction] = found[_of(side, loop.induction)] = values
         return found
@@ -256,14 +256,14 @@ class Dependences:
 
 
 def _of(side: str, induction: Expr) -> Expr:
-    """An induction value of a turn of its own."""
+    """An induction value of an iteration of its own."""
     return symbol(f"${side}:{induction.name}", induction.nonnegative)
 
 
 def _renaming(
     loops: tuple[Iterate, ...], held: list[Iterate | None], side: str
 ) -> dict[Expr, Expr | int]:
-    """New names for the induction values of turns that need not agree."""
+    """New names for the induction values of iterations that need not agree."""
     return {
         loop.induction: _of(side, loop.induction)
         for loop in loops

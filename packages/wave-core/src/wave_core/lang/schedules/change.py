@@ -34,7 +34,7 @@ class Cluster:
 
 @coded_arguments
 def unroll(loop: Nodes | Place, factor: int) -> None:
-    """Let one turn of a loop do ``factor`` iterations, before or after pipelining."""
+    """Let one trip of a loop do ``factor`` iterations, before or after pipelining."""
     ref = place_ref("unroll", loop)
     recorder("unroll").add("unroll", ref, whole("unroll", "factor", factor, 1))
 

@@ -1,4 +1,4 @@
-"""Products whose waves run a loop in turn, for tests."""
+"""Products whose waves alternate in a loop, for tests."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def error_of(arguments):
     return np.abs(c - a.astype(np.float64) @ b.astype(np.float64).T).max()
 
 
-def cycles_per_turn(tile, trips=(12, 20), **options):
+def cycles_per_iteration(tile, trips=(12, 20), **options):
     """Cycles of the model that one more turn of the loop takes on a compute unit."""
     first, last = (_replayed(tile, count, options) for count in trips)
     return (last - first) / (trips[1] - trips[0])
