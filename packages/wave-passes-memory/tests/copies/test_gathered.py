@@ -29,11 +29,11 @@ R, S = tkl.sym.R, tkl.sym.S
 TILE = (64, 64, 32)
 
 
-def gathering(kind):
+def gathering(kind, space):
     """``c = a b^T``, where a table names rows or columns of what b is read from.
 
     ``keys``: row n, in memory along k. ``values``: row k, in memory along n.
-    ``columns``: column k of row n.
+    ``columns``: column k of row n. ``diagonal``: column k of a row that k names.
     """
     i, j = (tkw.IndexMapping.iterator(n) for n in range(2))
     found = tkw.IndexMapping.dynamic_val(0)
@@ -41,6 +41,7 @@ def gathering(kind):
         "keys": {R: found, S: j},
         "values": {R: found, S: i},
         "columns": {R: i, S: found},
+        "diagonal": {R: found, S: j},
     }
     named = N if kind == "keys" else K
     mapping = tkw.IndexMapping(
@@ -60,8 +61,8 @@ def gathering(kind):
 
     @tkw.wave(constraints)
     def kernel(
-        a: tkl.Memory[M, K, SHARED, tkl.f16],
-        b: tkl.Memory[R, S, SHARED, tkl.f16],
+        a: tkl.Memory[M, K, space, tkl.f16],
+        b: tkl.Memory[R, S, space, tkl.f16],
         table: tkl.Memory[named, GLOBAL, tkl.i32],
         c: tkl.Memory[M, N, GLOBAL, tkl.f32],
     ) -> None:
@@ -79,7 +80,7 @@ def gathering(kind):
 
 
 @cache
-def compiled(kind, sizes, disabled, device):
+def compiled(kind, sizes, disabled, device, space):
     """The kernel for ``sizes``, or with all of them dynamic."""
     names = (M, N, K, R, S)
     subs = dict(zip((BLOCK_M, BLOCK_N, BLOCK_K), TILE, strict=True))
@@ -91,23 +92,25 @@ def compiled(kind, sizes, disabled, device):
         device=device,
         dynamic_symbols=[] if sizes else list(names),
     )
-    return wave_compile(options, gathering(kind), session=session())
+    return wave_compile(options, gathering(kind, space), session=session())
 
 
-def run(sizes, kind="keys", disabled=(), device="sim", dynamic=False):
+def run(sizes, kind="keys", disabled=(), device="sim", dynamic=False, space=SHARED):
     """The kernel, the largest error, and what the lane simulator says."""
     m, n, k, r, s = sizes
-    kernel = compiled(kind, None if dynamic else sizes, disabled, device)
+    kernel = compiled(kind, None if dynamic else sizes, disabled, device, space)
     rng = np.random.default_rng(sum(sizes))
     a = rng.integers(-2, 3, (m, k)).astype(np.float16)
     b = rng.integers(-2, 3, (r, s)).astype(np.float16)
     limit, count = (s if kind == "columns" else r), (n if kind == "keys" else k)
     table = rng.integers(0, limit, count).astype(np.int32)
     c = np.full((m, n), np.nan, dtype=np.float32)
-    if kind == "columns":
-        taken = b[:n, table]
-    else:
-        taken = b[table, :k] if kind == "keys" else b[table, :n].T
+    taken = {
+        "keys": lambda: b[table, :k],
+        "values": lambda: b[table, :n].T,
+        "columns": lambda: b[:n, table],
+        "diagonal": lambda: np.broadcast_to(b[table, np.arange(k)], (n, k)),
+    }[kind]()
     wanted = a.astype(np.float32) @ taken.astype(np.float32).T
     if device == "emulator":
         kernel(a, b, table, c)
@@ -172,3 +175,12 @@ def test_columns_from_a_table_are_right(sizes):
 def test_machine_code_is_right():
     _, error, last = run((65, 63, 40, 7, 40), device="emulator")
     assert (error, last.reports) == (0, ())
+
+
+@pytest.mark.parametrize("space", [SHARED, GLOBAL])
+@pytest.mark.parametrize("kind", ["keys", "values", "columns", "diagonal"])
+@pytest.mark.parametrize("device", ["sim", "emulator"])
+def test_a_gather_feeds_a_product_in_the_order_of_its_table(device, kind, space):
+    sizes = (64, 64, 64, 70, 64 if kind == "keys" else 70)
+    _, error, result = run(sizes, kind, device=device, space=space)
+    assert (error, result.reports) == (0, ())

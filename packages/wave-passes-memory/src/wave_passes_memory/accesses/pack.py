@@ -33,8 +33,9 @@ class PackMatrixOperands(Pass):
     come, if both operands agree: where both are only read for matrix ops, the
     elements that a lane takes in all steps along K become neighbours, so that one
     access can read several steps. Happens for an even number of steps, where K is
-    the fastest dimension of one of the memories, or can become that of a buffer, and
-    where the elements of one step do not fill an access by themselves.
+    the fastest dimension of one of the memories, or can become that of a buffer,
+    where the elements of one step do not fill an access by themselves, and where no
+    index register varies along K.
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
@@ -94,7 +95,7 @@ def _pack(graph: Graph, component: _Component, widest_bits: int) -> int:
     shapes: set[object] = set()
     for read in component.reads:
         row = graph.facts.get(PLACEMENT, read)
-        if row is None or k not in row.layout.dims:
+        if row is None or k not in row.layout.dims or _gathers(read, k):
             return 0
         steps, lanes, registers = _structure(row, k)
         shapes.add((steps, lanes, registers))
@@ -107,6 +108,12 @@ def _pack(graph: Graph, component: _Component, widest_bits: int) -> int:
         return 0
     _store(graph, {read: row for read, row in changed.items() if row is not None})
     return len(changed)
+
+
+def _gathers(read: Read, k: str) -> bool:
+    """Whether index registers, which have an order of their own, vary along K."""
+    kinds = [value.type for value in read.indices]
+    return any(isinstance(kind, RegisterType) and k in kind.dims for kind in kinds)
 
 
 def _filled(graph: Graph, component: _Component) -> int:
