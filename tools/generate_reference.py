@@ -26,7 +26,6 @@ from op_tables import op_tables
 from wave_core.cli.app import app
 from wave_core.compile import Config, option_table
 from wave_core.constraints import Constraint
-from wave_core.diagnostics import catalogue
 from wave_core.lang.planned import PLANNED
 from wave_core.ops.base import FieldKind
 from wave_core.ops.elementwise import Elementwise
@@ -402,8 +401,7 @@ def _target(host: PluginHost, name: str) -> str:
 
 def diagnostics_page(host: PluginHost) -> str:
     """Every code: `wave explain` prints the same."""
-    del host
-    rows = list(catalogue().values())
+    rows = [each.value for each in host.diagnostics.values()]
     parts = [
         "# Diagnostic codes\n",
         "`wave explain CODE` prints one of these.\n",

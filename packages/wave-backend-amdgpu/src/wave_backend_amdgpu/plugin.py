@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from wave_backend_amdgpu.codes_lowering import LOWERING_CODES
 from wave_core.plugin import (
     BackendSpec,
     ExecutorSpec,
@@ -17,7 +18,9 @@ from wave_core.plugin import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-REQUIRES_API = (1, 0)
+    from wave_core.diagnostics import Code
+
+REQUIRES_API = (1, 1)
 
 _CHIPS = "wave_backend_amdgpu.targets.chips"
 
@@ -162,3 +165,9 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
         summary="the CPU, on AMD machine code, with hazards and cycles",
         backend="amdgpu",
     )
+
+
+@hookimpl
+def wave_register_diagnostics() -> Iterable[Code]:
+    """What code generation refuses, and what its machine code shows."""
+    return LOWERING_CODES

@@ -192,7 +192,7 @@ def test_doctor(wave):
 def test_explain(wave):
     assert "Fix:" in wave("explain", "wv0712").out
     assert wave("explain", "WV0712", "--json").json["code"] == "WV0712"
-    assert wave("explain", "--json").json["codes"].keys() == set(catalogue())
+    assert wave("explain", "--json").json["codes"].keys() >= set(catalogue())
 
 
 def test_help_lists_commands(wave):

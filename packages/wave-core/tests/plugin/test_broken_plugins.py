@@ -30,6 +30,9 @@ def test_import_that_fails(point):
     assert found.notes == ("ImportError: no module named x",)
 
 
+NEXT = API_VERSION[1] + 1
+
+
 @pytest.mark.parametrize(
     ("requires", "what"),
     [
@@ -37,7 +40,10 @@ def test_import_that_fails(point):
         ("'1.0'", "wrongly states the API version"),
         ("(1,)", "wrongly states the API version"),
         (str((API_VERSION[0] + 1, 0)), "needs version 2.0 of the plugin API"),
-        (str((API_VERSION[0], API_VERSION[1] + 1)), "needs version 1.1"),
+        (
+            str((API_VERSION[0], API_VERSION[1] + 1)),
+            f"needs version 1.{API_VERSION[1] + 1}",
+        ),
         (str((API_VERSION[0] - 1, 0)), "needs version 0.0"),
     ],
 )

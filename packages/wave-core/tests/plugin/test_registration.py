@@ -153,6 +153,39 @@ def test_wave_register_strategies(host, module):
     assert plugins.strategy_loaders["slow"]() is module.slow
 
 
+CODES = """
+from wave_core.diagnostics import Code
+
+@hookimpl
+def wave_register_diagnostics():
+    yield Code({!r}, "too many toys", "Cause: x.")
+"""
+
+
+def test_wave_register_diagnostics(host):
+    plugins = host(toy=CODES.format("TOY001"))
+    assert plugins.diagnostics["TOY001"].value.title == "too many toys"
+    assert plugins.diagnostics["WV0203"].provider.name == "core"
+
+
+CLASHES = [
+    ({"toy": "TOY001", "zoo": "TOY001"}, "WV0812", "is registered by plugin `toy`"),
+    ({"toy": "WV0203"}, "WV0812", "is registered by plugin `core`"),
+    ({"toy": "WV0777"}, "WV0818", "`WV0777` of plugin `toy` (wave-toy 1.2) does not"),
+    ({"toy": "toy-1"}, "WV0818", "`toy-1` of plugin `toy` (wave-toy 1.2) does not fit"),
+]
+
+
+@pytest.mark.parametrize(("sources", "code", "says"), CLASHES)
+def test_codes_that_clash(host, sources, code, says):
+    plugins = host(**{name: CODES.format(code) for name, code in sources.items()})
+    with pytest.raises(PluginError) as caught:
+        plugins.diagnostics  # noqa: B018 - a property that raises
+    assert caught.value.code == code
+    assert says in str(caught.value)
+    assert f"by plugin `{max(sources)}` (wave-" in str(caught.value) or code != "WV0812"
+
+
 def test_wave_register_presets(host):
     spec = 'Preset("fast", "runs fast")'
     plugins = host(toy=hook("wave_register_presets", spec))

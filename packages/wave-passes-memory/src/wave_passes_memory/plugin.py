@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.plugin import Fact, OptionSpec, PassSpec, Phase, ViewSpec, hookimpl
+from wave_passes_memory.codes_memory import MEMORY_CODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-REQUIRES_API = (1, 0)
+    from wave_core.diagnostics import Code
+
+REQUIRES_API = (1, 1)
 _HERE = "wave_passes_memory"
 _PACKAGE = "wave-passes-memory"
 
@@ -206,3 +209,9 @@ def wave_register_views() -> Iterable[ViewSpec]:
         f"{_HERE}.report.view:memory",
         summary="LDS over time, who writes what, bank conflicts",
     )
+
+
+@hookimpl
+def wave_register_diagnostics() -> Iterable[Code]:
+    """What only this package finds wrong with memory."""
+    return MEMORY_CODES

@@ -15,11 +15,14 @@ from wave_core.plugin import (
     ViewSpec,
     hookimpl,
 )
+from wave_passes_scheduling.codes_schedule import SCHEDULE_CODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-REQUIRES_API = (1, 0)
+    from wave_core.diagnostics import Code
+
+REQUIRES_API = (1, 1)
 
 PACKAGE = "wave-passes-scheduling"
 
@@ -182,3 +185,9 @@ def wave_register_views() -> Iterable[ViewSpec]:
         "wave_passes_scheduling.views.view:schedule",
         summary="reservation tables and charts of pipelined loops",
     )
+
+
+@hookimpl
+def wave_register_diagnostics() -> Iterable[Code]:
+    """What only this package finds wrong with loops and schedules."""
+    return SCHEDULE_CODES

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.plugin import ExecutorSpec, Fact, Phase, hookimpl
+from wave_sim_cpu.codes_simulation import SIMULATION_CODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-REQUIRES_API = (1, 0)
+    from wave_core.diagnostics import Code
+
+REQUIRES_API = (1, 1)
 
 
 @hookimpl
@@ -30,3 +33,9 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
             stop_after=Phase.INFER,
         ),
     )
+
+
+@hookimpl
+def wave_register_diagnostics() -> Iterable[Code]:
+    """What only the simulators see."""
+    return SIMULATION_CODES

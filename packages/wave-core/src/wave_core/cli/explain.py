@@ -5,7 +5,13 @@ from __future__ import annotations
 import typer
 
 from wave_core.cli.output import print_json, print_table, print_text
-from wave_core.diagnostics import catalogue, explain as explanation
+from wave_core.compile.session import default_session
+from wave_core.diagnostics import (
+    Catalogue,
+    WaveError,
+    catalogue,
+    explain as explanation,
+)
 
 app = typer.Typer(add_completion=False)
 
@@ -16,16 +22,26 @@ def explain(
     json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
 ) -> None:
     """Explain a diagnostic code, or list them all."""
+    known = _known_codes()
     if not code:
-        rows = [(row.name, row.title) for row in catalogue().values()]
+        rows = [(row.name, row.title) for row in known.values()]
         if json:
             print_json({"codes": dict(rows)})
         else:
             print_table(("code", "meaning"), rows)
         return
-    text = explanation(code)
+    text = explanation(code, known)
     if not json:
         print_text(text)
         return
-    row = catalogue()[code.strip().upper()]
+    row = known[code.strip().upper()]
     print_json({"code": row.name, "title": row.title, "text": text})
+
+
+def _known_codes() -> Catalogue:
+    """The codes of core and of plugins; core's alone where a plugin is broken."""
+    try:
+        table = default_session().plugins.diagnostics
+    except WaveError:
+        return catalogue()
+    return Catalogue(tuple(each.value for each in table.values()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wave_core.diagnostics.code import Code
-from wave_core.diagnostics.codes import Catalogue, catalogue
+from wave_core.diagnostics.codes import Catalogue, catalogue, declaring_package
 from wave_core.diagnostics.collector import Collector
 from wave_core.diagnostics.diagnostic import Diagnostic, Label, Severity
 from wave_core.diagnostics.errors import (
@@ -48,6 +48,7 @@ __all__ = [
     "WaveError",
     "capture_location",
     "catalogue",
+    "declaring_package",
     "explain",
     "fuse",
     "internal_error",

@@ -20,8 +20,20 @@ from wave_core.diagnostics.codes_simulation import SIMULATION_CODES
 from wave_core.diagnostics.codes_trace import TRACE_CODES
 from wave_core.diagnostics.codes_types import TYPE_CODES
 
-#: Prefix of the codes declared here; others may not use it.
+#: Prefix of Wave's codes: those declared here, and those of Wave's own plugins.
 OWN_PREFIX = "WV"
+
+#: Packages that declare codes with Wave's prefix, by how those begin. Codes of these
+#: families that several packages raise are declared here.
+_DECLARED_BY = {
+    "WV0414": "wave-passes-memory",
+    "WV0415": "wave-passes-memory",
+    "WV0416": "wave-passes-memory",
+    "WV0914": "wave-backend-amdgpu",
+    "WV05": "wave-passes-scheduling",
+    "WV06": "wave-backend-amdgpu",
+    "WV09": "wave-sim-cpu",
+}
 
 _FAMILIES = (
     TRACE_CODES,
@@ -51,7 +63,7 @@ class Catalogue(Mapping[str, Code]):
         """
         rows: dict[str, Code] = {}
         for code in sorted(codes, key=lambda row: row.name):
-            if not _NAME.fullmatch(code.name):
+            if not is_well_formed(code.name):
                 raise ValueError(f"malformed diagnostic code {code.name!r}")
             if code.name in rows:
                 raise ValueError(f"diagnostic code {code.name} is declared twice")
@@ -74,18 +86,6 @@ class Catalogue(Mapping[str, Code]):
         """How many codes."""
         return f"Catalogue({len(self)} codes)"
 
-    def with_codes(self, *codes: Code) -> Catalogue:
-        """This catalogue and the codes of a plugin.
-
-        Raises:
-            ValueError: a name is malformed, taken, or uses Wave's own prefix.
-        """
-        for code in codes:
-            if code.name.startswith(OWN_PREFIX):
-                message = f"{code.name}: the prefix {OWN_PREFIX} is Wave's own"
-                raise ValueError(message)
-        return Catalogue((*self._rows.values(), *codes))
-
     def similar(self, name: str) -> tuple[str, ...]:
         """Names close to a misspelt one, best first."""
         return tuple(get_close_matches(name.upper(), self._rows, n=3, cutoff=0.75))
@@ -93,5 +93,21 @@ class Catalogue(Mapping[str, Code]):
 
 @cache
 def catalogue() -> Catalogue:
-    """Wave's own codes."""
+    """The codes of core; a session's plugins add theirs."""
     return Catalogue(tuple(code for family in _FAMILIES for code in family))
+
+
+def is_well_formed(name: str) -> bool:
+    """Whether ``name`` can name a code: a prefix in capitals, then digits."""
+    return _NAME.fullmatch(name) is not None
+
+
+def declaring_package(name: str) -> str | None:
+    """The package of Wave that declares a code, installed or not.
+
+    ``None`` for prefixes of others, and for numbers that nobody has.
+    """
+    if name in catalogue():
+        return "wave-core"
+    owners = (who for begin, who in _DECLARED_BY.items() if name.startswith(begin))
+    return next(owners, None)

@@ -1,4 +1,4 @@
-"""WV09: what the simulator sees."""
+"""WV09: what simulators and emulators see; those of one are declared by its package."""
 
 from __future__ import annotations
 
@@ -98,37 +98,6 @@ SIMULATION_CODES = (
         """,
     ),
     Code(
-        "WV0906",
-        "an integer is divided by zero",
-        """
-        Cause: the result is not defined, and GPUs do not trap.
-
-        Bad:
-            mean = total // count                 # count may be 0
-
-        Good:
-            mean = total // tkw.maximum(count, one)
-
-        Fix: keep the divisor away from zero, also in elements that a `select` drops.
-        """,
-    ),
-    Code(
-        "WV0907",
-        "a value that must be the same in a whole wave differs between lanes",
-        """
-        Cause: symbols, loop bounds, branches and wave-wide addresses are kept once
-        per wave.
-
-        Bad:
-            tkw.set_symbol(S, tkw.read(table))           # one value for each lane
-
-        Good:
-            tkw.set_symbol(S, tkw.read(table, elements_per_thread=1, mapping=first))
-
-        Fix: read one element, or reduce.
-        """,
-    ),
-    Code(
         "WV0908",
         "the simulation takes too many steps",
         """
@@ -142,22 +111,6 @@ SIMULATION_CODES = (
             tkw.set_symbol(S, next)                      # inside the body
 
         Fix: mend the loop, use smaller sizes, or raise the limit.
-        """,
-    ),
-    Code(
-        "WV0909",
-        "the simulation exceeds its cost limit",
-        """
-        Cause: lanes times ops executed passed the limit; the sizes are large for a
-        simulator.
-
-        Bad:
-            subs={M: 8192, N: 8192, K: 8192}
-
-        Good:
-            subs={M: 128, N: 128, K: 128}
-
-        Fix: simulate small sizes, or raise the limit as the message says.
         """,
     ),
     Code(
@@ -177,22 +130,6 @@ SIMULATION_CODES = (
         """,
     ),
     Code(
-        "WV0911",
-        "a wait has no matching signal",
-        """
-        Cause: a split barrier was waited for that not all waves had signalled.
-
-        Bad:
-            tkw.wait_barrier(1)                  # nobody signals barrier 1
-
-        Good:
-            tkw.signal_barrier(1)
-            tkw.wait_barrier(1)
-
-        Fix: let every wave signal before any waits; keep the ids equal.
-        """,
-    ),
-    Code(
         "WV0912",
         "the simulator cannot execute an op",
         """
@@ -206,42 +143,6 @@ SIMULATION_CODES = (
             run the pipeline to its end first
 
         Fix: complete the pipeline, or register a rule of the op for `sim`.
-        """,
-    ),
-    Code(
-        "WV0913",
-        "a breakpoint was reached",
-        """
-        Cause: the simulation stopped where it was told to.
-
-        Bad:
-            a breakpoint left in a test
-
-        Good:
-            breakpoints only while debugging
-
-        Fix: go on, or remove the breakpoint.
-        """,
-    ),
-    Code(
-        "WV0914",
-        "machine code uses a result before it is there",
-        """
-        Cause: the emulator executes machine code and saw an instruction use a
-        register or LDS while the operation that fills it is in flight, or fewer
-        wait states than the chip needs. The wait that is missing is the code
-        generator's to place, or that of assembly written by hand.
-
-        Bad:
-            ds_read_b128 v[0:3], v8
-            v_add_f32 v4, v0, v1
-
-        Good:
-            ds_read_b128 v[0:3], v8
-            s_waitcnt lgkmcnt(0)
-            v_add_f32 v4, v0, v1
-
-        Fix: if you wrote no machine code, report it with the kernel.
         """,
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from wave_core.diagnostics.codes import OWN_PREFIX, catalogue
+from wave_core.diagnostics.codes import OWN_PREFIX, declaring_package
 from wave_core.diagnostics.exception_types import InternalError
 from wave_core.diagnostics.location import Location
 from wave_core.diagnostics.render import render
@@ -67,7 +67,8 @@ class Diagnostic:
 
     def __post_init__(self) -> None:
         """Refuse codes that `wave explain` could not explain."""
-        if self.code.startswith(OWN_PREFIX) and self.code not in catalogue():
+        own = self.code.startswith(OWN_PREFIX)
+        if own and declaring_package(self.code) is None:
             message = f"diagnostic code {self.code} is not in the catalogue"
             notes = (f"its message was: {self.message}",)
             unknown = Diagnostic(_UNKNOWN_CODE, message, self.primary, notes=notes)

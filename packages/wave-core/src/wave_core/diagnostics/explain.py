@@ -5,11 +5,12 @@ from __future__ import annotations
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics.codes import catalogue
+from wave_core.diagnostics.codes import catalogue, declaring_package
 from wave_core.diagnostics.errors import user_error
 
 if TYPE_CHECKING:
     from wave_core.diagnostics.codes import Catalogue
+    from wave_core.diagnostics.exception_types import UserError
 
 
 def explain(code: str, known: Catalogue | None = None) -> str:
@@ -17,16 +18,27 @@ def explain(code: str, known: Catalogue | None = None) -> str:
 
     Args:
         code: its name, in any case.
-        known: the codes of Wave and of plugins; Wave's own by default.
+        known: the codes of core and of plugins; those of core by default.
 
     Raises:
-        UserError: WV0820, there is no such code.
+        UserError: WV0820, there is no such code, or its package is not installed.
     """
     rows = catalogue() if known is None else known
     name = code.strip().upper()
     if name not in rows:
-        similar = rows.similar(name)
-        hints = (f"did you mean {' or '.join(similar)}?",) if similar else ()
-        raise user_error("WV0820", f"there is no diagnostic code `{code}`", help=hints)
+        raise _unknown(name, rows)
     row = rows[name]
     return f"{row.name}: {row.title}\n\n{cleandoc(row.explanation)}\n"
+
+
+def _unknown(name: str, rows: Catalogue) -> UserError:
+    package = declaring_package(name)
+    if package and not any(declaring_package(each) == package for each in rows):
+        return user_error(
+            "WV0820",
+            f"codes like `{name}` belong to package {package}, which is not installed",
+            help=f"pip install {package}, or enable its plugin",
+        )
+    similar = rows.similar(name)
+    hints = (f"did you mean {' or '.join(similar)}?",) if similar else ()
+    return user_error("WV0820", f"there is no diagnostic code `{name}`", help=hints)

@@ -1,10 +1,11 @@
-"""Core as plugin number one: its ops, passes, targets and presets."""
+"""Core as plugin number one: its ops, passes, targets, presets and codes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from wave_core.builtin.pipeline import CORE_PASSES
+from wave_core.diagnostics import catalogue
 from wave_core.passes.selection import Preset
 from wave_core.plugin.api import API_VERSION, CORE, hookimpl
 from wave_core.plugin.results import OpSet, TargetSpec
@@ -12,6 +13,7 @@ from wave_core.plugin.results import OpSet, TargetSpec
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from wave_core.diagnostics import Code
     from wave_core.passes.spec import PassSpec
 
 REQUIRES_API = API_VERSION
@@ -43,6 +45,12 @@ def wave_register_passes() -> Iterable[PassSpec]:
 def wave_register_ops() -> Iterable[OpSet]:
     """Core's ops."""
     return OPS
+
+
+@hookimpl
+def wave_register_diagnostics() -> Iterable[Code]:
+    """The codes that core raises, and those that several plugins raise."""
+    return catalogue().values()
 
 
 @hookimpl

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from wave_core.backends import BackendSpec
+    from wave_core.diagnostics import Code
     from wave_core.executors import ExecutorSpec
     from wave_core.passes import (
         Amendment,
@@ -243,6 +244,24 @@ class WaveSpecs:
                     help="widest load of one lane, in bits",
                     applies_to="minimize-global-loads.max-bits",
                 )
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_diagnostics(self) -> Iterable[Code]:
+        """Register diagnostic codes, which ``wave explain`` explains.
+
+        Fires when the command line first explains or lists codes. The prefix is the
+        plugin's own, two to eight capitals; ``WV`` is Wave's.
+
+        Example::
+
+            from wave_core.diagnostics import Code
+            from wave_core.plugin import hookimpl
+
+            @hookimpl
+            def wave_register_diagnostics():
+                yield Code("TOY001", "too many toys", "Cause: more than two. ...")
         """
         yield from ()
 

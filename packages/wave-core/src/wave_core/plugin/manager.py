@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from wave_core import __version__
 from wave_core.backends.spec import BackendSpec
+from wave_core.diagnostics import Code
 from wave_core.executors.spec import ExecutorSpec
 from wave_core.passes.selection import Amendment, Preset
 from wave_core.passes.spec import InstalledPass, PassSpec
@@ -33,7 +34,7 @@ from wave_core.plugin.results import (
     TargetSpec,
     ViewSpec,
 )
-from wave_core.plugin.tables import load_lowerings, load_named, load_ops
+from wave_core.plugin.tables import check_codes, load_lowerings, load_named, load_ops
 from wave_core.plugin.validate import register_all
 
 if TYPE_CHECKING:
@@ -201,6 +202,18 @@ class PluginHost:
         return self._backends[name]
 
     @cached_property
+    def diagnostics(self) -> Mapping[str, Registered[Code]]:
+        """The diagnostic codes, core's among them.
+
+        Raises:
+            PluginError: WV0812 for a code of two plugins, WV0818 for a malformed one
+                or one with Wave's prefix.
+        """
+        found = self._table("wave_register_diagnostics", "diagnostic code", Code)
+        check_codes(found.values())
+        return found
+
+    @cached_property
     def strategies(self) -> Mapping[str, Registered[StrategySpec]]:
         """The ways to schedule loops."""
         return self._table("wave_register_strategies", "strategy", StrategySpec)
@@ -266,6 +279,7 @@ class PluginHost:
             "presets": self.presets,
             "options": self.option_specs,
             "strategies": self.strategies,
+            "diagnostics": self.diagnostics,
         }
 
     def _table(

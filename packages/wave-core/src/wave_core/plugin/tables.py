@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.backends.lowering import LoweringTable, rules_of
-from wave_core.diagnostics import plugin_error
+from wave_core.diagnostics import declaring_package, plugin_error
+from wave_core.diagnostics.codes import OWN_PREFIX, is_well_formed
 from wave_core.passes.load import load_module, load_object
 from wave_core.passes.selection import unknown_name
 from wave_core.plugin.registry import registered_twice
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from wave_core.backends.lowering import AnyLowering
+    from wave_core.diagnostics import Code
     from wave_core.ops.base import Op
     from wave_core.plugin.discover import PluginInfo
     from wave_core.plugin.registry import Registered
@@ -35,6 +37,26 @@ def load_named(kind: str, name: str, table: Mapping[str, Registered[Any]]) -> ob
         raise unknown_name(kind, name, table, code=_UNKNOWN.get(kind, "WV0801"))
     found = table[name]
     return load_object(found.value.target, f"{kind} `{name}`", found.provider.name)
+
+
+def check_codes(codes: Iterable[Registered[Code]]) -> None:
+    """See that codes have the form of a code, and that nobody takes Wave's prefix.
+
+    Raises:
+        PluginError: WV0818.
+    """
+    for each in codes:
+        name, provider = each.value.name, each.provider
+        own = declaring_package(name) == provider.distribution
+        if is_well_formed(name) and (own or not name.startswith(OWN_PREFIX)):
+            continue
+        raise plugin_error(
+            "WV0818",
+            f"diagnostic code `{name}` of plugin {provider} does not fit",
+            notes=f"a code is a prefix of 2 to 8 capitals that is not {OWN_PREFIX},"
+            " and 3 to 5 digits",
+            help=provider.way_out,
+        )
 
 
 def load_ops(sets: Iterable[Registered[OpSet]]) -> dict[str, type[Op]]:

@@ -1,0 +1,63 @@
+"""WV06 and WV09: what code generation refuses, and what its machine code shows."""
+
+from __future__ import annotations
+
+from wave_core.diagnostics import Code
+
+LOWERING_CODES = (
+    Code(
+        "WV0604",
+        "the code generator of the backend refused the kernel",
+        """
+        Cause: a tool below Wave, such as the assembler or the LLVM code generator,
+        reported an error. Too many registers is the usual one.
+
+        Bad:
+            WaveConstraint(M, 256); WaveConstraint(N, 256)    # 1024 registers a lane
+
+        Good:
+            WaveConstraint(M, 64); WaveConstraint(N, 64)
+
+        Fix: the notes hold the tool's message. Smaller wave tiles need fewer
+        registers.
+        """,
+    ),
+    Code(
+        "WV0605",
+        "a kernel needs more than the chip has: LDS, registers, or workgroups",
+        """
+        Cause: the buffers of a workgroup, the values that live across a loop or a
+        barrier, or the workgroups of the grid do not fit the target.
+
+        Bad:
+            WaveConstraint(M, 256); WaveConstraint(N, 256)    # 1024 registers a lane
+
+        Good:
+            WaveConstraint(M, 64); WaveConstraint(N, 64)
+
+        Fix: use smaller tiles, more waves, or fewer buffers; the message names the
+        largest buffers and values.
+        """,
+    ),
+    Code(
+        "WV0914",
+        "machine code uses a result before it is there",
+        """
+        Cause: the emulator executes machine code and saw an instruction use a
+        register or LDS while the operation that fills it is in flight, or fewer
+        wait states than the chip needs. The wait that is missing is the code
+        generator's to place, or that of assembly written by hand.
+
+        Bad:
+            ds_read_b128 v[0:3], v8
+            v_add_f32 v4, v0, v1
+
+        Good:
+            ds_read_b128 v[0:3], v8
+            s_waitcnt lgkmcnt(0)
+            v_add_f32 v4, v0, v1
+
+        Fix: if you wrote no machine code, report it with the kernel.
+        """,
+    ),
+)
