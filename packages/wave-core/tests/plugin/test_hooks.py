@@ -36,6 +36,7 @@ def test_the_hooks_are_these():
         "wave_register_presets",
         "wave_register_strategies",
         "wave_register_targets",
+        "wave_register_tile_rules",
         "wave_register_views",
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -97,14 +97,24 @@ def test_wave_register_lowerings(host, monkeypatch):
 
 
 def lowering_module():
-    from types import ModuleType
-
     made = ModuleType("wave_test_made")
     source = "from wave_core.plugin import lowers\n@lowers(Op)\n"
     source += "def rule(x):\n    return f'lowered {x}'\n"
     vars(made)["Op"] = FakeOp
     exec(source, vars(made))
     return made
+
+
+def test_wave_register_tile_rules(host, monkeypatch):
+    source = "from wave_core.plugin.tiles import supplies\n@supplies(Op)\n"
+    source += "def rule(op, solver):\n    return 'a layout'\n"
+    made = ModuleType("wave_test_made")
+    vars(made)["Op"] = FakeOp
+    exec(source, vars(made))
+    monkeypatch.setitem(sys.modules, "wave_test_made", made)
+    plugins = host(toy=hook("wave_register_tile_rules", 'TileRules("wave_test_made")'))
+    (rule,) = plugins.pass_context(target=None).tile_rules
+    assert (rule.role, rule(None, None)) == ("layout", "a layout")
 
 
 def test_wave_register_executors(host, module):

@@ -27,12 +27,14 @@ class Lowering(Generic[P, R]):
         function: Does the lowering; what it takes is between it and the backend.
         when: Says whether the rule fits an op; ``None`` is always.
         benefit: The rule of the highest benefit is taken.
+        role: For what it is a rule, where a module holds several kinds.
     """
 
     ops: tuple[type[Op], ...]
     function: Callable[P, R]
     when: Callable[[Op], bool] | None = None
     benefit: int = 1
+    role: str = "lowering"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function."""
@@ -49,7 +51,10 @@ class Lowering(Generic[P, R]):
 
 
 def lowers(
-    *ops: type[Op], when: Callable[[Op], bool] | None = None, benefit: int = 1
+    *ops: type[Op],
+    when: Callable[[Op], bool] | None = None,
+    benefit: int = 1,
+    role: str = "lowering",
 ) -> Callable[[Callable[P, R]], Lowering[P, R]]:
     """Make a rule of a function; nothing is registered by that.
 
@@ -60,7 +65,7 @@ def lowers(
     """
 
     def make(function: Callable[P, R]) -> Lowering[P, R]:
-        return Lowering(ops, function, when, benefit)
+        return Lowering(ops, function, when, benefit, role)
 
     return make
 
@@ -114,11 +119,18 @@ class LoweringTable:
             UserError: WV0601 where no rule fits.
             PluginError: WV0815 where two rules of equal benefit fit.
         """
+        rule = self.find(op)
+        if rule is None:
+            raise self._missing(op)
+        return rule
+
+    def find(self, op: Op) -> AnyLowering | None:
+        """As `select`, but ``None`` where no rule fits."""
         for op_class in type(op).__mro__:
             rule = self.fitting(op_class, op)
             if rule is not None:
                 return rule
-        raise self._missing(op)
+        return None
 
     def fitting(self, op_class: type[Op], op: Op) -> AnyLowering | None:
         """The best rule for ``op`` of those for ``op_class``, one of its classes.

@@ -26,7 +26,6 @@ from wave_core.compile.symbol_check import alias_bindings, check_symbols
 from wave_core.compile.targets_with import NO_INSTRUCTION, with_targets
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import UserError, capture_location, user_error
-from wave_core.passes.context import PassContext
 from wave_core.passes.observe import Verify
 
 if TYPE_CHECKING:
@@ -214,12 +213,7 @@ def lower_front(
     observers = [session.plugins.observer(), *printers(options, front.plan.pipeline)]
     verify = Verify.EACH if options.verify_each else Verify.PHASES
     runner = front.plan.runner(observers, verify)
-    context = PassContext(
-        front.target,
-        kernel,
-        strategies=session.plugins.strategy_loaders,
-        schedule=front.schedule,
-    )
+    context = session.plugins.pass_context(front.target, kernel, front.schedule)
     try:
         report = runner.run(cast("GraphLike", lowered), context, stop_after)
     except UserError as error:

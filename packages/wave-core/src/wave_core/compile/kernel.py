@@ -11,7 +11,6 @@ from wave_core.compile.explain import explain_kernel
 from wave_core.compile.key import content_key
 from wave_core.compile.launch.run import LaunchRecord, cost_of, launch
 from wave_core.diagnostics import capture_location, launch_error
-from wave_core.passes.context import PassContext
 from wave_core.passes.observe import Verify
 
 if TYPE_CHECKING:
@@ -98,11 +97,8 @@ class Compiled:
         if phase not in self.copies:
             graph = cast("GraphLike", self.traced).clone()
             runner = self.plan.runner(verify=Verify.NEVER)
-            context = PassContext(
-                self.target,
-                strategies=self.session.plugins.strategy_loaders,
-                schedule=self.schedule,
-            )
+            plugins = self.session.plugins
+            context = plugins.pass_context(self.target, schedule=self.schedule)
             runner.run(graph, context, stop_after=phase)
             self.copies[phase] = cast("Graph", graph)
         return self.copies[phase]

@@ -40,7 +40,7 @@ def identity_value(kind: str, dtype: DType) -> float:
     return -bound if kind == "max" else bound - 1
 
 
-class Reduce(Op, name="reduce", traits={Trait.PURE}):
+class Reduce(Op, name="reduce", traits={Trait.PURE, Trait.LAYS_OUT_ITSELF}):
     """The sum, maximum or minimum of all elements along ``dim``.
 
     Several sources of one type are combined with each other as well, and ``init``

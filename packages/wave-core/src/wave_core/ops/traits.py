@@ -21,6 +21,9 @@ class Trait(Enum):
     """Laid out like its operands, dimension by dimension, and cut like them: each
     piece of the value follows from that piece of every operand. Elementwise ops do,
     without saying so; others may move elements within a piece."""
+    LAYS_OUT_ITSELF = "lays_out_itself"
+    """The layout of the value follows from the op's own rule, whatever its users ask
+    for: a use that needs another one converts."""
     FLEXIBLE = "flexible"
     """Can produce its value in any layout at no cost (read, splat, self_index)."""
     TERMINATOR = "terminator"

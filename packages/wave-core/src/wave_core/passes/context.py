@@ -11,6 +11,7 @@ from wave_core.diagnostics import Collector
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from wave_core.backends.lowering import AnyLowering
     from wave_core.ir.graph import Graph
     from wave_core.passes.manual import ManualSchedule
     from wave_core.targets import Target
@@ -48,6 +49,7 @@ class PassContext:
         statistics: Counts that the pass reports.
         strategies: By name, what loads a way to schedule loops.
         schedule: The schedule that the author wrote; ``None`` where there is none.
+        tile_rules: What plugins say about laying out ops and cutting them.
     """
 
     target: Target
@@ -59,6 +61,7 @@ class PassContext:
         default_factory=dict[str, "Callable[[], object]"]
     )
     schedule: ManualSchedule | None = None
+    tile_rules: tuple[AnyLowering, ...] = ()
 
     def count(self, name: str, amount: int = 1) -> None:
         """Add to a statistic of the running pass: ``count("merged_loads", 3)``."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         PipelineRequest,
         StrategySpec,
         TargetSpec,
+        TileRules,
         ViewSpec,
     )
 
@@ -112,6 +113,24 @@ class WaveSpecs:
             @hookimpl
             def wave_register_lowerings():
                 yield LoweringSpec("sim", "wave_example_pass.lanes")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_tile_rules(self) -> Iterable[TileRules]:
+        """Register how ops are laid out over lanes and cut into pieces.
+
+        Fires when a session first compiles a kernel. Only an op whose layout does not
+        follow its operands' needs such rules. They stand beside core's own: the
+        nearest class of an op decides, and there the highest benefit.
+
+        Example::
+
+            from wave_core.plugin import TileRules, hookimpl
+
+            @hookimpl
+            def wave_register_tile_rules():
+                yield TileRules("wave_example_pass.layout")
         """
         yield from ()
 

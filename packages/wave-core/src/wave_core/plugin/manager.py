@@ -11,6 +11,7 @@ from wave_core import __version__
 from wave_core.backends.spec import BackendSpec
 from wave_core.diagnostics import Code
 from wave_core.executors.spec import ExecutorSpec
+from wave_core.passes.context import PassContext
 from wave_core.passes.selection import Amendment, Preset
 from wave_core.passes.spec import InstalledPass, PassSpec
 from wave_core.plugin.api import CORE
@@ -32,18 +33,26 @@ from wave_core.plugin.results import (
     OptionSpec,
     StrategySpec,
     TargetSpec,
+    TileRules,
     ViewSpec,
 )
-from wave_core.plugin.tables import check_codes, load_lowerings, load_named, load_ops
+from wave_core.plugin.tables import (
+    check_codes,
+    load_lowerings,
+    load_named,
+    load_ops,
+    load_tile_rules,
+)
 from wave_core.plugin.validate import register_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from wave_core.backends.lowering import LoweringTable
+    from wave_core.backends.lowering import AnyLowering, LoweringTable
     from wave_core.backends.spec import Backend
     from wave_core.executors.spec import Executor
     from wave_core.ops.base import Op
+    from wave_core.passes.manual import ManualSchedule
     from wave_core.plugin.discover import EntryPointLike
     from wave_core.plugin.registry import Named
     from wave_core.plugin.results import PipelineRequest, ViewRequest, ViewResult
@@ -150,6 +159,20 @@ class PluginHost:
         return self._table("wave_register_lowerings", "lowering module", LoweringSpec)
 
     @cached_property
+    def tile_rule_modules(self) -> Mapping[str, Registered[TileRules]]:
+        """Where rules for laying out and cutting ops are."""
+        return self._table("wave_register_tile_rules", "tile rules", TileRules)
+
+    @cached_property
+    def tile_rules(self) -> tuple[AnyLowering, ...]:
+        """How plugins lay out ops and cut them; loads their modules.
+
+        Raises:
+            PluginError: WV0814 where a module cannot be loaded.
+        """
+        return load_tile_rules(self.tile_rule_modules.values())
+
+    @cached_property
     def option_specs(self) -> Mapping[str, Registered[OptionSpec]]:
         """The options of compilation that plugins declare."""
         return self._table("wave_register_options", "option", OptionSpec)
@@ -250,6 +273,21 @@ class PluginHost:
             self._lowerings[backend] = load_lowerings(backend, specs)
         return self._lowerings[backend]
 
+    def pass_context(
+        self,
+        target: Target,
+        kernel: object = None,
+        schedule: ManualSchedule | None = None,
+    ) -> PassContext:
+        """What passes may ask that compile a kernel in this session."""
+        return PassContext(
+            target,
+            kernel,
+            strategies=self.strategy_loaders,
+            schedule=schedule,
+            tile_rules=self.tile_rules,
+        )
+
     def amend_pipeline(self, request: PipelineRequest) -> list[tuple[str, Amendment]]:
         """What plugins change in a pipeline, each with its origin.
 
@@ -271,6 +309,7 @@ class PluginHost:
             "ops": self.op_sets,
             "targets": self.targets,
             "lowerings": self.lowering_specs,
+            "tile rules": self.tile_rule_modules,
             "backends": self.backends,
             "executors": self.executors,
             "kernels": self.kernels,

@@ -67,6 +67,25 @@ class LoweringSpec:
 
 
 @dataclass(frozen=True)
+class TileRules:
+    """Rules for laying out ops over lanes, and for cutting them into pieces.
+
+    Attributes:
+        module: The module with functions marked by ``@supplies``, ``@demands`` and
+            ``@expands`` of `wave_core.plugin.tiles`, which says what they are given.
+        summary: One line for ``wave plugins``.
+    """
+
+    module: str
+    summary: str = ""
+
+    @property
+    def name(self) -> str:
+        """The key: where the rules are."""
+        return self.module
+
+
+@dataclass(frozen=True)
 class KernelSpec:
     """A kernel that ``wave run NAME`` knows.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.plugin.discover import PluginInfo
     from wave_core.plugin.registry import Registered
-    from wave_core.plugin.results import LoweringSpec, OpSet
+    from wave_core.plugin.results import LoweringSpec, OpSet, TileRules
 
 _UNKNOWN = {"target": "WV0701", "executor": "WV0719"}
 """Codes of the kinds of things that have their own for an unknown name."""
@@ -90,6 +90,21 @@ def _op_classes(each: Registered[OpSet]) -> tuple[type[Op], ...]:
                 help=each.provider.way_out,
             )
     return cast("tuple[type[Op], ...]", ops)
+
+
+def load_tile_rules(
+    modules: Iterable[Registered[TileRules]],
+) -> tuple[AnyLowering, ...]:
+    """The rules that all plugins register for laying out ops and cutting them.
+
+    Raises:
+        PluginError: WV0814 where a module cannot be loaded.
+    """
+    loaded = (
+        load_module(each.value.module, "tile rules", each.provider.name)
+        for each in modules
+    )
+    return tuple(rule for module in loaded for rule in rules_of(module))
 
 
 def load_lowerings(

@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, cast
 
-from wave_core.passes import PassContext
 from wave_core.plugin import ViewResult
 from wave_passes_scheduling.files import schedule_file, write_json
 from wave_passes_scheduling.passes import PlannedLoop, ScheduleLoops
@@ -71,9 +70,7 @@ def view_of(found: WaveKernel) -> ScheduleView:
     at = names.index(name)
     step = runner.load(compiled.plan.pipeline.passes[at])
     graph = compiled.after(names[at - 1]).clone()
-    loaders = compiled.session.plugins.strategy_loaders
-    context = PassContext(
-        compiled.target, strategies=loaders, schedule=compiled.schedule
-    )
+    plugins = compiled.session.plugins
+    context = plugins.pass_context(compiled.target, schedule=compiled.schedule)
     loops = cast("ScheduleLoops", step).plan(graph, context)
     return ScheduleView(found.name, tuple(loops))

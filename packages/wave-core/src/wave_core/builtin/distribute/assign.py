@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from wave_core.analysis.matrix import dims_of
-from wave_core.builtin.distribute.rules import demands, is_tile
-from wave_core.builtin.distribute.solve import Solver, flexible
+from wave_core.builtin.distribute.rules import is_tile
+from wave_core.builtin.distribute.solve import Solver
 from wave_core.constraints import WaveConstraint, WorkgroupConstraint
 from wave_core.constraints.geometry import Geometry
 from wave_core.ir import (
@@ -22,6 +22,7 @@ from wave_core.ir import (
     walk,
 )
 from wave_core.ops.relayout import Relayout
+from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
 from wave_core.types import MemoryType
 
@@ -47,7 +48,7 @@ class AssignLayouts(Pass):
             graph.constraints, graph.bindings, context.target, graph.location
         )
         warn_of_unused(graph, context.collector)
-        solver = Solver(graph, geometry, context.target)
+        solver = Solver(graph, geometry, context.target, context.tile_rules)
         solver.solve()
         edges = _Edges(graph, solver)
         for op in list(walk(graph.body)):
@@ -86,7 +87,7 @@ class _Edges:
         """Convert the operands of ``op`` that have the wrong layout."""
         operands = list(op.operands)
         changed = False
-        for position, need in demands(op, self._solver.known, self._solver.matrix):
+        for position, need in self._solver.demands(op):
             if self._solver.known(operands[position]) != need:
                 operands[position] = self._converted(op, operands[position], need)
                 changed = True
@@ -104,7 +105,7 @@ class _Edges:
     def _converted(self, op: Op, value: Op, need: Placement) -> Op:
         """``value`` in the layout ``need``, for the use by ``op``."""
         producer = resolve(value)
-        if flexible(producer) and len(producer.operands) <= 1:
+        if producer.has(Trait.FLEXIBLE) and len(producer.operands) <= 1:
             return capture(region_of(op), self._copy(producer, need))
         moved = insert_before(op, Relayout(value))
         self._placements[moved] = need

@@ -1,5 +1,10 @@
 """Layout rules: what an op's value follows from, and what it demands of operands.
 
+Two tables by op class, which plugins extend: a rule under `supplies` gives the
+placement of the op's value, from what the solver knows of its operands, or ``None``
+while they are unknown; one under `demands` gives what the op needs of its operands,
+each as position in ``operands`` and placement.
+
 Layouts are keyed by dimension name, so a permutation changes nothing and a value
 with fewer dimensions takes the projection.
 """
@@ -11,23 +16,23 @@ from typing import TYPE_CHECKING
 from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import project
 from wave_core.ir import Placement, Region, resolve, walk
+from wave_core.ops.base import Op
 from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Read, Write
 from wave_core.ops.reduce import Reduce
-from wave_core.ops.relayout import Relayout
 from wave_core.ops.structure import Argument, GetResult, Yield
 from wave_core.ops.traits import Trait
+from wave_core.passes.tile_rules import demands, supplies
 from wave_core.symbols import Layout
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
-    from wave_core.builtin.distribute.matrix import MatrixPlacements
-    from wave_core.ops.base import Op
+    from wave_core.builtin.distribute.solve import Solver
 
-    Known = Callable[[Op], Placement | None]
+    Demands = Iterator[tuple[int, Placement]]
 
 
 def is_tile(op: Op) -> bool:
@@ -59,76 +64,125 @@ def trivial(op: Op, lanes: int) -> Placement | None:
     return None
 
 
-def supply(
-    op: Op, known: Known, matrix: Mapping[Mma, MatrixPlacements]
-) -> Placement | None:
-    """The placement that ``op`` gives its value, from what is known of operands."""
-    if isinstance(op, Mma):
-        return matrix[op].acc
-    if isinstance(op, Reduce):
-        return _reduced(op, known)
-    if isinstance(op, Relayout):
-        return None
-    if spreads(op):
-        return _from_operands(op, known)
-    if isinstance(op, GetResult) and isinstance(op.source, Conditional):
-        terminator = op.source.body.terminator
-        return None if terminator is None else known(terminator.operands[op.position])
-    if isinstance(op, Argument) and op.role == "carried":
-        return _from_yield(op, known)
-    return None
+def _is_carried(op: Op) -> bool:
+    return isinstance(op, Argument) and op.role == "carried"
 
 
-def _reduced(op: Reduce, known: Known) -> Placement | None:
+@supplies(Mma)
+def supply_matrix(op: Mma, solver: Solver) -> Placement:
+    """The accumulator's row of the instruction, whatever the operands are."""
+    return solver.matrix[op].acc
+
+
+@supplies(Reduce)
+def supply_reduced(op: Reduce, solver: Solver) -> Placement | None:
+    """The sources' placement without the reduced dimension."""
     for source in op.sources:
-        placement = known(source)
+        placement = solver.known(source)
         if placement is not None:
             return project(placement, set(dims_of(source)) - {str(op.dim)})
     return None
 
 
-def _from_operands(op: Op, known: Known) -> Placement | None:
+@supplies(Op, when=spreads)
+def supply_from_operands(op: Op, solver: Solver) -> Placement | None:
+    """That of the first operand with all the dimensions of the value."""
     dims = set(dims_of(op))
     for value in op.operands:
         if is_tile(value) and set(dims_of(value)) == dims:
-            placement = known(value)
+            placement = solver.known(value)
             if placement is not None:
                 return placement
     return None
 
 
-def _from_yield(argument: Argument, known: Known) -> Placement | None:
-    region = argument.owner
+@supplies(GetResult)
+def supply_result(op: GetResult, solver: Solver) -> Placement | None:
+    """That of the value which the conditional yields; loops are `variable`."""
+    if not isinstance(op.source, Conditional):
+        return None
+    terminator = op.source.body.terminator
+    if terminator is None:
+        return None
+    return solver.known(terminator.operands[op.position])
+
+
+@supplies(Argument, when=_is_carried)
+def supply_carried(op: Argument, solver: Solver) -> Placement | None:
+    """That of the value which the next iteration gets."""
+    region = op.owner
     assert isinstance(region, Region), "an argument belongs to a region"
     terminator = region.terminator
     if terminator is None:
         return None
-    return known(terminator.operands[region.arguments.index(argument)])
+    return solver.known(terminator.operands[region.arguments.index(op)])
 
 
-def demands(
-    op: Op, known: Known, matrix: Mapping[Mma, MatrixPlacements]
-) -> Iterator[tuple[int, Placement]]:
-    """What ``op`` needs of its operands: position in ``operands``, and placement."""
-    if isinstance(op, Mma):
-        rows = matrix[op]
-        yield from enumerate((rows.lhs, rows.rhs, rows.acc))
-    elif isinstance(op, Reduce):
-        yield from _reduce_demands(op, known)
-    elif spreads(op):
-        yield from _spread_demands(op.operands, known(op), 0)
-    elif isinstance(op, Read):
-        yield from _spread_demands(op.indices, known(op), 1)
-    elif isinstance(op, Write):
-        yield from _spread_demands(op.indices, known(op.value), 2)
-    elif isinstance(op, Iterate):
-        yield from _matching(op.inits, op.body.arguments, known, 0)
-    elif isinstance(op, Yield):
-        yield from _yield_demands(op, known)
-    elif isinstance(op, Conditional):
-        yield from _condition_demand(op, known)
-        first = len(op.operands) - len(op.else_values)
-        yield from _matching(op.else_values, _results(op), known, first)
+@demands(Mma)
+def demand_matrix(op: Mma, solver: Solver) -> Demands:
+    """The rows of the instruction."""
+    rows = solver.matrix[op]
+    yield from enumerate((rows.lhs, rows.rhs, rows.acc))
+
+
+@demands(Reduce)
+def demand_reduced(op: Reduce, solver: Solver) -> Demands:
+    """All sources sit alike, and the first value where the result does."""
+    known = (solver.known(source) for source in op.sources)
+    first = next((placement for placement in known if placement is not None), None)
+    if first is not None:
+        yield from ((position, first) for position in range(len(op.sources)))
+    result = solver.known(op)
+    if op.init is not None and result is not None:
+        yield len(op.sources), result
+
+
+@demands(Op, when=spreads)
+def demand_spread(op: Op, solver: Solver) -> Demands:
+    """The value's placement, projected on the dimensions of each operand."""
+    yield from _spread(op.operands, solver.known(op), 0)
+
+
+@demands(Read)
+def demand_read(op: Read, solver: Solver) -> Demands:
+    """Index registers sit where the elements do that they address."""
+    yield from _spread(op.indices, solver.known(op), 1)
+
+
+@demands(Write)
+def demand_write(op: Write, solver: Solver) -> Demands:
+    """Index registers sit where the elements do that they address."""
+    yield from _spread(op.indices, solver.known(op.value), 2)
+
+
+@demands(Iterate)
+def demand_inits(op: Iterate, solver: Solver) -> Demands:
+    """First values sit where the carried ones do."""
+    yield from _matching(op.inits, op.body.arguments, solver, 0)
+
+
+@demands(Yield)
+def demand_yielded(op: Yield, solver: Solver) -> Demands:
+    """Yielded values sit where the next iteration, or the result, has them."""
+    region = op.owner
+    assert isinstance(region, Region), "a terminator belongs to a region"
+    if isinstance(region.parent, Iterate):
+        yield from _matching(op.values, region.arguments, solver, 0)
+    elif isinstance(region.parent, Conditional):
+        yield from _matching(op.values, _results(region.parent), solver, 0)
+
+
+@demands(Conditional)
+def demand_conditional(op: Conditional, solver: Solver) -> Demands:
+    """A lane decides about the elements that it acts on itself."""
+    condition = op.condition
+    if condition is not None and dims_of(condition):
+        acting = (solver.known(value) for value in acting_values(op))
+        placement = next((each for each in acting if each is not None), None)
+        if placement is not None:
+            yield 0, project(placement, dims_of(condition))
+    first = len(op.operands) - len(op.else_values)
+    yield from _matching(op.else_values, _results(op), solver, first)
 
 
 def acting_values(op: Conditional) -> Iterator[Op]:
@@ -139,21 +193,7 @@ def acting_values(op: Conditional) -> Iterator[Op]:
         yield from terminator.operands
 
 
-def _condition_demand(op: Conditional, known: Known) -> Iterator[tuple[int, Placement]]:
-    """A lane decides about the elements that it acts on itself."""
-    condition = op.condition
-    if condition is None or not dims_of(condition):
-        return
-    for value in acting_values(op):
-        placement = known(value)
-        if placement is not None:
-            yield 0, project(placement, dims_of(condition))
-            return
-
-
-def _spread_demands(
-    values: tuple[Op, ...], placement: Placement | None, first: int
-) -> Iterator[tuple[int, Placement]]:
+def _spread(values: tuple[Op, ...], placement: Placement | None, first: int) -> Demands:
     if placement is None:
         return
     for position, value in enumerate(values, first):
@@ -161,33 +201,15 @@ def _spread_demands(
             yield position, project(placement, dims_of(value))
 
 
-def _reduce_demands(op: Reduce, known: Known) -> Iterator[tuple[int, Placement]]:
-    first = next((p for s in op.sources if (p := known(s)) is not None), None)
-    if first is not None:
-        yield from ((position, first) for position in range(len(op.sources)))
-    result = known(op)
-    if op.init is not None and result is not None:
-        yield len(op.sources), result
-
-
 def _matching(
-    values: tuple[Op, ...], targets: tuple[Op, ...], known: Known, first: int
-) -> Iterator[tuple[int, Placement]]:
+    values: tuple[Op, ...], targets: tuple[Op, ...], solver: Solver, first: int
+) -> Demands:
     """Each value needs the placement of the target that receives it."""
     pairs = zip(values, targets, strict=False)
     for position, (value, target) in enumerate(pairs, first):
-        placement = known(target)
+        placement = solver.known(target)
         if placement is not None and is_tile(value):
             yield position, placement
-
-
-def _yield_demands(op: Yield, known: Known) -> Iterator[tuple[int, Placement]]:
-    region = op.owner
-    assert isinstance(region, Region), "a terminator belongs to a region"
-    if isinstance(region.parent, Iterate):
-        yield from _matching(op.values, region.arguments, known, 0)
-    elif isinstance(region.parent, Conditional):
-        yield from _matching(op.values, _results(region.parent), known, 0)
 
 
 def _results(op: Conditional) -> tuple[Op, ...]:

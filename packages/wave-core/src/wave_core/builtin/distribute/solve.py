@@ -1,7 +1,8 @@
 """Solving for layouts: anchors first, then sweeps until nothing changes.
 
-A layout, once found, stays: anchors are processed by priority (matrix ops, then the
-leading accesses of what they do not reach), each followed by forward and backward
+A layout, once found, stays: anchors are processed by priority (ops whose rule needs no
+operand's layout, such as matrix ops, then the leading accesses of what they do not
+reach), each followed by forward and backward
 sweeps in program order, so the outcome does not depend on the order of anything
 else. What still differs on an edge afterwards is converted there.
 """
@@ -9,32 +10,28 @@ else. What still differs on an edge afterwards is converted there.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from wave_core.analysis.loops import static_tile
 from wave_core.analysis.matrix import dims_of
+from wave_core.backends.lowering import rules_of
+from wave_core.builtin.distribute import rules
 from wave_core.builtin.distribute.defaults import Lead, Shape, default_placement
-from wave_core.builtin.distribute.matrix import matrix_placements
+from wave_core.builtin.distribute.matrix import MatrixPlacements, matrix_placements
 from wave_core.builtin.distribute.permute import permuted
-from wave_core.builtin.distribute.rules import (
-    demands,
-    is_tile,
-    spreads,
-    supply,
-    trivial,
-    variable,
-)
+from wave_core.builtin.distribute.rules import is_tile, spreads, trivial, variable
 from wave_core.diagnostics import user_error
 from wave_core.ir import resolve
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Read, Write
-from wave_core.ops.reduce import Reduce
 from wave_core.ops.traits import Trait
+from wave_core.passes.tile_rules import DEMAND, SUPPLY, table_of
 from wave_core.types import MemoryType, RegisterType, iterator_symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from wave_core.backends.lowering import AnyLowering
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph, Placement, Region
     from wave_core.ops.base import Op
@@ -51,12 +48,32 @@ class Assigned:
 
 
 class Solver:
-    """Finds a placement for every register value of a graph."""
+    """Finds a placement for every register value of a graph.
 
-    def __init__(self, graph: Graph, geometry: Geometry, target: Target) -> None:
+    Attributes:
+        geometry: The bound constraints.
+        target: The machine.
+        ops: Arguments and ops in program order.
+        matrix: What each matrix op asks for.
+        assigned: The placements that were found.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        geometry: Geometry,
+        target: Target,
+        more: Iterable[AnyLowering] = (),
+    ) -> None:
+        """Look up the rule of every op, among core's and ``more``."""
         self.geometry = geometry
+        self.target = target
         self.ops = list(_in_order(graph.body))
-        self.matrix = {
+        own, more = rules_of(rules), tuple(more)
+        supplies, demands = (table_of(r, own, more) for r in (SUPPLY, DEMAND))
+        self._supplies = {op: supplies.find(op) for op in self.ops if is_tile(op)}
+        self._demands = {op: demands.find(op) for op in self.ops}
+        self.matrix: dict[Op, MatrixPlacements] = {
             op: matrix_placements(op, geometry, target)
             for op in self.ops
             if isinstance(op, Mma)
@@ -65,12 +82,11 @@ class Solver:
 
     def solve(self) -> None:
         """Assign every register value."""
-        for op in self.ops:
-            placement = trivial(op, self.geometry.lanes)
+        anchors = [(op, self._supply(op)) for op in self._supplies]
+        anchors += [(op, trivial(op, self.geometry.lanes)) for op in self._supplies]
+        for op, placement in anchors:
             if placement is not None:
                 self._assign(op, placement, op)
-        for op, rows in self.matrix.items():
-            self._assign(op, rows.acc, op)
         self._propagate()
         while (lead := self._next_lead()) is not None:
             value, anchor = lead
@@ -86,6 +102,16 @@ class Solver:
         """The op that asked for the layout of ``op``."""
         return self.assigned[variable(op)].source
 
+    def demands(self, op: Op) -> rules.Demands:
+        """What ``op`` needs of its operands, by position in ``operands``."""
+        rule = self._demands.get(op)
+        return iter(()) if rule is None else cast("rules.Demands", rule(op, self))
+
+    def _supply(self, op: Op) -> Placement | None:
+        """The placement that ``op`` gives its value, from what is known so far."""
+        rule = self._supplies[op]
+        return None if rule is None else cast("Placement | None", rule(op, self))
+
     def _assign(self, op: Op, placement: Placement, source: Op) -> bool:
         key = variable(op)
         if key in self.assigned or not is_tile(key):
@@ -100,21 +126,19 @@ class Solver:
     def _forward(self) -> bool:
         changed = False
         for op in self.ops:
-            if isinstance(op, Mma):
+            if op in self.matrix:
                 self._settle_order(op)
-            if is_tile(op) and variable(op) not in self.assigned:
-                placement = supply(op, self.known, self.matrix)
+            if op in self._supplies and variable(op) not in self.assigned:
+                placement = self._supply(op)
                 if placement is not None:
                     changed |= self._assign(op, placement, self._asked_by(op))
         return changed
 
-    def _settle_order(self, op: Mma) -> None:
+    def _settle_order(self, op: Op) -> None:
         """Take the order of K from the operand that has one, if the other is free."""
         rows = self.matrix[op]
-        for fixed, free, want in (
-            (op.lhs, op.rhs, rows.lhs),
-            (op.rhs, op.lhs, rows.rhs),
-        ):
+        lhs, rhs, *_ = op.operands
+        for fixed, free, want in ((lhs, rhs, rows.lhs), (rhs, lhs, rows.rhs)):
             have = self.known(fixed)
             if have is None or have == want or self.known(free) is not None:
                 continue
@@ -125,15 +149,14 @@ class Solver:
     def _backward(self) -> bool:
         changed = False
         for op in reversed(self.ops):
-            for position, placement in demands(op, self.known, self.matrix):
+            for position, placement in self.demands(op):
                 value = op.operands[position]
                 if self._takes_demands(value):
                     changed |= self._assign(value, placement, self._asking(op))
         return changed
 
     def _takes_demands(self, value: Op) -> bool:
-        """A reduction's layout follows its source and nothing else."""
-        return not isinstance(variable(value), Reduce)
+        return not variable(value).has(Trait.LAYS_OUT_ITSELF)
 
     def _asked_by(self, op: Op) -> Op:
         for value in op.operands:
@@ -158,21 +181,21 @@ class Solver:
     def _candidates(self) -> Iterator[tuple[Op, Op]]:
         """Values that may get a default layout, each with the op that leads it.
 
-        A reduction's own value is never among them: it follows its source.
+        An op that lays itself out leads its operands, since its own value follows them.
         """
         for op in self.ops:
-            if isinstance(op, Reduce):
-                yield from ((source, op) for source in op.sources)
+            if op.has(Trait.LAYS_OUT_ITSELF):
+                yield from ((value, op) for value in op.operands if is_tile(value))
             elif isinstance(op, Write):
                 yield op.value, op
             elif is_tile(op):
                 yield op, op
 
     def _rank(self, candidate: tuple[Op, Op]) -> tuple[int, int, int]:
-        """Reductions, writes, reads, the rest; more dimensions first."""
+        """What lays itself out, writes, reads, the rest; more dimensions first."""
         value, op = candidate
-        order = (Reduce, Write, Read)
-        kind = next((i for i, c in enumerate(order) if isinstance(op, c)), len(order))
+        first = (op.has(Trait.LAYS_OUT_ITSELF), isinstance(op, Write))
+        kind = (*first, isinstance(op, Read), True).index(True)
         return (kind, -len(dims_of(value)), op.ident)
 
     def _default(self, value: Op, anchor: Op) -> Placement:
@@ -253,8 +276,3 @@ def _in_order(region: Region) -> Iterator[Op]:
 
 def _own(argument: Argument) -> bool:
     return argument.role != "capture"
-
-
-def flexible(op: Op) -> bool:
-    """Whether the value can be had in any layout at no cost."""
-    return op.has(Trait.FLEXIBLE)

@@ -11,6 +11,7 @@ from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import ACCESS, Access, resolve
 from wave_core.ops.constant import Splat
 from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.passes.tile_rules import expands
 from wave_core.symbols import Expr, as_expr, constant, eq, logical_and
 from wave_core.types import MemoryType, dynamic_symbol
 
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from wave_core.types import RegisterType
 
 
-def expand_read(expander: Expander, op: Op, scope: Scope) -> None:
+@expands(Read)
+def expand_read(expander: Expander, op: Read, scope: Scope) -> None:
     """One read for each piece of the result; zeros where no element exists."""
-    assert isinstance(op, Read), "registered for reads"
     memory = expander.memory(op.memory, scope)
     kind = cast("RegisterType", op.type)
     shape = kind.shape
@@ -42,9 +43,9 @@ def expand_read(expander: Expander, op: Op, scope: Scope) -> None:
         _put_access(expander, op, read, placement, mask, scope)
 
 
-def expand_write(expander: Expander, op: Op, scope: Scope) -> None:
+@expands(Write)
+def expand_write(expander: Expander, op: Write, scope: Scope) -> None:
     """One write for each piece of the value; replicated elements are written once."""
-    assert isinstance(op, Write), "registered for writes"
     memory = expander.memory(op.memory, scope)
     for ids in ids_of(expander.placement(op.value)):
         placement = expander.piece_placement(op.value, ids, scope)
@@ -140,3 +141,11 @@ def _index(
     if dim not in placement.layout.dims:
         return start
     return start + placement.layout.expr(dim, LANE, REGISTER)
+
+
+@expands(Allocate)
+def expand_allocate(expander: Expander, op: Allocate, scope: Scope) -> None:  # noqa: ARG001
+    """A buffer stays one buffer, of static extents."""
+    extents = tuple(expander.geometry.bind(as_expr(e)) for e in op.distributed_shape)
+    new = Allocate(op.shape, extents, op.dtype, op.space, op.padding, op.offset)
+    expander.define_memory(op, expander.hoist(op, new))

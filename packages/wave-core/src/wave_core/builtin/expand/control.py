@@ -10,8 +10,10 @@ from wave_core.builtin.distribute.rules import acting_values
 from wave_core.builtin.expand.scope import Scope
 from wave_core.diagnostics import user_error
 from wave_core.ir import Region
-from wave_core.ops.control import Conditional, Iterate
+from wave_core.ops.control import Conditional, Iterate, SetSymbol
+from wave_core.ops.debug import Breakpoint
 from wave_core.ops.structure import GetResult, Yield
+from wave_core.passes.tile_rules import expands
 from wave_core.symbols import as_expr
 
 if TYPE_CHECKING:
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
 
 
-def expand_iterate(expander: Expander, op: Op, scope: Scope) -> None:
+@expands(Iterate)
+def expand_iterate(expander: Expander, op: Iterate, scope: Scope) -> None:
     """The same loop, carrying pieces."""
-    assert isinstance(op, Iterate), "registered for loops"
     assert op.induction is not None, "loops are numbered before"
     assert op.count is not None, "loops are numbered before"
     body = expander.graph.region()
@@ -59,9 +61,9 @@ def _carry(expander: Expander, argument: Op, inner: Scope) -> None:
         expander.define(argument, ids, new, inner)
 
 
-def expand_conditional(expander: Expander, op: Op, scope: Scope) -> None:
+@expands(Conditional)
+def expand_conditional(expander: Expander, op: Conditional, scope: Scope) -> None:
     """The same conditional, with pieces as results."""
-    assert isinstance(op, Conditional), "registered for conditionals"
     condition = op.condition
     if condition is not None:
         _check_lanes(expander, op, condition)
@@ -111,7 +113,8 @@ def _condition(expander: Expander, op: Op, condition: Op, scope: Scope) -> Op:
     return expander.piece(condition, (), scope)
 
 
-def expand_yield(expander: Expander, op: Op, scope: Scope) -> None:
+@expands(Yield)
+def expand_yield(expander: Expander, op: Yield, scope: Scope) -> None:
     """All pieces of all yielded values, in order."""
     pieces = [p for value in op.operands for p in expander.pieces(value, scope)]
     expander.emit(op, Yield(tuple(pieces)), scope)
@@ -129,9 +132,9 @@ def _record_results(expander: Expander, old: Op, new: Op) -> None:
     expander.results[old] = (new, tuple(first))
 
 
-def expand_result(expander: Expander, op: Op, scope: Scope) -> None:
+@expands(GetResult)
+def expand_result(expander: Expander, op: GetResult, scope: Scope) -> None:
     """One result of the new op for each piece."""
-    assert isinstance(op, GetResult), "registered for results"
     new, first = expander.results[op.source]
     for number, ids in enumerate(ids_of(expander.placement(op))):
         position = first[op.position] + number
@@ -143,3 +146,22 @@ def _body(op: Op) -> Region:
     body = op.regions[0]
     assert isinstance(body, Region), "bodies are regions of the graph"
     return body
+
+
+@expands(SetSymbol)
+def expand_set_symbol(expander: Expander, op: SetSymbol, scope: Scope) -> None:
+    """The value is one register."""
+    piece = expander.pieces(op.value, scope)[0]
+    expander.emit(op, SetSymbol(piece, op.symbol), scope)
+
+
+@expands(Breakpoint)
+def expand_breakpoint(expander: Expander, op: Breakpoint, scope: Scope) -> None:
+    """All pieces, each under the label of its value."""
+    values: list[Op] = []
+    labels: list[str] = []
+    for value, label in zip(op.values, op.labels, strict=True):
+        pieces = expander.pieces(value, scope)
+        values.extend(pieces)
+        labels.extend([label] * len(pieces))
+    expander.emit(op, Breakpoint(tuple(values), tuple(labels)), scope)

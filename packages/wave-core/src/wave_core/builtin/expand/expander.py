@@ -25,16 +25,13 @@ from wave_core.ir import PLACEMENT, Placement, capture, resolve
 from wave_core.ops.shape import Assemble
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+    from wave_core.backends.lowering import LoweringTable
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr, Layout
     from wave_core.targets import Target
     from wave_core.types import RegisterType
-
-    Rule = Callable[["Expander", Op, Scope], None]
 
 
 class Expander:
@@ -52,7 +49,7 @@ class Expander:
         graph: Graph,
         geometry: Geometry,
         target: Target,
-        rules: Mapping[type[Op], Rule],
+        rules: LoweringTable,
     ) -> None:
         self.graph = graph
         self.geometry = geometry
@@ -90,14 +87,7 @@ class Expander:
     def region(self, old: Region, scope: Scope) -> None:
         """Expand the ops of ``old`` into the region of ``scope``."""
         for op in old.ops:
-            rule = self._rules.get(type(op)) or self._rule_by_base(op)
-            rule(self, op, scope)
-
-    def _rule_by_base(self, op: Op) -> Rule:
-        for base in type(op).__mro__:
-            if base in self._rules:
-                return self._rules[base]
-        raise internal_error("WV9905", f"no rule expands `{op.op_name}`")
+            self._rules.select(op)(self, op, scope)
 
     def placement(self, op: Op) -> Placement:
         """The placement that the old graph gives ``op``."""

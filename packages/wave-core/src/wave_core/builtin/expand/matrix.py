@@ -14,6 +14,7 @@ from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Read
 from wave_core.ops.relayout import Relayout
 from wave_core.ops.shape import Broadcast, Permute
+from wave_core.passes.tile_rules import expands
 
 if TYPE_CHECKING:
     from wave_core.builtin.distribute.placements import Ids
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
 
 
-def expand_mma(expander: Expander, op: Op, scope: Scope) -> None:
+@expands(Mma)
+def expand_mma(expander: Expander, op: Mma, scope: Scope) -> None:
     """For each piece of the result a chain of instructions over the K steps."""
-    assert isinstance(op, Mma), "registered for mma"
     roles = matrix_roles(op)
     row = instruction_of(op, expander.geometry, expander.target)
     contracted = (*roles.outer_k, roles.k)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from wave_core.builtin.distribute.placements import ids_of, project, restrict
 from wave_core.builtin.expand.masking import masked
 from wave_core.ops.reduce import Reduce, identity_value
+from wave_core.passes.tile_rules import expands
 
 if TYPE_CHECKING:
     from wave_core.builtin.expand.expander import Expander
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from wave_core.types import RegisterType
 
 
-def expand_reduce(expander: Expander, op: Op, scope: Scope) -> None:
+@expands(Reduce)
+def expand_reduce(expander: Expander, op: Reduce, scope: Scope) -> None:
     """One reduction for each piece of the result, over all pieces along the dim."""
-    assert isinstance(op, Reduce), "registered for reductions"
     kind = cast("RegisterType", op.type)
     filler = identity_value(op.kind, kind.dtype)
     gathered: dict[tuple[int, ...], list[Op]] = {}

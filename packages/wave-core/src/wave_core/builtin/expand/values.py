@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, cast
 
 from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import flatten, ids_of, project, restrict
+from wave_core.builtin.distribute.rules import spreads
 from wave_core.constraints.machine import LANE, REGISTER
-from wave_core.ops.base import bind_fields
-from wave_core.ops.constant import LaneExpr, SelfIndex
+from wave_core.diagnostics import user_error
+from wave_core.ops.base import Op, bind_fields
+from wave_core.ops.constant import LaneExpr, Scalar, SelfIndex, Splat
+from wave_core.ops.relayout import Relayout
+from wave_core.ops.shape import Broadcast, Permute
+from wave_core.ops.traits import Trait
+from wave_core.passes.tile_rules import expands
 
 if TYPE_CHECKING:
     from wave_core.builtin.distribute.placements import Ids
     from wave_core.builtin.expand.expander import Expander
     from wave_core.builtin.expand.scope import Scope
     from wave_core.ir import Placement
-    from wave_core.ops.base import Op
     from wave_core.types import RegisterType
 
 
@@ -26,6 +31,7 @@ def rebuilt(op: Op, slots: tuple[Op | tuple[Op, ...] | None, ...]) -> Op:
     return type(op)(**bind_fields(type(op), (), values))
 
 
+@expands(Scalar)
 def expand_elementwise(expander: Expander, op: Op, scope: Scope) -> None:
     """One op for each piece of the result."""
     for ids in ids_of(expander.placement(op)):
@@ -46,16 +52,17 @@ def _slot(
     return None if slot is None else expander.operand(op, ids, slot, scope)
 
 
-def expand_splat(expander: Expander, op: Op, scope: Scope) -> None:
+@expands(Splat)
+def expand_splat(expander: Expander, op: Splat, scope: Scope) -> None:
     """All pieces of a splat are the same vector."""
     new = expander.emit(op, rebuilt(op, ()), scope)
     for ids in ids_of(expander.placement(op)):
         expander.define(op, ids, new, scope)
 
 
-def expand_self_index(expander: Expander, op: Op, scope: Scope) -> None:
+@expands(SelfIndex)
+def expand_self_index(expander: Expander, op: SelfIndex, scope: Scope) -> None:
     """The index of each element follows from the placement."""
-    assert isinstance(op, SelfIndex), "registered for self_index"
     kind = cast("RegisterType", op.type)
     dim = kind.dims[0]
     for ids in ids_of(expander.placement(op)):
@@ -69,6 +76,7 @@ def expand_self_index(expander: Expander, op: Op, scope: Scope) -> None:
         expander.define(op, ids, expander.emit(op, new, scope), scope)
 
 
+@expands(Permute, Broadcast)
 def expand_alias(expander: Expander, op: Op, scope: Scope) -> None:
     """A change of dimension order, or new dimensions: the operand's registers."""
     value = op.operands[0]
@@ -84,7 +92,8 @@ def expand_alias(expander: Expander, op: Op, scope: Scope) -> None:
         expander.define(op, ids, new, scope)
 
 
-def expand_relayout(expander: Expander, op: Op, scope: Scope) -> None:
+@expands(Relayout)
+def expand_relayout(expander: Expander, op: Relayout, scope: Scope) -> None:
     """Rename registers; the caller goes through LDS where lanes must exchange."""
     value = op.operands[0]
     have, want = expander.placement(value), expander.placement(op)
@@ -116,3 +125,26 @@ def pick_registers(
     picks = tuple((position[r // width], r % width) for r in chosen)
     shape = cast("RegisterType", op.type).shape
     return expander.assemble(op, tuple(sources[p] for p in used), picks, shape, scope)
+
+
+@expands(Op)
+def expand_by_trait(expander: Expander, op: Op, scope: Scope) -> None:
+    """Values go piece by piece; what has no value (a barrier) stays one op.
+
+    Raises:
+        UserError: WV0601 for an op whose class says neither.
+    """
+    if op.type is not None and spreads(op):
+        expand_elementwise(expander, op, scope)
+    elif op.type is None and op.has(Trait.ORDERED) and not op.operands:
+        expander.emit(op, rebuilt(op, ()), scope)
+    else:
+        raise user_error(
+            "WV0601",
+            f"nothing says how `{op.op_name}` is cut into pieces for the lanes",
+            at=op.location,
+            help=(
+                "if it works within pieces, its class has Trait.FOLLOWS_OPERANDS",
+                "else a pass lowers it before the phase `distribute`",
+            ),
+        )
