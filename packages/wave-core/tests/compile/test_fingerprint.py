@@ -169,17 +169,10 @@ def calls_method():
 
 
 @pytest.mark.parametrize(
-    "function", [reads_environment, hides, tells_time, calls_method]
+    "function", [reads_environment, reads_by_name, hides, tells_time, calls_method]
 )
 def test_hidden_inputs_have_no_key(function):
     assert fingerprint(function) is None
-
-
-def test_attributes_by_name(monkeypatch):
-    before = fingerprint(reads_by_name)
-    monkeypatch.setattr(MODULE, "tile", 2)
-    assert before is not None
-    assert fingerprint(reads_by_name) != before
 
 
 def test_recursion_ends():

@@ -2,68 +2,78 @@
 
 The code alone is not enough: tracing runs the function, so the values of its closure,
 of the globals it reads, of the names in annotations that are strings, and of the
-functions it calls count too. What cannot be judged makes the function have no key,
-and it is traced anew each time.
+functions it calls count too. `code_reads` says which places those are. Here stands
+which values have all their state in the key: numbers, text, containers, expressions,
+objects of the language, functions made of those. Anything else makes the function
+have no key, and it is traced anew each time.
 """
 
 from __future__ import annotations
 
-import builtins
-import dis
-import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+import struct
+import sys
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from functools import cache
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from enum import EnumMeta
+from fractions import Fraction
+from functools import lru_cache
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    ModuleType,
+)
 from typing import Any, cast
 
-from wave_core.compile.read_log import MISSING, ReadLog
-from wave_core.constraints import Constraint
+from wave_core.compile.code_reads import Path, UnknowableError, paths_in, reads_of
+from wave_core.compile.read_log import (
+    MISSING,
+    Parts,
+    ReadLog,
+    cell_parts,
+    function_parts,
+    mapping_parts,
+    state_parts,
+)
 from wave_core.diagnostics import Location
+from wave_core.ops.base import Op
 from wave_core.symbols import Expr
 from wave_core.types import DType
 
-#: Packages whose functions do the same whenever they are called, and whose values
-#: compare by content or never change.
-_TRUSTED = frozenset(
-    {
-        "__future__",
-        "abc",
-        "builtins",
-        "collections",
-        "enum",
-        "fractions",
-        "functools",
-        "itertools",
-        "math",
-        "numbers",
-        "numpy",
-        "operator",
-        "sympy",
-        "torch",
-        "typing",
-        "wave_core",
-    }
+#: The package whose functions do the same whenever they are called.
+_LANGUAGE = "wave_core"
+
+#: Modules whose compiled functions and classes do so too.
+_PURE_MODULES = frozenset({"_functools", "_operator", "functools", "itertools", "math"})
+
+#: Builtins that do, and that reach nothing but what they are given.
+_PURE_BUILTINS = frozenset({
+    "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate",
+    "filter", "float", "frozenset", "int", "isinstance", "issubclass", "iter",
+    "len", "list", "map", "max", "min", "next", "object", "pow", "print", "range",
+    "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple", "zip",
+})  # fmt: skip
+
+#: Attributes that the language itself gives its functions.
+_OWN_ATTRIBUTES = frozenset({"__signature__", "__wrapped__", "op_class"})
+
+#: Values whose type and equality say all.
+_PLAIN = frozenset(
+    {bool, int, str, bytes, type(None), type(...), Expr, DType, Fraction}
 )
 
-#: Builtins that reach values in ways that the code does not show.
-_HIDING = frozenset(
-    {"__import__", "eval", "exec", "globals", "input", "locals", "open", "vars"}
-)
+#: Classes whose objects never change, by package and name.
+_CONSTANT = frozenset({("inspect", "Signature"), ("torch", "dtype")})
 
-#: Values whose equality says all; type is compared beside.
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), Enum, Expr, DType)
+#: Members of a class that is no enumeration.
+_NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
 
-_READING = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+#: Classes that are remembered.
+_KEPT = 256
 
 #: Nesting of containers and calls that is followed.
 _MAX_DEPTH = 12
-
-
-class UnknowableError(Exception):
-    """A function depends on something whose changes cannot be seen."""
 
 
 class Same:
@@ -84,21 +94,46 @@ class Same:
         return id(self.value)
 
 
+class Key:
+    """A key that is hashed once, however large it is."""
+
+    __slots__ = ("_hash", "_parts")
+
+    def __init__(self, parts: Hashable) -> None:
+        """Hold what the key is made of."""
+        self._parts = parts
+        self._hash = hash(parts)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all parts are equal."""
+        return isinstance(other, Key) and other._parts == self._parts
+
+    def __hash__(self) -> int:
+        """The hash of the parts."""
+        return self._hash
+
+
+def _no_keys() -> dict[int, tuple[object, Hashable]]:
+    return {}
+
+
 @dataclass(frozen=True)
 class _Walk:
     """Where a walk through values has got to.
 
     Attributes:
-        reads: Names that the code may read of modules and classes.
+        log: Takes down what was read, and where.
+        ours: Functions of the language that were met.
+        keys: Objects that were looked at, with their keys.
         seen: Functions that are being looked at.
         depth: Levels of nesting.
-        trail: Remembers what was read, and where.
     """
 
-    reads: frozenset[str] = frozenset()
+    log: ReadLog
+    ours: list[FunctionType] = field(default_factory=list[FunctionType])
+    keys: dict[int, tuple[object, Hashable]] = field(default_factory=_no_keys)
     seen: frozenset[int] = frozenset()
     depth: int = 0
-    trail: ReadLog = field(default_factory=ReadLog)
 
     def deeper(self) -> _Walk:
         if self.depth >= _MAX_DEPTH:
@@ -109,21 +144,27 @@ class _Walk:
 def fingerprint(
     function: Any,
     namespaces: Sequence[Mapping[str, Any]] = (),
-    trail: ReadLog | None = None,
+    log: ReadLog | None = None,
 ) -> Hashable | None:
     """A key that is equal when tracing ``function`` gives the same graph.
 
     ``None`` where that cannot be told. Names in strings are looked up in
-    ``namespaces`` too, as tracing does. ``trail`` takes down what was read: the key
+    ``namespaces`` too, as tracing does. ``log`` takes down what was read: the key
     is the same as long as that is.
     """
-    if not isinstance(function, FunctionType):
+    if type(function) is not FunctionType:
         return None
+    walk = _Walk(ReadLog() if log is None else log)
     try:
-        walk = _Walk() if trail is None else _Walk(trail=trail)
-        return _function(function, walk, namespaces)
+        key = Key(_function(function, walk, namespaces))
+        walk.log.parts(_attribute_counts, tuple(walk.ours))
     except UnknowableError:
         return None
+    return key
+
+
+def _attribute_counts(functions: tuple[FunctionType, ...]) -> Parts:
+    return tuple(map(len, map(vars, functions)))
 
 
 def _function(
@@ -133,150 +174,152 @@ def _function(
 ) -> Hashable:
     if id(function) in walk.seen:
         return "recursion"
+    inner = replace(walk.deeper(), seen=walk.seen | {id(function)})
+    parts = walk.log.parts(function_parts, function)
     code = function.__code__
-    walk.trail.function(function)
-    hints = tuple(function.__annotations__.items())
-    quoted = _in_strings(code) | {n for _, text in hints for n in _words(text)}
-    inner = replace(
-        walk.deeper(), reads=_names(code) | quoted, seen=walk.seen | {id(function)}
+    reads = reads_of(code)
+    hints = [text for text in function.__annotations__.values() if type(text) is str]
+    quoted = sorted({*reads.quoted}.union(*map(paths_in, hints)))
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    closed = {name: walk.log.parts(cell_parts, cell)[0] for name, cell in cells}
+    scope = _Scope(closed, function.__globals__, function.__builtins__)
+    return (
+        _each(parts, inner),
+        *(_path(path, scope, (), inner) for path in reads.paths),
+        *(_path(path, scope, namespaces, inner) for path in quoted),
     )
-    values = [
-        *_environment(function, code, walk.trail),
-        *_quoted(quoted, (*namespaces, function.__globals__), walk.trail),
-        ("defaults", (function.__defaults__, function.__kwdefaults__)),
-        ("annotations", hints),
-    ]
-    return Same(code), tuple([(name, _value(each, inner)) for name, each in values])
 
 
-def _environment(
-    function: FunctionType, code: CodeType, trail: ReadLog
-) -> Iterator[tuple[str, object]]:
-    """The values of the closure, and of the globals that the code reads."""
-    cells = function.__closure__ or ()
-    for name, cell in zip(code.co_freevars, cells, strict=True):
-        value = trail.cell(cell)
-        yield name, None if value is MISSING else value
-    for name in _globals(code):
-        value = trail.read(function.__globals__, name)
-        if value is not MISSING:
-            yield name, value
-        elif hasattr(builtins, name):
-            if name in _HIDING:
-                raise UnknowableError
-            yield name, trail.read(vars(builtins), name)
+@dataclass(frozen=True)
+class _Scope:
+    """Where a function's names are looked up."""
+
+    closed: Mapping[str, object]
+    globals: Mapping[str, Any]
+    builtins: Mapping[str, Any]
 
 
-def _quoted(
-    names: frozenset[str], spaces: Sequence[Mapping[str, Any]], trail: ReadLog
-) -> Iterator[tuple[str, object]]:
-    """The values of names in strings: annotations are strings in many modules."""
-    for space in spaces:
-        for name in sorted(names):
-            value = trail.read(space, name)
-            if value is not MISSING:
-                yield name, value
+def _path(
+    path: Path, scope: _Scope, more: Iterable[Mapping[str, Any]], walk: _Walk
+) -> Hashable:
+    """What a path leads to, in each space that has its first name."""
+    name, *names = path
+    values = [walk.log.read(space, name) for space in (*more, scope.globals)]
+    values.append(scope.closed.get(name, MISSING))
+    found = [value for value in values if value is not MISSING]
+    if not found and name in scope.builtins:
+        found = [walk.log.read(scope.builtins, name)]
+    return tuple([_followed(value, names, walk) for value in found])
 
 
-def _words(text: object) -> Iterable[str]:
-    return _IDENTIFIER.findall(text) if isinstance(text, str) else ()
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A function's code and that of the functions inside."""
-    yield code
-    for item in code.co_consts:
-        if isinstance(item, CodeType):
-            yield from _codes(item)
-
-
-@cache
-def _globals(code: CodeType) -> tuple[str, ...]:
-    """Globals that code reads, those of inner functions too.
-
-    Raises:
-        UnknowableError: the code imports something that is not trusted.
-    """
-    found: set[str] = set()
-    for part in _codes(code):
-        for row in dis.get_instructions(part):
-            if row.opname in _READING:
-                found.add(str(row.argval))
-            elif row.opname == "IMPORT_NAME" and not _is_trusted(str(row.argval)):
-                raise UnknowableError
-    return tuple(sorted(found))
-
-
-@cache
-def _names(code: CodeType) -> frozenset[str]:
-    """All names of globals and attributes in the code."""
-    return frozenset(name for part in _codes(code) for name in part.co_names)
-
-
-@cache
-def _in_strings(code: CodeType) -> frozenset[str]:
-    """Identifiers in string constants: annotations of inner functions, attributes."""
-    found: set[str] = set()
-    for part in _codes(code):
-        for item in part.co_consts:
-            items = cast("tuple[object, ...]", item if type(item) is tuple else (item,))
-            for text in items:
-                found.update(_words(text))
-    return frozenset(found)
-
-
-def _value(value: object, walk: _Walk) -> Hashable:
-    if isinstance(value, _PLAIN):
-        return (type(value), repr(value) if isinstance(value, float) else value)
-    if isinstance(value, Constraint):
-        return value
-    if isinstance(value, Location):
-        return None
-    if isinstance(value, (Mapping, list)):
-        walk.trail.lose()
-    if isinstance(value, Mapping):
-        rows = cast("Mapping[object, object]", value).items()
-        return _each((item for row in rows for item in row), walk)
-    if isinstance(value, (tuple, list)):
-        items = cast("Iterable[object]", value)
-        return ("list" if isinstance(value, list) else "tuple", _each(items, walk))
-    if isinstance(value, FunctionType):
-        return Same(value) if _is_trusted(value.__module__) else _function(value, walk)
-    if isinstance(value, ModuleType):
-        return _module(value, walk)
-    return _object(value)
-
-
-def _module(value: ModuleType, walk: _Walk) -> Hashable:
-    """A module counts with what the code may read of it; no code of it is run."""
-    if _is_trusted(value.__name__):
-        return Same(value)
-    read = [walk.trail.read(vars(value), name) for name in sorted(walk.reads)]
-    found = [each for each in read if each is not MISSING]
-    return (Same(value), _each(found, walk))
-
-
-def _object(value: object) -> Hashable:
-    if isinstance(value, BuiltinFunctionType):
-        owner = value.__self__
-        free = owner is None or isinstance(owner, ModuleType)
-        return _if(free and _is_trusted(value.__module__ or ""), Same(value))
+def _followed(value: object, names: Sequence[str], walk: _Walk) -> Hashable:
+    """A value with what is taken from it; no code of the user is run."""
+    if type(value) is ModuleType:
+        return _of_module(value, names, walk)
+    if not names:
+        return _value(value, walk)
     if isinstance(value, type):
-        cls = cast("type[object]", value)
-        return _if(issubclass(cls, Enum) or _is_trusted(cls.__module__), Same(cls))
-    cls = type(value)
-    if _is_trusted(cls.__module__) and not cls.__module__.startswith("torch"):
-        if cls.__hash__ not in {None, object.__hash__}:
-            # Values of sympy and of the language never change.
-            return (cls, cast("Hashable", value))
-        return _if(cls.__module__.startswith("wave_core"), Same(value))
+        return _of_class(cast("type[object]", value), names, walk)
+    if isinstance(value, FunctionType) and _is_language(value):
+        raise UnknowableError
+    return _value(value, walk)
+
+
+def _of_module(value: ModuleType, names: Sequence[str], walk: _Walk) -> Hashable:
+    """A module counts with what is taken from it, and cannot be handed on."""
+    space = vars(value)
+    found = walk.log.read(space, names[0]) if names else MISSING
+    if found is not MISSING:
+        return _followed(found, names[1:], walk)
+    if names and (
+        "__getattr__" not in space or value.__name__.partition(".")[0] == _LANGUAGE
+    ):
+        return "missing"
     raise UnknowableError
 
 
-def _if(known: bool, key: Hashable) -> Hashable:  # noqa: FBT001 - reads as a sentence
-    if not known:
+def _of_class(cls: type[object], names: Sequence[str], walk: _Walk) -> Hashable:
+    """A class with an attribute of its own; members of an enumeration can have some."""
+    key = _value(cls, walk)
+    members: Mapping[str, object] = (
+        cls.__members__ if isinstance(cls, EnumMeta) else _NO_MEMBERS
+    )
+    if names[0] in members:
+        return (key, _value(walk.log.read(members, names[0]), walk))
+    return (key, Same(walk.log.read(vars(cls), names[0])))
+
+
+def _value(value: object, walk: _Walk) -> Hashable:
+    cls = type(value)
+    if cls in _PLAIN:
+        return (cls, cast("Hashable", value))
+    if cls is float or cls is complex:
+        number = complex(cast("complex", value))
+        return (cls, struct.pack("dd", number.real, number.imag))
+    known = walk.keys.get(id(value))
+    if known is None:
+        known = walk.keys[id(value)] = (value, _state(value, cls, walk))
+    return known[1]
+
+
+def _state(value: object, cls: type[object], walk: _Walk) -> Hashable:
+    """What can be read of an object that is more than a number or a text."""
+    if cls in {tuple, frozenset}:
+        return (cls, _each(cast("Iterable[object]", value), walk))
+    if cls in {list, set}:
+        items = cast("Iterable[object]", value)
+        return (cls, _each(walk.log.parts(tuple, items), walk))
+    if cls is dict:
+        rows = cast("dict[object, object]", value)
+        return (cls, _each(walk.log.parts(mapping_parts, rows), walk))
+    if isinstance(value, FunctionType):
+        return _called(value, walk)
+    if isinstance(value, CodeType):
+        return Same(value)
+    return _object(value, cls, walk)
+
+
+def _called(function: FunctionType, walk: _Walk) -> Hashable:
+    """A function that may be called: the language's own are not looked into."""
+    if not _is_language(function):
+        return _function(function, walk)
+    if not _OWN_ATTRIBUTES.issuperset(vars(function)):
         raise UnknowableError
-    return key
+    walk.ours.append(function)
+    cells = [cell_parts(cell)[0] for cell in function.__closure__ or ()]
+    return (Same(function), _each(cells, walk))
+
+
+def _object(value: object, cls: type[object], walk: _Walk) -> Hashable:
+    if cls is Location:
+        return None
+    if isinstance(value, type):
+        return _known(value, is_known=_is_pure_class(cast("type[object]", value)))
+    if cls is BuiltinFunctionType:
+        return _known(value, is_known=_is_pure_builtin(cast("Any", value)))
+    root = _package(cls)
+    if root == _LANGUAGE:
+        return (cls, _each(walk.log.parts(state_parts, value), walk))
+    if root == "numpy" and _descends(cls, "numpy", "number", "bool_"):
+        return (cls, cast("Any", value).tobytes())
+    if (root, cls.__name__) in _CONSTANT:
+        return Same(value)
+    return _expression(value)
+
+
+def _expression(value: object) -> Hashable:
+    """A tree of sympy's; a number and a float that are equal are told apart."""
+    cls = type(value)
+    if not (_package(cls) == "sympy" and _descends(cls, "sympy", "Basic")):
+        raise UnknowableError
+    args = cast("Any", value).args
+    return (cls, tuple(map(_expression, args)) or cast("Hashable", value))
+
+
+def _known(value: object, *, is_known: bool) -> Hashable:
+    if not is_known:
+        raise UnknowableError
+    return Same(value)
 
 
 def _each(values: Iterable[object], walk: _Walk) -> Hashable:
@@ -284,5 +327,48 @@ def _each(values: Iterable[object], walk: _Walk) -> Hashable:
     return tuple([_value(item, inner) for item in values])
 
 
-def _is_trusted(module: str | None) -> bool:
-    return (module or "").partition(".")[0] in _TRUSTED
+def _is_pure_class(cls: type[object]) -> bool:
+    """Whether calling a class has no hidden inputs, and its attributes stay."""
+    if cls.__module__ == "builtins":
+        return cls.__name__ in _PURE_BUILTINS or issubclass(cls, BaseException)
+    if issubclass(cls, Op) or _package(cls) == _LANGUAGE:
+        return True
+    if _package(cls) in _PURE_MODULES:
+        return True
+    if _descends(cls, "numpy", "number", "bool_"):
+        return _package(cls) == "numpy"
+    return _package(cls) == "sympy" and _descends(cls, "sympy", "Basic")
+
+
+def _is_pure_builtin(function: BuiltinFunctionType) -> bool:
+    owner = function.__self__
+    if not isinstance(owner, ModuleType):
+        return False
+    if owner.__name__ == "builtins":
+        return function.__name__ in _PURE_BUILTINS
+    return owner.__name__ in _PURE_MODULES
+
+
+def _is_language(function: FunctionType) -> bool:
+    """Whether a function is one of ours, whatever it says of itself."""
+    space = function.__globals__
+    name = space.get("__name__")
+    if not isinstance(name, str) or name.partition(".")[0] != _LANGUAGE:
+        return False
+    module = sys.modules.get(name)
+    return module is not None and vars(module) is space
+
+
+@lru_cache(_KEPT)
+def _package(cls: type[object]) -> str:
+    """The package whose class this is, whatever the class says of itself."""
+    module = sys.modules.get(cls.__module__)
+    if module is None or vars(module).get(cls.__qualname__) is not cls:
+        return ""
+    return cls.__module__.partition(".")[0]
+
+
+def _descends(cls: type[object], module: str, *names: str) -> bool:
+    """Whether a class descends from classes of a package that need not be loaded."""
+    bases = (getattr(sys.modules.get(module), name, None) for name in names)
+    return any(isinstance(base, type) and issubclass(cls, base) for base in bases)

@@ -1,98 +1,102 @@
 """What the key of a function was made from, and whether all of it is still there.
 
 Walking through a function's values takes tens of microseconds, looking whether each
-name still holds the object that it held takes two.
+place still holds the object that it held takes a few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import lru_cache
+from operator import is_
+from types import CellType, FunctionType
+from typing import Any, Final, TypeVar
 
-if TYPE_CHECKING:
-    from types import CellType, FunctionType
+T = TypeVar("T")
 
 MISSING: Final = object()
 """In place of a value where there is none."""
 
 KEPT = 256
-"""Functions whose trails are kept."""
+"""Functions whose logs are kept."""
+
+Parts = tuple[object, ...]
 
 
 class ReadLog:
-    """What was read, in order, by the place where it was found.
+    """What was read, in order, by the place where it was found."""
 
-    Values that can change inside, such as lists, lose the trail: it never holds.
-    """
-
-    __slots__ = ("_cells", "_functions", "_lost", "_rows")
+    __slots__ = ("_objects", "_rows")
 
     def __init__(self) -> None:
         """Nothing was read."""
-        self._rows: list[tuple[Mapping[str, Any], str, object]] = []
-        self._cells: list[tuple[CellType, object]] = []
-        self._functions: list[tuple[FunctionType, tuple[object, ...], int]] = []
-        self._lost = False
+        self._rows: dict[tuple[int, str], tuple[Mapping[str, Any], str, object]] = {}
+        self._objects: dict[int, tuple[Callable[[Any], Parts], object, Parts]] = {}
 
     def read(self, space: Mapping[str, Any], name: str) -> Any:
         """The value of ``name``, or ``MISSING``."""
         value = space.get(name, MISSING)
-        self._rows.append((space, name, value))
+        self._rows[id(space), name] = (space, name, value)
         return value
 
-    def cell(self, cell: CellType) -> Any:
-        """The value in a cell of a closure, or ``MISSING``."""
-        value = _contents(cell)
-        self._cells.append((cell, value))
-        return value
-
-    def function(self, function: FunctionType) -> None:
-        """Take down what a function is made of, and its annotations."""
-        hints = function.__annotations__
-        self._functions.append((function, _parts(function), len(hints)))
-        for name in hints:
-            self.read(hints, name)
-        if function.__kwdefaults__:
-            self.lose()
-
-    def lose(self) -> None:
-        """Something was read that can change without a trace."""
-        self._lost = True
+    def parts(self, take: Callable[[T], Parts], value: T) -> Parts:
+        """The parts of something that can change, which ``take`` gives."""
+        found = take(value)
+        self._objects[id(value)] = (take, value, found)
+        return found
 
     def holds(self) -> bool:
         """Whether all that was read is what it was."""
-        if self._lost:
-            return False
-        for space, name, value in self._rows:
+        for space, name, value in self._rows.values():
             if space.get(name, MISSING) is not value:
                 return False
-        for cell, value in self._cells:
-            if _contents(cell) is not value:
-                return False
-        for function, parts, count in self._functions:
-            now = _parts(function)
-            if any(a is not b for a, b in zip(now, parts, strict=True)):
-                return False
-            if len(function.__annotations__) != count:
+        for take, value, parts in self._objects.values():
+            now = take(value)
+            if len(now) != len(parts) or not all(map(is_, now, parts)):
                 return False
         return True
 
 
-def _contents(cell: CellType) -> object:
+def cell_parts(cell: CellType) -> Parts:
+    """The value in a cell of a closure, or ``MISSING``."""
     try:
-        return cell.cell_contents
+        return (cell.cell_contents,)
     except ValueError:
-        return MISSING
+        return (MISSING,)
 
 
-def _parts(function: FunctionType) -> tuple[object, ...]:
+def function_parts(function: FunctionType) -> Parts:
+    """What a function is made of, beside its closure and what its code names."""
     return (
         function.__code__,
+        *mapping_parts(function.__annotations__),
         function.__defaults__,
-        function.__kwdefaults__,
-        function.__annotations__,
+        *mapping_parts(function.__kwdefaults__ or {}),
+        ...,
+        *mapping_parts(vars(function)),
     )
+
+
+def mapping_parts(mapping: Mapping[Any, Any]) -> Parts:
+    """All keys and values, in order."""
+    return (*mapping, *mapping.values())
+
+
+def state_parts(value: object) -> Parts:
+    """All attributes of an object: of its slots, then those of its dictionary."""
+    slots = _slots(type(value))
+    state: Mapping[str, object] = getattr(value, "__dict__", {})
+    return (*[getattr(value, slot, MISSING) for slot in slots], *mapping_parts(state))
+
+
+@lru_cache(KEPT)
+def _slots(cls: type) -> tuple[str, ...]:
+    found: list[str] = []
+    for base in cls.__mro__:
+        given = vars(base).get("__slots__", ())
+        found += [given] if isinstance(given, str) else given
+    return tuple(name for name in found if name not in {"__dict__", "__weakref__"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +106,13 @@ class Known:
     Attributes:
         function: The function; held, so that no other takes its identity.
         namespaces: Where names in strings were looked up too.
-        trail: What was read.
+        log: What was read.
         key: What came of it.
     """
 
     function: object
     namespaces: Sequence[Mapping[str, Any]]
-    trail: ReadLog
+    log: ReadLog
     key: Hashable | None
 
 
@@ -123,11 +127,11 @@ def recall(
 ) -> Hashable | None:
     """The key of a function, worked out anew where something has changed."""
     row = known.get(id(function))
-    if row is not None and row.namespaces is namespaces and row.trail.holds():
+    if row is not None and row.namespaces is namespaces and row.log.holds():
         return row.key
-    trail = ReadLog()
-    key = make(function, namespaces, trail)
+    log = ReadLog()
+    key = make(function, namespaces, log)
     if len(known) >= KEPT:
         known.clear()
-    known[id(function)] = Known(function, namespaces, trail, key)
+    known[id(function)] = Known(function, namespaces, log, key)
     return key
