@@ -87,3 +87,33 @@ def test_the_loop_of_the_matrix_product_computes_no_addresses(emitted, session):
     loads = [line for line in body if "buffer_load" in line]
     assert loads
     assert not [line for line in body[: body.index(loads[0])] if "\tv_" in line]
+
+
+def test_a_memory_that_is_read_at_its_start_before_the_loop_has_one_form(emitted):
+    """The compiler dies of a buffer in two forms, one of them used at its start."""
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(N, 64, 0),
+            tkw.TilingConstraint(M, ROWS),
+            tkw.HardwareConstraint(),
+        ]
+    )
+    def kernel(a: tkl.Memory[M, GLOBAL, tkl.f32], b: tkl.Memory[N, GLOBAL, tkl.f32]):
+        first = tkw.read(a, mapping=FIRST)
+
+        @tkw.iterate(M, init_args=[first])
+        def total(partial: tkl.Register[N, tkl.f32]) -> tkl.Register[N, tkl.f32]:
+            return tkw.sum(tkw.read(a), dim=M) + partial
+
+        tkw.write(total, b)
+
+    sizes = {M: ROWS * TURNS, N: 64}
+    files = emitted.files(kernel, "hsaco", subs=sizes)
+    given = np.arange(ROWS * TURNS, dtype=np.float32) + 5
+    found = np.zeros(64, np.float32)
+    launch.emulate(load(files["code.hsaco"]), [given, found], grid=(1, 1, 1))
+    assert np.array_equal(found, np.full(64, given.sum() + given[0]))
+
+
+FIRST = tkw.IndexMapping(1, inputs={M: 0}, outputs={N: tkw.IndexMapping.iterator(0)})

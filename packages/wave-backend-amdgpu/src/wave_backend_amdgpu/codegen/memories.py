@@ -13,7 +13,7 @@ from wave_core.ops.control import Iterate
 from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.symbols import Expr, constant, product
-from wave_core.types import MemoryType
+from wave_core.types import MemoryType, RegisterType
 from wave_core.types.dtype import i8
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ PACKED = -1
 BUFFER_LIMIT = 1 << 31
 """Bytes below which a buffer instruction addresses; an offset at or above it is out
 of bounds whatever the size of the buffer."""
+
+WIDEST_STEPPED = 32
+"""Bits of the widest element that loads with a scalar offset know."""
 
 
 class Space(Enum):
@@ -47,7 +50,8 @@ class Memory:
         dtype: The element type.
         strides: Elements between neighbours along each dimension.
         space: How it is accessed.
-        plain: Of a buffer, name and type of the memref that it is made of.
+        plain: Of a buffer that is loaded with scalar offsets alone, name and type of
+            the memref that it is made of.
         count: How many elements it has; ``None`` where the launch decides.
     """
 
@@ -103,6 +107,25 @@ def streamed_memories(graph: Graph) -> set[int]:
     bodies = [region for loop in loops for region in loop.regions]
     reads = [op for body in bodies for op in walk(body) if isinstance(op, Read)]
     return {resolve(op.memory).ident for op in reads}
+
+
+def stepped_memories(graph: Graph) -> set[int]:
+    """The memories whose loads may all take what loops add as a scalar, by key.
+
+    The compiler has one form of a buffer for loads with a scalar offset, and one for
+    all other accesses. It dies where a memory has both and one access is at its
+    start, so a memory has the first form for all its accesses, or the second.
+    """
+    unfit = written_memories(graph) | copied_memories(graph)
+    for op in graph.walk():
+        if isinstance(op, Read) and (op.flags == "nontemporal" or _wide(op)):
+            unfit.add(resolve(op.memory).ident)
+    return streamed_memories(graph) - unfit
+
+
+def _wide(op: Read) -> bool:
+    """Whether the elements are wider than loads with a scalar offset know."""
+    return isinstance(op.type, RegisterType) and op.type.dtype.bits > WIDEST_STEPPED
 
 
 def written_memories(graph: Graph) -> set[int]:

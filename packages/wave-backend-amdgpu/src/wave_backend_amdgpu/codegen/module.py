@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.debug import scope_lines, scoped
@@ -17,6 +17,7 @@ from wave_backend_amdgpu.codegen.memories import (
     extents,
     masked_memories,
     size,
+    stepped_memories,
     streamed_memories,
     strides,
     written_memories,
@@ -129,7 +130,8 @@ def generate(
 def _bind_memories(emit: Emitter) -> tuple[Binding, ...]:
     graph = emit.graph
     written, streamed = written_memories(graph), streamed_memories(graph)
-    bounded = masked_memories(graph) | copied_memories(graph)
+    masked, stepped = masked_memories(graph), stepped_memories(graph)
+    bounded = masked | copied_memories(graph)
     found: list[Binding] = []
     for argument in graph.parameters:
         kind = argument.type
@@ -140,10 +142,11 @@ def _bind_memories(emit: Emitter) -> tuple[Binding, ...]:
         saves = _saves_registers(emit.target) or argument.ident in streamed
         wanted = wanted or (saves and size(shape).is_constant)
         space = choose_space(shape, kind.dtype, wanted=wanted)
-        emit.memories[argument.ident] = _memory(
-            emit, argument, len(found), shape, space
-        )
         dynamic = any(not extent.is_constant for extent in shape)
+        memory = _memory(emit, argument, len(found), shape, space)
+        if argument.ident not in stepped or (dynamic and argument.ident in masked):
+            memory = replace(memory, plain=None)
+        emit.memories[argument.ident] = memory
         limit = BUFFER_LIMIT if dynamic and space is Space.BUFFER else None
         found.append(
             Binding(

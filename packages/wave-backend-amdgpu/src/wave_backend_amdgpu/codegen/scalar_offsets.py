@@ -18,13 +18,8 @@ if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.memories import Memory
     from wave_core.symbols import Expr, Facts
 
-WIDEST = 32
-"""Bits of the widest element that such instructions load."""
 
-
-def split_piece(
-    emit: Emitter, memory: Memory, piece: Piece
-) -> tuple[Expr, Expr] | None:
+def split_piece(emit: Emitter, memory: Memory, piece: Piece) -> tuple[Expr, Expr]:
     """The offset of a piece in two parts: of the lane, and what loops add to it.
 
     The machine checks the first against what the buffer has beyond the second, and
@@ -32,18 +27,16 @@ def split_piece(
     masked, which puts the first out of bounds, also that the second is in bounds.
 
     Returns:
-        Both in elements; ``None`` where loops add nothing, or nothing is proved.
+        Both in elements; all in the first where nothing is proved.
     """
-    if memory.plain is None or memory.dtype.bits > WIDEST:
-        return None
-    moving = _moving(emit, piece.offset)
+    moving, whole = _moving(emit, piece.offset), (piece.offset, constant(0))
     if moving.is_constant:
-        return None
+        return whole
     facts, steady = _within_loops(emit), piece.offset - moving
     if not (facts.prove_nonnegative(steady) and facts.prove_nonnegative(moving)):
-        return None
+        return whole
     if piece.mask is not None and not _inside(facts, memory, moving):
-        return None
+        return whole
     return steady, moving
 
 
@@ -74,7 +67,7 @@ def scalar_offset_load(
     emit: Emitter, memory: Memory, index: str, moving: Expr, kind: str
 ) -> str:
     """Load a value of type ``kind`` from ``index``, further on by ``moving``."""
-    assert memory.plain is not None, "only such offsets are split"
+    assert memory.plain is not None, "only such memories are loaded so"
     name, plain = memory.plain
     offset = emit.indices.wrapped(moving)
     # The short form of this operation differs between releases of the compiler.

@@ -200,11 +200,10 @@ def _attributes(memory: Memory, piece: Piece, flags: str) -> str:
 
 def _plain_load(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> str:
     raw, kind = _types(memory, piece.count)
-    split = None if flags == "nontemporal" else split_piece(emit, memory, piece)
-    if split is None:
+    if memory.plain is None:
         name = _indexed_load(emit, memory, piece, flags)
     else:
-        steady, moving = split
+        steady, moving = split_piece(emit, memory, piece)
         index = _number_of(emit, memory, replace(piece, offset=steady))
         name = scalar_offset_load(emit, memory, index, moving, raw)
     if raw == kind:
