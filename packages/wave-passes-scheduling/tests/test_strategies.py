@@ -11,6 +11,7 @@ from pipelined_kernels import K, M, N, staged_gemm, statistics
 import wave_core.lang as tkw
 from wave_core.compile import SchedulingType, Session
 from wave_core.diagnostics import PluginError
+from wave_core.passes import PassContext
 from wave_core.plugin import StrategySpec, hookimpl
 from wave_kernels.definitions.gemm import gemm_kernel
 from wave_passes_scheduling.loops import analyse, profile_of
@@ -72,7 +73,8 @@ def test_modulo_puts_parts_of_what_is_read_beside_their_first_user():
     kernel = tkw.wave_compile(options, gemm_kernel(), session=Session())
     graph, target = kernel.graph, kernel.compiled.target
     loop = next(op for op in graph.walk() if op.op_name == "iterate")
-    analysed = analyse(graph, loop, target, profile_of("target", loop, target))
+    known = PassContext(target).dependences(graph)
+    analysed = analyse(graph, loop, known, profile_of("target", loop, target))
     schedule = MODULO.schedule(analysed)
     parts = [i for i, op in enumerate(analysed.ops) if op.op_name == "assemble"]
     rows = schedule.problem.dependences

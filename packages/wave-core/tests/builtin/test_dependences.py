@@ -7,11 +7,11 @@ import pytest
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.analysis.dependences.accesses import shared_accesses
-from wave_core.analysis.dependences.derive import Dependences
 from wave_core.analysis.dependences.reach import NOWHERE, Reach
 from wave_core.analysis.dependences.storage import AddressRange, lds_bytes, share_memory
 from wave_core.ir import ACCESS, Access, problems, set_attributes
 from wave_core.ops.memory import Allocate
+from wave_core.passes import PassContext
 from wave_core.symbols import ge, symbol
 from wave_core.targets import generic_target
 
@@ -47,7 +47,7 @@ def _pair(lowered):
         graph.facts.put(ACCESS, first.op, Access((write,), 1, mask))
         graph.facts.put(ACCESS, second.op, Access((read,), 1))
         (loop,) = first.around
-        return Dependences(graph, generic_target()), first, second, loop
+        return PassContext(generic_target()).dependences(graph), first, second, loop
 
     return make
 

@@ -16,7 +16,6 @@ from wave_core.passes import (
     PassSpec,
     Phase,
     PipelineRunner,
-    Snapshots,
     Verify,
     resolve,
 )
@@ -203,29 +202,6 @@ def test_printing(graph, context):
         ("after phase infer", "ran"),
         ("after log-more{times=0} (no change)", "ran"),
     ]
-
-
-def test_snapshots_are_copies(graph, context):
-    snapshots = Snapshots()
-    passes = spec(Log, Phase.INFER), spec(LogMore)
-    runner(*passes, observers=[snapshots]).run(graph, context)
-    logs = {phase: copy.log for phase, copy in snapshots.taken.items()}
-    assert logs == {Phase.INFER: ["ran"], Phase.OPTIMIZE: ["ran", "ran"]}
-
-
-def test_analyses_live_until_the_graph_changes(graph, context):
-    calls = []
-
-    def analysis(graph):
-        calls.append(len(graph.log))
-        return len(graph.log)
-
-    assert context.analyses.get(analysis, graph) == 0
-    runner(spec(Log), options={"log": {"times": 0}}).run(graph, context)
-    assert context.analyses.get(analysis, graph) == 0
-    runner(spec(Log)).run(graph, context)
-    assert context.analyses.get(analysis, graph) == 1
-    assert calls == [0, 1]
 
 
 class NotAPass:

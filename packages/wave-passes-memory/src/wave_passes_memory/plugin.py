@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.plugin import Fact, OptionSpec, PassSpec, Phase, ViewSpec, hookimpl
+from wave_core.plugin import (
+    Analysis,
+    Fact,
+    OptionSpec,
+    PassSpec,
+    Phase,
+    ViewSpec,
+    hookimpl,
+)
 from wave_passes_memory.codes_memory import MEMORY_CODES
 
 if TYPE_CHECKING:
@@ -77,6 +85,7 @@ def _of_accesses() -> Iterable[PassSpec]:
         Phase.OPTIMIZE,
         f"{_HERE}.copies.minimize:MinimizeGlobalLoads",
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="all threads share the copies of tiles to LDS",
     )
     yield PassSpec(
@@ -86,6 +95,7 @@ def _of_accesses() -> Iterable[PassSpec]:
         before=("minimize-global-loads?",),
         after=("share-common-reads?",),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="tiles are stored in LDS the way they are read",
     )
     yield PassSpec(
@@ -94,6 +104,7 @@ def _of_accesses() -> Iterable[PassSpec]:
         f"{_HERE}.transposes.hardware:UseTransposedReads",
         after=("minimize-global-loads?", "merge-contiguous-reads?"),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="the target transposes what LDS has the other way",
     )
     yield PassSpec(
@@ -103,6 +114,7 @@ def _of_accesses() -> Iterable[PassSpec]:
         after=("minimize-global-loads?",),
         before=("merge-contiguous-reads?",),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="neighbouring elements exist together",
     )
     yield PassSpec(
@@ -111,6 +123,7 @@ def _of_accesses() -> Iterable[PassSpec]:
         f"{_HERE}.accesses.merge:MergeContiguousReads",
         after=("minimize-global-loads",),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="neighbouring elements are read at once",
     )
     yield PassSpec(
@@ -120,6 +133,7 @@ def _of_accesses() -> Iterable[PassSpec]:
         after=("split-accesses",),
         before=("choose-lds-layouts?",),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="tiles go to LDS without passing through registers",
     )
     yield PassSpec(
@@ -129,6 +143,7 @@ def _of_accesses() -> Iterable[PassSpec]:
         after=("split-accesses",),
         before=("choose-lds-layouts?",),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="neighbouring elements are written at once",
     )
 
@@ -140,6 +155,7 @@ def _of_buffers() -> Iterable[PassSpec]:
         f"{_HERE}.layouts.choose:ChooseLdsLayouts",
         after=("split-accesses",),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="buffers laid out by counting bank conflicts",
     )
     yield PassSpec(
@@ -148,6 +164,7 @@ def _of_buffers() -> Iterable[PassSpec]:
         f"{_HERE}.hoisting.delay:DelayReads",
         after=("split-accesses",),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="reads wait behind exchanges where registers are few",
     )
     yield PassSpec(
@@ -173,6 +190,7 @@ def _of_buffers() -> Iterable[PassSpec]:
         f"{_HERE}.hoisting.hoist:HoistLoopInvariants",
         before=("minimize-global-loads?",),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="what is the same in each iteration of a loop is done once",
     )
     yield PassSpec(
@@ -182,6 +200,7 @@ def _of_buffers() -> Iterable[PassSpec]:
         after=("hoist-loop-invariants",),
         before=("minimize-global-loads?",),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="what is read twice is read once",
     )
 

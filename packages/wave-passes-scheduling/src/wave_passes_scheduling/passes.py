@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from wave_core.compile.scheduling import SchedulingType
-from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import user_error
 from wave_core.ops.control import Iterate
 from wave_core.passes import Pass
@@ -99,7 +98,7 @@ class ScheduleLoops(Pass):
             ]
         planner = LoopPlanner(
             graph,
-            context.target,
+            context,
             self._strategy(context),
             self.buffers,
             self.interval,
@@ -176,7 +175,7 @@ class ScheduleLoops(Pass):
             save_schedule(schedule_file(plan.analysed, schedule), path)
         why = "all ops fit in one stage"
         if schedule.depth > 1:
-            facts = _facts(graph, context)
+            facts = context.geometry(graph).facts
             beyond = self._beyond(plan, schedule, facts, context)
             pipelined = replace_loop(plan.analysed, schedule, facts, beyond)
             if pipelined is not None:
@@ -229,7 +228,7 @@ class ScheduleLoops(Pass):
         """Put several iterations into each trip of the innermost loops."""
         if self.unroll == 1:
             return False
-        facts = _facts(graph, context)
+        facts = context.geometry(graph).facts
         found = [unroll_loop(loop, self.unroll, facts) for loop in _innermost(graph)]
         context.count("unrolled_loops", sum(each is not None for each in found))
         return any(found)
@@ -237,12 +236,6 @@ class ScheduleLoops(Pass):
 
 def _innermost(graph: Graph) -> list[Iterate]:
     return [op for op in graph.walk() if isinstance(op, Iterate) and is_innermost(op)]
-
-
-def _facts(graph: Graph, context: PassContext) -> Facts:
-    """What is known about sizes, and so about numbers of iterations."""
-    bindings, place = graph.bindings, graph.location
-    return Geometry(graph.constraints, bindings, context.target, place).facts
 
 
 def _left(plan: PlannedLoop, why: str, context: PassContext) -> bool:

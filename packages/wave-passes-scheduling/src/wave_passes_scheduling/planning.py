@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.derive import Dependences
 from wave_core.diagnostics import user_error
 from wave_passes_scheduling.files import follow_file, load_schedule, unchecked_schedule
 from wave_passes_scheduling.files.storage import numbered
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
     from wave_core.ops.memory import Allocate
-    from wave_core.targets import Target
+    from wave_core.passes import PassContext
     from wave_passes_scheduling.files import ScheduleFile
     from wave_passes_scheduling.loops import ScheduledLoop
     from wave_passes_scheduling.modulo import Schedule
@@ -71,7 +70,7 @@ class LoopPlanner:
 
     Attributes:
         graph: The graph.
-        target: The machine.
+        context: Target and analyses.
         strategy: Which schedule loops get, where no file says it.
         buffers: Copies of each buffer that the user asks for.
         interval: The interval that the user asks for.
@@ -81,7 +80,7 @@ class LoopPlanner:
     """
 
     graph: Graph
-    target: Target
+    context: PassContext
     strategy: Strategy
     buffers: int | None
     interval: int | None
@@ -123,7 +122,7 @@ class LoopPlanner:
         one = (self.buffers or self.strategy.buffers) == 1
         if one and file is None and not self.endless:
             return {}, frozenset()
-        known = Dependences(self.graph, self.target)
+        known = self.context.dependences(self.graph)
         private = private_buffers(self.graph, loop, known)
         rows = [row for own in private.values() for row in own]
         steady = frozenset(row.op for row in rows if not known.moves(row, loop))
@@ -131,8 +130,8 @@ class LoopPlanner:
 
     def _analysed(self, loop: Iterate, file: ScheduleFile | None) -> ScheduledLoop:
         named = self.profile if file is None else file.profile or "unit"
-        profile = profile_of(named, loop, self.target)
-        return analyse(self.graph, loop, self.target, profile)
+        profile = profile_of(named, loop, self.context.target)
+        return analyse(self.graph, loop, self.context.dependences(self.graph), profile)
 
     def _count(
         self,
@@ -147,7 +146,7 @@ class LoopPlanner:
             UserError: WV0406 for more than fit.
         """
         if self.buffers is not None:
-            check_copies(self.graph, loop, private, self.buffers, self.target)
+            check_copies(self.graph, loop, private, self.buffers, self.context.target)
             return self.buffers
         wanted = self.strategy.buffers
         if file is not None and path is not None:
@@ -156,7 +155,7 @@ class LoopPlanner:
             schedule = unchecked_schedule(analysed, file, path)
             tasks = {task for task, op in enumerate(analysed.ops) if op in ops}
             wanted = max(wanted, copies_to_live(schedule, tasks))
-        return copies_that_fit(self.graph, private, wanted, self.target)
+        return copies_that_fit(self.graph, private, wanted, self.context.target)
 
     def _schedule(self, analysed: ScheduledLoop) -> Schedule:
         if self.interval is None:

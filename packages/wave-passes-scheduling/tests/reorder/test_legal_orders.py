@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from wave_core.diagnostics import UserError
 from wave_core.ops.sync import SchedulingBarrier, WorkgroupBarrier
+from wave_core.passes import PassContext
 from wave_passes_scheduling.reorder import apply_order, region_order
 from wave_passes_scheduling.reorder.passes import ReorderLoops
 
@@ -23,10 +24,14 @@ def compiled():
     return Product(buffered=True).compile(SIZES)
 
 
+def order_of(graph, region, target):
+    return region_order(graph, region, PassContext(target).dependences(graph))
+
+
 @pytest.fixture(scope="module")
 def order(compiled):
     graph = compiled.compiled.after(BEFORE)
-    return region_order(graph, loop_of(graph).body, compiled.compiled.target)
+    return order_of(graph, loop_of(graph).body, compiled.compiled.target)
 
 
 def ops(order, prefix):
@@ -82,7 +87,7 @@ def test_a_barrier_holds_accesses_but_not_products(compiled):
     body = loop_of(graph).body
     first = next(op for op in body.ops if op.op_name == "mma")
     barrier = body.insert_before(first, WorkgroupBarrier())
-    order = region_order(graph, body, compiled.compiled.target)
+    order = order_of(graph, body, compiled.compiled.target)
     read = ops(order, "read_")[-1]
     assert order.follow([[first], [barrier]]).index(first) >= 0
     row = refused(order, [barrier], [read])
@@ -132,7 +137,7 @@ def shuffled(seed):
 
     def apply(_step, graph, context):
         body = loop_of(graph).body
-        order = region_order(graph, body, context.target)
+        order = region_order(graph, body, context.dependences(graph))
         rank = np.random.default_rng(seed).permutation(len(order.ops)).tolist()
         key = {op: (n,) for op, n in zip(order.ops, rank, strict=True)}
         apply_order(body, order.sorted_by(key))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
+from wave_core.analysis.dependences.accesses import shared_accesses
 from wave_core.compile import Session
-from wave_core.ir import first_difference, parse_graph, problems
+from wave_core.ir import ACCESS, LANDING, first_difference, parse_graph, problems
+from wave_core.ops.control import Iterate
 from wave_core.passes import (
     Amendment,
+    Analysis,
     PassContext,
     PassObserver,
     PassText,
@@ -22,9 +24,10 @@ from wave_testing.corpus import corpus
 from wave_testing.programs.execute import TARGET, Execution
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wave_core.ir import Graph
     from wave_core.passes import InstalledPass, Pass
-    from wave_core.passes.base import GraphLike
 
 KERNELS = tuple(corpus())
 _EXPANDED, _INDEXED = "expanded", "indexed"
@@ -131,6 +134,12 @@ class PassConformance:
         kept = (around.before.facts_present - spec.clobbers) | spec.provides
         assert around.after.facts_present == {str(fact) for fact in kept}
 
+    def test_it_preserves_what_it_says(self, around: Around, session: Session) -> None:
+        """Answers that outlive the pass are those about the graph after it."""
+        for analysis in self.spec_of(session).spec.preserves:
+            subject = _SUBJECTS[Analysis(analysis)]
+            assert subject(around.after) == subject(around.before), analysis
+
     def test_every_op_has_a_location(self, around: Around) -> None:
         """Messages can name the user's line."""
         lost = [op.op_name for op in around.after.walk() if op.location is None]
@@ -171,6 +180,28 @@ class PassConformance:
         _check(session, execution, around.lowered, "sim", checks=True)
 
 
+def _loops(graph: Graph) -> list[object]:
+    """What is known in regions follows from these."""
+    loops = [op for op in graph.walk() if isinstance(op, Iterate)]
+    return [(op.induction, op.count, op.start, op.step) for op in loops]
+
+
+def _accesses(graph: Graph) -> list[object]:
+    """Dependences follow from these, and from loops."""
+    facts = graph.facts
+    rows = [(a.kind, a.buffer, a.op) for a in shared_accesses(graph)]
+    return [
+        *_loops(graph),
+        *[
+            (kind, buffer.attributes, facts.get(ACCESS, op), facts.get(LANDING, op))
+            for kind, buffer, op in rows
+        ],
+    ]
+
+
+_SUBJECTS = {Analysis.REGION_FACTS: _loops, Analysis.DEPENDENCES: _accesses}
+
+
 def _like(around: Around) -> Graph:
     """The graph after, claiming the facts of the graph before."""
     graph = around.after.clone()
@@ -203,17 +234,17 @@ class _Watch(PassObserver):
         self.after: Graph | None = None
         self.changed = False
 
-    def before_pass(self, step: Pass, graph: GraphLike, context: PassContext) -> None:
+    def before_pass(self, step: Pass, graph: Graph, context: PassContext) -> None:
         """Copy the graph before the pass."""
         del context
         if step.pass_name() == self._name:
-            self.before = cast("Graph", graph.clone())
+            self.before = graph.clone()
 
     def after_pass(
-        self, step: Pass, graph: GraphLike, context: PassContext, *, changed: bool
+        self, step: Pass, graph: Graph, context: PassContext, *, changed: bool
     ) -> None:
         """Copy the graph after the pass."""
         del context
         if step.pass_name() == self._name:
-            self.after = cast("Graph", graph.clone())
+            self.after = graph.clone()
             self.changed = changed

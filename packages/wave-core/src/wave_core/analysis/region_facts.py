@@ -5,26 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.loops import loops_of
-from wave_core.constraints.geometry import Geometry
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import region_of
 from wave_core.ops.control import Iterate
 from wave_core.symbols import as_expr
 
 if TYPE_CHECKING:
-    from wave_core.ir import Graph, Region
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ir import Region
     from wave_core.symbols import Expr, Facts
-    from wave_core.targets import Target
 
 
 class RegionFacts:
     """Geometry of a kernel, and facts about the symbols in each of its regions."""
 
-    def __init__(self, graph: Graph, target: Target) -> None:
-        self.geometry = Geometry(
-            graph.constraints, graph.bindings, target, graph.location
-        )
-        self._facts: dict[tuple[int, int, Expr | None], Facts] = {}
+    def __init__(self, geometry: Geometry) -> None:
+        self.geometry = geometry
+        self._facts: dict[tuple[Region, int, Expr | None], Facts] = {}
 
     def facts(
         self, region: Region, registers: int = 1, given: Expr | None = None
@@ -33,7 +30,7 @@ class RegionFacts:
 
         ``given`` is a condition that holds besides.
         """
-        key = id(region), registers, given
+        key = region, registers, given
         if key not in self._facts:
             facts = self._of_region(region)
             if given is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wave_core.passes.fact import Fact
+from wave_core.passes.fact import Analysis, Fact
 from wave_core.passes.phase import Phase
 from wave_core.passes.spec import PassSpec
 
@@ -100,6 +100,7 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         Phase.LEGALIZE,
         f"{_HERE}.legalize.reductions:DecomposeReductions",
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="registers, then lanes, then waves",
     ),
     PassSpec(
@@ -108,6 +109,7 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         f"{_HERE}.legalize.accesses:SplitAccesses",
         after=("decompose-reductions",),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="one instruction for each contiguous run",
     ),
     PassSpec(
@@ -116,6 +118,7 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         f"{_HERE}.legalize.reorder:ReorderWorkgroups",
         after=("split-accesses",),
         requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
         summary="workgroup coordinates as the constraints say",
     ),
     PassSpec(

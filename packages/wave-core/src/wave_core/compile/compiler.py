@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -29,14 +28,13 @@ from wave_core.diagnostics import UserError, capture_location, user_error
 from wave_core.passes.observe import Verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
     from typing import Any
 
     from wave_core.compile.devices import Device
     from wave_core.constraints import Constraint
     from wave_core.diagnostics import Diagnostic, Location
     from wave_core.ir.graph import Graph
-    from wave_core.passes.base import GraphLike
     from wave_core.passes.manual import ManualSchedule
     from wave_core.passes.run import RunReport
     from wave_core.plugin.plan import PipelinePlan
@@ -209,13 +207,13 @@ def lower_front(
         UserError: for what the passes refuse.
     """
     options, session = front.options, front.session
-    lowered = cast("Graph", cast("GraphLike", front.graph).clone())
+    lowered = front.graph.clone()
     observers = [session.plugins.observer(), *printers(options, front.plan.pipeline)]
     verify = Verify.EACH if options.verify_each else Verify.PHASES
     runner = front.plan.runner(observers, verify)
     context = session.plugins.pass_context(front.target, kernel, front.schedule)
     try:
-        report = runner.run(cast("GraphLike", lowered), context, stop_after)
+        report = runner.run(lowered, context, stop_after)
     except UserError as error:
         if error.code != NO_INSTRUCTION:
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from wave_core.compile import codes
 from wave_core.compile.explain import explain_kernel
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
     from wave_core.diagnostics import Diagnostic
     from wave_core.ir.graph import Graph
-    from wave_core.passes.base import GraphLike
     from wave_core.passes.describe import PipelineRow
     from wave_core.passes.manual import ManualSchedule
     from wave_core.passes.run import PassRun, RunReport
@@ -95,12 +94,12 @@ class Compiled:
             UserError: WV0801 for an unknown phase or pass.
         """
         if phase not in self.copies:
-            graph = cast("GraphLike", self.traced).clone()
+            graph = self.traced.clone()
             runner = self.plan.runner(verify=Verify.NEVER)
             plugins = self.session.plugins
             context = plugins.pass_context(self.target, schedule=self.schedule)
             runner.run(graph, context, stop_after=phase)
-            self.copies[phase] = cast("Graph", graph)
+            self.copies[phase] = graph
         return self.copies[phase]
 
 

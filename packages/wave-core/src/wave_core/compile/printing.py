@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from wave_core.compile.options import WaveCompileOptions
-    from wave_core.passes.base import GraphLike, Pass
+    from wave_core.ir.graph import Graph
+    from wave_core.passes.base import Pass
     from wave_core.passes.context import PassContext
     from wave_core.passes.resolved import ResolvedPipeline
     from wave_core.passes.run import RunReport
@@ -33,7 +34,7 @@ class IrPrinterBefore(PassObserver):
     names: frozenset[str]
     sink: Callable[[str, str], None]
 
-    def before_pass(self, step: Pass, graph: GraphLike, context: PassContext) -> None:
+    def before_pass(self, step: Pass, graph: Graph, context: PassContext) -> None:
         """Print where the pass was asked for."""
         del context
         if step.pass_name() in self.names:

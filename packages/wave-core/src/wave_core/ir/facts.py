@@ -95,6 +95,8 @@ class FactTables:
     """All tables of one graph, keyed by fact and by the op's ``ident``."""
 
     def __init__(self) -> None:
+        self.edits = 0
+        """How often a row was set or removed."""
         self._tables: dict[str, dict[int, object]] = {}
         self._kinds: dict[str, FactKind[Any]] = {}
 
@@ -115,20 +117,24 @@ class FactTables:
     def put(self, kind: FactKind[T], op: Op, value: T) -> None:
         """Set the row of ``op``."""
         assert op.ident >= 0, "only an op of a graph has facts"
+        self.edits += 1
         self._kinds[kind.name] = kind
         self._tables.setdefault(kind.name, {})[op.ident] = value
 
     def drop(self, kind: FactKind[T], op: Op) -> None:
         """Remove the row of ``op``, if there is one."""
+        self.edits += 1
         self._tables.get(kind.name, {}).pop(op.ident, None)
 
     def erased(self, op: Op) -> None:
         """Forget everything about an op that left the graph."""
+        self.edits += 1
         for table in self._tables.values():
             table.pop(op.ident, None)
 
     def replaced(self, old: Op, new: Op) -> None:
         """Hand the rows of ``old`` that carry over to ``new``, where it has none."""
+        self.edits += 1
         for name, table in self._tables.items():
             if self._kinds[name].on_replace is Policy.CARRY and old.ident in table:
                 table.setdefault(new.ident, table[old.ident])

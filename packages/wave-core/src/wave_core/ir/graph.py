@@ -86,6 +86,7 @@ class Region:
         """Drop an argument that has no users."""
         argument = self._arguments.pop(position)
         self.graph.facts.erased(argument)
+        self.graph.edits += 1
         self.storage.erase_node(argument.node)  # pyright: ignore[reportArgumentType] - attached
 
     def append(self, op: Op) -> Op:
@@ -117,6 +118,7 @@ class Region:
         node.meta["op"] = op
         op.node = node  # pyright: ignore[reportAttributeAccessIssue] - fx.Node is a NodeLike
         op.owner = self
+        self.graph.edits += 1
         op.ident = self.graph.next_ident()
         for nested in op.regions:
             nested.parent = op
@@ -158,8 +160,15 @@ class Graph:
 
     def __post_init__(self) -> None:
         self.facts = FactTables()
+        self.edits = 0
+        """How often ops were added, removed, moved or given other operands."""
         self._last_ident = 0
         self.body = Region(self)
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """What differs after every change of an op or a row of facts."""
+        return self.edits, self.facts.edits
 
     @property
     def last_ident(self) -> int:

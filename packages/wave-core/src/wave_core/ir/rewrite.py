@@ -35,6 +35,7 @@ def insert_after(anchor: Op, op: Op, origin: Op | None = None) -> Op:
 def move_before(anchor: Op, op: Op) -> None:
     """Put ``op`` just before ``anchor``, an op of the same region."""
     assert op.owner is anchor.owner, "an op moves within its region"
+    region_of(op).graph.edits += 1
     cast("fx.Node", anchor.node).prepend(cast("fx.Node", op.node))
 
 
@@ -59,11 +60,13 @@ def replace(old: Op, new: Op) -> None:
 
 def replace_uses(old: Op, new: Op) -> None:
     """Let every user of ``old`` use ``new``."""
+    region_of(old).graph.edits += 1
     cast("fx.Node", old.node).replace_all_uses_with(cast("fx.Node", new.node))
 
 
 def set_operands(op: Op, slots: Sequence[Any]) -> None:
     """Give ``op`` new operands: one value, tuple or ``None`` for each slot."""
+    region_of(op).graph.edits += 1
     op.node.args = to_nodes(slots)  # pyright: ignore[reportOptionalMemberAccess] - attached
 
 
@@ -72,6 +75,8 @@ def set_attributes(op: Op, **attributes: object) -> None:
     unknown = attributes.keys() - op.attributes.keys()
     assert not unknown, f"{op.op_name} has no attribute {sorted(unknown)}"
     op.attributes |= attributes
+    if op.owner is not None:
+        region_of(op).graph.edits += 1
     op.type = op.infer()
 
 
@@ -79,6 +84,7 @@ def erase(op: Op) -> None:
     """Remove an op that nothing uses, with its regions."""
     region = region_of(op)
     region.graph.facts.erased(op)
+    region.graph.edits += 1
     for nested in op.regions:
         for inner in reversed(list(nested.ops)):
             erase(inner)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from wave_core.passes.base import GraphLike, Pass
+from wave_core.passes.base import Pass
 from wave_core.passes.context import AnalysisCache, PassContext
 from wave_core.passes.describe import PipelineRow, describe_pipeline
-from wave_core.passes.fact import Fact
+from wave_core.passes.fact import Analysis, Fact
 from wave_core.passes.load import load_object, load_pass
-from wave_core.passes.observe import IrPrinter, PassObserver, Snapshots, Verify
+from wave_core.passes.observe import IrPrinter, PassObserver, Verify
 from wave_core.passes.phase import PHASES, Phase
 from wave_core.passes.resolve import check_consumer, check_essential, resolve
 from wave_core.passes.resolved import ResolvedPass, ResolvedPipeline
@@ -19,9 +19,9 @@ from wave_core.passes.text import PassText, Pipeline
 __all__ = [
     "PHASES",
     "Amendment",
+    "Analysis",
     "AnalysisCache",
     "Fact",
-    "GraphLike",
     "InstalledPass",
     "IrPrinter",
     "Pass",
@@ -39,7 +39,6 @@ __all__ = [
     "ResolvedPipeline",
     "RunReport",
     "Selection",
-    "Snapshots",
     "Verify",
     "check_consumer",
     "check_essential",

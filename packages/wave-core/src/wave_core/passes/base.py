@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from wave_core.passes.options import (
     convert_option,
@@ -23,20 +23,6 @@ if TYPE_CHECKING:
     from wave_core.passes.context import PassContext
 
 _CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-class GraphLike(Protocol):
-    """All that the pass manager knows about a graph."""
-
-    facts_present: set[str]
-
-    def verify(self) -> None:
-        """Raise where the graph breaks a rule of the IR or lacks a claimed fact."""
-        ...
-
-    def clone(self) -> Self:
-        """An independent copy."""
-        ...
 
 
 @dataclass(frozen=True)

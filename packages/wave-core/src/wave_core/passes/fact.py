@@ -30,3 +30,14 @@ class Fact(StrEnum):
     """Buffers of shared memory that share bytes have addresses."""
     SYNCHRONIZED = "synchronized"
     """Every dependence through shared memory is covered by a barrier or wait."""
+
+
+class Analysis(StrEnum):
+    """Analyses whose answers are true of one version of a graph."""
+
+    DEPENDENCES = "dependences"
+    """Which accesses of LDS depend on which: a pass preserves it that leaves the
+    accesses, their order, and the loops around them as they are."""
+    REGION_FACTS = "region_facts"
+    """What is known in each region: a pass preserves it that leaves the start, step
+    and number of iterations of every loop as they are."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_core.passes.base import GraphLike, Pass
+    from wave_core.ir.graph import Graph
+    from wave_core.passes.base import Pass
     from wave_core.passes.context import PassContext
     from wave_core.passes.phase import Phase
 
@@ -28,15 +29,15 @@ class Verify(StrEnum):
 class PassObserver:
     """Is told about every pass; the methods do nothing unless overridden."""
 
-    def before_pass(self, step: Pass, graph: GraphLike, context: PassContext) -> None:
+    def before_pass(self, step: Pass, graph: Graph, context: PassContext) -> None:
         """``step`` is about to run; a pass that is skipped is not told about."""
 
     def after_pass(
-        self, step: Pass, graph: GraphLike, context: PassContext, *, changed: bool
+        self, step: Pass, graph: Graph, context: PassContext, *, changed: bool
     ) -> None:
         """``step`` has run, and the graph passed the checks that are on."""
 
-    def after_phase(self, phase: Phase, graph: GraphLike) -> None:
+    def after_phase(self, phase: Phase, graph: Graph) -> None:
         """The last pass of ``phase`` has run; not called for a phase without one."""
 
 
@@ -53,7 +54,7 @@ class IrPrinter(PassObserver):
     sink: Callable[[str, str], None]
 
     def after_pass(
-        self, step: Pass, graph: GraphLike, context: PassContext, *, changed: bool
+        self, step: Pass, graph: Graph, context: PassContext, *, changed: bool
     ) -> None:
         """Print where the pass was asked for."""
         del context
@@ -61,18 +62,7 @@ class IrPrinter(PassObserver):
             note = "" if changed else " (no change)"
             self.sink(f"after {step}{note}", str(graph))
 
-    def after_phase(self, phase: Phase, graph: GraphLike) -> None:
+    def after_phase(self, phase: Phase, graph: Graph) -> None:
         """Print where the phase was asked for."""
         if phase in self.names:
             self.sink(f"after phase {phase}", str(graph))
-
-
-@dataclass
-class Snapshots(PassObserver):
-    """Keeps a copy of the graph after every phase, for simulation and bisecting."""
-
-    taken: dict[Phase, GraphLike] = field(default_factory=dict["Phase", "GraphLike"])
-
-    def after_phase(self, phase: Phase, graph: GraphLike) -> None:
-        """Copy the graph."""
-        self.taken[phase] = graph.clone()

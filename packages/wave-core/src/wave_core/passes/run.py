@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import InternalError, WaveError, internal_error
 from wave_core.passes.load import load_pass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
     from wave_core.ir.graph import Graph
-    from wave_core.passes.base import GraphLike, Pass
+    from wave_core.passes.base import Pass
     from wave_core.passes.context import PassContext
     from wave_core.passes.observe import PassObserver
     from wave_core.passes.phase import Phase
@@ -103,7 +103,7 @@ class PipelineRunner:
         return Pipeline(tuple(self.load(e).text() for e in self.pipeline.passes))
 
     def run(
-        self, graph: GraphLike, context: PassContext, stop_after: str | None = None
+        self, graph: Graph, context: PassContext, stop_after: str | None = None
     ) -> RunReport:
         """Run the passes on ``graph``, in place.
 
@@ -134,12 +134,12 @@ class PipelineRunner:
         return RunReport(tuple(runs), frozenset(graph.facts_present), complete)
 
     def _step(
-        self, entry: ResolvedPass, step: Pass, graph: GraphLike, context: PassContext
+        self, entry: ResolvedPass, step: Pass, graph: Graph, context: PassContext
     ) -> PassRun:
         own = replace(context, statistics=Counter())
         run = PassRun(entry.name, entry.provider, entry.phase, str(step))
         with _blame(entry):
-            skipped = not step.should_run(cast("Graph", graph))
+            skipped = not step.should_run(graph)
         if skipped:
             graph.facts_present |= entry.spec.provides
             return replace(run, skipped=True)
@@ -153,27 +153,28 @@ class PipelineRunner:
         return run
 
     def _settle(
-        self, entry: ResolvedPass, run: PassRun, graph: GraphLike, context: PassContext
+        self, entry: ResolvedPass, run: PassRun, graph: Graph, context: PassContext
     ) -> None:
         """Bring facts, analyses and counts up to date, and check the graph."""
         context.statistics.update(run.statistics)
         if run.changed:
-            context.analyses.clear()
+            preserved = entry.spec.preserves
+            context.analyses.settle(graph, context.target, preserved)
         graph.facts_present -= entry.spec.clobbers
         graph.facts_present |= entry.spec.provides
         if self.verify is Verify.EACH and not context.collector.errors:
             _check(entry.name, graph)
 
-    def _end_phase(self, phase: Phase, last: PassRun, graph: GraphLike) -> None:
+    def _end_phase(self, phase: Phase, last: PassRun, graph: Graph) -> None:
         if self.verify is Verify.PHASES:
             _check(last.name, graph)
         for observer in self.observers:
             observer.after_phase(phase, graph)
 
 
-def _timed(run: PassRun, step: Pass, graph: GraphLike, context: PassContext) -> PassRun:
+def _timed(run: PassRun, step: Pass, graph: Graph, context: PassContext) -> PassRun:
     cpu, wall = time.process_time(), time.perf_counter()
-    changed = bool(step.apply(cast("Graph", graph), context))
+    changed = bool(step.apply(graph, context))
     return replace(
         run,
         changed=changed,
@@ -183,7 +184,7 @@ def _timed(run: PassRun, step: Pass, graph: GraphLike, context: PassContext) -> 
     )
 
 
-def _check(after: str, graph: GraphLike) -> None:
+def _check(after: str, graph: Graph) -> None:
     try:
         graph.verify()
     except InternalError as error:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import plugin_error
+from wave_core.passes.fact import Analysis
 from wave_core.passes.phase import Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -20,6 +24,9 @@ DISABLE_VARIABLE = "WAVE_DISABLE_PLUGINS"
 
 CORE = "core"
 """The plugin that is always there; there is no doing without it."""
+
+_TUPLES = ("after", "before", "replaces")
+_SETS = ("requires", "provides", "clobbers", "preserves")
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,8 @@ class PassSpec:
         provides: Facts that hold when it has run.
         clobbers: Facts that it may break. One that it provides too is broken and
             mended within the pass.
+        preserves: Analyses whose answers stay true though the pass changed the graph;
+            others are made again.
         replaces: Passes that do not run where this one does. What names one of them
             means this pass.
         summary: One line for ``wave pipeline``.
@@ -56,6 +65,7 @@ class PassSpec:
     requires: AbstractSet[str] = frozenset()
     provides: AbstractSet[str] = frozenset()
     clobbers: AbstractSet[str] = frozenset()
+    preserves: AbstractSet[str] = frozenset()
     replaces: tuple[str, ...] = ()
     summary: str = ""
     enabled: bool = True
@@ -67,16 +77,19 @@ class PassSpec:
             raise _malformed(self.name, "the name is not kebab-case")
         if not _TARGET.fullmatch(self.target):
             raise _malformed(self.name, f'target "{self.target}" is not module:Class')
-        for key in ("after", "before", "replaces", "requires", "provides", "clobbers"):
+        for key in (*_TUPLES, *_SETS):
             if isinstance(getattr(self, key), str):
                 raise _malformed(self.name, f"`{key}` is a string, not a collection")
         if self.essential and not self.enabled:
             raise _malformed(self.name, "it is essential and not enabled")
         object.__setattr__(self, "phase", _phase(self.name, self.phase))
-        for key in ("after", "before", "replaces"):
+        for key in _TUPLES:
             object.__setattr__(self, key, tuple(getattr(self, key)))
-        for key in ("requires", "provides", "clobbers"):
+        for key in _SETS:
             object.__setattr__(self, key, frozenset(getattr(self, key)))
+        unknown = sorted(self.preserves - frozenset(Analysis))
+        if unknown:
+            raise _malformed(self.name, f"there is no analysis `{unknown[0]}`")
 
     @property
     def establishes(self) -> AbstractSet[str]:

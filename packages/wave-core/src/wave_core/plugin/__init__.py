@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from wave_core.backends import BackendSpec, lowers
 from wave_core.executors import ExecutorSpec
-from wave_core.passes import Amendment, Fact, PassSpec, Phase, Preset
+from wave_core.passes import Amendment, Analysis, Fact, PassSpec, Phase, Preset
 from wave_core.plugin.api import (
     API_VERSION,
     CORE,
@@ -45,6 +45,7 @@ __all__ = [
     "ENTRY_POINT_GROUP",
     "HOOKS",
     "Amendment",
+    "Analysis",
     "BackendSpec",
     "CommandSpec",
     "ExecutorSpec",

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from wave_core.backends import BackendSpec
     from wave_core.diagnostics import Code
     from wave_core.executors import ExecutorSpec
+    from wave_core.ir.graph import Graph
     from wave_core.passes import (
         Amendment,
-        GraphLike,
         Pass,
         PassContext,
         PassSpec,
@@ -321,9 +321,7 @@ class WaveSpecs:
         yield from ()
 
     @hookspec
-    def wave_before_pass(
-        self, step: Pass, graph: GraphLike, context: PassContext
-    ) -> None:
+    def wave_before_pass(self, step: Pass, graph: Graph, context: PassContext) -> None:
         """Look at the graph before a pass; it must not be changed.
 
         Fires before each pass that runs, after the checks that are on.
@@ -341,7 +339,7 @@ class WaveSpecs:
     def wave_after_pass(
         self,
         step: Pass,
-        graph: GraphLike,
+        graph: Graph,
         context: PassContext,
         changed: bool,  # noqa: FBT001 - pluggy passes arguments by name
     ) -> None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     import pluggy
 
-    from wave_core.passes import GraphLike, Pass, PassContext
+    from wave_core.ir.graph import Graph
+    from wave_core.passes import Pass, PassContext
     from wave_core.plugin.discover import PluginInfo
 
 
@@ -24,13 +25,13 @@ class HookObserver(PassObserver):
     hooks: pluggy.HookRelay
     providers: Mapping[str, PluginInfo]
 
-    def before_pass(self, step: Pass, graph: GraphLike, context: PassContext) -> None:
+    def before_pass(self, step: Pass, graph: Graph, context: PassContext) -> None:
         """Call ``wave_before_pass``."""
         given = {"step": step, "graph": graph, "context": context}
         notify(self.hooks.wave_before_pass, self.providers, given)
 
     def after_pass(
-        self, step: Pass, graph: GraphLike, context: PassContext, *, changed: bool
+        self, step: Pass, graph: Graph, context: PassContext, *, changed: bool
     ) -> None:
         """Call ``wave_after_pass``."""
         given = {"step": step, "graph": graph, "context": context, "changed": changed}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from wave_core.analysis.region_facts import RegionFacts
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, Access, region_of
@@ -38,7 +37,7 @@ class SettleAccessMasks(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Settle the conditions of all reads and writes."""
-        known = RegionFacts(graph, context.target)
+        known = context.region_facts(graph)
         widest = self.max_bits or context.target.memory.max_access_bits
         settled = 0
         for op in graph.walk():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from wave_core.analysis.region_facts import RegionFacts
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
     ACCESS,
@@ -30,6 +29,7 @@ from wave_passes_memory.copies.lane_points import LanePoints
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
@@ -56,7 +56,7 @@ class MergeContiguousWrites(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Merge the writes of every region."""
-        known = RegionFacts(graph, context.target)
+        known = context.region_facts(graph)
         widest = self.max_bits or context.target.memory.max_access_bits
         merged = 0
         for region in list(regions(graph.body)):

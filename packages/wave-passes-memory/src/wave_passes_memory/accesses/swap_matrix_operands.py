@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.matrix import instruction_of
-from wave_core.constraints.geometry import Geometry
 from wave_core.ir import set_attributes, set_operands
 from wave_core.ops.constant import Splat
 from wave_core.ops.matrix import Mma
@@ -18,6 +17,7 @@ from wave_passes_memory.accesses.accumulator_chains import AccumulatorChain
 from wave_passes_memory.accesses.pack import fastest
 
 if TYPE_CHECKING:
+    from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Write
@@ -40,9 +40,7 @@ class SwapMatrixOperands(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Swap the operands of the sums that gain from it."""
-        geometry = Geometry(
-            graph.constraints, graph.bindings, context.target, graph.location
-        )
+        geometry = context.geometry(graph)
         seen: set[Op] = set()
         swapped = 0
         for op in [op for op in graph.walk() if isinstance(op, Mma)]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.accesses import shared_accesses
-from wave_core.analysis.dependences.derive import Dependences
 from wave_core.diagnostics import user_error
 from wave_core.ir import insert_after, insert_before
 from wave_core.ops.matrix import Mma
@@ -67,7 +66,7 @@ class PlaceMinimalBarriers(Pass):
         if not accesses:
             context.count("barriers", 0)
             return False
-        dependences = Dependences(graph, context.target)
+        dependences = context.dependences(graph)
         timeline = Timeline(graph, accesses, dependences)
         hazards = find_hazards(accesses, dependences, timeline)
         halves = self.split and context.target.barrier is BarrierKind.SPLIT

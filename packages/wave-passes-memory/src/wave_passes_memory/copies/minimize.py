@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from wave_core.analysis.region_facts import RegionFacts
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, Access, capture, erase, insert_before, resolve
@@ -24,6 +23,7 @@ from wave_passes_memory.copies.share import Sharer
 from wave_passes_memory.staging.uniform import own_symbols
 
 if TYPE_CHECKING:
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
@@ -59,7 +59,7 @@ class MinimizeGlobalLoads(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Replace the copies that become cheaper."""
-        known = RegionFacts(graph, context.target)
+        known = context.region_facts(graph)
         points = LanePoints.of(known.geometry)
         widest = self.max_bits or context.target.memory.max_access_bits
         branches = Branches(graph)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from wave_core.analysis.region_facts import RegionFacts
 from wave_core.diagnostics import user_error
 from wave_core.ir import resolve
 from wave_core.ops.memory import Allocate
@@ -67,7 +66,7 @@ class CopyDirectToLds(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Choose for each buffer."""
-        known = RegionFacts(graph, context.target)
+        known = context.region_facts(graph)
         points = LanePoints.of(known.geometry)
         by_buffer: dict[Allocate, list[Transfer]] = {}
         for copy in copies(graph):

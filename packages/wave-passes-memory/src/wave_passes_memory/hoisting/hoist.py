@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.storage import sharing_buffers
-from wave_core.constraints.geometry import Geometry
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
     ACCESS,
@@ -34,6 +33,7 @@ from wave_passes_memory.hoisting.pressure import LoopPressure, affordable, budge
 from wave_passes_memory.hoisting.steady import mentions, symbols_set, written_memories
 
 if TYPE_CHECKING:
+    from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Access, Graph
     from wave_core.passes import PassContext
 
@@ -64,7 +64,7 @@ class HoistLoopInvariants(Pass):
         loops = [op for op in walk(graph.body) if isinstance(op, Iterate)]
         if not loops:
             return False
-        geometry = Geometry(graph.constraints, graph.bindings, context.target)
+        geometry = context.geometry(graph)
         file = context.target.registers
         limit = None if file is None else budget(file)
         hoister = _Hoister(graph, geometry, limit)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from wave_core.analysis.dependences.storage import lds_bytes
-from wave_core.analysis.region_facts import RegionFacts
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.diagnostics import user_error
@@ -24,6 +23,7 @@ from wave_passes_memory.layouts.schemes import Scheme, schemes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Access, Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
@@ -65,7 +65,7 @@ class ChooseLdsLayouts(Pass):
         """Choose a layout for every buffer."""
         if self.swizzle:
             _refuse_padding(graph)
-        known = RegionFacts(graph, context.target)
+        known = context.region_facts(graph)
         points = LanePoints.of(known.geometry)
         room = _room(graph, context.target.memory)
         crowded = crowded_loops(graph, context.target.registers)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.accesses import shared_accesses
-from wave_core.analysis.dependences.derive import Dependences
 from wave_core.analysis.dependences.storage import lds_bytes, static_bytes
 from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.ir import set_attributes
@@ -96,7 +95,7 @@ class _Packing:
     ) -> None:
         self._sizes = [static_bytes(op, graph.bindings) for op in buffers]
         self._options = options
-        self._lifetimes = Lifetimes(graph, Dependences(graph, context.target))
+        self._lifetimes = Lifetimes(graph, context.dependences(graph))
         self._accesses: dict[Op, list[SharedAccess]] = {op: [] for op in buffers}
         for access in shared_accesses(graph):
             self._accesses[access.buffer].append(access)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, cast
 
-from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import UserError
 from wave_core.plugin import ViewResult
 from wave_passes_memory.report.draw import draw
@@ -75,9 +74,9 @@ def memory(request: ViewRequest) -> ViewResult:
 
 def buffers_of(kernel: WaveKernel) -> list[BufferReport]:
     """What there is to say of each buffer of a compiled kernel."""
-    graph, target = kernel.graph, kernel.compiled.target
-    geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
-    return measure(graph, _before_layouts(kernel), geometry, target.memory)
+    memory = kernel.compiled.target.memory
+    geometry = kernel.compiled.geometry
+    return measure(kernel.graph, _before_layouts(kernel), geometry, memory)
 
 
 def _sum(buffers: Sequence[BufferReport], budget: int) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.loops import loops_of
-from wave_core.constraints.geometry import Geometry
 from wave_core.ir import (
     Region,
     capture,
@@ -24,6 +23,7 @@ from wave_passes_memory.staging.tiles import Tile, tile_of
 from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
 if TYPE_CHECKING:
+    from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.structure import Argument
@@ -48,9 +48,7 @@ class PromoteShared(Pass):
         asking = [p for p in graph.parameters if _asks(p)]
         if not asking:
             return False
-        geometry = Geometry(
-            graph.constraints, graph.bindings, context.target, graph.location
-        )
+        geometry = context.geometry(graph)
         _Promoter(graph, geometry, context).run(asking)
         make_global(graph, asking)
         return True

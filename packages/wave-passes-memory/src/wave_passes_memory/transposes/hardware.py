@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.region_facts import RegionFacts
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import (
@@ -28,6 +27,7 @@ from wave_core.types import MemoryType, RegisterType
 from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
 if TYPE_CHECKING:
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Graph
     from wave_core.passes import PassContext
     from wave_core.symbols import Expr
@@ -53,7 +53,7 @@ class UseTransposedReads(Pass):
         target = context.target
         if not target.transposed_read_bits:
             return False
-        known = RegionFacts(graph, context.target)
+        known = context.region_facts(graph)
         own = own_symbols(graph)
         before = after = 0
         for op in list(graph.walk()):

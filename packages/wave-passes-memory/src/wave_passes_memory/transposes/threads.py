@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from wave_core.analysis.region_facts import RegionFacts
 from wave_core.ir import ACCESS, Access, regions, resolve, set_attributes
 from wave_core.ops.memory import Allocate
 from wave_core.passes import Pass
@@ -21,6 +20,7 @@ from wave_passes_memory.transposes.find import access_of, buffers_read_across
 from wave_passes_memory.transposes.hardware import fetches
 
 if TYPE_CHECKING:
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Graph
     from wave_core.ops.memory import Read
     from wave_core.passes import PassContext
@@ -60,7 +60,7 @@ class TransposeInThreads(Pass):
         wanted = buffers_read_across(graph)
         if not wanted:
             return False
-        known = RegionFacts(graph, context.target)
+        known = context.region_facts(graph)
         points = LanePoints.of(known.geometry)
         changed = False
         for copy in copies(graph):

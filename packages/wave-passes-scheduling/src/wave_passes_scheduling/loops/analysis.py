@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.accesses import shared_accesses
-from wave_core.analysis.dependences.derive import Dependences
 from wave_core.ir import PLACEMENT
 from wave_core.ops.structure import Argument
 from wave_core.types import RegisterType
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from wave_core.analysis.dependences.accesses import SharedAccess
+    from wave_core.analysis.dependences.derive import Dependences
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
-    from wave_core.targets import Target
     from wave_passes_scheduling.loops.costs import CostProfile
 
 FAR = 8
@@ -41,7 +40,7 @@ class ScheduledLoop:
 
 
 def analyse(
-    graph: Graph, loop: Iterate, target: Target, profile: CostProfile
+    graph: Graph, loop: Iterate, known: Dependences, profile: CostProfile
 ) -> ScheduledLoop:
     """The problem of scheduling a loop's body.
 
@@ -61,7 +60,7 @@ def analyse(
     latencies = [profile.latency(kind) for kind in kinds]
     edges = [
         *_values(loop, ops, number, latencies),
-        *_shared(graph, loop, target, number, latencies),
+        *_shared(graph, loop, known, number, latencies),
         *_ordered(graph, ops),
     ]
     problem = LoopProblem(tasks, profile.resources, _strongest(edges), profile.name)
@@ -118,12 +117,11 @@ def _origin(loop: Iterate, value: Op) -> tuple[Op | None, int]:
 def _shared(
     graph: Graph,
     loop: Iterate,
-    target: Target,
+    known: Dependences,
     number: Mapping[Op, int],
     latencies: list[int],
 ) -> Iterator[Dependence]:
     """Dependences through LDS: the order of accesses that may touch one byte."""
-    known = Dependences(graph, target)
     inside = [a for a in shared_accesses(graph) if loop in a.around]
     places = [number[_child(loop, access)] for access in inside]
     for source, first in zip(inside, places, strict=True):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.derive import Dependences
-from wave_core.constraints.geometry import Geometry
 from wave_passes_scheduling.files import save_schedule, schedule_file
 from wave_passes_scheduling.files.storage import numbered
 from wave_passes_scheduling.loops import analyse, profile_of
@@ -70,12 +68,6 @@ class ManualLoop:
     harmless: frozenset[Op]
 
 
-def facts_of(graph: Graph, context: PassContext) -> Facts:
-    """What is known about sizes, and so about numbers of iterations."""
-    bindings, place = graph.bindings, graph.location
-    return Geometry(graph.constraints, bindings, context.target, place).facts
-
-
 def schedule_loop(
     graph: Graph,
     context: PassContext,
@@ -92,13 +84,14 @@ def schedule_loop(
     """
     target = context.target
     slots = slots_of(loop, stages)
-    known = Dependences(graph, target)
+    known = context.dependences(graph)
     private = private_buffers(graph, loop, known)
     rows = [row for accesses in private.values() for row in accesses]
     harmless = frozenset(row.op for row in rows if not known.moves(row, loop))
     length = len(stages[0].places)
     copies = multiply_buffers(graph, loop, private, slots, length, count, target, step)
-    analysed = analyse(graph, loop, target, profile_of(profile, loop, target))
+    costs = profile_of(profile, loop, target)
+    analysed = analyse(graph, loop, context.dependences(graph), costs)
     schedule = schedule_stages(analysed, slots, stages, step)
     return ManualLoop(analysed, schedule, copies, harmless)
 
@@ -120,7 +113,7 @@ def replace_by_pipeline(
         save_schedule(file, numbered(settings.dump, number))
     why = "all ops are listed in one stage"
     if depth > 1:
-        facts = facts_of(graph, context)
+        facts = context.geometry(graph).facts
         beyond = _beyond(found, facts, context) if ahead else None
         with tracker.through(loop) as copies:
             made = replace_loop(found.analysed, found.schedule, facts, beyond)

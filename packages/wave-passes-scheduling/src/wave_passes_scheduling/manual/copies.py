@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.derive import Dependences
 from wave_core.analysis.dependences.storage import lds_bytes, static_bytes
 from wave_core.diagnostics import user_error
 from wave_core.ops.memory import Allocate
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
+    from wave_core.passes import PassContext
     from wave_core.passes.manual import Step
     from wave_core.targets import Target
     from wave_passes_scheduling.manual.listing import Slot
@@ -70,14 +70,14 @@ def multiply_buffers(
 
 
 def separate_iterations(
-    graph: Graph, loop: Iterate, factor: int, target: Target
+    graph: Graph, loop: Iterate, factor: int, context: PassContext
 ) -> None:
     """Give ``factor`` iterations in a row buffers of their own, where LDS has room.
 
     Once the loop is unrolled, these iterations are free of each other's buffers.
     """
-    found = private_buffers(graph, loop, Dependences(graph, target))
-    if found and copies_that_fit(graph, found, factor, target) == factor:
+    found = private_buffers(graph, loop, context.dependences(graph))
+    if found and copies_that_fit(graph, found, factor, context.target) == factor:
         for buffer, rows in found.items():
             multiply_buffer(graph, loop, buffer, [row.op for row in rows], factor)
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from wave_core.ir import Graph, Region
     from wave_core.ops.control import Iterate
+    from wave_core.passes import PassContext
     from wave_core.passes.manual import Plain, Step
-    from wave_core.targets import Target
 
 _CLASSES: dict[str, type[Op]] = {
     cls.op_name: cls
@@ -42,7 +42,7 @@ def reorder(
     place: Place | Selection,
     clusters: Sequence[Cluster],
     step: Step,
-    target: Target,
+    context: PassContext,
 ) -> int:
     """Bring a body, or a part of one, into the order of clusters.
 
@@ -58,7 +58,7 @@ def reorder(
     region = _region(place, step)
     wanted = _distinct([_ops(each, region, step) for each in clusters])
     _check_region(region, wanted, step)
-    order = region_order(graph, region, target)
+    order = region_order(graph, region, context.dependences(graph))
     try:
         found = order.follow(wanted)
     except UserError as error:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 from wave_core.passes.manual import Ref
 from wave_passes_scheduling.manual import find, orders
 from wave_passes_scheduling.manual.carry import (
-    facts_of,
     leave_loop,
     replace_by_pipeline,
     schedule_loop,
@@ -207,9 +206,9 @@ class ManualRun:
         loop = orders.loop_at(place, step)
         factor = cast("int", step.arguments[1])
         if isinstance(place, Selection):
-            separate_iterations(self._graph, loop, factor, self._context.target)
+            separate_iterations(self._graph, loop, factor, self._context)
         with self._tracker.through(loop) as copies:
-            facts = facts_of(self._graph, self._context)
+            facts = self._context.geometry(self._graph).facts
             made = unroll_loop(loop, factor, facts)
         if made is None:
             if factor > 1:
@@ -247,8 +246,7 @@ class ManualRun:
         place = self._place(step.arguments[0])
         refs = cast("tuple[Ref, ...]", step.arguments[1])
         clusters = [cast("Cluster", self._values[ref.number]) for ref in refs]
-        target = self._context.target
-        moved = orders.reorder(self._graph, place, clusters, step, target)
+        moved = orders.reorder(self._graph, place, clusters, step, self._context)
         self._context.count("moved_ops", moved)
         self.changed |= moved > 0
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import clone_op, region_of, set_operands
+from wave_core.ir import clone_op, region_of, set_attributes, set_operands
 from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.structure import Yield
 from wave_core.symbols import as_expr, ge, select
@@ -83,5 +83,5 @@ def _remainder(loop: Iterate, inits: Sequence[Op], enough: Expr) -> Iterate:
     region.insert_before(loop, copy)
     set_operands(copy, (tuple(inits), loop.captures))
     assert loop.count is not None, "loops are numbered"
-    copy.attributes["count"] = select(enough, 0, as_expr(loop.count))
+    set_attributes(copy, count=select(enough, 0, as_expr(loop.count)))
     return copy  # pyright: ignore[reportReturnType] - a copy has its class

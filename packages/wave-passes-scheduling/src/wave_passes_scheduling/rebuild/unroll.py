@@ -12,6 +12,7 @@ from wave_core.ir import (
     clone_into,
     clone_op,
     region_of,
+    set_attributes,
     set_operands,
 )
 from wave_core.ops.control import Iterate
@@ -131,5 +132,5 @@ def _remainder(loop: Iterate, inits: Sequence[Op], done: Expr, count: Expr) -> I
     copy = clone_op(loop, {}, region)
     region.insert_before(loop, copy)
     set_operands(copy, (tuple(inits), loop.captures))
-    copy.attributes |= {"start": loop.start + done * loop.step, "count": count}
+    set_attributes(copy, start=loop.start + done * loop.step, count=count)
     return copy  # pyright: ignore[reportReturnType] - a copy has its class

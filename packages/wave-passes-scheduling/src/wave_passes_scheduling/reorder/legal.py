@@ -14,7 +14,6 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.derive import Dependences
 from wave_core.diagnostics import user_error
 from wave_core.ir import insert_before, move_before
 from wave_passes_scheduling.reorder.edges import region_edges
@@ -22,10 +21,10 @@ from wave_passes_scheduling.reorder.edges import region_edges
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from wave_core.analysis.dependences.derive import Dependences
     from wave_core.diagnostics import UserError
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
-    from wave_core.targets import Target
     from wave_passes_scheduling.reorder.edges import Edge
 
 
@@ -220,7 +219,7 @@ def _back(latest: dict[Op, tuple[int, Edge | None]], op: Op) -> list[Edge]:
 
 
 def region_order(
-    graph: Graph, region: Region, target: Target, without: Iterable[Op] = ()
+    graph: Graph, region: Region, known: Dependences, without: Iterable[Op] = ()
 ) -> RegionOrder:
     """What may change places in a region of a lowered graph.
 
@@ -229,16 +228,9 @@ def region_order(
     Args:
         graph: That of the region.
         region: The body of the kernel, of a loop or of a conditional.
-        target: The machine.
+        known: Dependences through LDS of the graph as it is.
         without: Ops that are about to be erased.
     """
-    return known_order(graph, region, Dependences(graph, target), without)
-
-
-def known_order(
-    graph: Graph, region: Region, known: Dependences, without: Iterable[Op] = ()
-) -> RegionOrder:
-    """The same from answers about the graph that are there already."""
     gone = {region.terminator, *without}
     ops = tuple(op for op in region.ops if op not in gone)
     return RegionOrder(region, ops, tuple(region_edges(graph, ops, known)))

@@ -74,7 +74,7 @@ class ReorderLoops(Pass):
 
     def _reorder(self, graph: Graph, loop: Iterate, context: PassContext) -> bool:
         try:
-            count = ping_pong(graph, loop, context.target, self.clusters)
+            count = ping_pong(graph, loop, context.dependences(graph), self.clusters)
         except ReorderError as error:
             _left(loop, "reordered", error, context)
             return False
@@ -99,7 +99,7 @@ class StaggerWaves(Pass):
             if TAG not in loop.tags:
                 continue
             try:
-                stagger(graph, loop, context.target)
+                stagger(graph, loop, context.dependences(graph))
             except ReorderError as error:
                 _left(loop, "staggered", error, context)
                 continue

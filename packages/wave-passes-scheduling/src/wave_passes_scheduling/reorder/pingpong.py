@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.derive import Dependences
 from wave_core.ir import erase
 from wave_core.ops.sync import (
     SchedulingBarrier,
@@ -16,17 +15,17 @@ from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.loops.kinds import OpKind, kind_of
 from wave_passes_scheduling.reorder.clusters import cluster
 from wave_passes_scheduling.reorder.halves import meetings
-from wave_passes_scheduling.reorder.legal import apply_order, known_order
+from wave_passes_scheduling.reorder.legal import apply_order, region_order
 from wave_passes_scheduling.reorder.refusal import ReorderError
 from wave_passes_scheduling.reorder.stagger import TAG, wave_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from wave_core.analysis.dependences.derive import Dependences
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
-    from wave_core.targets import Target
     from wave_passes_scheduling.reorder.clusters import Clusters
     from wave_passes_scheduling.reorder.halves import Meeting
     from wave_passes_scheduling.reorder.legal import RegionOrder
@@ -38,7 +37,9 @@ RAISED = 1
 """The priority of waves in a matrix cluster."""
 
 
-def ping_pong(graph: Graph, loop: Iterate, target: Target, pairs: int | None) -> int:
+def ping_pong(
+    graph: Graph, loop: Iterate, known: Dependences, pairs: int | None
+) -> int:
     """Bring a loop's body into clusters of memory and of matrix work.
 
     Between clusters stand a barrier and scheduling barriers; matrix clusters run at
@@ -51,10 +52,9 @@ def ping_pong(graph: Graph, loop: Iterate, target: Target, pairs: int | None) ->
         ReorderError: no order of that kind is legal, or the waves do not come in
             halves; nothing changed.
     """
-    known = Dependences(graph, target)
     wave_count(known)
     hints = [op for op in body_of(loop).ops if isinstance(op, _HINTS)]
-    order = known_order(graph, body_of(loop), known, without=hints)
+    order = region_order(graph, body_of(loop), known, without=hints)
     rows = list(meetings(graph, loop, order.ops, known, 1))
     found = _first_that_fits(loop, order, rows, pairs)
     for op in hints:

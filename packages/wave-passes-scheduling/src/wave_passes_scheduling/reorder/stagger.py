@@ -10,7 +10,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.accesses import shared_accesses
-from wave_core.analysis.dependences.derive import Dependences
 from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.constraints.distribution import wave_symbol
 from wave_core.ir import insert_after, insert_before, region_of, walk
@@ -30,11 +29,11 @@ from wave_passes_scheduling.reorder.refusal import ReorderError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wave_core.analysis.dependences.derive import Dependences
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
     from wave_core.symbols import Expr
-    from wave_core.targets import Target
     from wave_passes_scheduling.reorder.halves import Meeting
 
 TAG = "wave.stagger"
@@ -48,7 +47,7 @@ _MEETINGS = (
 )
 
 
-def stagger(graph: Graph, loop: Iterate, target: Target) -> None:
+def stagger(graph: Graph, loop: Iterate, known: Dependences) -> None:
     """Let the high half of the waves run a loop one barrier behind the low half.
 
     The graph has its barriers already. What other waves wait for is proved to be far
@@ -57,7 +56,6 @@ def stagger(graph: Graph, loop: Iterate, target: Target) -> None:
     Raises:
         ReorderError: it cannot be proved, and nothing changed.
     """
-    known = Dependences(graph, target)
     waves = wave_count(known)
     _check_together(graph, loop)
     _check_far_enough(graph, loop, known)

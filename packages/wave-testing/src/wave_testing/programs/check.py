@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from wave_core.compile import Session
 from wave_core.diagnostics import InternalError, UserError
@@ -17,7 +17,6 @@ from wave_testing.programs.retarget import for_target
 if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.passes import Pass, PassContext
-    from wave_core.passes.base import GraphLike
     from wave_testing.programs.model import Program
 
 SIMULATED: dict[Phase, tuple[str, Any]] = {
@@ -139,24 +138,23 @@ class _Check(PassObserver):
         return self._outcome
 
     def after_pass(
-        self, step: Pass, graph: GraphLike, context: PassContext, *, changed: bool
+        self, step: Pass, graph: Graph, context: PassContext, *, changed: bool
     ) -> None:
         """The text form, after each pass that changes something."""
         del context
         if changed:
             self._outcome.changed.add(step.pass_name())
-            self._round_trip(cast("Graph", graph), step.pass_name())
+            self._round_trip(graph, step.pass_name())
 
-    def after_phase(self, phase: Phase, graph: GraphLike) -> None:
+    def after_phase(self, phase: Phase, graph: Graph) -> None:
         """The coverage theorem, and a simulation where the phase has one."""
-        one = cast("Graph", graph)
         if phase is Phase.DISTRIBUTE:
             target = self._session.target(self._execution.target)
-            found = coverage_problems(one, target, self._execution.symbols())
+            found = coverage_problems(graph, target, self._execution.symbols())
             if found:
                 raise self._failure(phase, "coverage", found[0])
         if phase in SIMULATED:
-            self._simulate(one, phase)
+            self._simulate(graph, phase)
 
     def _traced(self) -> Graph:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from wave_core.compile import Session
     from wave_core.ir import Graph
     from wave_core.passes import Amendment, PassObserver
-    from wave_core.passes.base import GraphLike
     from wave_testing.programs.model import Program
 
 TARGET = "generic"
@@ -88,7 +87,7 @@ class Execution:
         request = PipelineRequest(target.name, graph.name, "naive")
         plan = plan_pipeline(session.plugins, request, user=amendment)
         runner = plan.runner(observers, verify)
-        runner.run(cast("GraphLike", graph), PassContext(target), stop_after)
+        runner.run(graph, PassContext(target), stop_after)
 
     def run(
         self,

@@ -15,18 +15,17 @@ from wave_core.analysis.dependences.accesses import loops_around
 from wave_core.analysis.dependences.footprint import SEVERAL, Footprint, Footprints
 from wave_core.analysis.dependences.reach import NOWHERE, Reach
 from wave_core.analysis.dependences.storage import share_memory
-from wave_core.constraints.geometry import Geometry
 from wave_core.symbols import Expr, Kind, as_expr, constant, symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from wave_core.analysis.dependences.accesses import SharedAccess
+    from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
     from wave_core.ops.control import Iterate
     from wave_core.ops.memory import Allocate
     from wave_core.symbols import Facts
-    from wave_core.targets import Target
 
 _ZERO = constant(0)
 
@@ -37,9 +36,9 @@ CASES = 64
 class Dependences:
     """Answers which threads of two accesses meet; remembers answers."""
 
-    def __init__(self, graph: Graph, target: Target) -> None:
-        """Bind the constraints of ``graph`` for ``target``."""
-        self.geometry = Geometry(graph.constraints, graph.bindings, target)
+    def __init__(self, graph: Graph, geometry: Geometry) -> None:
+        """Answer for ``graph`` as it is now; ``geometry`` is its own."""
+        self.geometry = geometry
         self._graph = graph
         self._footprints = Footprints(graph, self.geometry)
         self._loops: dict[SharedAccess, tuple[Iterate, ...]] = {}

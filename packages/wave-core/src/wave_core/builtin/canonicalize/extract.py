@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from wave_core.analysis.loops import loops_around
-from wave_core.constraints.geometry import Geometry
 from wave_core.ir import insert_before, replace
 from wave_core.ops.compare import Cast, Select
 from wave_core.ops.constant import SelfIndex, Splat
@@ -18,6 +17,7 @@ from wave_core.symbols import as_expr, eq
 from wave_core.types import DTYPES, RegisterType
 
 if TYPE_CHECKING:
+    from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
@@ -35,9 +35,7 @@ class LowerExtracts(Pass):
         """Lower the extracts of ``graph``."""
         found = [op for op in graph.walk() if isinstance(op, Extract)]
         if found:
-            geometry = Geometry(
-                graph.constraints, graph.bindings, context.target, graph.location
-            )
+            geometry = context.geometry(graph)
             for op in found:
                 _lower(op, geometry)
         return bool(found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.constraints.geometry import Geometry
 from wave_core.constraints.machine import induction_symbol
 from wave_core.diagnostics import user_error
 from wave_core.ir import set_attributes
@@ -15,6 +14,7 @@ from wave_core.symbols import as_expr, ceildiv, constant, maximum
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
+    from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph, Region
     from wave_core.passes import PassContext
     from wave_core.symbols import Expr
@@ -32,9 +32,7 @@ class NumberLoops(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Number the loops of ``graph``."""
-        geometry = Geometry(
-            graph.constraints, graph.bindings, context.target, graph.location
-        )
+        geometry = context.geometry(graph)
         return _number(graph.body, {}, geometry)
 
 

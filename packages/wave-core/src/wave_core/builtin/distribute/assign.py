@@ -9,7 +9,6 @@ from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.rules import is_tile
 from wave_core.builtin.distribute.solve import Solver
 from wave_core.constraints import WaveConstraint, WorkgroupConstraint
-from wave_core.constraints.geometry import Geometry
 from wave_core.ir import (
     PLACEMENT,
     capture,
@@ -44,9 +43,7 @@ class AssignLayouts(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Solve, convert, and store the placements."""
-        geometry = Geometry(
-            graph.constraints, graph.bindings, context.target, graph.location
-        )
+        geometry = context.geometry(graph)
         warn_of_unused(graph, context.collector)
         solver = Solver(graph, geometry, context.target, context.tile_rules)
         solver.solve()

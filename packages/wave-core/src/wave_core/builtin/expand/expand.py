@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from wave_core.backends.lowering import rules_of
 from wave_core.builtin.expand import access, control, matrix, reduce, values
 from wave_core.builtin.expand.expander import Expander
-from wave_core.constraints.geometry import Geometry
 from wave_core.passes import Pass
 from wave_core.passes.tile_rules import EXPANSION, table_of
 
@@ -30,9 +29,7 @@ class ExpandTiles(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Build the expanded body and put it in place of the old one."""
-        geometry = Geometry(
-            graph.constraints, graph.bindings, context.target, graph.location
-        )
+        geometry = context.geometry(graph)
         old_facts = graph.facts
         body = Expander(graph, geometry, context.target, expansion_table(context)).run()
         for region_op in graph.walk():

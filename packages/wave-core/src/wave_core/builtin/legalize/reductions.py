@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from wave_core.analysis.waves import wave_number
-from wave_core.constraints.geometry import Geometry
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import (
     ACCESS,
@@ -31,6 +30,7 @@ from wave_core.types import DTYPES, AccessMapping, RegisterType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
@@ -52,9 +52,7 @@ class DecomposeReductions(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Replace the reductions of ``graph``."""
-        geometry = Geometry(
-            graph.constraints, graph.bindings, context.target, graph.location
-        )
+        geometry = context.geometry(graph)
         found = [op for op in graph.walk() if isinstance(op, Reduce)]
         for op in found:
             _Decomposition(graph, op, geometry).run()

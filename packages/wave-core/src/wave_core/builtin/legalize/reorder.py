@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wave_core.constraints.geometry import Geometry
 from wave_core.ir import ACCESS, LANDING, PLACEMENT, set_attributes
 from wave_core.passes import Pass
 from wave_core.symbols import Expr
 
 if TYPE_CHECKING:
+    from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
@@ -26,9 +26,7 @@ class ReorderWorkgroups(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Substitute in accesses, placements and attributes."""
-        geometry = Geometry(
-            graph.constraints, graph.bindings, context.target, graph.location
-        )
+        geometry = context.geometry(graph)
         if not geometry.reorderings:
             return False
         for op in graph.walk():
