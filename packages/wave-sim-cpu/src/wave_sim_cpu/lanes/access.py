@@ -196,7 +196,9 @@ class Accessor:
         """The cells, once checked, counted and noted for races."""
         buffer = self.buffer(machine)
         values = {s: machine.value(v) for s, v in self._indices}
-        extra = self.plan.own_symbols({s: v.data for s, v in values.items()})
+        # Addresses need more bits than an index register may have.
+        wide = {s: v.data.astype(np.int64) for s, v in values.items()}
+        extra = self.plan.own_symbols(wide)
         touched = self.plan.touched(machine, buffer, extra)
         if touched is None:
             return None
