@@ -163,6 +163,17 @@ def test_float_functions_of_two(cls, dtype, build, as_torch, pairs_of, same_valu
     same_values(build.binary(cls, dtype).evaluate(lhs, rhs), expected, RTOL[dtype.name])
 
 
+@pytest.mark.parametrize("exponent", [0.5, -0.5, 2.0, 3.0, -1.0])
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (1, 5), (5, 1), (5, 5)])
+def test_a_power_is_the_same_in_any_shape(shape, exponent, build, same_values):
+    base = np.resize(np.float32([-np.inf, -0.0, np.nan, 4, -2]), (5, 5))
+    power = build.binary(ops.Pow, DTYPES["f32"])
+    expected = torch.pow(torch.from_numpy(base), torch.full((5, 5), exponent))
+    same_values(power.evaluate(base, np.full(shape, exponent, np.float32)), expected)
+    assert np.isnan(power.evaluate(np.float32(-4), np.float32(0.5)))
+    assert power.evaluate(np.float32(-np.inf), np.float32(0.5)) == np.inf
+
+
 def test_softsign_scales_its_cap(build):
     op = build.unary(
         ops.Softsign, DTYPES["f32"], logit_cap=30.0, apply_scaling=True, head_dim=64

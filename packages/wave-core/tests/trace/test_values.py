@@ -83,6 +83,14 @@ def test_float_operators(traced):
     ]
 
 
+def test_a_number_that_is_a_half_makes_a_power_a_root(traced):
+    def kernel(a: tkw.Memory[M, SPACE, tkw.f32]):
+        x = tkw.read(a)
+        (x**0.5) ** -0.5
+
+    assert names(traced(kernel)) == ["read", "sqrt", "rsqrt", "yield"]
+
+
 def test_in_place_operators_rebind_the_name(traced):
     def kernel(a: tkw.Memory[M, SPACE, tkw.f32]):
         x = tkw.read(a)

@@ -121,11 +121,19 @@ class Atan2(Binary, name="atan2"):
 
 
 class Pow(Binary, name="powf"):
-    """``lhs`` to the power ``rhs``. Dtypes: floats."""
+    """``lhs`` to the power ``rhs``, as IEEE 754 has it. Dtypes: floats.
+
+    -inf and -0.0 to the power 0.5 are inf and 0.0. As in torch, ``x ** 0.5`` and
+    ``x ** -0.5`` with a number are `sqrt` and `rsqrt`, which differ there.
+    """
 
     allowed = rules.FLOATS
     hint = _FLOATS_ONLY
-    numpy_name = "power"
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """The power; numpy takes the root where one exponent stands for all."""
+        base, exponent = np.broadcast_arrays(*arrays)
+        return np.power(base, np.array(exponent, ndmin=1)).reshape(base.shape)
 
 
 class Neg(Unary, name="neg"):

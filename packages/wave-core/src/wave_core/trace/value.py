@@ -32,6 +32,14 @@ def _reflected(cls: type[Op]) -> Callable[[Value, Any], Value]:
     return operator
 
 
+def _power(self: Value, exponent: Any) -> Value:
+    """The power; as in torch, a number that is a half makes it a square root."""
+    if isinstance(exponent, float) and abs(exponent) == 0.5:
+        root = arithmetic.Sqrt if exponent > 0 else arithmetic.Rsqrt
+        return emit_op(root, {"value": self})
+    return emit_op(arithmetic.Pow, {"lhs": self, "rhs": exponent})
+
+
 def _unary(cls: type[Op]) -> Callable[[Value], Value]:
     def operator(self: Value) -> Value:
         return emit_op(cls, {"value": self})
@@ -74,7 +82,7 @@ class Value:
     __rfloordiv__ = _reflected(arithmetic.FloorDiv)
     __mod__ = _binary(arithmetic.Mod)
     __rmod__ = _reflected(arithmetic.Mod)
-    __pow__ = _binary(arithmetic.Pow)
+    __pow__ = _power
     __rpow__ = _reflected(arithmetic.Pow)
     __and__ = _binary(arithmetic.And)
     __rand__ = _reflected(arithmetic.And)

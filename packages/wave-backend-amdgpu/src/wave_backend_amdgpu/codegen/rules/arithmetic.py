@@ -35,14 +35,13 @@ if TYPE_CHECKING:
     from wave_core.types import DType
 
 _FLOAT = {
+    "powf": "math.powf",
     "add": "arith.addf",
     "sub": "arith.subf",
     "mul": "arith.mulf",
     "div": "arith.divf",
     "maximum": "arith.maximumf",
     "minimum": "arith.minimumf",
-    "atan2": "math.atan2",
-    "powf": "math.powf",
     "neg": "arith.negf",
     "abs": "math.absf",
     "exp": "math.exp",
@@ -186,6 +185,21 @@ def softsign(op: ops.Softsign, emit: Emitter) -> None:
     size = work.apply("math.absf", ratio)
     below = work.apply("arith.addf", work.constant(1.0), size)
     work.finish(work.apply("arith.divf", value, below))
+
+
+@lowers(ops.Atan2, benefit=2)
+def angle(op: ops.Atan2, emit: Emitter) -> None:
+    """The angle; of a point at the origin, that of the signs of its zeros.
+
+    The compiler computes ``0 / 0`` where it knows that both are zero.
+    """
+    work = Operands(op, emit)
+    across, along = work.names
+    zero, one = work.constant(0.0), work.constant(1.0)
+    flat = work.test("arith.cmpf", "oeq", across, zero)
+    origin = work.logic("arith.andi", flat, work.test("arith.cmpf", "oeq", along, zero))
+    side = work.choose(origin, work.apply("math.copysign", one, along), along)
+    work.finish(work.apply("math.atan2", across, side))
 
 
 @lowers(ops.FloorDiv, benefit=2)
