@@ -26,6 +26,7 @@ def test_the_hooks_are_these():
         "wave_before_pass",
         "wave_register_backends",
         "wave_register_commands",
+        "wave_register_constraints",
         "wave_register_diagnostics",
         "wave_register_executors",
         "wave_register_kernels",

@@ -7,6 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from wave_core.constraints import Constraint
 from wave_core.diagnostics import PluginError, UserError
 from wave_core.passes import PassContext, PassSpec, Phase, PipelineRunner, resolve
 from wave_core.plugin import PipelineRequest, describe_plugins
@@ -103,6 +104,24 @@ def lowering_module():
     vars(made)["Op"] = FakeOp
     exec(source, vars(made))
     return made
+
+
+def test_wave_register_constraints(host, module):
+    module.Whole = type("Whole", (Constraint,), {})
+    spec = 'ConstraintSet("wave_test_made:Whole")'
+    found = host(toy=hook("wave_register_constraints", spec)).constraint_classes
+    assert [(cls.__name__, info.name) for cls, info in found.items()] == [
+        ("Whole", "toy")
+    ]
+
+
+def test_a_constraint_class_registered_twice(host, module):
+    module.Whole = module.Again = type("Whole", (Constraint,), {})
+    one = hook("wave_register_constraints", 'ConstraintSet("wave_test_made:Whole")')
+    two = hook("wave_register_constraints", 'ConstraintSet("wave_test_made:Again")')
+    with pytest.raises(PluginError, match="constraint `Whole` is registered by") as got:
+        _ = host(one=one, two=two).constraint_classes
+    assert got.value.code == "WV0812"
 
 
 def test_wave_register_tile_rules(host, monkeypatch):

@@ -23,9 +23,11 @@ from wave_core.compile.scheduling import check_schedule, schedule_of, with_sched
 from wave_core.compile.session import Session, default_session
 from wave_core.compile.symbol_check import alias_bindings, check_symbols
 from wave_core.compile.targets_with import NO_INSTRUCTION, with_targets
+from wave_core.constraints import Kernel
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import UserError, capture_location, user_error
 from wave_core.passes.observe import Verify
+from wave_core.plugin.constraints import settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -251,7 +253,11 @@ def front_of(
     check_pass_names(options, plan)
     started = time.perf_counter()
     bound = resolve_bindings(options.bindings, options.location)
-    graph = kernel.trace(alias_bindings(kernel.constraints, bound), target=target.name)
+    written = kernel.constraints
+    about = Kernel(written, {s: n for s, n in bound.items() if type(n) is int}, target)
+    constraints = settled(about, session.plugins.constraint_classes)
+    graph = kernel.trace(alias_bindings(constraints, bound), target=target.name)
+    graph.constraints = (*constraints, *graph.constraints[len(written) :])
     graph.dynamic_symbols = tuple(options.dynamic_symbols)
     trace_s = time.perf_counter() - started
     signature = Signature.of(graph)

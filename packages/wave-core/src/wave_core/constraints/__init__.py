@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wave_core.constraints.base import Constraint, surface_expr
+from wave_core.constraints.base import Constraint, Kernel, surface_expr
 from wave_core.constraints.distribution import (
     DeviceConstraint,
     TilingConstraint,
@@ -19,13 +19,29 @@ from wave_core.constraints.hardware import (
 )
 from wave_core.constraints.symbolic import Assumption, IteratorBindings, SymbolicAlias
 
+BUILTIN_CONSTRAINTS: tuple[type[Constraint], ...] = (
+    Assumption,
+    DeviceConstraint,
+    GridConstraint,
+    HardwareConstraint,
+    IteratorBindings,
+    ReorderingConstraint,
+    SymbolicAlias,
+    TilingConstraint,
+    WaveConstraint,
+    WorkgroupConstraint,
+)
+"""The constraints that the compiler itself understands; others stand for these."""
+
 __all__ = [
+    "BUILTIN_CONSTRAINTS",
     "Assumption",
     "Constraint",
     "DeviceConstraint",
     "GridConstraint",
     "HardwareConstraint",
     "IteratorBindings",
+    "Kernel",
     "ReorderingConstraint",
     "SymbolicAlias",
     "TilingConstraint",

@@ -291,4 +291,22 @@ CONSTRAINT_CODES = (
         Fix: leave `waves_per_block` out, or make the wave tile fit it.
         """,
     ),
+    Code(
+        "WV0326",
+        "nobody handles a constraint",
+        """
+        Cause: the class of the constraint is not one that the compiler understands,
+        and no installed plugin says what it stands for. It would be ignored.
+
+        Bad:
+            @wave([Interleaved(N), HardwareConstraint()])   # its plugin is missing
+
+        Good:
+            python -m pip install wave-example-pass
+
+        Fix: install or enable the plugin that brings the constraint. A plugin
+        registers the class with `wave_register_constraints`, and its `stands_for`
+        gives built-in constraints.
+        """,
+    ),
 )

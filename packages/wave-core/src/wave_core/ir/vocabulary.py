@@ -6,19 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from wave_core.constraints import (
-    Assumption,
-    Constraint,
-    DeviceConstraint,
-    GridConstraint,
-    HardwareConstraint,
-    IteratorBindings,
-    ReorderingConstraint,
-    SymbolicAlias,
-    TilingConstraint,
-    WaveConstraint,
-    WorkgroupConstraint,
-)
+from wave_core.constraints import BUILTIN_CONSTRAINTS
 from wave_core.ir.facts import FACT_KINDS, FactKind
 from wave_core.ops import builtin_ops
 from wave_core.targets import MMAType
@@ -29,18 +17,6 @@ if TYPE_CHECKING:
 
     from wave_core.ops import Op
 
-CONSTRAINTS: tuple[type[Constraint], ...] = (
-    Assumption,
-    DeviceConstraint,
-    GridConstraint,
-    HardwareConstraint,
-    IteratorBindings,
-    ReorderingConstraint,
-    SymbolicAlias,
-    TilingConstraint,
-    WaveConstraint,
-    WorkgroupConstraint,
-)
 ENUMS: tuple[type[Enum], ...] = (AddressSpace, Usage, MMAType)
 RECORDS: tuple[type[Any], ...] = (AccessMapping,)
 
@@ -72,7 +48,7 @@ class Vocabulary:
         """Core's names and those of plugins."""
         return cls(
             {op.op_name: op for op in (*builtin_ops(), *ops)},
-            {row.__name__: row for row in (*RECORDS, *CONSTRAINTS, *records)},
+            {row.__name__: row for row in (*RECORDS, *BUILTIN_CONSTRAINTS, *records)},
             {row.__name__: row for row in (*ENUMS, *enums)},
             {**FACT_KINDS, **{kind.name: kind for kind in facts}},
         )

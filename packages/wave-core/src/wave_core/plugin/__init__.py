@@ -24,6 +24,7 @@ from wave_core.plugin.plan import PipelinePlan, plan_pipeline
 from wave_core.plugin.registry import Registered
 from wave_core.plugin.results import (
     CommandSpec,
+    ConstraintSet,
     KernelSpec,
     LoweringSpec,
     OpSet,
@@ -48,6 +49,7 @@ __all__ = [
     "Analysis",
     "BackendSpec",
     "CommandSpec",
+    "ConstraintSet",
     "ExecutorSpec",
     "Fact",
     "KernelSpec",

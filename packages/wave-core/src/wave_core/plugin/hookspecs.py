@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from wave_core.plugin.results import (
         CommandSpec,
+        ConstraintSet,
         KernelSpec,
         LoweringSpec,
         OpSet,
@@ -57,6 +58,23 @@ class WaveSpecs:
             @hookimpl
             def wave_register_ops():
                 yield OpSet("wave_example_pass.ops:Relu6")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_constraints(self) -> Iterable[ConstraintSet]:
+        """Register constraints, by where their classes are.
+
+        Fires when a session first compiles a kernel. A constraint of a class that is
+        neither built in nor registered is refused (WV0326).
+
+        Example::
+
+            from wave_core.plugin import ConstraintSet, hookimpl
+
+            @hookimpl
+            def wave_register_constraints():
+                yield ConstraintSet("wave_example_pass.constraints:Interleaved")
         """
         yield from ()
 

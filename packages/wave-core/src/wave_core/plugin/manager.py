@@ -27,6 +27,7 @@ from wave_core.plugin.options import OptionTable
 from wave_core.plugin.registry import Registered, by_name, call_hook
 from wave_core.plugin.results import (
     CommandSpec,
+    ConstraintSet,
     KernelSpec,
     LoweringSpec,
     OpSet,
@@ -38,6 +39,7 @@ from wave_core.plugin.results import (
 )
 from wave_core.plugin.tables import (
     check_codes,
+    load_constraints,
     load_lowerings,
     load_named,
     load_ops,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
     from wave_core.backends.lowering import AnyLowering, LoweringTable
     from wave_core.backends.spec import Backend
+    from wave_core.constraints import Constraint
     from wave_core.executors.spec import Executor
     from wave_core.ops.base import Op
     from wave_core.passes.manual import ManualSchedule
@@ -152,6 +155,21 @@ class PluginHost:
     def op_sets(self) -> Mapping[str, Registered[OpSet]]:
         """Where ops are declared."""
         return self._table("wave_register_ops", "group of ops", OpSet)
+
+    @cached_property
+    def constraint_sets(self) -> Mapping[str, Registered[ConstraintSet]]:
+        """Where constraints are declared, beside the built-in ones."""
+        hook = "wave_register_constraints"
+        return self._table(hook, "group of constraints", ConstraintSet)
+
+    @cached_property
+    def constraint_classes(self) -> Mapping[type[Constraint], PluginInfo]:
+        """The classes of plugins' constraints, and who registered each.
+
+        Raises:
+            PluginError: WV0812 for a class registered twice, WV0814, WV0818.
+        """
+        return load_constraints(self.constraint_sets.values())
 
     @cached_property
     def lowering_specs(self) -> Mapping[str, Registered[LoweringSpec]]:
@@ -307,6 +325,7 @@ class PluginHost:
         return {
             "passes": self.pass_specs,
             "ops": self.op_sets,
+            "constraints": self.constraint_sets,
             "targets": self.targets,
             "lowerings": self.lowering_specs,
             "tile rules": self.tile_rule_modules,

@@ -32,6 +32,25 @@ class OpSet:
 
 
 @dataclass(frozen=True)
+class ConstraintSet:
+    """Classes of constraints, loaded together.
+
+    Attributes:
+        target: ``"module:name"`` of a tuple of subclasses of `Constraint`, or of one;
+            each says in ``stands_for`` what it means.
+        summary: One line for ``wave plugins``.
+    """
+
+    target: str
+    summary: str = ""
+
+    @property
+    def name(self) -> str:
+        """The key: where the classes are."""
+        return self.target
+
+
+@dataclass(frozen=True)
 class TargetSpec:
     """A machine to compile for.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
 from wave_core.backends.lowering import LoweringTable, rules_of
+from wave_core.constraints import Constraint
 from wave_core.diagnostics import declaring_package, plugin_error
 from wave_core.diagnostics.codes import OWN_PREFIX, is_well_formed
 from wave_core.passes.load import load_module, load_object
@@ -12,14 +13,16 @@ from wave_core.passes.selection import unknown_name
 from wave_core.plugin.registry import registered_twice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from wave_core.backends.lowering import AnyLowering
     from wave_core.diagnostics import Code
     from wave_core.ops.base import Op
     from wave_core.plugin.discover import PluginInfo
     from wave_core.plugin.registry import Registered
-    from wave_core.plugin.results import LoweringSpec, OpSet, TileRules
+    from wave_core.plugin.results import ConstraintSet, LoweringSpec, OpSet, TileRules
+
+T = TypeVar("T")
 
 _UNKNOWN = {"target": "WV0701", "executor": "WV0719"}
 """Codes of the kinds of things that have their own for an unknown name."""
@@ -68,7 +71,7 @@ def load_ops(sets: Iterable[Registered[OpSet]]) -> dict[str, type[Op]]:
     """
     found: dict[str, tuple[type[Op], PluginInfo]] = {}
     for each in sets:
-        for op in _op_classes(each):
+        for op in _classes(each, "op", _is_op):
             if op.op_name in found:
                 other = found[op.op_name][1]
                 raise registered_twice("op", op.op_name, other, each.provider)
@@ -76,20 +79,52 @@ def load_ops(sets: Iterable[Registered[OpSet]]) -> dict[str, type[Op]]:
     return {name: op for name, (op, _) in sorted(found.items())}
 
 
-def _op_classes(each: Registered[OpSet]) -> tuple[type[Op], ...]:
-    found = load_object(each.value.target, "ops", each.provider.name)
+def _is_op(found: object) -> TypeGuard[type[Op]]:
+    return isinstance(found, type) and bool(getattr(found, "op_name", ""))
+
+
+def load_constraints(
+    sets: Iterable[Registered[ConstraintSet]],
+) -> dict[type[Constraint], PluginInfo]:
+    """All registered classes of constraints, each with its plugin.
+
+    Raises:
+        PluginError: WV0812 for a class registered twice, WV0814 where classes cannot
+            be loaded, WV0818 where something else is found.
+    """
+    found: dict[type[Constraint], PluginInfo] = {}
+    for each in sets:
+        for cls in _classes(each, "constraint", _is_constraint):
+            if cls in found:
+                name, other = cls.__name__, found[cls]
+                raise registered_twice("constraint", name, other, each.provider)
+            found[cls] = each.provider
+    return found
+
+
+def _is_constraint(found: object) -> TypeGuard[type[Constraint]]:
+    return isinstance(found, type) and issubclass(found, Constraint)
+
+
+def _classes(
+    each: Registered[OpSet] | Registered[ConstraintSet],
+    kind: str,
+    accept: Callable[[object], TypeGuard[T]],
+) -> Iterator[T]:
+    """The classes that a declaration names: one, a tuple, or what a function gives."""
+    found = load_object(each.value.target, f"{kind}s", each.provider.name)
     if not isinstance(found, (type, tuple)) and callable(found):
         found = found()
-    ops = cast("tuple[object, ...]", found if isinstance(found, tuple) else (found,))
-    for op in ops:
-        if not (isinstance(op, type) and getattr(op, "op_name", "")):
+    several = isinstance(found, tuple)
+    for one in cast("tuple[object, ...]", found if several else (found,)):
+        if not accept(one):
             raise plugin_error(
                 "WV0818",
-                f"`{each.value.target}` of plugin {each.provider} holds {op!r},"
-                " which is no op class",
+                f"`{each.value.target}` of plugin {each.provider} holds {one!r},"
+                f" which is no {kind} class",
                 help=each.provider.way_out,
             )
-    return cast("tuple[type[Op], ...]", ops)
+        yield one
 
 
 def load_tile_rules(

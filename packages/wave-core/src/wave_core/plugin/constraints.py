@@ -1,0 +1,73 @@
+"""What constraints of plugins stand for; a constraint that nobody knows is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from wave_core.constraints import BUILTIN_CONSTRAINTS
+from wave_core.diagnostics import UserError, plugin_error, user_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from wave_core.constraints import Constraint, Kernel
+    from wave_core.plugin.discover import PluginInfo
+
+    Providers = Mapping[type[Constraint], PluginInfo]
+
+
+def settled(kernel: Kernel, providers: Providers) -> tuple[Constraint, ...]:
+    """The built-in constraints that those of ``kernel`` stand for, in order.
+
+    Raises:
+        UserError: WV0326 for a class that no plugin registers, or that stands for
+            nothing else; what a constraint itself refuses.
+        PluginError: WV0819 where a plugin's constraint fails.
+    """
+    found: list[Constraint] = []
+    for row in kernel.constraints:
+        if type(row) in BUILTIN_CONSTRAINTS:
+            found.append(row)
+        else:
+            found.extend(_parts(row, kernel, providers))
+    return tuple(found)
+
+
+def _parts(
+    row: Constraint, kernel: Kernel, providers: Providers
+) -> Iterator[Constraint]:
+    """What a plugin's constraint stands for, at the line of its author."""
+    info = providers.get(type(row))
+    if info is None:
+        raise _unhandled(row, "no plugin registers its class")
+    try:
+        parts = tuple(row.stands_for(kernel))
+    except UserError:
+        raise
+    except Exception as error:  # a plugin may fail in any way
+        raise plugin_error(
+            "WV0819",
+            f"constraint `{type(row).__name__}` of plugin {info} failed: "
+            f"{type(error).__name__}: {error}",
+            at=row.location,
+            help=info.way_out,
+        ) from error
+    for part in parts:
+        if type(part) not in BUILTIN_CONSTRAINTS:
+            what = f"it stands for `{type(part).__name__}`, which is not built in"
+            raise _unhandled(row, what)
+        yield replace(part, location=row.location)
+
+
+def _unhandled(row: Constraint, why: str) -> UserError:
+    return user_error(
+        "WV0326",
+        f"nobody handles the constraint `{type(row).__name__}`",
+        at=row.location,
+        notes=why,
+        help=(
+            "install the plugin that brings it, or leave it out",
+            "an author registers it with `wave_register_constraints`",
+        ),
+    )
