@@ -75,13 +75,7 @@ def pytest(session: nox.Session, *arguments: str) -> None:
 def workspace(session: nox.Session) -> None:
     """Environment: all packages, editable, with what tests and types need."""
     install_editable(session, PACKAGES)
-    tests = {item for package in PACKAGES for item in package.test_requirements}
-    others = sorted(
-        item
-        for item in tests
-        if ws.requirement_name(item) not in {package.name for package in PACKAGES}
-    )
-    install(session, *others, *TEST_TOOLS, *TYPE_TOOLS)
+    install(session, *ws.foreign_requirements(), *TEST_TOOLS, *TYPE_TOOLS)
 
 
 @nox.session(default=False)
@@ -126,6 +120,37 @@ def tests_isolated(session: nox.Session, package: ws.Package) -> None:
 def tests_python(session: nox.Session) -> None:
     """Risk: a Python version that we promise and do not run. Needs that Python."""
     workspace.func(session)
+    session.run("pytest", "-n", "2", *session.posargs)
+
+
+@nox.session(default=False)
+def newest(session: nox.Session) -> None:
+    """Risk: a release of a dependency breaks us. The newest versions we allow."""
+    test_with_versions(session, {})
+
+
+@nox.session(default=False)
+def lowest(session: nox.Session) -> None:
+    """Risk: a range that lies. The lowest declared version of every dependency."""
+    test_with_versions(session, ws.lowest(ws.foreign_requirements()))
+
+
+def test_with_versions(session: nox.Session, versions: dict[str, str]) -> None:
+    """Run all tests with `versions`, the rest as new as pip finds; torch as tested.
+
+    An installation of torch is gigabytes, so its version is the one of deps/tested.txt.
+    """
+    exact = versions | {"torch": ws.pins()["torch"]}
+    constraints = Path(session.create_tmp()).resolve() / "versions.txt"
+    rows = (f"{name}=={version}\n" for name, version in sorted(exact.items()))
+    constraints.write_text("".join(rows), encoding="utf-8")
+    session.install(*BUILD_TOOLS)
+    paths = [part for each in PACKAGES for part in ("-e", each.installable)]
+    wanted = (*paths, *ws.foreign_requirements(), *TEST_TOOLS)
+    session.install(
+        "--no-build-isolation", "--upgrade", "-c", str(constraints), *wanted
+    )
+    session.run("python", "-m", "pip", "list")
     session.run("pytest", "-n", "2", *session.posargs)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 TESTED = ROOT / "deps" / "tested.txt"
 
+_LOWER_BOUND = re.compile(r">=\s*(?P<version>\d+(\.\d+)*)")
 _REQUIREMENT = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
@@ -38,6 +39,22 @@ def pins() -> dict[str, str]:
     lines = TESTED.read_text(encoding="utf-8").splitlines()
     rows = (line.partition("==") for line in lines if "==" in line and line[0] != "#")
     return {requirement_name(name): version.strip() for name, _, version in rows}
+
+
+def lowest(requirements: list[str]) -> dict[str, str]:
+    """Distribution name -> the greatest version that a ``>=`` asks for."""
+    found: dict[str, str] = {}
+    for text in requirements:
+        bound = _LOWER_BOUND.search(text)
+        if bound is None:
+            continue
+        name, version = requirement_name(text), bound["version"]
+        found[name] = max(found.get(name, version), version, key=_numbers)
+    return found
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
 
 
 @dataclass(frozen=True)
@@ -107,6 +124,14 @@ def packages() -> tuple[Package, ...]:
     """Every package of the repository, by name."""
     found = (path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
     return tuple(sorted((Package(path) for path in found), key=lambda p: p.name))
+
+
+def foreign_requirements() -> list[str]:
+    """What all packages and their tests ask for that is not of this repository."""
+    ours = packages()
+    asked = {r for p in ours for r in (*p.requirements, *p.test_requirements)}
+    names = {each.name for each in ours}
+    return sorted(text for text in asked if requirement_name(text) not in names)
 
 
 def closure(package: Package) -> tuple[Package, ...]:
