@@ -308,12 +308,24 @@ def _object(value: object, cls: type[object], walk: _Walk) -> Hashable:
 
 
 def _expression(value: object) -> Hashable:
-    """A tree of sympy's; a number and a float that are equal are told apart."""
-    cls = type(value)
-    if not (_package(cls) == "sympy" and _descends(cls, "sympy", "Basic")):
-        raise UnknowableError
-    args = cast("Any", value).args
-    return (cls, tuple(map(_expression, args)) or cast("Hashable", value))
+    """The rows of an expression of sympy's, each part in one row however often used.
+
+    A number and a float that are equal are told apart.
+    """
+    rows: dict[int, tuple[int, Hashable]] = {}
+    _add_row(value, rows)
+    return tuple([row for _, row in rows.values()])
+
+
+def _add_row(value: object, rows: dict[int, tuple[int, Hashable]]) -> int:
+    """The number of the row of a part: its class, and the rows of its arguments."""
+    if id(value) not in rows:
+        cls = type(value)
+        if not (_package(cls) == "sympy" and _descends(cls, "sympy", "Basic")):
+            raise UnknowableError
+        args = tuple([_add_row(arg, rows) for arg in cast("Any", value).args])
+        rows[id(value)] = (len(rows), (cls, args or cast("Hashable", value)))
+    return rows[id(value)][0]
 
 
 def _known(value: object, *, is_known: bool) -> Hashable:

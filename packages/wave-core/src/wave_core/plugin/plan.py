@@ -9,15 +9,14 @@ from wave_core.passes.describe import describe_pipeline
 from wave_core.passes.observe import Verify
 from wave_core.passes.resolve import check_consumer, check_essential, resolve
 from wave_core.passes.run import PipelineRunner
-from wave_core.passes.selection import Selection, unknown_name
+from wave_core.passes.selection import Amendment, Selection, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wave_core.passes.describe import PipelineRow
     from wave_core.passes.observe import PassObserver
     from wave_core.passes.resolved import ResolvedPipeline
-    from wave_core.passes.selection import Amendment
     from wave_core.passes.spec import InstalledPass
     from wave_core.plugin.manager import PluginHost
     from wave_core.plugin.results import PipelineRequest
@@ -69,23 +68,27 @@ class PipelinePlan:
 def plan_pipeline(
     host: PluginHost,
     request: PipelineRequest,
-    asked: Iterable[tuple[str, Amendment]] = (),
+    options: Mapping[str, object] | None = None,
+    user: Amendment | None = None,
 ) -> PipelinePlan:
     """The pipeline for a request.
 
-    The later of these wins: the preset, plugins, what is asked for.
+    The later of these wins: the preset, plugins, options of compilation, the user.
 
     Args:
         host: The plugins.
         request: Target, kernel and preset; the passes are filled in.
-        asked: What options and the user change, each with its origin.
+        options: Options of compilation that plugins declare, by name.
+        user: The user's own wishes for passes.
 
     Raises:
         UserError: WV0801 for an unknown preset or pass, WV0828 where an essential
-            pass is disabled.
+            pass is disabled; wrong options.
         PluginError: where the passes cannot be ordered.
     """
-    amendments = (*_amendments(host, request), *asked)
+    amendments = list(_amendments(host, request, options or {}))
+    if user is not None:
+        amendments.append(("user", user))
     selection = Selection.of(host.passes, amendments)
     check_essential(host.passes, selection)
     return PipelinePlan(
@@ -94,7 +97,7 @@ def plan_pipeline(
 
 
 def _amendments(
-    host: PluginHost, request: PipelineRequest
+    host: PluginHost, request: PipelineRequest, options: Mapping[str, object]
 ) -> Iterator[tuple[str, Amendment]]:
     if request.preset:
         if request.preset not in host.presets:
@@ -103,3 +106,4 @@ def _amendments(
         yield f"preset {preset.name}", preset.amendment(host.passes)
     names = tuple(each.name for each in host.passes)
     yield from host.amend_pipeline(replace(request, passes=names))
+    yield from host.options.amendments(options)

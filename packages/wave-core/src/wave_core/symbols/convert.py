@@ -67,17 +67,32 @@ class _Fraction:
 
 
 class _Reader:
+    """Reads each part of an expression once, however often it occurs.
+
+    Parts are told apart by identity: sympy compares equal ones by walking both.
+    """
+
     def __init__(
         self, exact_division: ExactDivision, obligations: list[Expr] | None
     ) -> None:
         self._assume = exact_division == "assume"
         self._obligations = obligations
+        self._known: dict[int, Expr] = {}
+        self._parts: list[Any] = []
 
     def convert(self, value: Any) -> Expr:
         """An integer-valued expression."""
         leaf = _leaf(value)
         if leaf is not None:
             return leaf
+        found = self._known.get(id(value))
+        if found is None:
+            found = self._known[id(value)] = self._converted(value)
+            # What is gone could leave its identity to another part.
+            self._parts.append(value)
+        return found
+
+    def _converted(self, value: Any) -> Expr:
         name = type(value).__name__
         special = _SPECIAL.get(name)
         if special is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, Access, region_of
 from wave_core.ops.memory import Read, Write
-from wave_core.passes import Pass, option
+from wave_core.passes import Pass
 from wave_core.symbols import Kind, constant, logical_and
 from wave_passes_memory.copies.lane_points import conjuncts
 
@@ -29,9 +29,11 @@ class SettleAccessMasks(Pass):
     all of them, and one instruction touches them.
     """
 
-    max_bits: int = option(
-        0, "the widest access of one lane; 0 is the widest of the target"
-    )
+    option_summaries: ClassVar[dict[str, str]] = {
+        "max_bits": "the widest access of one lane; 0 is the widest of the target"
+    }
+
+    max_bits: int = 0
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Settle the conditions of all reads and writes."""

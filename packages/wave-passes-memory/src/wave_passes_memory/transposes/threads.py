@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from wave_core.ir import ACCESS, Access, regions, resolve, set_attributes
 from wave_core.ops.memory import Allocate
-from wave_core.passes import Pass, option
+from wave_core.passes import Pass
 from wave_core.types import RegisterType
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.lane_points import LanePoints
@@ -41,13 +41,15 @@ class TransposeInThreads(Pass):
     fewer cycles, and where the target does not transpose for as little.
     """
 
-    max_bits: int = option(
-        0, "the widest access of one lane; 0 is the widest of the target"
-    )
-    hardware: bool = option(
-        True, "whether to leave to the target what it can transpose"
-    )
-    idle: bool = option(False, "whether half of the threads may idle for wider loads")
+    option_summaries: ClassVar[dict[str, str]] = {
+        "max_bits": "the widest access of one lane; 0 is the widest of the target",
+        "hardware": "whether to leave to the target what it can transpose",
+        "idle": "whether half of the threads may idle for wider loads",
+    }
+
+    max_bits: int = 0
+    hardware: bool = True
+    idle: bool = False
 
     def should_run(self, graph: Graph) -> bool:
         """There is a buffer to fill."""
