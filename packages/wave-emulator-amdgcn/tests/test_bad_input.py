@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,39 @@ def test_flipped_bits_of_the_code(code_bytes, arch):
         damaged = bytearray(data)
         damaged[at] ^= 1 << rng.integers(0, 8)
         attempt(bytes(damaged))
+
+
+def with_descriptor(data, **words):
+    """The file with 32-bit words of its only descriptor changed, and no metadata."""
+    code = load(data)
+    (symbol,) = (s for name, s in code.elf.symbols.items() if name.endswith(".kd"))
+    at = data.index(code.elf.read(symbol.value, 64))
+    changed = bytearray(data.replace(b"AMDGPU\0", b"NOBODY\0"))
+    for place, value in words.items():
+        start = at + int(place.removeprefix("at"))
+        changed[start : start + 4] = value.to_bytes(4, "little")
+    return bytes(changed)
+
+
+def test_arguments_of_an_odd_size_are_preloaded(code_bytes):
+    properties = 1 << 3 | 2 << 16  # the pointer to the arguments, and two words
+    data = with_descriptor(code_bytes("copy", "gfx942"), at8=257, at56=properties)
+    attempt(data)
+
+
+def test_more_preloaded_words_than_registers(code_bytes):
+    properties = 1 << 3 | 127 << 16
+    data = with_descriptor(code_bytes("copy", "gfx942"), at8=2048, at56=properties)
+    with pytest.raises(CodeObjectError, match=r"EM0104.*129 user SGPRs, at most 106"):
+        load(data)
+
+
+def test_a_kernel_without_arguments_takes_buffers(code_object):
+    """LLVM drops the arguments of a kernel whose output is empty."""
+    code = code_object("copy", "gfx942")
+    kernel = replace(code.kernel(), arguments=(), kernarg_bytes=0)
+    buffers = [np.zeros(4096, np.float32) for _ in range(2)]
+    assert emulate(replace(code, kernels={"copy": kernel}), buffers, grid=(1, 1, 1))
 
 
 FOREIGN = {

@@ -24,6 +24,7 @@ class Architecture:
         ids_in_ttmp: workgroup ids come in trap temporaries (gfx12).
         split_counters: waits have counters of their own for loads, stores, LDS.
         flat_scratch: scratch addresses need no set-up by the kernel.
+        older_codes: it has opcodes that the decoder's tables of its family lack.
     """
 
     name: str
@@ -36,12 +37,15 @@ class Architecture:
     ids_in_ttmp: bool = False
     split_counters: bool = False
     flat_scratch: bool = True
+    older_codes: bool = False
 
 
 ARCHITECTURES = {
     row.name: row
     for row in (
-        Architecture("gfx90a", 0x3F, "cdna", 64, 65536, 32, flat_scratch=False),
+        Architecture(
+            "gfx90a", 0x3F, "cdna", 64, 65536, 32, flat_scratch=False, older_codes=True
+        ),
         Architecture("gfx942", 0x4C, "cdna", 64, 65536, 32, fp8_fnuz=True),
         Architecture("gfx950", 0x4F, "cdna", 64, 163840, 64),
         Architecture("gfx1100", 0x41, "rdna3", 32, 65536, 32),

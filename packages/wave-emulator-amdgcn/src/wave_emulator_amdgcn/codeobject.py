@@ -17,6 +17,7 @@ from wave_emulator_amdgcn.descriptor import (
 from wave_emulator_amdgcn.dwarf import LineTable, read_line_table
 from wave_emulator_amdgcn.elf import ElfFile, read_elf
 from wave_emulator_amdgcn.errors import CodeObjectError
+from wave_emulator_amdgcn.machine import VCC
 
 __all__ = ["Argument", "CodeObject", "Kernel", "load"]
 
@@ -155,6 +156,13 @@ def _preloaded(kernel: Kernel) -> int:
     return kernel.descriptor.preload_offset + kernel.descriptor.preload_dwords
 
 
+def _user_sgprs(kernel: Kernel) -> int:
+    """SGPRs that the descriptor fills before the wave starts."""
+    descriptor = kernel.descriptor
+    preloaded = descriptor.user_sgprs["preload"] + descriptor.preload_dwords
+    return max(preloaded, descriptor.user_sgpr_count + 3)
+
+
 def _check_limits(kernel: Kernel, architecture: Architecture) -> None:
     """Sizes that no kernel of the architecture can have mean a damaged file."""
     limits = (
@@ -162,6 +170,7 @@ def _check_limits(kernel: Kernel, architecture: Architecture) -> None:
         ("scratch", kernel.descriptor.private_bytes, _MOST_SCRATCH),
         ("arguments", kernel.kernarg_bytes, _MOST_ARGUMENTS),
         ("preloaded words", _preloaded(kernel), max(256, kernel.kernarg_bytes) // 4),
+        ("user SGPRs", _user_sgprs(kernel), VCC),
         ("work-items", kernel.block_limit, _MOST_ITEMS),
         ("work-items", math.prod(kernel.block or (1,)), _MOST_ITEMS),
     )

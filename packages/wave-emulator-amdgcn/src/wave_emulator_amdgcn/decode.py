@@ -70,6 +70,7 @@ class Instruction:
         narrow: operand fields of 16 bits.
         source: the decoder's object, for `text`.
         long: it was encoded in the 64-bit form of a 32-bit instruction.
+        shown: its text, where the decoder's object means another instruction.
     """
 
     pc: int
@@ -82,11 +83,12 @@ class Instruction:
     narrow: frozenset[str]
     source: Any
     long: bool
+    shown: str = ""
 
     @cached_property
     def text(self) -> str:
         """What to show."""
-        return self.source if isinstance(self.source, str) else _text(self.source)
+        return self.shown or _text(self.source)
 
     def get(self, name: str, default: int = 0) -> int:
         """A field, or ``default`` where this encoding has none."""

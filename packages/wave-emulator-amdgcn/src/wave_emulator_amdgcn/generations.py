@@ -7,14 +7,15 @@ gfx942 and gfx950 (AMDGPU usage, and the assembler tests of the three).
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from wave_emulator_amdgcn.decode import Instruction, decode
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
-    from wave_emulator_amdgcn.decode import Instruction
 
-__all__ = ["available", "present_code", "present_name"]
+__all__ = ["available", "read"]
 
 #: The first row whose expression matches a canonical name says which have it.
 _PRESENCE = tuple(
@@ -44,14 +45,56 @@ _PRESENCE = tuple(
     )
 )
 
-#: Opcodes of VOP3P that CDNA3 gave another number; the MI200 manual calls them _1K.
-_RENUMBERED = {0x63: 0x5D, 0x64: 0x5E, 0x65: 0x5F, 0x66: 0x60, 0x67: 0x61}
 
-#: Opcodes of VOP3P that mean something else on gfx90a: name, registers of A and B, D.
-_RENAMED = {
-    0x54: ("V_MFMA_I32_32X32X8_I8", 1, 16),
-    0x55: ("V_MFMA_I32_16X16X16_I8", 1, 4),
-}
+@dataclass(frozen=True)
+class _Encoding:
+    """Opcodes of an encoding that gfx90a has and the decoder's tables have not.
+
+    Attributes:
+        mask: bits of the first word that mark the encoding.
+        mark: their value.
+        shift: where the opcode stands in the word.
+        bits: how many it has.
+        numbers: the opcode that the decoder knows, by opcode.
+        names: what an opcode means here, where that has another name.
+    """
+
+    mask: int
+    mark: int
+    shift: int
+    bits: int
+    numbers: dict[int, int]
+    names: dict[int, str]
+
+
+#: MI200 ISA, the opcode tables. CDNA3 renumbered the products that the MI200 manual
+#: calls _1K, and has no multiplication and addition of f32 that rounds twice.
+_OLDER = (
+    _Encoding(
+        0xFFC00000, 0xD3C00000, 16, 7,
+        {0x63: 0x5D, 0x64: 0x5E, 0x65: 0x5F, 0x66: 0x60, 0x67: 0x61},
+        {0x54: "V_MFMA_I32_32X32X8_I8", 0x55: "V_MFMA_I32_16X16X16_I8"},
+    ),
+    _Encoding(
+        0xFC000000, 0xD0000000, 16, 10,
+        {0x116: 0x13B, 0x1C1: 0x1CB}, {0x116: "V_MAC_F32", 0x1C1: "V_MAD_F32"},
+    ),
+    _Encoding(
+        0x80000000, 0, 25, 6,
+        {0x16: 0x3B}, {0x16: "V_MAC_F32", 0x17: "V_MADMK_F32", 0x18: "V_MADAK_F32"},
+    ),
+)  # fmt: skip
+
+#: Registers of A and B, and of C and D, where a renamed product has others.
+_REGISTERS = {"V_MFMA_I32_32X32X8_I8": (1, 16), "V_MFMA_I32_16X16X16_I8": (1, 4)}
+
+#: MUBUF opcodes of gfx90a that write back and invalidate caches (MI200 ISA,
+#: BUFFER_WBINVL1, BUFFER_WBINVL1_VOL), which changes nothing that is modelled.
+_CACHE_CONTROL = Instruction(
+    0, 8, "BUFFER_WBINVL1_VOL", "MUBUF", "", {}, {}, frozenset(), None, long=False,
+    shown="buffer_wbinvl1_vol()",
+)  # fmt: skip
+_CACHE_OPCODES = (0x3E, 0x3F)
 
 
 def available(name: str, architecture: Architecture) -> bool:
@@ -62,35 +105,48 @@ def available(name: str, architecture: Architecture) -> bool:
     return True
 
 
-def _is_matrix(word: int) -> bool:
-    return word >> 23 == 0b110100111 and bool(word >> 22 & 1)
-
-
-def present_code(code: bytes, at: int, architecture: Architecture) -> tuple[bytes, int]:
-    """Code and place to decode, in the numbers that the decoder knows."""
+def read(code: bytes, at: int, pc: int, chip: Architecture) -> Instruction | None:
+    """The instruction at ``code[at:]``, decoded; None where there is none."""
+    if not chip.older_codes:
+        return _with_accumulator_bits(decode(code, at, pc, chip.family))
     word = int.from_bytes(code[at : at + 4], "little")
-    if architecture.name != "gfx90a" or not _is_matrix(word):
-        return code, at
-    opcode = word >> 16 & 0x7F
-    number = _RENUMBERED.get(opcode, opcode)
-    # The old numbers of gfx90a are sparse products and bf16 without _1K elsewhere.
-    word = word & ~(0x7F << 16) | number << 16
-    return word.to_bytes(4, "little") + code[at + 4 : at + 20], 0
+    if word >> 26 == 0b111000 and word >> 18 & 0x7F in _CACHE_OPCODES:
+        return replace(_CACHE_CONTROL, pc=pc)
+    number, name = word, ""
+    for row in _OLDER:
+        field = ((1 << row.bits) - 1) << row.shift
+        opcode = (word & field) >> row.shift
+        if word & row.mask == row.mark:
+            name = row.names.get(opcode, "")
+            number = word & ~field | row.numbers.get(opcode, opcode) << row.shift
+            break
+    data = number.to_bytes(4, "little") + code[at + 4 : at + 20]
+    ins = _with_accumulator_bits(decode(data, 0, pc, chip.family))
+    return ins if ins is None else _older(ins, name)
 
 
-def present_name(ins: Instruction, architecture: Architecture) -> Instruction:
-    """An instruction whose opcode means something else on this architecture."""
-    if ins.name.startswith("V_MFMA_") and "acc" not in ins.fields:
-        # XF32 stands in the decoder's table of packed arithmetic.
-        bits = {"acc": ins.fields["opsel_hi"], "acc_cd": ins.fields["clmp"]}
-        ins = replace(ins, fields={**ins.fields, **bits})
-    if architecture.name != "gfx90a":
+def _with_accumulator_bits(ins: Instruction | None) -> Instruction | None:
+    """XF32 stands in the decoder's table of packed arithmetic."""
+    if ins is None or not ins.name.startswith("V_MFMA_") or "acc" in ins.fields:
         return ins
-    if ins.variant == "MFMA" and ins.fields["op"] in _RENAMED:
-        name, sources, results = _RENAMED[ins.fields["op"]]
-        counts = {"src0": sources, "src1": sources, "src2": results, "vdst": results}
-        text = f"{name.lower()} (opcode {ins.fields['op']:#x})"
-        return replace(ins, name=name, registers=counts, source=text)
+    bits = {"acc": ins.fields["opsel_hi"], "acc_cd": ins.fields["clmp"]}
+    return replace(ins, fields={**ins.fields, **bits})
+
+
+def _older(ins: Instruction, name: str) -> Instruction:
+    """An instruction of gfx90a whose opcode or bits mean something else later."""
+    if name:
+        counts = ins.registers
+        if name in _REGISTERS:
+            sources, results = _REGISTERS[name]
+            counts = {
+                "src0": sources,
+                "src1": sources,
+                "src2": results,
+                "vdst": results,
+            }
+        shown = f"{name.lower()} (opcode {ins.fields['op']:#x})"
+        return replace(ins, name=name, registers=counts, shown=shown)
     if ins.encoding in ("GLOBAL", "SCRATCH"):
         # Bit 13 is LDS; an SGPR replaces the VGPR of a scratch address.
         uses_vector = ins.encoding == "SCRATCH" and ins.fields["saddr"] == 0x7F

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["LaunchOptions", "LaunchResult", "emulate"]
 
 
+_MOST_PRIVATE = 1 << 28
+"""Bytes of scratch of the waves that are executed together, where one is smaller."""
+
+
 @dataclass(frozen=True)
 class LaunchOptions:
     """How to execute.
@@ -148,7 +152,9 @@ def _check_buffers(
         raise LaunchError(
             "EM0201", f"{len(constants)} constants; {kernel.name} takes {words}"
         )
-    if 8 * len(buffers) + 4 * len(constants) > (kernel.kernarg_bytes + 7) // 8 * 8:
+    # LLVM drops the arguments of a kernel that has nothing to do: 0 bytes.
+    needed = 8 * len(buffers) + 4 * len(constants)
+    if kernel.kernarg_bytes and needed > (kernel.kernarg_bytes + 7) // 8 * 8:
         raise LaunchError(
             "EM0201", f"{kernel.name} has {kernel.kernarg_bytes} bytes of arguments"
         )
@@ -166,7 +172,8 @@ def _bytes(buffer: Array) -> Bytes:
 def _memory(
     kernel: Kernel, buffers: Sequence[Array], constants: Sequence[int]
 ) -> Regions:
-    kernarg = max(256, kernel.kernarg_bytes, 8 * len(buffers) + 4 * len(constants))
+    given = max(256, kernel.kernarg_bytes, 8 * len(buffers) + 4 * len(constants))
+    kernarg = (given + 3) // 4 * 4
     sizes = [(f"buffer {k}", buffer.nbytes) for k, buffer in enumerate(buffers)]
     memory = Regions([*sizes, ("kernel arguments", kernarg)])
     for index, buffer in enumerate(buffers):
@@ -213,7 +220,9 @@ class _Launch:
 
     def run(self) -> LaunchResult:
         groups = self.grid[0] * self.grid[1] * self.grid[2]
-        at_once = max(1, self.options.waves_at_once // self.per_group)
+        private = self.lanes * max(1, self.kernel.descriptor.private_bytes)
+        waves = min(self.options.waves_at_once, _MOST_PRIVATE // private)
+        at_once = max(1, waves // self.per_group)
         executed = steps = 0
         reports: dict[tuple[str, int], Report] = {}
         if self.options.hazards and self.options.order is None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_emulator_amdgcn.decode import Instruction, decode
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.generations import present_code
+from wave_emulator_amdgcn.generations import read
 from wave_emulator_amdgcn.isa import control
 from wave_emulator_amdgcn.isa.binding import bind, prepare
 from wave_emulator_amdgcn.usage import Usage, usage
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wave_emulator_amdgcn.architectures import Architecture
+    from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
 
 __all__ = ["Bound", "Program"]
@@ -78,10 +78,7 @@ class Program:
         at = pc - self.start
         if not 0 <= at <= len(self.code) - 4:
             raise UnknownInstructionError("EM0301", f"no code at {pc:#x}")
-        data, start = present_code(self.code, at, self.architecture)
-        raw = decode(data, start, pc, self.architecture.family)
-        if raw is None:
-            raw = cache_control(self.code, at, pc)
+        raw = read(self.code, at, pc, self.architecture)
         if raw is None:
             word = self.code[at : at + 4][::-1].hex()
             raise UnknownInstructionError(
@@ -100,30 +97,6 @@ class Program:
     def _line(self, pc: int) -> str:
         place = self.place(pc)
         return f" ({place})" if place else ""
-
-
-#: MUBUF opcodes of gfx90a that the decoder's table of gfx94x does not have: they write
-#: back and invalidate caches (MI200 ISA, BUFFER_WBINVL1, BUFFER_WBINVL1_VOL).
-_CACHE_OPCODES = (0x3E, 0x3F)
-
-
-def cache_control(code: bytes, at: int, pc: int) -> Instruction | None:
-    """Cache control of gfx90a, which changes nothing that is modelled."""
-    word = int.from_bytes(code[at : at + 4], "little")
-    if word >> 26 != 0b111000 or word >> 18 & 0x7F not in _CACHE_OPCODES:
-        return None
-    return Instruction(
-        pc,
-        8,
-        "BUFFER_WBINVL1_VOL",
-        "MUBUF",
-        "",
-        {},
-        {},
-        frozenset(),
-        "buffer_wbinvl1_vol()",
-        long=False,
-    )
 
 
 def _kind(name: str) -> str:

@@ -69,7 +69,7 @@ def conversions():
         rows[f"V_CVT_F32_UBYTE{k}"] = Ref(
             "f32", "u32", lambda a, s=8 * k: B.from_int("f32", a >> s & 255)
         )
-    return rows | {
+    rows |= {
         "V_CVT_F16_U16": Ref("f16", "u16", lambda a: B.from_int("f16", a)),
         "V_CVT_F16_I16": Ref("f16", "i16", lambda a: B.from_int("f16", a)),
         "V_CVT_U16_F16": Ref("u16", "f16", lambda a: B.to_integer("f16", a, 0, M16)),
@@ -100,6 +100,13 @@ def conversions():
         ),
         "V_CVT_PK_U16_U32": Ref("u32", "u32 u32", _clip(0, 65535)),
         "V_CVT_PK_I16_I32": Ref("u32", "i32 i32", _clip(-32768, 32767)),
+        "V_CVT_PK_I16_F32": Ref(
+            "u32", "f32 f32",
+            _pair(lambda a: B.to_integer("f32", a, -32768, 32767) & M16),
+        ),
+        "V_CVT_PK_U16_F32": Ref(
+            "u32", "f32 f32", _pair(lambda a: B.to_integer("f32", a, 0, M16))
+        ),
         "V_CVT_PKNORM_I16_F32": Ref(
             "u32", "f32 f32", _pair(lambda a: _normalised(a, -1, 32767))
         ),
@@ -107,3 +114,5 @@ def conversions():
             "u32", "f32 f32", _pair(lambda a: _normalised(a, 0, 65535))
         ),
     }  # fmt: skip
+    later = {k.replace("PKNORM", "PK_NORM"): row for k, row in rows.items()}
+    return rows | later

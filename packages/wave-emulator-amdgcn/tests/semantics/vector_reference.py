@@ -8,6 +8,7 @@ Written from the CDNA3, CDNA4, RDNA3.5 and RDNA4 ISA manuals. Operands named ``u
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import bitfloats as B
 from conversion_reference import conversions
@@ -249,6 +250,26 @@ def dot2(kind, first, second, start, *, last=False):
     return B.add("f32", total, start) if last else total
 
 
+@cache
+def _two_over_pi():
+    """2 / pi in 3000 bits, by Euler's formula; the machine has 1201 of them."""
+    one = 1 << 3100
+
+    def inverse_tangent(n, d):
+        return sum((2 - k % 4) * (one * n**k // (k * d**k)) for k in range(1, 1400, 2))
+
+    pi = 20 * inverse_tangent(1, 7) + 8 * inverse_tangent(3, 79)
+    return (2 * one << 1201) // pi << 3000
+
+
+def trig_preop(value, segment):
+    """53 bits of 2 / pi from a place on; none behind the last bit."""
+    exponent = B.exponent_field("f64", value)
+    shift = (segment & 31) * 53 + max(0, exponent - 1077)
+    window = _two_over_pi() >> 4201 - 53 - shift & mask(53)
+    return B.pack("f64", 0, window, -53 - shift + 128 * (exponent >= 1968))
+
+
 def _special_floats():
     def legacy(a, b):
         if B.is_zero("f32", a) or B.is_zero("f32", b):
@@ -269,6 +290,7 @@ def _special_floats():
         "V_DIV_SCALE_F64": Ref(
             "f64 carry", "f64 f64 f64", lambda *v: div_scale("f64", *v)
         ),
+        "V_TRIG_PREOP_F64": Ref("f64", "f64 u32", trig_preop, flush="never"),
         "V_DIV_FMAS_F32": Ref("f32", "f32 f32 f32 vcc", lambda *v: div_fmas("f32", *v)),
         "V_DIV_FMAS_F64": Ref("f64", "f64 f64 f64 vcc", lambda *v: div_fmas("f64", *v)),
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.codeobject import load
-from wave_emulator_amdgcn.decode import decode
+from wave_emulator_amdgcn.generations import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,16 +52,27 @@ def instructions_of(code: CodeObject, kernel: str | None = None) -> list[Instruc
     """The instructions of a kernel from its entry, in the order of their addresses."""
     chosen = code.kernel(kernel)
     at = chosen.entry + (256 if chosen.descriptor.preload_dwords else 0)
-    base, image = next(
-        part for part in code.elf.image if part[0] <= at < part[0] + len(part[1])
-    )
+    base, image = _part(code, at)
     found: list[Instruction] = []
     while at < min(chosen.end, base + len(image)):
-        ins = decode(image, at - base, at, code.architecture.family)
+        ins = read(image, at - base, at, code.architecture)
         if ins is not None:
             found.append(ins)
         at += 4 if ins is None else ins.size
     return found
+
+
+def _part(code: CodeObject, pc: int) -> tuple[int, bytes]:
+    """The loaded part of the file that holds an address, with its first address."""
+    return next(
+        part for part in code.elf.image if part[0] <= pc < part[0] + len(part[1])
+    )
+
+
+def _raw(code: CodeObject, ins: Instruction) -> int:
+    base, image = _part(code, ins.pc)
+    at = ins.pc - base
+    return int.from_bytes(image[at : at + ins.size], "little")
 
 
 def planted(data: bytes, kernel: str | None = None) -> Iterator[Defect]:
@@ -78,7 +89,7 @@ def _planted(data: bytes, kernel: str | None) -> Iterator[Defect]:
     instructions = instructions_of(code, kernel)
     family = code.architecture.family
     for position, ins in enumerate(instructions):
-        raw = int.from_bytes(ins.source.to_bytes(), "little")
+        raw = _raw(code, ins)
         changes = [("wait", *c) for c in _waits(ins, raw, family)]
         if ins.name.startswith("S_BARRIER"):
             changes.append(("barrier", "removed", _NOP))
@@ -90,9 +101,7 @@ def _planted(data: bytes, kernel: str | None) -> Iterator[Defect]:
 
 
 def _changed(data: bytes, code: CodeObject, ins: Instruction, raw: int) -> bytes:
-    base, image = next(
-        part for part in code.elf.image if part[0] <= ins.pc < part[0] + len(part[1])
-    )
+    base, image = _part(code, ins.pc)
     at = data.find(image) - base + ins.pc
     changed = bytearray(data)
     changed[at : at + ins.size] = raw.to_bytes(ins.size, "little")
@@ -178,7 +187,7 @@ def _records(
     setter = _setter(before, first + 2)
     if setter is None:
         return
-    raw = int.from_bytes(setter.source.to_bytes(), "little")
+    raw = _raw(code, setter)
     for what, value in (("by 4", 4), ("away", None)):
         new = _set_value(setter, raw, value)
         if new is not None:

@@ -183,9 +183,21 @@ def _special_floats() -> dict[str, Row]:
             "f32 f32",
             lambda a, b: np.where((a == 0) | (b == 0), np.float32(0), a * b),
         ),
+        "V_MAC_F32": Row("f32", "f32 f32 d:f32", _mad_flushed, exact=True),
+        "V_MAD_F32": Row("f32", "f32 f32 f32", _mad_flushed, exact=True),
+        "V_MADAK_F32": Row("f32", "f32 f32 k:f32", _mad_flushed, exact=True),
+        "V_MADMK_F32": Row(
+            "f32", "f32 f32 k:f32", lambda a, b, k: _mad_flushed(a, k, b), exact=True
+        ),
         "V_DOT2C_F32_F16": Row("f32", "b32 b32 d:f32", dot2_f16, exact=True),
         "V_DOT2C_F32_BF16": Row("f32", "b32 b32 d:f32", dot2_bf16, exact=True),
     }
+
+
+def _mad_flushed(a: Array, b: Array, c: Array) -> Array:
+    """A * b + c, rounded twice, without denormals (MI200 ISA, V_MAD_F32)."""
+    product = floats.flush(floats.flush(a) * floats.flush(b))
+    return floats.flush(product + floats.flush(c))
 
 
 def _products(a: Array, b: Array, convert: Function) -> list[Array]:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.generations import available, present_name
+from wave_emulator_amdgcn.generations import available
 from wave_emulator_amdgcn.isa import (
     arithmetic,
     bitop,
@@ -72,7 +72,7 @@ def prepare(ins: Instruction, architecture: Architecture) -> Instruction:
         "__wide_dma": int(architecture.name == "gfx950"),
     }
     name = ins.name if ins.encoding == "VOPD" else canonical(ins.name)
-    return present_name(replace(ins, name=name, fields=fields), architecture)
+    return replace(ins, name=name, fields=fields)
 
 
 def bind(ins: Instruction, architecture: Architecture) -> Run:

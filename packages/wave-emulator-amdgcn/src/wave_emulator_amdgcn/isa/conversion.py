@@ -9,6 +9,7 @@ Semantics: CDNA3 ISA (2023) and RDNA4 ISA (2025), chapters "Vector ALU instructi
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +61,12 @@ def _clipped(low: int, high: int, dtype: type[np.generic]) -> Function:
         _bits16(np.clip(a, low, high).astype(dtype)),
         _bits16(np.clip(b, low, high).astype(dtype)),
     )
+
+
+def _truncated(dtype: Any) -> Function:
+    """Two integers, saturated."""
+    to = _saturate(dtype)
+    return lambda a, b: _pair(_bits16(to(a)), _bits16(to(b)))
 
 
 def _norm(limit: int, low: float, dtype: Any) -> Function:
@@ -120,6 +127,8 @@ def _conversions() -> dict[str, Row]:
         ),
         "V_CVT_PK_U16_U32": Row("u32", "u32 u32", _clipped(0, 65535, np.uint16)),
         "V_CVT_PK_I16_I32": Row("u32", "i32 i32", _clipped(-32768, 32767, np.int16)),
+        "V_CVT_PK_I16_F32": Row("u32", "f32 f32", _truncated(np.int16)),
+        "V_CVT_PK_U16_F32": Row("u32", "f32 f32", _truncated(np.uint16)),
         "V_CVT_PKNORM_I16_F32": Row("u32", "f32 f32", _norm(32767, -1, np.int16)),
         "V_CVT_PKNORM_U16_F32": Row("u32", "f32 f32", _norm(65535, 0, np.uint16)),
     }
@@ -195,11 +204,44 @@ def _div_fmas(a: Array, b: Array, c: Array, scale: Array) -> Array:
     return floats.fma_scaled(a, b, c, power)
 
 
+_BITS_2_PI = 1201
+"""How many bits of 2 / pi the machine holds."""
+
+
+@cache
+def _two_over_pi() -> int:
+    """2 / pi in `_BITS_2_PI` bits behind the point, by Machin's formula."""
+    one = 1 << _BITS_2_PI + 64
+
+    def inverse_tangent(n: int) -> int:
+        terms = range(1, 1200, 2)
+        return sum((2 - k % 4) * (one // (k * n**k)) for k in terms)
+
+    pi = 4 * (4 * inverse_tangent(5) - inverse_tangent(239))
+    return (2 * one << _BITS_2_PI) // pi
+
+
+def _trig_preop(value: Array, segment: Array) -> Array:
+    """A window of 53 bits of 2 / pi, for the argument's exponent and a segment.
+
+    The window is that of LLVM's constant folding; the manual's text shifts it away.
+    """
+    value, segment = np.broadcast_arrays(value, segment)
+    exponent = _exponent_bits(value)
+    shift = (segment & _U(31)).astype(np.int64) * 53 + np.maximum(exponent - 1077, 0)
+    result = np.zeros(value.shape, np.float64)
+    for first in np.unique(shift).tolist():
+        bits = _two_over_pi() << first >> _BITS_2_PI - 53 & (1 << 53) - 1
+        result[shift == first] = bits
+    return np.ldexp(result, np.where(exponent >= 1968, 75, -53) - shift)
+
+
 def _division() -> dict[str, Row]:
     f3, d3 = "f32 f32 f32", "f64 f64 f64"
     return {
         "V_DIV_SCALE_F32": Row("f32 carry", f3, _div_scale(96, 64, 23)),
         "V_DIV_SCALE_F64": Row("f64 carry", d3, _div_scale(768, 128, 53)),
+        "V_TRIG_PREOP_F64": Row("f64", "f64 u32", _trig_preop, exact=True),
         "V_DIV_FMAS_F32": Row("f32", f3 + " vcc", _div_fmas),
         "V_DIV_FMAS_F64": Row("f64", d3 + " vcc", _div_fmas),
     }
