@@ -114,3 +114,14 @@ def test_closure_follows_our_packages_only():
     names = {package.name for package in needed}
     assert {"wave-core", "wave-sim-cpu"} <= names
     assert "wave-kernels" not in names
+
+
+def test_the_lowest_version_is_the_greatest_lower_bound():
+    asked = ["numpy>=1.26", "NumPy>=1.9", "ml-dtypes>=0.5,<1", "hatchling"]
+    assert workspace.lowest(asked) == {"numpy": "1.26", "ml-dtypes": "0.5"}
+
+
+def test_every_dependency_has_a_lower_bound():
+    asked = workspace.foreign_requirements()
+    bounds = workspace.lowest(asked)
+    assert {workspace.requirement_name(each) for each in asked} == bounds.keys()
