@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from wave_core.diagnostics import Catalogue, explain
 from wave_core.plugin import (
     PipelineRequest,
     PluginHost,
@@ -14,6 +15,7 @@ from wave_core.plugin import (
     plan_pipeline,
 )
 
+HERE = "wave_example_pass"
 REQUEST = PipelineRequest("generic")
 
 
@@ -22,8 +24,18 @@ def test_the_plugin_is_found_by_its_entry_point():
     assert (row.distribution, row.version) == ("wave-example-pass", "0.1.0")
     assert row.provides == {
         "passes": ("fold-double-negation",),
-        "ops": ("wave_example_pass.ops:OPS",),
-        "lowerings": ("sim:wave_example_pass.lanes",),
+        "ops": (
+            "wave_example_pass.complex:ComplexMul",
+            "wave_example_pass.ops:Relu6",
+            "wave_example_pass.ops:SwapPairs",
+        ),
+        "constraints": ("wave_example_pass.constraints:Interleaved",),
+        "tile rules": ("wave_example_pass.complex",),
+        "diagnostics": ("EXAMPLE001",),
+        "lowerings": (
+            "amdgpu:wave_example_pass.amdgpu",
+            "sim:wave_example_pass.lanes",
+        ),
     }
 
 
@@ -45,17 +57,32 @@ def test_without_the_plugin_nothing_is_left_of_it():
 
 @pytest.mark.parametrize(
     ("name", "cls"),
-    [("wave_example.relu6", "Relu6"), ("wave_example.swap_pairs", "SwapPairs")],
+    [
+        ("wave_example.complex_mul", "ComplexMul"),
+        ("wave_example.relu6", "Relu6"),
+        ("wave_example.swap_pairs", "SwapPairs"),
+    ],
 )
 def test_the_ops_are_known_by_name(name, cls):
     assert PluginHost().op_classes[name].__name__ == cls
 
 
-def test_only_the_lanes_need_a_rule():
-    host = PluginHost()
-    (rules,) = host.lowering_table("sim").rules.values()
-    assert [rule.name for rule in rules] == ["wave_example_pass.lanes.swap_pairs"]
-    assert not host.lowering_table("sim-logical").rules
+@pytest.mark.parametrize(
+    ("table", "ops"),
+    [
+        ("sim", {"ComplexMul", "SwapPairs"}),
+        ("amdgpu", {"ComplexMul", "Relu6"}),
+        ("sim-logical", set()),
+    ],
+)
+def test_the_rules_are_found(table, ops):
+    found = PluginHost().lowering_table(table).rules
+    assert {op.__name__ for op in found if op.__module__.startswith(HERE)} == ops
+
+
+def test_the_code_is_explained():
+    known = (row.value for row in PluginHost().diagnostics.values())
+    assert "use an even tile" in explain("EXAMPLE001", Catalogue(known))
 
 
 def test_the_plugin_module_is_light():

@@ -1,4 +1,4 @@
-"""How lanes execute `SwapPairs`: a rule of the simulator `sim`, in its terms.
+"""How lanes execute the ops: rules of the simulator `sim`, in its terms.
 
 Wave imports this module when a kernel first runs on that simulator, so numpy and the
 simulator's own types are at hand.
@@ -13,7 +13,9 @@ import numpy as np
 from wave_core.ir import PLACEMENT
 from wave_core.plugin import lowers
 from wave_core.symbols import constant
+from wave_example_pass.complex import ComplexMul
 from wave_example_pass.ops import SwapPairs, cut_in_two
+from wave_sim_cpu.lanes import Value, spread
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -46,6 +48,22 @@ def swap_pairs(op: SwapPairs, program: Program) -> Step:
     return step
 
 
+@lowers(ComplexMul)
+def complex_mul(op: ComplexMul, program: Program) -> Step:
+    """The op's own meaning on two registers; poison in one part is in both."""
+    registers = program.registers(op)
+
+    def step(machine: Machine) -> None:
+        factors = [machine.value(value) for value in op.operands]
+        swapped = [value.rearranged(lambda data: data[..., ::-1]) for value in factors]
+        rows = [np.broadcast_to(v.data, (*v.data.shape[:2], 2)) for v in factors]
+        poison = spread([*factors, *swapped])
+        machine.values[op.ident] = Value(op.evaluate(*rows), poison)
+        machine.counters.instructions["valu"] += machine.active_waves * 3 * registers
+
+    return step
+
+
 def partners(op: SwapPairs, placement: Placement) -> npt.NDArray[np.int64]:
     """For each slot (lane by lane, its registers in order) the partner's slot.
 
@@ -58,7 +76,7 @@ def partners(op: SwapPairs, placement: Placement) -> npt.NDArray[np.int64]:
     origin = placement.origin_of(fastest)
     even = origin is not None and origin % 2 is constant(0)
     if fastest not in layout.dims or not even:
-        raise cut_in_two(op)
+        raise cut_in_two(op, op.value)
     held = [layout.offsets(dim).reshape(-1).tolist() for dim in layout.dims]
     wanted = [
         [i ^ 1 for i in row] if dim == fastest else row
@@ -68,5 +86,5 @@ def partners(op: SwapPairs, placement: Placement) -> npt.NDArray[np.int64]:
     try:
         found = [slots[element] for element in zip(*wanted, strict=True)]
     except KeyError:
-        raise cut_in_two(op) from None
+        raise cut_in_two(op, op.value) from None
     return np.array(found)

@@ -64,21 +64,18 @@ class SwapPairs(
         """The meaning on whole tiles; the simulator `sim-logical` uses it."""
         (tile,) = operands
         if tile.shape[-1] % 2:
-            raise cut_in_two(self)
+            raise cut_in_two(self, self.value)
         pairs = tile.reshape(*tile.shape[:-1], -1, 2)
         return pairs[..., ::-1].reshape(tile.shape)
 
 
-def cut_in_two(op: SwapPairs) -> Exception:
+def cut_in_two(op: Op, value: Op) -> Exception:
     """The error that the elements of a pair are in two tiles, or in two pieces."""
+    name = op.op_name.removeprefix("wave_example.")
     return user_error(
         "WV0601",
-        "`swap_pairs` cannot exchange elements of different tiles",
+        f"`{name}` cannot combine elements of different tiles",
         at=op.location,
-        label=f"`{op.value.type}` is cut between the elements of a pair",
+        label=f"`{value.type}` is cut between the elements of a pair",
         help="make the tiles of its fastest dimension even",
     )
-
-
-OPS: tuple[type[Op], ...] = (Relu6, SwapPairs)
-"""What the plugin registers."""

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.plugin import LoweringSpec, OpSet, PassSpec, Phase, hookimpl
+from wave_core.plugin import (
+    ConstraintSet,
+    LoweringSpec,
+    OpSet,
+    PassSpec,
+    Phase,
+    TileRules,
+    hookimpl,
+)
+from wave_example_pass.codes import CODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-REQUIRES_API = (1, 0)
+    from wave_core.diagnostics import Code
+
+REQUIRES_API = (1, 3)
 
 
 @hookimpl
@@ -30,11 +41,33 @@ def wave_register_passes() -> Iterable[PassSpec]:
 
 @hookimpl
 def wave_register_ops() -> Iterable[OpSet]:
-    """Two ops, one elementwise and one that is not."""
-    yield OpSet("wave_example_pass.ops:OPS", "relu6, swap_pairs")
+    """Three ops: elementwise, laid out like its operand, and with its own layout."""
+    yield OpSet("wave_example_pass.ops:Relu6")
+    yield OpSet("wave_example_pass.ops:SwapPairs")
+    yield OpSet("wave_example_pass.complex:ComplexMul")
+
+
+@hookimpl
+def wave_register_tile_rules() -> Iterable[TileRules]:
+    """How the op with its own layout is laid out, and cut into pieces."""
+    yield TileRules("wave_example_pass.complex", "complex_mul")
+
+
+@hookimpl
+def wave_register_constraints() -> Iterable[ConstraintSet]:
+    """What authors may say about a dimension of pairs."""
+    yield ConstraintSet("wave_example_pass.constraints:Interleaved")
+
+
+@hookimpl
+def wave_register_diagnostics() -> Iterable[Code]:
+    """What `wave explain EXAMPLE001` prints."""
+    yield from CODES
 
 
 @hookimpl
 def wave_register_lowerings() -> Iterable[LoweringSpec]:
-    """How the lanes of the simulator execute the op that is not elementwise."""
+    """How lanes of the simulator execute the ops, and how AMD GPUs do."""
     yield LoweringSpec("sim", "wave_example_pass.lanes")
+    missing = {"wave_example.swap_pairs": "only the simulator has it so far"}
+    yield LoweringSpec("amdgpu", "wave_example_pass.amdgpu", missing)

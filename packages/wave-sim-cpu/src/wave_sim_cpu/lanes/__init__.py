@@ -6,7 +6,7 @@ from wave_sim_cpu.lanes.execute import run
 from wave_sim_cpu.lanes.machine import Machine
 from wave_sim_cpu.lanes.program import Program, Step
 from wave_sim_cpu.lanes.rules import UNSUPPORTED, lane_rules
-from wave_sim_cpu.lanes.value import Value
+from wave_sim_cpu.lanes.value import Value, spread
 
 __all__ = [
     "UNSUPPORTED",
@@ -16,4 +16,5 @@ __all__ = [
     "Value",
     "lane_rules",
     "run",
+    "spread",
 ]

@@ -82,9 +82,22 @@ _FAST = {"exp2": "rocdl.exp2"}
 
 
 class Operands:
-    """The operands of one op, made alike and wide enough to compute with."""
+    """The operands of one op, made alike and wide enough to compute with.
 
-    def __init__(self, op: Binary | Unary, emit: Emitter) -> None:
+    All have the element type of the first. Where nothing of the machine computes in
+    it, they are widened to f32, and `finish` rounds once.
+
+    Attributes:
+        op: The op.
+        emit: The state of code generation.
+        registers: Elements of the result that each lane holds.
+        source: The element type of the operands.
+        dtype: The element type that is computed in.
+        kind: Its type in MLIR, for all registers.
+        names: The operands, each of that type.
+    """
+
+    def __init__(self, op: Op, emit: Emitter) -> None:
         self.emit = emit
         self.op = op
         self.registers = emit.registers(op)
@@ -94,8 +107,8 @@ class Operands:
         self.kind = vector(element(self.dtype), self.registers)
         self.names = tuple([self._operand(value) for value in op.operands])
 
-    def _operand(self, value: object) -> str:
-        found = self.emit.value(value)  # pyright: ignore[reportArgumentType] - an op
+    def _operand(self, value: Op) -> str:
+        found = self.emit.value(value)
         name, registers = found.name, found.registers
         if self.dtype != self.source:
             name = widened(self.emit, name, self.source, registers)

@@ -1,0 +1,26 @@
+"""What lowering rules of other packages work with: code generation's public part.
+
+A rule is marked with ``@lowers(MyOp)``, is registered for ``amdgpu``, and is called
+with the op and the `Emitter`. `Operands` reads what an op computes with and records its
+result; MLIR operations are written as text with ``emit.builder.op``. Names that are not
+in this module may change at any time.
+"""
+
+from __future__ import annotations
+
+from wave_backend_amdgpu.codegen.emitter import Emitter, unsupported
+from wave_backend_amdgpu.codegen.rules.arithmetic import Operands
+from wave_backend_amdgpu.codegen.rules.constants import gathered
+from wave_backend_amdgpu.codegen.rules.shape import sliced
+from wave_backend_amdgpu.codegen.types import Value, element, vector
+
+__all__ = [
+    "Emitter",
+    "Operands",
+    "Value",
+    "element",
+    "gathered",
+    "sliced",
+    "unsupported",
+    "vector",
+]
