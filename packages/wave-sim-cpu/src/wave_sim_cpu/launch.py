@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wave_core.analysis.effects import written_memories
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import launch_error
-from wave_core.ir.graph import resolve, walk
+from wave_core.ir.graph import walk
 from wave_core.ops.memory import Allocate
-from wave_core.ops.traits import EffectKind
 from wave_core.types import MemoryType
 from wave_sim_cpu import codes
 from wave_sim_cpu.evaluate import evaluate
@@ -20,14 +20,11 @@ from wave_sim_cpu.memory import Buffer, argument_buffer
 
 if TYPE_CHECKING:
     from wave_core.ir.graph import Graph
-    from wave_core.ops.base import Op
     from wave_core.ops.structure import Argument
     from wave_core.symbols import Expr
     from wave_core.targets import Target
     from wave_core.types import RegisterType
     from wave_sim_cpu.arrays import Array
-
-_WRITES = frozenset({EffectKind.WRITE, EffectKind.READ_WRITE, EffectKind.DMA_WRITE})
 
 
 @dataclass(frozen=True)
@@ -104,19 +101,9 @@ def prepare(
             for p in graph.parameters
             if not isinstance(p.type, MemoryType)
         },
-        written=frozenset(written_memories(ops)),
+        written=frozenset(m.ident for m in written_memories(graph.body)),
         allocations=tuple(op for op in ops if isinstance(op, Allocate)),
     )
-
-
-def written_memories(ops: list[Op]) -> set[int]:
-    """The memories that some op writes, by ``ident``."""
-    return {
-        resolve(effect.memory).ident
-        for op in ops
-        for effect in op.effects()
-        if effect.kind in _WRITES and effect.memory is not None
-    }
 
 
 def _arrays(graph: Graph, arguments: Mapping[str, Any]) -> dict[int, Array]:
@@ -162,8 +149,7 @@ def _bound(expr: Expr, values: Mapping[Expr, int], graph: Graph) -> int:
 def _buffer(
     parameter: Argument, array: Array, values: Mapping[Expr, int], graph: Graph
 ) -> Buffer:
-    declared = parameter.type
-    assert isinstance(declared, MemoryType), "chosen by the caller"
+    declared = parameter.memory_type
     expected = tuple(_bound(e, values, graph) for e in declared.storage_shape)
     if array.shape != expected:
         raise launch_error(

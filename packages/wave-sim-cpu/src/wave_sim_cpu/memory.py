@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from wave_core.types import MemoryType
 from wave_sim_cpu.copies import Copies
 from wave_sim_cpu.races import RaceTracker
 
@@ -187,5 +186,4 @@ def lds_pool(size: int, unit: int, workgroups: int, waves: int) -> Pool:
 
 def lds_label(op: Op) -> str:
     """What to call an allocation: its tags, or its dims."""
-    assert isinstance(op.type, MemoryType), "an allocation is a memory"
-    return ", ".join(sorted(op.tags)) or f"allocate({', '.join(op.type.dims)})"
+    return ", ".join(sorted(op.tags)) or f"allocate({', '.join(op.memory_type.dims)})"

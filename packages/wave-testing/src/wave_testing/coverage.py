@@ -11,10 +11,10 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.loops import loops_around
 from wave_core.constraints import wave_symbol, workgroup_symbol
 from wave_core.constraints.geometry import Geometry
-from wave_core.ir import PLACEMENT, Region, regions
-from wave_core.ops.control import Iterate
+from wave_core.ir import PLACEMENT, regions
 from wave_core.symbols import as_expr, symbol
 from wave_core.types import RegisterType
 
@@ -64,21 +64,8 @@ def placed_values(graph: Graph) -> Iterator[Op]:
                 yield op
 
 
-def loops_around(op: Op) -> dict[str, Expr]:
-    """The induction symbols of the loops around ``op``, by axis name."""
-    found: dict[str, Expr] = {}
-    region = op.owner
-    while isinstance(region, Region) and region.parent is not None:
-        parent = region.parent
-        if isinstance(parent, Iterate) and parent.induction is not None:
-            found.setdefault(str(parent.axis), parent.induction)
-        region = parent.owner
-    return found
-
-
 def _dims(op: Op) -> tuple[str, ...]:
-    assert isinstance(op.type, RegisterType), "only tiles are placed"
-    return op.type.dims
+    return op.register_type.dims
 
 
 def whole_layout(placement: Placement) -> Layout:

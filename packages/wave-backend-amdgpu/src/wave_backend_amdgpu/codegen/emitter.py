@@ -10,7 +10,6 @@ from wave_backend_amdgpu.codegen.types import Value, element, number, vector
 from wave_core.diagnostics import internal_error, user_error
 from wave_core.ir import PLACEMENT, resolve
 from wave_core.ops.traits import Trait
-from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.interface import Interface
@@ -94,8 +93,7 @@ class Emitter:
 
     def dtype(self, op: Op) -> DType:
         """The element type of a register value."""
-        assert isinstance(op.type, RegisterType), "only registers are computed with"
-        return op.type.dtype
+        return op.register_type.dtype
 
     def registers(self, op: Op) -> int:
         """Elements of the value that each lane holds."""

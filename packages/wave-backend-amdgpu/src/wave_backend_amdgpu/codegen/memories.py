@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.types import stored
 from wave_core.analysis.dependences.storage import lds_bytes
+from wave_core.analysis.effects import written_memories
 from wave_core.ir import ACCESS, resolve, walk
 from wave_core.ops.control import Iterate
 from wave_core.ops.direct import GatherToLDS
@@ -116,7 +117,8 @@ def stepped_memories(graph: Graph) -> set[int]:
     all other accesses. It dies where a memory has both and one access is at its
     start, so a memory has the first form for all its accesses, or the second.
     """
-    unfit = written_memories(graph) | copied_memories(graph)
+    written = {memory.ident for memory in written_memories(graph.body)}
+    unfit = written | copied_memories(graph)
     for op in graph.walk():
         if isinstance(op, Read) and (op.flags == "nontemporal" or _wide(op)):
             unfit.add(resolve(op.memory).ident)
@@ -126,11 +128,6 @@ def stepped_memories(graph: Graph) -> set[int]:
 def _wide(op: Read) -> bool:
     """Whether the elements are wider than loads with a scalar offset know."""
     return isinstance(op.type, RegisterType) and op.type.dtype.bits > WIDEST_STEPPED
-
-
-def written_memories(graph: Graph) -> set[int]:
-    """The memories that the kernel writes, by key."""
-    return {resolve(op.memory).ident for op in graph.walk() if isinstance(op, Write)}
 
 
 def size(shape: tuple[Expr, ...]) -> Expr:
@@ -151,8 +148,7 @@ def choose_space(shape: tuple[Expr, ...], dtype: DType, *, wanted: bool) -> Spac
 
 def lds_memory(graph: Graph, op: Allocate, name: str) -> Memory:
     """The record of an allocation in LDS."""
-    assert isinstance(op.type, MemoryType), "an allocation is a memory"
-    shape = extents(graph, op.type)
+    shape = extents(graph, op.memory_type)
     count = size(shape).constant_value
     kind = f"memref<{count}x{stored(op.dtype)}, #gpu.address_space<workgroup>>"
     return Memory(name, kind, op.dtype, strides(shape), Space.LDS)

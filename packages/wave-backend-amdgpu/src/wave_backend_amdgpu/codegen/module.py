@@ -20,7 +20,6 @@ from wave_backend_amdgpu.codegen.memories import (
     stepped_memories,
     streamed_memories,
     strides,
-    written_memories,
 )
 from wave_backend_amdgpu.codegen.symbols import (
     Constant,
@@ -30,6 +29,7 @@ from wave_backend_amdgpu.codegen.symbols import (
     facts_of,
 )
 from wave_backend_amdgpu.codegen.types import stored
+from wave_core.analysis.effects import written_memories
 from wave_core.constraints.geometry import Geometry
 from wave_core.types import MemoryType
 
@@ -129,7 +129,8 @@ def generate(
 
 def _bind_memories(emit: Emitter) -> tuple[Binding, ...]:
     graph = emit.graph
-    written, streamed = written_memories(graph), streamed_memories(graph)
+    written = {memory.ident for memory in written_memories(graph.body)}
+    streamed = streamed_memories(graph)
     masked, stepped = masked_memories(graph), stepped_memories(graph)
     bounded = masked | copied_memories(graph)
     found: list[Binding] = []
@@ -180,8 +181,7 @@ def _memory(
     shape: tuple[Expr, ...],
     space: Space,
 ) -> Memory:
-    kind = argument.type
-    assert isinstance(kind, MemoryType), "checked by the caller"
+    kind = argument.memory_type
     builder, count, item = emit.builder, size(shape), stored(kind.dtype)
     extent, dynamic = "?", ""
     if count.is_constant:

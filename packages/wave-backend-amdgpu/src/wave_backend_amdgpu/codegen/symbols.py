@@ -59,8 +59,7 @@ def constants_of(graph: Graph) -> tuple[Constant, ...]:
     sizes = [s for s in _launch_symbols(graph) if s.name not in named]
     rows = [Constant(s.name, DTYPES["i32"], 1, parameter=False) for s in sizes]
     for argument in scalars:
-        assert isinstance(argument.type, RegisterType), "filtered"
-        dtype = argument.type.dtype
+        dtype = argument.register_type.dtype
         words = 2 if dtype.bits == 64 else 1
         rows.append(Constant(argument.label, dtype, words, parameter=True))
     return tuple(rows)

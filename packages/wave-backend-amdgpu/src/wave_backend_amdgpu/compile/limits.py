@@ -17,7 +17,6 @@ from wave_core.ops.memory import Allocate
 from wave_core.ops.traits import Trait
 from wave_core.symbols import constant, product
 from wave_core.targets import Float8
-from wave_core.types import MemoryType, RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,8 +47,7 @@ def _buffers(graph: Graph) -> list[Allocate]:
 
 
 def _bytes(graph: Graph, op: Allocate) -> int:
-    assert isinstance(op.type, MemoryType), "an allocation is a memory"
-    count = size(extents(graph, op.type)).constant_value
+    count = size(extents(graph, op.memory_type)).constant_value
     return -(-count * op.dtype.bytes // 16) * 16
 
 
@@ -84,8 +82,7 @@ def _check_conversions(graph: Graph, target: Target) -> None:
         if not op.has(Trait.ELEMENTWISE) or isinstance(op, Select):
             continue
         for value in (op, *op.operands):
-            assert isinstance(value.type, RegisterType), "elementwise"
-            name = value.type.dtype.name
+            name = value.register_type.dtype.name
             if name.startswith("f8") and name not in known:
                 raise _no_conversion(op, name, target, known)
 
@@ -165,10 +162,9 @@ def _largest_values(graph: Graph, values: Iterable[Op]) -> list[str]:
     """What the values take, by the line that makes them, the largest first."""
     sizes: dict[tuple[str, str], int] = defaultdict(int)
     for value in values:
-        assert isinstance(value.type, RegisterType), "only registers are counted"
         placement = graph.facts.get(PLACEMENT, value)
         count = 1 if placement is None else placement.layout.registers
-        sizes[name_of(value), str(value.type.dtype)] += words_of(value, count)
+        sizes[name_of(value), str(value.register_type.dtype)] += words_of(value, count)
     rows = sorted(sizes.items(), key=lambda row: (-row[1], row[0]))
     return [
         f"{size} registers: {name} ({dtype})" for (name, dtype), size in rows[:SHOWN]

@@ -12,6 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.effects import written_memories
 from wave_core.ir import PLACEMENT, resolve
 from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.memory import Read
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 REGISTER_BITS = 32
 
-_CHANGES = (EffectKind.WRITE, EffectKind.READ_WRITE, EffectKind.DMA_WRITE)
 """What makes the contents of a memory others."""
 
 _Values = dict[int, "Op"]
@@ -60,19 +60,13 @@ def widest_point(graph: Graph) -> Pressure:
 
 def words_of(value: Op, count: int) -> int:
     """Registers of 32 bits for ``count`` elements of a value; narrow ones share."""
-    assert isinstance(value.type, RegisterType), "only registers are counted"
-    return -(-count * max(value.type.dtype.bits, 8) // REGISTER_BITS)
+    return -(-count * max(value.register_type.dtype.bits, 8) // REGISTER_BITS)
 
 
 class _Search:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._written = {
-            resolve(effect.memory).ident
-            for op in graph.walk()
-            for effect in op.effects()
-            if effect.memory is not None and effect.kind in _CHANGES
-        }
+        self._written = {memory.ident for memory in written_memories(graph.body)}
         self._cheap: dict[int, bool] = {}
         self._parts: dict[int, _Origins] = {}
         self._known: dict[int, Op] = {}
@@ -100,7 +94,7 @@ class _Search:
                 for value in map(resolve, op.captures)
                 if isinstance(value.type, RegisterType)
             }
-            body: Region = op.body  # pyright: ignore[reportAssignmentType] - a region of a graph
+            body = op.body
             inside = self.region(body, {**outside, **held, **kept})
             yield inside if inside.at is not None else _at(inside, op)
         elif any(effect.kind is EffectKind.BARRIER for effect in op.effects()):

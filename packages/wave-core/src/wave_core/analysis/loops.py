@@ -5,35 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
-from wave_core.ir import Region
+from wave_core.ir import region_of
 from wave_core.ops.control import Iterate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from wave_core.constraints.geometry import Geometry
+    from wave_core.ir import Region
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
 
 
 def loops_around(op: Op) -> dict[str, Expr]:
     """The induction symbols of the loops around ``op``, by axis name."""
-    region = op.owner
-    assert isinstance(region, Region), "the op is in no graph"
-    return loops_of(region)
+    return loops_of(region_of(op))
 
 
 def loops_of(region: Region) -> dict[str, Expr]:
     """The induction symbols of the loops around the ops of ``region``."""
     loops: dict[str, Expr] = {}
-    parent = region.parent
-    while parent is not None:
-        if isinstance(parent, Iterate) and parent.induction is not None:
-            loops.setdefault(str(parent.axis), parent.induction)
-        outer = parent.owner
-        assert isinstance(outer, Region), "the op is in no graph"
-        parent = outer.parent
+    for loop in enclosing_loops(region):
+        if loop.induction is not None:
+            loops.setdefault(str(loop.axis), loop.induction)
     return loops
+
+
+def enclosing_loops(region: Region) -> list[Iterate]:
+    """The loops around the ops of ``region``, from the inside out."""
+    return [op for op in region.around if isinstance(op, Iterate)]
 
 
 def static_tile(op: Op, dims: Iterable[str], geometry: Geometry) -> dict[str, int]:

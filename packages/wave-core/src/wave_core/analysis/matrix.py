@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.targets import MMAType
-from wave_core.types import RegisterType, dim_name
+from wave_core.types import dim_name
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
@@ -32,8 +32,7 @@ class MatrixRoles:
 
 def dims_of(op: Op) -> tuple[str, ...]:
     """The dimensions of a register value."""
-    assert isinstance(op.type, RegisterType), "only tiles have dimensions"
-    return op.type.dims
+    return op.register_type.dims
 
 
 def matrix_roles(op: Mma) -> MatrixRoles:
@@ -51,8 +50,7 @@ def instruction_of(op: Mma, geometry: Geometry, target: Target) -> MatrixInstruc
     """
     given = geometry.hardware.mma_type
     name = op.mma_type or (given.value if isinstance(given, MMAType) else given)
-    assert isinstance(op.lhs.type, RegisterType), "checked by the type rule"
-    dtype = op.lhs.type.dtype
+    dtype = op.lhs.register_type.dtype
     if name is None:
         return target.default_mma(dtype, op.location)
     row = target.matrix_instruction(name, op.location)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.loops import loops_of
+from wave_core.analysis.loops import enclosing_loops, loops_of
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import region_of
-from wave_core.ops.control import Iterate
 from wave_core.symbols import as_expr
 
 if TYPE_CHECKING:
@@ -44,13 +42,10 @@ class RegionFacts:
 
     def _of_region(self, region: Region) -> Facts:
         facts = self.geometry.facts
-        parent = region.parent
-        while parent is not None:
-            if isinstance(parent, Iterate):
-                assert parent.induction is not None, "loops are numbered before"
-                assert parent.count is not None, "loops are numbered before"
-                first = self.geometry.bind(as_expr(parent.start))
-                last = first + (parent.count - 1) * parent.step
-                facts = facts.with_range(parent.induction, first, last)
-            parent = region_of(parent).parent
+        for loop in enclosing_loops(region):
+            assert loop.induction is not None, "loops are numbered before"
+            assert loop.count is not None, "loops are numbered before"
+            first = self.geometry.bind(as_expr(loop.start))
+            last = first + (loop.count - 1) * loop.step
+            facts = facts.with_range(loop.induction, first, last)
         return facts

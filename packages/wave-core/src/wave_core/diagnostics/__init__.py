@@ -29,7 +29,7 @@ from wave_core.diagnostics.location import (
     capture_location,
     fuse,
 )
-from wave_core.diagnostics.render import render, render_all, render_json
+from wave_core.diagnostics.render import render, render_json
 
 __all__ = [
     "Catalogue",
@@ -56,7 +56,6 @@ __all__ = [
     "make_diagnostic",
     "plugin_error",
     "render",
-    "render_all",
     "render_json",
     "simulation_error",
     "user_error",

@@ -43,11 +43,6 @@ def render(diagnostic: Diagnostic, *, color: bool = False) -> str:
     return "\n".join(lines)
 
 
-def render_all(diagnostics: Iterable[Diagnostic], *, color: bool = False) -> str:
-    """Several diagnostics with an empty line between them."""
-    return "\n\n".join(render(diagnostic, color=color) for diagnostic in diagnostics)
-
-
 def render_json(diagnostics: Diagnostic | Iterable[Diagnostic]) -> str:
     """One JSON document; its schema is fixed by `version`."""
     many = (diagnostics,) if hasattr(diagnostics, "severity") else diagnostics

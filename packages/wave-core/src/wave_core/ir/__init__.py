@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wave_core.ir.clone import clone_graph, clone_into, clone_op, clone_region_into
+from wave_core.ir.clone import clone_graph, clone_into, clone_op
 from wave_core.ir.dead_code import eliminate_dead_code
-from wave_core.ir.equal import first_difference, graphs_equal
+from wave_core.ir.equal import first_difference
 from wave_core.ir.facts import (
     ACCESS,
     FACT_KINDS,
@@ -61,11 +61,9 @@ __all__ = [
     "clone_graph",
     "clone_into",
     "clone_op",
-    "clone_region_into",
     "eliminate_dead_code",
     "erase",
     "first_difference",
-    "graphs_equal",
     "insert_after",
     "insert_before",
     "make_global",

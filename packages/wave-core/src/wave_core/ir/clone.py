@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeVar
 
-from wave_core.ir.graph import Graph, Region
+from wave_core.ir.graph import Graph, Region, region_of
 from wave_core.ops.structure import Argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from wave_core.ops.base import Op
+    from wave_core.ops.base import Op, Slot
 
     CopyFacts = Callable[[Op, Op], None]
+
+SomeOp = TypeVar("SomeOp", bound="Op")
 
 
 def clone_graph(graph: Graph) -> Graph:
@@ -34,13 +36,13 @@ def clone_graph(graph: Graph) -> Graph:
     return copy
 
 
-def clone_op(op: Op, operands: Mapping[Op, Op], region: Region) -> Op:
+def clone_op(op: SomeOp, operands: Mapping[Op, Op], region: Region) -> SomeOp:
     """A copy of ``op``, for ``region``, with operands looked up in ``operands``.
 
     The copy is not inserted, so it has no facts yet; the ops of its regions have
     theirs. An operand that is not in the mapping stays.
     """
-    source = cast("Region | None", op.owner)
+    source = op.owner
 
     def facts(old: Op, new: Op) -> None:
         if source is not None:
@@ -61,38 +63,13 @@ def clone_into(
         region.append(copy)
     else:
         region.insert_before(before, copy)
-    cast("Region", op.owner).graph.facts.cloned(op, region.graph.facts, copy)
+    region_of(op).graph.facts.cloned(op, region.graph.facts, copy)
     return copy
 
 
-def clone_region_into(
-    source: Region,
-    target: Region,
-    values: dict[Op, Op],
-    before: Op | None = None,
-    *,
-    terminator: bool = False,
-) -> Op | None:
-    """Insert copies of the ops of ``source``, at the end or ``before`` an op.
-
-    Args:
-        source: The region to copy; it stays as it is.
-        target: Where the copies go, in this or another graph.
-        values: What stands for the arguments of ``source``; the copies are added.
-        before: An op of ``target``.
-        terminator: Whether to copy the terminator too.
-
-    Returns:
-        The terminator of ``source``, where it was not copied.
-    """
-    last = source.terminator
-    for op in source.ops:
-        if terminator or op is not last:
-            clone_into(op, values, target, before)
-    return None if terminator else last
-
-
-def _copy(op: Op, operands: Mapping[Op, Op], graph: Graph, facts: CopyFacts) -> Op:
+def _copy(
+    op: SomeOp, operands: Mapping[Op, Op], graph: Graph, facts: CopyFacts
+) -> SomeOp:
     slots = tuple([_map_slot(value, operands) for value in op.slots])
     nested = tuple([graph.region() for _ in op.regions])
     copy = type(op).build(slots, dict(op.attributes), nested)
@@ -121,7 +98,7 @@ def _fill(
         facts(op, copy)
 
 
-def _map_slot(value: Any, operands: Mapping[Op, Op]) -> Any:
+def _map_slot(value: Slot, operands: Mapping[Op, Op]) -> Slot:
     if isinstance(value, tuple):
-        return tuple([operands.get(v, v) for v in cast("tuple[Op, ...]", value)])
+        return tuple([operands.get(v, v) for v in value])
     return None if value is None else operands.get(value, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeGuard
 
 from wave_core.ir.graph import Region, captured_value, region_of
 from wave_core.ir.rewrite import erase, set_attributes, set_operands
@@ -115,7 +115,7 @@ class _Liveness:
             self._need(op.else_values[position])
 
 
-def is_structured(op: Op | None) -> bool:
+def is_structured(op: Op | None) -> TypeGuard[Iterate | Conditional]:
     """Whether the results of ``op`` are needed one by one."""
     return isinstance(op, (Iterate, Conditional))
 
@@ -129,16 +129,16 @@ def _sweep(region: Region, live: _Liveness) -> int:
             continue
         if is_structured(op):
             # The yielded values that go may be the last users of ops inside.
-            removed += _drop_results(cast("Iterate | Conditional", op), live)
+            removed += _drop_results(op, live)
         for nested in op.regions:
             removed += _sweep(nested, live)
         if is_structured(op):
-            removed += _drop_arguments(cast("Iterate | Conditional", op), live)
+            removed += _drop_arguments(op, live)
     return removed
 
 
 def _drop_results(op: Iterate | Conditional, live: _Liveness) -> int:
-    region: Region = op.regions[0]
+    region = op.regions[0]
     terminator = region.terminator
     if terminator is None:
         return 0
@@ -157,7 +157,7 @@ def _drop_results(op: Iterate | Conditional, live: _Liveness) -> int:
 
 def _drop_arguments(op: Iterate | Conditional, live: _Liveness) -> int:
     """Drop carried values that are not needed and captures that nobody uses."""
-    region: Region = op.regions[0]
+    region = op.regions[0]
     arguments = region.arguments
     carried = [a for a in arguments if a.role == "carried"]
     captures = [a for a in arguments if a.role == "capture"]
@@ -183,7 +183,7 @@ def _stays(
 def _set_operand(op: Op, name: str, values: tuple[Op, ...]) -> None:
     position = [f.name for f in op.operand_fields].index(name)
     slots = list(op.slots)
-    if len(slots[position]) != len(values):
+    if slots[position] != values:
         slots[position] = values
         set_operands(op, slots)
 

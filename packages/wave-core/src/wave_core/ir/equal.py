@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from wave_core.ir.printer import value_names
 from wave_core.ir.values import same_value
@@ -11,21 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wave_core.ir.graph import Graph, Region
-    from wave_core.ops.base import Op
-
-
-def graphs_equal(left: Graph, right: Graph, *, locations: bool = False) -> bool:
-    """Whether both graphs have the same ops, facts and header, in the same order.
-
-    Names and keys of ops do not matter; locations only where asked for.
-    """
-    return first_difference(left, right, locations=locations) is None
+    from wave_core.ops.base import Op, Slot
 
 
 def first_difference(
     left: Graph, right: Graph, *, locations: bool = False
 ) -> str | None:
-    """What differs first, in program order; ``None`` if nothing does."""
+    """What differs first, in program order; ``None`` if nothing does.
+
+    Compared are ops, facts and header. Names and keys of ops do not matter; locations
+    only where asked for.
+    """
     return next(_Comparison(left, right, locations=locations).differences(), None)
 
 
@@ -83,20 +79,19 @@ class _Comparison:
                 what = f"{self._label(left)}, operand {field.name}"
                 yield f"{what}: {self._text(0, mine)} and {self._text(1, other)}"
 
-    def _slot(self, value: Any) -> Any:
+    def _slot(self, value: Slot) -> object:
         if isinstance(value, tuple):
-            return tuple([self._partner.get(v) for v in cast("tuple[Op, ...]", value)])
+            return tuple([self._partner.get(v) for v in value])
         return None if value is None else self._partner.get(value, self)
 
     def _label(self, op: Op) -> str:
         name = self._names[0].get(op)
         return f"{name} = {op.op_name}" if name else op.op_name
 
-    def _text(self, side: int, value: Any) -> str:
+    def _text(self, side: int, value: Slot) -> str:
         if isinstance(value, tuple):
-            values = cast("tuple[Op, ...]", value)
-            return f"[{', '.join([self._text(side, item) for item in values])}]"
-        return self._names[side].get(value, "none")
+            return f"[{', '.join([self._text(side, item) for item in value])}]"
+        return "none" if value is None else self._names[side].get(value, "none")
 
 
 def _unlike(what: str, left: object, right: object) -> Iterator[str]:

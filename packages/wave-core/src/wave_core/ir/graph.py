@@ -8,7 +8,7 @@ operand of the op that owns the region.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from torch import fx
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from wave_core.constraints import Constraint
     from wave_core.diagnostics import Location
-    from wave_core.ops.base import Op
+    from wave_core.ops.base import Op, Slot
     from wave_core.symbols import Expr
     from wave_core.types import Type
 
@@ -50,10 +50,18 @@ class Region:
         )
 
     @property
+    def around(self) -> Iterator[Op]:
+        """The ops whose regions this one stands in, from the inside out."""
+        parent = self.parent
+        while parent is not None:
+            yield parent
+            parent = region_of(parent).parent
+
+    @property
     def terminator(self) -> Op | None:
         """The op that ends the region, if it is there yet."""
         node = next(iter(reversed(self.storage.nodes)), None)
-        op = None if node is None else cast("Op", node.meta["op"])
+        op: Op | None = None if node is None else node.meta["op"]
         return op if op is not None and op.has(Trait.TERMINATOR) else None
 
     def add_argument(
@@ -78,8 +86,8 @@ class Region:
 
     def _argument_place(self, position: int) -> AbstractContextManager[None]:
         if position:
-            before = self._arguments[position - 1].node
-            return self.storage.inserting_after(before)  # pyright: ignore[reportArgumentType] - attached
+            before = self._arguments[position - 1]
+            return self.storage.inserting_after(node_of(before))
         return self.storage.inserting_before(next(iter(self.storage.nodes), None))
 
     def remove_argument(self, position: int) -> None:
@@ -87,7 +95,7 @@ class Region:
         argument = self._arguments.pop(position)
         self.graph.facts.erased(argument)
         self.graph.edits += 1
-        self.storage.erase_node(argument.node)  # pyright: ignore[reportArgumentType] - attached
+        self.storage.erase_node(node_of(argument))
 
     def append(self, op: Op) -> Op:
         """Add ``op`` at the end."""
@@ -95,12 +103,12 @@ class Region:
 
     def insert_before(self, anchor: Op, op: Op) -> Op:
         """Add ``op`` just before ``anchor``."""
-        with self.storage.inserting_before(anchor.node):  # pyright: ignore[reportArgumentType] - attached
+        with self.storage.inserting_before(node_of(anchor)):
             return self._insert(op)
 
     def insert_after(self, anchor: Op, op: Op) -> Op:
         """Add ``op`` just after ``anchor``."""
-        with self.storage.inserting_after(anchor.node):  # pyright: ignore[reportArgumentType] - attached
+        with self.storage.inserting_after(node_of(anchor)):
             return self._insert(op)
 
     def _insert(self, op: Op) -> Op:
@@ -126,14 +134,20 @@ class Region:
             op.type = op.infer()
 
 
-def to_nodes(slots: Sequence[Any]) -> tuple[Any, ...]:
+def node_of(op: Op) -> fx.Node:
+    """The storage of an op that is in a graph."""
+    assert isinstance(op.node, fx.Node), "the op is in no graph"
+    return op.node
+
+
+def to_nodes(slots: Sequence[Slot]) -> tuple[Any, ...]:
     """The storage nodes of operand slots: one value, tuple or ``None`` each."""
     return tuple([_to_node(value) for value in slots])
 
 
-def _to_node(value: Any) -> Any:
+def _to_node(value: Slot) -> Any:
     if isinstance(value, tuple):
-        return tuple([op.node for op in cast("tuple[Op, ...]", value)])
+        return tuple([op.node for op in value])
     return None if value is None else value.node
 
 
@@ -250,14 +264,17 @@ def resolve(op: Op) -> Op:
 
 def region_of(op: Op) -> Region:
     """The region that holds ``op``."""
-    owner = op.owner
-    assert isinstance(owner, Region), "the op is in no graph"
-    return owner
+    assert op.owner is not None, "the op is in no graph"
+    return op.owner
 
 
 def captured_value(parent: Op, argument: Argument) -> Op:
     """The value of the enclosing region that ``argument`` captures."""
     inner = [a for a in region_of(argument).arguments if a.role == "capture"]
-    # Every op with a region that captures declares the field.
-    outer = cast("tuple[Op, ...]", cast("Any", parent).captures)
-    return outer[inner.index(argument)]
+    return captures_of(parent)[inner.index(argument)]
+
+
+def captures_of(op: Op) -> tuple[Op, ...]:
+    """The outer values that the regions of an op use."""
+    captures: tuple[Op, ...] = getattr(op, "captures", ())
+    return captures

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import fuse
 from wave_core.ir.facts import PLACEMENT
-from wave_core.ir.graph import Region, region_of, regions, resolve, to_nodes
+from wave_core.ir.graph import (
+    Region,
+    captures_of,
+    node_of,
+    region_of,
+    regions,
+    resolve,
+    to_nodes,
+)
 from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from torch import fx
-
     from wave_core.ir.graph import Graph
-    from wave_core.ops.base import Op
+    from wave_core.ops.base import Op, Slot
     from wave_core.ops.structure import Argument
 
 
@@ -36,7 +42,7 @@ def move_before(anchor: Op, op: Op) -> None:
     """Put ``op`` just before ``anchor``, an op of the same region."""
     assert op.owner is anchor.owner, "an op moves within its region"
     region_of(op).graph.edits += 1
-    cast("fx.Node", anchor.node).prepend(cast("fx.Node", op.node))
+    node_of(anchor).prepend(node_of(op))
 
 
 def replace(old: Op, new: Op) -> None:
@@ -61,13 +67,13 @@ def replace(old: Op, new: Op) -> None:
 def replace_uses(old: Op, new: Op) -> None:
     """Let every user of ``old`` use ``new``."""
     region_of(old).graph.edits += 1
-    cast("fx.Node", old.node).replace_all_uses_with(cast("fx.Node", new.node))
+    node_of(old).replace_all_uses_with(node_of(new))
 
 
-def set_operands(op: Op, slots: Sequence[Any]) -> None:
+def set_operands(op: Op, slots: Sequence[Slot]) -> None:
     """Give ``op`` new operands: one value, tuple or ``None`` for each slot."""
     region_of(op).graph.edits += 1
-    op.node.args = to_nodes(slots)  # pyright: ignore[reportOptionalMemberAccess] - attached
+    node_of(op).args = to_nodes(slots)
 
 
 def set_attributes(op: Op, **attributes: object) -> None:
@@ -90,7 +96,7 @@ def erase(op: Op) -> None:
             erase(inner)
         for argument in nested.arguments:
             region.graph.facts.erased(argument)
-    region.storage.erase_node(op.node)  # pyright: ignore[reportArgumentType] - fx node
+    region.storage.erase_node(node_of(op))
     op.owner = None
 
 
@@ -105,8 +111,7 @@ def capture(region: Region, value: Op) -> Op:
     assert parent is not None, "the value is not visible from the region"
     outer = capture(region_of(parent), value)
     inner = [a for a in region.arguments if a.role == "capture"]
-    known = cast("tuple[Op, ...]", cast("Any", parent).captures)
-    for captured, argument in zip(known, inner, strict=True):
+    for captured, argument in zip(captures_of(parent), inner, strict=True):
         if captured is outer:
             return argument
     return _add_capture(region, parent, outer)
@@ -117,7 +122,7 @@ def _add_capture(region: Region, parent: Op, outer: Op) -> Argument:
     label = getattr(outer, "label", outer.op_name)
     slots = list(parent.slots)
     position = [f.name for f in parent.operand_fields].index("captures")
-    slots[position] = (*slots[position], outer)
+    slots[position] = (*captures_of(parent), outer)
     set_operands(parent, slots)
     argument = region.add_argument("capture", label, outer.type, outer.location)
     facts = region.graph.facts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, is_dataclass
-from typing import Any, cast
+from typing import cast
 
 from wave_core.symbols import Expr, Layout
 from wave_core.types import AccessMapping, DType, MemoryType, RegisterType
@@ -39,8 +39,3 @@ def value_key(value: object) -> object:
 def same_value(left: object, right: object) -> bool:
     """Whether two attribute values are the same."""
     return left is right or value_key(left) == value_key(right)
-
-
-def record_values(record: Any) -> dict[str, object]:
-    """The fields that make a frozen dataclass what it is, by name."""
-    return {f.name: getattr(record, f.name) for f in fields(record) if f.compare}

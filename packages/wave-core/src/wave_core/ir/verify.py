@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import InternalError, WaveError, make_diagnostic
+from wave_core.ir.graph import captures_of
 from wave_core.ir.verify_facts import FactRules
 from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.structure import GetResult
@@ -170,7 +171,7 @@ class _Verifier:
             self._results(op, op.else_values, "else_values")
 
     def _captures(self, op: Op, region: Region) -> None:
-        outer = cast("tuple[Op, ...]", getattr(op, "captures", ()))
+        outer = captures_of(op)
         inner = [a for a in region.arguments if a.role == "capture"]
         if len(outer) != len(inner):
             self._problem(

@@ -25,40 +25,36 @@ from typing import (
     ClassVar,
     Protocol,
     Self,
-    cast,
+    TypeAlias,
     dataclass_transform,
 )
 
 from wave_core.diagnostics import internal_error, user_error
+from wave_core.types import MemoryType, RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from wave_core.diagnostics import Location
+    from wave_core.ir.graph import Region
     from wave_core.ops.traits import Effect, Trait
     from wave_core.types import Type
+
+
+Slot: TypeAlias = "Op | tuple[Op, ...] | None"
+"""What an operand slot holds: a value, several values, or nothing."""
+NodeArguments: TypeAlias = (
+    "tuple[NodeLike | tuple[NodeLike, ...] | list[NodeLike] | None, ...]"
+)
+"""The same on the nodes of the storage."""
 
 
 class NodeLike(Protocol):
     """The part of a storage node that an op needs; ``ir`` supplies it."""
 
-    args: tuple[Any, ...]
+    args: NodeArguments
     users: Mapping[Any, None]
     meta: dict[str, Any]
-
-
-class RegionLike(Protocol):
-    """A nested region, as far as op declarations are concerned."""
-
-    @property
-    def arguments(self) -> tuple[Op, ...]:
-        """The region's arguments."""
-        ...
-
-    @property
-    def terminator(self) -> Op | None:
-        """The op that ends the region."""
-        ...
 
 
 class FieldKind(Enum):
@@ -196,8 +192,8 @@ class Op:
     tags: frozenset[str]
     ident: int
     node: NodeLike | None
-    owner: RegionLike | None
-    regions: tuple[Any, ...]
+    owner: Region | None
+    regions: tuple[Region, ...]
 
     def __init_subclass__(
         cls, *, name: str = "", traits: Iterable[Trait] = (), **kwargs: Any
@@ -222,9 +218,9 @@ class Op:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         values = bind_fields(type(self), args, kwargs)
-        slots: list[Any] = []
+        slots: list[Slot] = []
         attributes: dict[str, Any] = {}
-        regions: list[Any] = []
+        regions: list[Region] = []
         for field in self.fields:
             value = values[field.name]
             if field.kind is FieldKind.ATTRIBUTE:
@@ -238,9 +234,9 @@ class Op:
     @classmethod
     def build(
         cls,
-        slots: tuple[Any, ...],
+        slots: tuple[Slot, ...],
         attributes: dict[str, Any],
-        regions: tuple[Any, ...] = (),
+        regions: tuple[Region, ...] = (),
     ) -> Self:
         """An op from parts that are known to fit: all slots, attributes and regions.
 
@@ -252,9 +248,9 @@ class Op:
 
     def _set_parts(
         self,
-        slots: tuple[Any, ...],
+        slots: tuple[Slot, ...],
         attributes: dict[str, Any],
-        regions: tuple[Any, ...],
+        regions: tuple[Region, ...],
     ) -> None:
         self._pending = slots
         self.attributes = attributes
@@ -274,12 +270,11 @@ class Op:
         if value is None:
             return None
         if isinstance(value, (tuple, list)):
-            nodes = cast("list[NodeLike]", value)
-            return tuple([node.meta["op"] for node in nodes])
+            return tuple([node.meta["op"] for node in value])
         return value.meta["op"]
 
     @property
-    def slots(self) -> tuple[Any, ...]:
+    def slots(self) -> tuple[Slot, ...]:
         """The values of all operand slots."""
         if self.node is None:
             return self._pending
@@ -293,7 +288,7 @@ class Op:
         flat: list[Op] = []
         for value in self._pending:
             if isinstance(value, tuple):
-                flat.extend(cast("tuple[Op, ...]", value))
+                flat.extend(value)
             elif value is not None:
                 flat.append(value)
         return tuple(flat)
@@ -304,6 +299,18 @@ class Op:
         if self.node is None:
             return ()
         return tuple(node.meta["op"] for node in self.node.users)
+
+    @property
+    def register_type(self) -> RegisterType:
+        """The type of a value that is a tile in registers."""
+        assert isinstance(self.type, RegisterType), f"{self!r} is no register value"
+        return self.type
+
+    @property
+    def memory_type(self) -> MemoryType:
+        """The type of a memory; of an access, that of the memory which it touches."""
+        assert isinstance(self.type, MemoryType), f"{self!r} is no memory"
+        return self.type
 
     def has(self, trait: Trait) -> bool:
         """Whether the op's class has ``trait``."""
@@ -347,12 +354,11 @@ def _install_accessors(cls: type[Op]) -> None:
             setattr(cls, field.name, _AttributeAccess(field.name))
 
 
-def _flat_operands(args: tuple[Any, ...]) -> tuple[Op, ...]:
+def _flat_operands(args: NodeArguments) -> tuple[Op, ...]:
     flat: list[Op] = []
     for value in args:
         if isinstance(value, (tuple, list)):
-            nodes = cast("list[NodeLike]", value)
-            flat.extend([node.meta["op"] for node in nodes])
+            flat.extend([node.meta["op"] for node in value])
         elif value is not None:
             flat.append(value.meta["op"])
     return tuple(flat)

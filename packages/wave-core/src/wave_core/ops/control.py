@@ -8,7 +8,6 @@ from wave_core.diagnostics import user_error
 from wave_core.ops import rules
 from wave_core.ops.base import (
     Op,
-    RegionLike,
     attribute,
     operand,
     optional,
@@ -18,6 +17,7 @@ from wave_core.ops.base import (
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
+    from wave_core.ir.graph import Region
     from wave_core.symbols import Expr
 
 
@@ -41,7 +41,7 @@ class Iterate(Op, name="iterate"):
     count: Expr | None = attribute(default=None, help="the number of iterations")
     start: Expr | int = attribute(default=0, help="the first iteration")
     step: int = attribute(default=1, help="iterations to advance at a time")
-    body: RegionLike = region(help="one iteration")  # pyright: ignore[reportGeneralTypeIssues] - given by keyword
+    body: Region = region(help="one iteration")  # pyright: ignore[reportGeneralTypeIssues] - given by keyword
 
     def infer(self) -> None:
         """No value of its own."""
@@ -63,7 +63,7 @@ class Conditional(Op, name="conditional"):
     captures: tuple[Op, ...] = variadic(help="outer values that the body uses")
     else_values: tuple[Op, ...] = variadic(help="results where it does not hold")
     expr: Expr | None = attribute(default=None, help="a relation of symbols")
-    body: RegionLike = region(help="what runs")  # pyright: ignore[reportGeneralTypeIssues] - given by keyword
+    body: Region = region(help="what runs")  # pyright: ignore[reportGeneralTypeIssues] - given by keyword
 
     def infer(self) -> None:
         """No value of its own."""

@@ -97,10 +97,9 @@ class Elementwise(Op, traits={Trait.PURE, Trait.ELEMENTWISE}):
         """Compute wide, round once to the element type of the result."""
         import numpy as np  # noqa: PLC0415 - numpy is loaded only when simulating
 
-        assert isinstance(self.type, RegisterType), "inferred before evaluation"
         wide = [self._widen(np, array) for array in operands]
         with np.errstate(all="ignore"):
-            return convert(self.compute(np, *wide), self.type.dtype)
+            return convert(self.compute(np, *wide), self.register_type.dtype)
 
     def _widen(self, np: Any, array: Any) -> Any:
         array = np.asarray(array)

@@ -79,6 +79,11 @@ class Read(Op, name="read", traits={Trait.FLEXIBLE}):
     )
     flags: str = attribute(default="none", help=f"one of {', '.join(ACCESS_FLAGS)}")
 
+    @property
+    def memory_type(self) -> MemoryType:
+        """The type of the memory that is accessed."""
+        return self.memory.memory_type
+
     def infer(self) -> RegisterType:
         """A register of the memory's element type."""
         memory = rules.memory_type(self, self.memory, "memory")
@@ -111,6 +116,11 @@ class Write(Op, name="write"):
         default=None, help="consecutive elements of one lane; chosen by default"
     )
     flags: str = attribute(default="none", help=f"one of {', '.join(ACCESS_FLAGS)}")
+
+    @property
+    def memory_type(self) -> MemoryType:
+        """The type of the memory that is accessed."""
+        return self.memory.memory_type
 
     def infer(self) -> None:
         """No value; the register has to fit the memory."""

@@ -105,9 +105,8 @@ class Reduce(Op, name="reduce", traits={Trait.PURE, Trait.LAYS_OUT_ITSELF}):
         """The sources along their axis of ``dim``, then ``init``."""
         import numpy as np  # noqa: PLC0415 - numpy is loaded only when simulating
 
-        assert isinstance(self.type, RegisterType), "inferred before evaluation"
         combine = getattr(np, _NUMPY[self.kind])
-        wide = compute_dtype(self.type.dtype)
+        wide = compute_dtype(self.register_type.dtype)
         arrays = [convert(array, wide) for array in operands]
         with np.errstate(all="ignore"):
             parts = [
@@ -119,7 +118,7 @@ class Reduce(Op, name="reduce", traits={Trait.PURE, Trait.LAYS_OUT_ITSELF}):
             total = parts[0]
             for part in parts[1:]:
                 total = combine(total, part)
-        return convert(total, self.type.dtype)
+        return convert(total, self.register_type.dtype)
 
     def _reduced(self, combine: Any, source: Op, array: Any, wide: DType) -> Any:
         found = rules.register_type(self, source, "source")

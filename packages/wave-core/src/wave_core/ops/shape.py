@@ -59,8 +59,7 @@ class Broadcast(Op, name="broadcast", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS
 
     def evaluate(self, *operands: Any) -> Any:
         """Axes of length 1 for the new dims; they broadcast."""
-        assert isinstance(self.value.type, RegisterType), "inferred"
-        return align(operands[0], self.value.type.shape, self.shape)
+        return align(operands[0], self.value.register_type.shape, self.shape)
 
 
 class Permute(Op, name="permute", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
@@ -83,8 +82,7 @@ class Permute(Op, name="permute", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
 
     def evaluate(self, *operands: Any) -> Any:
         """The axes transposed."""
-        assert isinstance(self.value.type, RegisterType), "inferred"
-        return align(operands[0], self.value.type.shape, self.shape)
+        return align(operands[0], self.value.register_type.shape, self.shape)
 
 
 class Reshape(Op, name="reshape", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):

@@ -43,9 +43,17 @@ class EffectKind(Enum):
     BARRIER = "barrier"
 
 
+_WRITING = frozenset({EffectKind.WRITE, EffectKind.READ_WRITE, EffectKind.DMA_WRITE})
+
+
 @dataclass(frozen=True, slots=True)
 class Effect:
     """One effect of one op: a kind, and the memory operand it touches, if any."""
 
     kind: EffectKind
     memory: Op | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether a memory holds something else afterwards."""
+        return self.memory is not None and self.kind in _WRITING

@@ -13,6 +13,7 @@ from wave_core.symbols.layout import Digit, Layout
 from wave_core.symbols.layout_text import parse_layout
 from wave_core.symbols.logic import (
     absolute,
+    conjuncts,
     eq,
     ge,
     gt,
@@ -58,6 +59,7 @@ __all__ = [
     "before_exchange",
     "ceildiv",
     "compile_tape",
+    "conjuncts",
     "constant",
     "coverage",
     "eq",

@@ -289,3 +289,10 @@ def _junction(kind: Kind, values: tuple[Expr | int, ...], neutral: int) -> Expr:
         return next(iter(found))
     ordered = tuple(sorted(found, key=_KEY))
     return intern_node(kind, ordered, nonnegative=True)
+
+
+def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
+    """The conditions that have to hold together; none for ``None``."""
+    if condition is None:
+        return ()
+    return condition.args if condition.kind is Kind.AND else (condition,)

@@ -14,17 +14,6 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import Location
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
-    from wave_core.types import Type
-
-
-class BodyRegion(Protocol):
-    """A region under construction, as a surface function sees it."""
-
-    def add_argument(
-        self, role: str, label: str, declared: Type, location: Location | None
-    ) -> Op:
-        """Append an argument."""
-        ...
 
 
 class TracerLike(Protocol):

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.ops.structure import Argument
-from wave_core.ops.traits import EffectKind
 from wave_core.types import MemoryType, Usage
 
 if TYPE_CHECKING:
     from wave_core.ir.graph import Graph
-
-_WRITING = frozenset({EffectKind.WRITE, EffectKind.READ_WRITE, EffectKind.DMA_WRITE})
 
 
 def parameter_usage(graph: Graph) -> dict[str, Usage]:
@@ -28,7 +25,7 @@ def parameter_usage(graph: Graph) -> dict[str, Usage]:
     }
     for op in graph.walk():
         for effect in op.effects():
-            memory = None if effect.memory is None else resolve(effect.memory)
-            if isinstance(memory, Argument) and effect.kind in _WRITING:
+            memory = resolve(effect.memory) if effect.writes and effect.memory else None
+            if isinstance(memory, Argument):
                 usage[memory.label] = Usage.OUTPUT
     return usage

@@ -58,10 +58,6 @@ class RegisterType:
         """The dimension names, outermost first."""
         return tuple(dim_name(dim) for dim in self.shape)
 
-    def with_dtype(self, dtype: DType) -> RegisterType:
-        """The same tile of another element type."""
-        return RegisterType(self.shape, dtype)
-
     def __str__(self) -> str:
         return f"reg<{', '.join((*self.dims, str(self.dtype)))}>"
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import Region, captured_value, region_of
+from wave_core.ir import captured_value, region_of
 from wave_core.ops.constant import Splat
 from wave_core.ops.control import Iterate
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Read, Write
 from wave_core.ops.structure import Argument, GetResult, Yield
 from wave_core.ops.traits import Trait
-from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,8 +79,7 @@ class AccumulatorChain:
     def _operands(self, op: Op) -> Iterator[Op]:
         """The operands that are tiles of both dims; others must be free to follow."""
         for value in op.operands:
-            kind = value.type
-            assert isinstance(kind, RegisterType), "operands are checked"
+            kind = value.register_type
             if set(self.dims) <= set(kind.shape):
                 yield value
             elif kind.shape and not isinstance(value, Read):
@@ -93,7 +91,7 @@ class AccumulatorChain:
             self.closed = False
             return
         yield loop.inits[position]
-        body: Region = loop.body  # pyright: ignore[reportAssignmentType] - an IR region
+        body = loop.body
         yield list(body.arguments)[position]
         assert body.terminator is not None, "loops yield"
         yield body.terminator.operands[position]
@@ -109,7 +107,7 @@ class AccumulatorChain:
                 yield from self._carried(parent, position)
 
     def _captures(self, value: Op, loop: Iterate) -> Iterator[Op]:
-        body: Region = loop.body  # pyright: ignore[reportAssignmentType] - an IR region
+        body = loop.body
         for argument in body.arguments:
             if argument.role == "capture" and captured_value(loop, argument) is value:
                 yield argument

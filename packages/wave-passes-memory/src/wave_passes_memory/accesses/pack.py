@@ -11,7 +11,7 @@ from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Allocate, Read
 from wave_core.passes import Pass
 from wave_core.symbols import Digit, Layout
-from wave_core.types import MemoryType, RegisterType, iterator_symbol
+from wave_core.types import RegisterType, iterator_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,8 +163,7 @@ def _may_follow(read: Read, k: str) -> bool:
 
 def fastest(op: Read | Write) -> str | None:
     """The register dimension that alone walks the memory's innermost dimension."""
-    kind = op.memory.type
-    assert isinstance(kind, MemoryType), "checked by the type rule"
+    kind = op.memory.memory_type
     if op.mapping is None:
         return kind.dims[-1]
     last = op.mapping.coordinates[-1]

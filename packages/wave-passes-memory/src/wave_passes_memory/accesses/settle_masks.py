@@ -10,8 +10,7 @@ from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, Access, region_of
 from wave_core.ops.memory import Read, Write
 from wave_core.passes import Pass
-from wave_core.symbols import Kind, constant, logical_and
-from wave_passes_memory.copies.lane_points import conjuncts
+from wave_core.symbols import Kind, conjuncts, constant, logical_and
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

@@ -12,7 +12,7 @@ from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Argument
 from wave_core.passes import Pass
-from wave_core.types import MemoryType, RegisterType, dim_name
+from wave_core.types import RegisterType, dim_name
 from wave_passes_memory.accesses.accumulator_chains import AccumulatorChain
 from wave_passes_memory.accesses.pack import fastest
 
@@ -81,8 +81,7 @@ def _gains(chain: AccumulatorChain, geometry: Geometry, context: PassContext) ->
 
 
 def _bits(write: Write) -> int:
-    kind = write.memory.type
-    assert isinstance(kind, MemoryType), "writes are to memories"
+    kind = write.memory.memory_type
     return kind.dtype.bits
 
 
@@ -98,8 +97,8 @@ def neighbours(layout: Layout, dim: str) -> int:
 
 def _swap(chain: AccumulatorChain, graph: Graph) -> None:
     for value in chain.values:
-        assert isinstance(value.type, RegisterType), "a chain holds tiles"
-        kind = RegisterType(_transposed(value.type.shape, chain), value.type.dtype)
+        kind = value.register_type
+        kind = RegisterType(_transposed(kind.shape, chain), kind.dtype)
         if isinstance(value, Splat | Read):
             set_attributes(value, shape=kind.shape)
         elif isinstance(value, Argument):

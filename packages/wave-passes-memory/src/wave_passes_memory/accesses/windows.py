@@ -9,7 +9,6 @@ from wave_core.constraints.machine import REGISTER
 from wave_core.ir import Placement
 from wave_core.ops.memory import Write
 from wave_core.symbols import Digit, Layout, constant
-from wave_core.types import MemoryType, RegisterType
 from wave_passes_memory.copies.share import flat_offset
 
 if TYPE_CHECKING:
@@ -41,15 +40,13 @@ class Member:
     @property
     def shape(self) -> tuple[Expr, ...]:
         """The dims of what is read or written."""
-        kind = self.value.type
-        assert isinstance(kind, RegisterType), "accesses move tiles"
+        kind = self.value.register_type
         return kind.shape
 
     @property
     def bits(self) -> int:
         """Bits of an element."""
-        kind = self.value.type
-        assert isinstance(kind, RegisterType), "accesses move tiles"
+        kind = self.value.register_type
         return kind.dtype.bits
 
     @property
@@ -84,8 +81,7 @@ def _follow(members: list[Member], count: int) -> bool:
 
 def aligned(first: Member, width: int, known: RegionFacts, region: Region) -> bool:
     """Whether ``width`` elements from the first on start at a multiple of ``width``."""
-    kind = first.op.memory.type
-    assert isinstance(kind, MemoryType), "accesses are of memories"
+    kind = first.op.memory.memory_type
     shape = tuple(known.geometry.bind(extent) for extent in kind.storage_shape)
     place = flat_offset(first.access.coordinates, shape).subs({REGISTER: constant(0)})
     facts = known.facts(region, first.access.registers)

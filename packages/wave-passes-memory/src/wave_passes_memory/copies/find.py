@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.effects import touches, written_memories
 from wave_core.ir import regions, resolve, walk
 from wave_core.ops.control import SetSymbol
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.structure import Argument
-from wave_core.ops.traits import EffectKind
 from wave_passes_memory.copies.gathered import plain_source
 from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
@@ -58,7 +58,7 @@ def copies(graph: Graph, *, gathered: bool = False) -> list[Copy]:
     of them, and the writes down to the last.
     """
     own = own_symbols(graph)
-    written = _written(graph)
+    written = written_memories(graph.body)
     found: list[Copy] = []
     for region in regions(graph.body):
         if not entered_together(region, own):
@@ -71,17 +71,6 @@ def copies(graph: Graph, *, gathered: bool = False) -> list[Copy]:
             and _undisturbed(copy)
         )
     return found
-
-
-def _written(graph: Graph) -> set[Op]:
-    """The memories that the kernel changes."""
-    harmless = (EffectKind.READ, EffectKind.ALLOCATE, EffectKind.BARRIER)
-    return {
-        resolve(effect.memory)
-        for op in graph.walk()
-        for effect in op.effects()
-        if effect.memory is not None and effect.kind not in harmless
-    }
 
 
 def _tables(copy: Copy) -> list[Op]:
@@ -147,11 +136,4 @@ def _undisturbed(copy: Copy) -> bool:
 
 def _disturbs(op: Op, buffer: Op) -> bool:
     inside = [op, *(each for region in op.regions for each in walk(region))]
-    return any(isinstance(each, SetSymbol) or _touches(each, buffer) for each in inside)
-
-
-def _touches(op: Op, buffer: Op) -> bool:
-    return any(
-        effect.memory is not None and resolve(effect.memory) is buffer
-        for effect in op.effects()
-    )
+    return any(isinstance(each, SetSymbol) or touches(each, buffer) for each in inside)

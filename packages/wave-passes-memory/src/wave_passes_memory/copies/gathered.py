@@ -20,9 +20,7 @@ from wave_core.ir import (
 from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Argument
-from wave_core.symbols import constant, eq, logical_and, lt
-from wave_core.types import MemoryType
-from wave_passes_memory.copies.lane_points import conjuncts
+from wave_core.symbols import conjuncts, constant, eq, logical_and, lt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,8 +47,7 @@ def plain_source(value: Op) -> Read | None:
 def places(read: Read, index: Index, known: RegionFacts) -> tuple[Expr, ...]:
     """The coordinates that an index register is read from, for a logical index."""
     if read.mapping is None:
-        kind = read.memory.type
-        assert isinstance(kind, MemoryType), "reads are of memories"
+        kind = read.memory.memory_type
         return tuple(index[dim] for dim in kind.dims)
     return tuple(known.geometry.bind(c) for c in read.mapping.apply(index))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from wave_core.constraints import wave_symbol
 from wave_core.constraints.machine import LANE, REGISTER
-from wave_core.symbols import Kind, constant, evaluate
+from wave_core.symbols import conjuncts, constant, evaluate
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
@@ -85,10 +85,3 @@ class LanePoints:
             decided = condition.free_symbols <= self.symbols
             (alone if decided else others).append(condition)
         return alone, others
-
-
-def conjuncts(mask: Expr | None) -> tuple[Expr, ...]:
-    """The conditions that a mask requires together."""
-    if mask is None:
-        return ()
-    return mask.args if mask.kind is Kind.AND else (mask,)

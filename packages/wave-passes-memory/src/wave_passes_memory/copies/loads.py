@@ -18,7 +18,6 @@ from wave_core.ops.constant import Splat
 from wave_core.ops.memory import Read
 from wave_core.ops.shape import Assemble
 from wave_core.symbols import constant, logical_and, lt
-from wave_core.types import MemoryType
 from wave_passes_memory.copies.gathered import Gathers
 from wave_passes_memory.copies.rows import Rows
 
@@ -40,8 +39,7 @@ class Loads:
     """The loads of one copy."""
 
     def __init__(self, copy: Copy, box: Box, known: RegionFacts) -> None:
-        kind = copy.buffer.type
-        assert isinstance(kind, MemoryType), "an allocation is a memory"
+        kind = copy.buffer.memory_type
         self._copy = copy
         self._box = box
         self._shape = kind.shape

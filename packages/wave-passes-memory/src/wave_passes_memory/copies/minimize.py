@@ -11,7 +11,6 @@ from wave_core.ir import ACCESS, Access, capture, erase, insert_before, resolve
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass
 from wave_core.symbols import eq, logical_and
-from wave_core.types import MemoryType
 from wave_passes_memory.copies.branches import Branches
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.gathered import drop_unused
@@ -108,8 +107,7 @@ class _Replacement:
         self._points = points
         self._widest = widest
         self._bits = copy.buffer.dtype.bits
-        kind = copy.memory.type
-        assert isinstance(kind, MemoryType), "parameters of reads are memories"
+        kind = copy.memory.memory_type
         self._shape = tuple(known.geometry.bind(e) for e in kind.storage_shape)
 
     def run(self, context: PassContext) -> bool:

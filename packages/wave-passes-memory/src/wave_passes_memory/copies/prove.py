@@ -10,10 +10,9 @@ import numpy as np
 
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import ACCESS, PLACEMENT, region_of
-from wave_core.symbols import Kind, constant, eq, ge, le, logical_and, lt
-from wave_core.types import MemoryType, RegisterType
+from wave_core.symbols import Kind, conjuncts, constant, eq, ge, le, logical_and, lt
+from wave_core.types import RegisterType
 from wave_passes_memory.copies.gathered import conditions, follows
-from wave_passes_memory.copies.lane_points import conjuncts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -99,8 +98,7 @@ def addresses(
 ) -> tuple[Expr, ...]:
     """The coordinates of the copy's memory for a logical index, as ``read`` maps it."""
     if read.mapping is None:
-        kind = copy.memory.type
-        assert isinstance(kind, MemoryType), "parameters of reads are memories"
+        kind = copy.memory.memory_type
         return tuple(index[dim] for dim in kind.dims)
     return tuple(known.geometry.bind(c) for c in read.mapping.apply(index))
 
@@ -112,8 +110,7 @@ class _Proof:
         self._copy = copy
         self._points = points
         self._known = known
-        kind = copy.buffer.type
-        assert isinstance(kind, MemoryType), "an allocation is a memory"
+        kind = copy.buffer.memory_type
         self._dims = kind.dims
         self._storage = [e.constant_value for e in kind.storage_shape if e.is_constant]
         self._facts = copy.region.graph.facts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import ACCESS, Access, Region, region_of, resolve
+from wave_core.analysis.effects import touches
+from wave_core.ir import ACCESS, Access, Region, region_of
 from wave_core.ops.memory import Read
 from wave_core.symbols import constant, logical_and
 from wave_passes_memory.copies.prove import alike, implied, index_of
@@ -30,8 +31,7 @@ def bare_readers(
     members = copy.members
     last = copy.pairs[-1][1]
     for op in copy.region.graph.walk():
-        touched = {resolve(e.memory) for e in op.effects() if e.memory is not None}
-        if op in members or op is copy.buffer or copy.buffer not in touched:
+        if op in members or not touches(op, copy.buffer):
             continue
         if not isinstance(op, Read) or not _follows(op, last, copy.region):
             return None

@@ -8,7 +8,6 @@ from wave_core.ir import resolve
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import Argument
-from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +33,7 @@ def detours(graph: Graph) -> dict[Allocate, Read]:
 
 
 def _exchanges(buffer: Allocate) -> bool:
-    kind = buffer.type
-    assert isinstance(kind, MemoryType), "an allocation is a memory"
+    kind = buffer.memory_type
     return any(dim.startswith("$") for dim in kind.dims)
 
 

@@ -13,7 +13,6 @@ from wave_core.ir import ACCESS, LANDING, Access, capture, erase, insert_before
 from wave_core.ops.direct import GatherToLDS
 from wave_core.symbols import constant, logical_and, lt
 from wave_core.targets import BufferBounds
-from wave_core.types import MemoryType
 from wave_passes_memory.copies.prove import addresses
 from wave_passes_memory.copies.share import flat_offset
 from wave_passes_memory.dma.strategy import Cost, Refusal
@@ -224,8 +223,7 @@ class DirectPlan:
         """Copies where the last write of the tile was."""
         copy = self.transfer.copy
         region = copy.region
-        kind = copy.buffer.type
-        assert isinstance(kind, MemoryType), "an allocation is a memory"
+        kind = copy.buffer.memory_type
         for number in range(self.count):
             places = self._places(number)
             elements = scheme.undo(places, kind, self._facts)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS
-from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
     from wave_core.analysis.region_facts import RegionFacts
@@ -50,15 +49,13 @@ class Transfer:
     @property
     def storage(self) -> tuple[int, ...]:
         """The extents of the buffer as stored; the proof needs them static."""
-        kind = self.copy.buffer.type
-        assert isinstance(kind, MemoryType), "an allocation is a memory"
+        kind = self.copy.buffer.memory_type
         return tuple(extent.constant_value for extent in kind.storage_shape)
 
     @property
     def memory_shape(self) -> tuple[Expr, ...]:
         """The extents of the memory that is copied from."""
-        kind = self.copy.memory.type
-        assert isinstance(kind, MemoryType), "parameters of reads are memories"
+        kind = self.copy.memory.memory_type
         return tuple(self.known.geometry.bind(e) for e in kind.storage_shape)
 
     def brings_lines(self, rows: int) -> bool:

@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.storage import sharing_buffers
+from wave_core.analysis.effects import written_by, written_memories
 from wave_core.ir import move_before, resolve, walk
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate, Read, Write
@@ -15,12 +16,7 @@ from wave_core.ops.structure import Argument
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
 from wave_passes_memory.hoisting.pressure import crowded_loops
-from wave_passes_memory.hoisting.steady import (
-    mentions,
-    symbols_set,
-    written_by,
-    written_memories,
-)
+from wave_passes_memory.hoisting.steady import mentions, symbols_set
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

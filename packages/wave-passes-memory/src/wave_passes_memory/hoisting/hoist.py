@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.storage import sharing_buffers
+from wave_core.analysis.effects import touches, written_memories
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
     ACCESS,
-    Region,
     capture,
     captured_value,
     clone_into,
@@ -28,9 +28,8 @@ from wave_core.ops.structure import Argument
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
 from wave_core.symbols import as_expr, ge, logical_and, lt
-from wave_core.types import MemoryType
 from wave_passes_memory.hoisting.pressure import LoopPressure, affordable, budget
-from wave_passes_memory.hoisting.steady import mentions, symbols_set, written_memories
+from wave_passes_memory.hoisting.steady import mentions, symbols_set
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
@@ -109,7 +108,7 @@ class _Hoister:
         return affordable(LoopPressure(self._graph, loop), ops, self._limit)
 
     def _move(self, loop: Iterate, ops: list[Op]) -> None:
-        body, outer = _body(loop), region_of(loop)
+        body, outer = loop.body, region_of(loop)
         values: dict[Op, Op] = {
             argument: captured_value(loop, argument)
             for argument in body.arguments
@@ -138,8 +137,7 @@ class _Hoister:
             self._graph.facts.put(ACCESS, op, replace(access, mask=mask))
 
     def _in_bounds(self, op: Read, access: Access) -> bool:
-        memory = op.memory.type
-        assert isinstance(memory, MemoryType), "a read reads memory"
+        memory = op.memory.memory_type
         facts = self._geometry.facts.with_range(REGISTER, 0, access.registers - 1)
         if access.mask is not None:
             facts = facts.with_assumption(access.mask)
@@ -161,7 +159,7 @@ class _Invariants:
     ) -> None:
         self._graph = graph
         self._loop = loop
-        self._body = _body(loop)
+        self._body = loop.body
         self._everywhere = written
         self._sharing = sharing
         self._written = written_memories(self._body)
@@ -221,22 +219,7 @@ class _Invariants:
             return False
         own = set[Op]()
         own.update(op for op in writes if resolve(op.memory) is buffer)
-        inside = [op for op in walk(self._body) if _touches(op, buffer)]
-        everywhere = [op for op in self._graph.walk() if _touches(op, buffer)]
+        inside = [op for op in walk(self._body) if touches(op, buffer)]
+        everywhere = [op for op in self._graph.walk() if touches(op, buffer)]
         first = inside[: len(own)]
         return len(inside) == len(everywhere) and set(first) == own
-
-
-def _touches(op: Op, buffer: Op) -> bool:
-    return any(
-        effect.memory is not None
-        and effect.memory is not op
-        and resolve(effect.memory) is buffer
-        for effect in op.effects()
-    )
-
-
-def _body(loop: Iterate) -> Region:
-    body = loop.body
-    assert isinstance(body, Region), "a region of the graph"
-    return body

@@ -48,7 +48,6 @@ class LoopPressure:
         self._graph = graph
         self._cheap: dict[Op, bool] = {}
         body = loop.body
-        assert isinstance(body, Region), "a region of the graph"
         self._spans = _spans(body)
         self._used = self._profile(body, self._spans) + self._around(loop)
 
@@ -123,16 +122,6 @@ def crowded_loops(graph: Graph, file: RegisterFile | None) -> frozenset[Op]:
     limit = budget(file)
     loops = [op for op in walk(graph.body) if isinstance(op, Iterate)]
     return frozenset(op for op in loops if LoopPressure(graph, op).widest > limit)
-
-
-def enclosing_loops(op: Op) -> list[Op]:
-    """The loops that an op is in, from the inside out."""
-    found: list[Op] = []
-    parent = region_of(op).parent
-    while parent is not None:
-        found += [parent] if isinstance(parent, Iterate) else []
-        parent = region_of(parent).parent
-    return found
 
 
 def affordable(pressure: LoopPressure, ops: list[Op], limit: int) -> list[Op]:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.storage import sharing_buffers
+from wave_core.analysis.effects import written_by, written_memories
 from wave_core.ir import ACCESS, PLACEMENT, capture, region_of, replace, resolve
 from wave_core.ops.base import Op
 from wave_core.ops.control import Iterate, SetSymbol
 from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
-from wave_passes_memory.hoisting.steady import symbols_set, written_by, written_memories
+from wave_passes_memory.hoisting.steady import symbols_set
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph, Region

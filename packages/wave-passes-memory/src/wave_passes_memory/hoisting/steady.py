@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from wave_core.ir import ACCESS, PLACEMENT, resolve, walk
+from wave_core.ir import ACCESS, PLACEMENT, walk
 from wave_core.ops.control import SetSymbol
-from wave_core.ops.traits import EffectKind
 from wave_core.symbols import Expr
 
 if TYPE_CHECKING:
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
 
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
-
-_UNCHANGED = frozenset({EffectKind.READ, EffectKind.ALLOCATE, EffectKind.BARRIER})
 
 
 def expressions(graph: Graph, op: Op) -> Iterator[Expr]:
@@ -46,23 +43,6 @@ def mentions(graph: Graph, op: Op, symbols: frozenset[Expr]) -> bool:
     return any(
         not expr.free_symbols.isdisjoint(symbols) for expr in expressions(graph, op)
     )
-
-
-def written_memories(region: Region) -> set[Op]:
-    """The memories that ops of a region write, seen through captures."""
-    found: set[Op] = set()
-    for op in walk(region):
-        found |= written_by(op)
-    return found
-
-
-def written_by(op: Op) -> set[Op]:
-    """The memories that one op writes, ops within left out."""
-    return {
-        resolve(effect.memory)
-        for effect in op.effects()
-        if effect.memory is not None and effect.kind not in _UNCHANGED
-    }
 
 
 def symbols_set(region: Region) -> frozenset[Expr]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from wave_core.analysis.dependences.storage import lds_bytes
+from wave_core.analysis.effects import touched_memories
+from wave_core.analysis.loops import enclosing_loops
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.diagnostics import user_error
@@ -13,9 +15,8 @@ from wave_core.ir import ACCESS, region_of, regions, resolve, set_attributes
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass
 from wave_core.symbols import Kind, constant, product
-from wave_core.types import MemoryType
 from wave_passes_memory.copies.lane_points import LanePoints
-from wave_passes_memory.hoisting.pressure import crowded_loops, enclosing_loops
+from wave_passes_memory.hoisting.pressure import crowded_loops
 from wave_passes_memory.layouts.conflicts import conflict_cycles, split_accesses
 from wave_passes_memory.layouts.patterns import Pattern, patterns, row_of
 from wave_passes_memory.layouts.schemes import Scheme, schemes
@@ -74,7 +75,10 @@ class ChooseLdsLayouts(Pass):
             chooser = Chooser(buffer, accesses, known, context.target.memory)
             if not chooser.may_change():
                 continue
-            few = any(not crowded.isdisjoint(enclosing_loops(op)) for op in accesses)
+            few = any(
+                not crowded.isdisjoint(enclosing_loops(region_of(op)))
+                for op in accesses
+            )
             scheme, before, after = chooser.choose(
                 points, self._wanted, room, few_addresses=few
             )
@@ -125,10 +129,7 @@ def accesses_by_buffer(graph: Graph) -> dict[Allocate, list[Read | Write]]:
         if isinstance(op, Allocate):
             found[op] = []
             continue
-        for effect in op.effects():
-            if effect.memory is None:
-                continue
-            memory = resolve(effect.memory)
+        for memory, _ in touched_memories(op):
             if isinstance(op, Read | Write) and isinstance(memory, Allocate):
                 found[memory].append(op)
             else:
@@ -155,8 +156,7 @@ class Chooser:
         self._accesses = accesses
         self._known = known
         self._memory = memory
-        kind = buffer.type
-        assert isinstance(kind, MemoryType), "an allocation is a memory"
+        kind = buffer.memory_type
         self._kind = kind
         self._facts = region_of(buffer).graph.facts
 

@@ -12,12 +12,12 @@ from wave_core.ir import ACCESS, region_of
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Read
 from wave_core.symbols import constant, logical_and, total
-from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
     from wave_core.ir import Access
     from wave_core.ops.memory import Allocate, Write
     from wave_core.symbols import Expr
+    from wave_core.types import MemoryType
     from wave_passes_memory.copies.lane_points import LanePoints
 
     Array = np.ndarray[Any, Any]
@@ -85,8 +85,7 @@ def patterns(
 def _lanes(
     buffer: Allocate, op: Read | Write, access: Access, points: LanePoints
 ) -> tuple[Array, Array, Array, int]:
-    kind = buffer.type
-    assert isinstance(kind, MemoryType), "an allocation is a memory"
+    kind = buffer.memory_type
     row = _values(row_of(access, kind), points)
     column = _values(access.coordinates[-1], points) * buffer.dtype.bytes
     mine, _ = points.conditions(access.mask)
@@ -105,12 +104,7 @@ def _values(expr: Expr, points: LanePoints) -> Array:
 
 
 def _depth(op: Read | Write) -> int:
-    depth = 0
-    parent = region_of(op).parent
-    while parent is not None:
-        depth += isinstance(parent, Iterate)
-        parent = region_of(parent).parent
-    return depth
+    return sum(isinstance(each, Iterate) for each in region_of(op).around)
 
 
 def _pattern(

@@ -14,7 +14,6 @@ from wave_core.ir import ACCESS, LANDING, region_of, resolve
 from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.symbols import Kind, constant, logical_and
-from wave_core.types import MemoryType
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.layouts.conflicts import conflict_cycles
 from wave_passes_memory.layouts.patterns import patterns, row_of
@@ -108,8 +107,7 @@ class _Measurement:
         self._geometry = geometry
         self._memory = memory
         self._points = LanePoints.of(geometry)
-        kind = buffer.type
-        assert isinstance(kind, MemoryType), "an allocation is a memory"
+        kind = buffer.memory_type
         self._kind = kind
         self._extents = tuple(e.constant_value for e in kind.storage_shape)
         self._order = {op: position for position, op in enumerate(graph.walk())}
@@ -161,10 +159,7 @@ class _Measurement:
 
     def _span(self, op: Op) -> tuple[int, int]:
         """The ops between which an access may run: the outermost loop around it."""
-        parent = region_of(op).parent
-        outer = op
-        while parent is not None:
-            outer, parent = parent, region_of(parent).parent
+        *_, outer = op, *region_of(op).around
         inner = [self._order[outer], self._order[op]]
         for region in outer.regions:
             terminator = region.terminator

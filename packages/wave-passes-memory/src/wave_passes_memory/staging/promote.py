@@ -18,7 +18,7 @@ from wave_core.ir import (
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass
-from wave_core.types import AddressSpace, MemoryType, RegisterType
+from wave_core.types import AddressSpace, MemoryType
 from wave_passes_memory.staging.tiles import Tile, tile_of
 from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
@@ -163,8 +163,7 @@ class _Promoter:
         return buffers
 
     def _allocate(self, request: _Request) -> Op:
-        kind = request.read.memory.type
-        assert isinstance(kind, MemoryType), "checked by the type rule"
+        kind = request.read.memory.memory_type
         buffer = Allocate(request.tile.shape, request.tile.extents, kind.dtype)
         buffer.tags = request.read.tags
         first = next(self._graph.body.ops)
@@ -177,9 +176,8 @@ class _Promoter:
 
     def _use(self, request: _Request, buffer: Op) -> None:
         read = request.read
-        assert isinstance(read.type, RegisterType), "a read is a tile"
         mapping = read.mapping if request.tile.plain else None
-        shape = read.shape if request.tile.plain else read.type.shape
+        shape = read.shape if request.tile.plain else read.register_type.shape
         new = Read(
             capture(region_of(read), buffer),
             (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.types import MemoryType, RegisterType, dim_name, iterator_symbol
+from wave_core.types import MemoryType, dim_name, iterator_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,8 +61,7 @@ def only_reorders(read: Read) -> bool:
 
 def _contiguous_last(read: Read) -> tuple[Expr, ...]:
     """The register's dimensions, the one that walks contiguous memory last."""
-    assert isinstance(read.type, RegisterType), "a read is a tile"
-    shape = read.type.shape
+    shape = read.register_type.shape
     mapping = read.mapping
     if mapping is None:
         return shape
@@ -94,5 +93,4 @@ def _extent(dim: str, geometry: Geometry, loops: Mapping[str, Expr]) -> Expr | N
 
 
 def _memory(read: Read) -> MemoryType:
-    assert isinstance(read.memory.type, MemoryType), "checked by the type rule"
-    return read.memory.type
+    return read.memory.memory_type

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import region_of
 from wave_core.ops.control import Conditional, Iterate, SetSymbol
 
 if TYPE_CHECKING:
@@ -20,12 +19,7 @@ def own_symbols(graph: Graph) -> frozenset[Expr]:
 
 def entered_together(region: Region, own: frozenset[Expr]) -> bool:
     """Whether all waves of a workgroup run the ops of ``region`` equally often."""
-    parent = region.parent
-    while parent is not None:
-        if not _uniform(parent, own):
-            return False
-        parent = region_of(parent).parent
-    return True
+    return all(_uniform(parent, own) for parent in region.around)
 
 
 def _uniform(op: Op, own: frozenset[Expr]) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from wave_core.ir import ACCESS, PLACEMENT, capture, erase, insert_before
 from wave_core.ops.memory import Read, Write
 from wave_core.ops.shape import Assemble
-from wave_core.types import MemoryType
 from wave_passes_memory.copies.rows import Rows
 
 if TYPE_CHECKING:
@@ -39,8 +38,7 @@ class _Emitter:
 
     @property
     def _shape(self) -> tuple[Expr, ...]:
-        kind = self._copy.buffer.type
-        assert isinstance(kind, MemoryType), "an allocation is a memory"
+        kind = self._copy.buffer.memory_type
         return kind.shape
 
     def load(self, part: Part) -> Read:

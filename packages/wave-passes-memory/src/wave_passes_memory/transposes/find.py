@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.effects import touched_memories
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS, region_of, resolve
+from wave_core.ir import ACCESS, region_of
 from wave_core.ops.memory import Allocate, Read, Write
-from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
     from wave_core.ir import Access, Graph
@@ -45,9 +45,8 @@ def buffers_read_across(graph: Graph) -> dict[Allocate, tuple[int, Uses]]:
     """Buffers stored by their own dimensions, with the dimension that reads walk."""
     found: dict[Allocate, Uses] = {}
     for op in graph.walk():
-        for effect in op.effects():
-            memory = None if effect.memory is None else resolve(effect.memory)
-            if isinstance(memory, Allocate) and op is not memory:
+        for memory, _ in touched_memories(op):
+            if isinstance(memory, Allocate):
                 _note(found.setdefault(memory, Uses()), op)
     return {
         buffer: (across, uses)
@@ -74,6 +73,5 @@ def access_of(op: Read) -> Access:
 
 def _plain(buffer: Allocate) -> bool:
     """Whether rows have static length and nothing between them."""
-    kind = buffer.type
-    assert isinstance(kind, MemoryType), "an allocation is a memory"
+    kind = buffer.memory_type
     return not buffer.padding and all(e.is_constant for e in kind.storage_shape)

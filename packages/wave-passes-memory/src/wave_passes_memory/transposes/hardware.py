@@ -23,7 +23,6 @@ from wave_core.ops.shape import Assemble
 from wave_core.ops.transposed import TransposedRead
 from wave_core.passes import Pass
 from wave_core.symbols import EXCHANGE_LANES, Facts, Layout, before_exchange, exchanged
-from wave_core.types import MemoryType, RegisterType
 from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
 if TYPE_CHECKING:
@@ -106,8 +105,7 @@ def _width(read: Read, target: Target) -> int:
     """Elements that a transposed read gives a lane; 0 where there is none."""
     if not isinstance(resolve(read.memory), Allocate):
         return 0
-    kind = read.memory.type
-    assert isinstance(kind, MemoryType), "an allocation is a memory"
+    kind = read.memory.memory_type
     lane_bits = dict(target.transposed_read_bits).get(kind.dtype.bits, 0)
     return lane_bits // kind.dtype.bits
 
@@ -128,8 +126,7 @@ def _registers(read: Read) -> int:
 
 
 def _dims(read: Read) -> tuple[str, ...]:
-    kind = read.memory.type
-    assert isinstance(kind, MemoryType), "an allocation is a memory"
+    kind = read.memory.memory_type
     return kind.dims
 
 
@@ -213,8 +210,7 @@ def _fetch(
 
 def _use(read: Read, found: list[Fetch]) -> None:
     graph = region_of(read).graph
-    assert isinstance(read.type, RegisterType), "a read is a tile"
-    shape = read.type.shape
+    shape = read.register_type.shape
     row = graph.facts.get(PLACEMENT, read)
     assert row is not None, "the proof has looked at it"
     parts: list[TransposedRead] = []

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 from wave_core.ir import ACCESS, Access, regions, resolve, set_attributes
 from wave_core.ops.memory import Allocate
 from wave_core.passes import Pass
-from wave_core.types import RegisterType
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import addresses, prove
@@ -156,9 +155,8 @@ class _Transposition:
         buffer, order = self._copy.buffer, self._blocks.order()
         graph = self._copy.region.graph
         for read, row in rows.items():
-            assert isinstance(read.type, RegisterType), "a read is a tile"
             graph.facts.put(ACCESS, read, row)
-            read.attributes |= {"shape": read.type.shape, "mapping": None}
+            read.attributes |= {"shape": read.register_type.shape, "mapping": None}
         shape = tuple(buffer.shape[d] for d in order)
         extents = tuple(buffer.distributed_shape[d] for d in order)
         set_attributes(buffer, shape=shape, distributed_shape=extents)

@@ -10,7 +10,6 @@ from wave_core.analysis.dependences.accesses import shared_accesses
 from wave_core.ir import PLACEMENT
 from wave_core.ops.structure import Argument
 from wave_core.types import RegisterType
-from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.loops.kinds import OpKind, kind_of
 from wave_passes_scheduling.loops.order import order_rows
 from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
@@ -49,7 +48,7 @@ def analyse(
     global memory on each other if one writes; what the author ordered stays where it
     is, but for fences between reads of what nobody writes.
     """
-    body = body_of(loop)
+    body = loop.body
     ops = tuple(op for op in body.ops if op is not body.terminator)
     kinds = tuple(kind_of(op) for op in ops)
     number = {op: i for i, op in enumerate(ops)}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from wave_core.ops.matrix import Mma
 from wave_core.passes.selection import unknown_name
-from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.loops.kinds import OCCUPIES, RESOURCES, OpKind
 from wave_passes_scheduling.problem import Resource, Use
 
@@ -68,7 +67,7 @@ def profile_of(name: str, loop: Iterate, target: Target) -> CostProfile:
     if name not in {"target", target.name}:
         raise unknown_name("cost profile", name, ("unit", "target", target.name))
     cycles = target.costs.mma_cycles
-    for op in body_of(loop).ops:
+    for op in loop.body.ops:
         if isinstance(op, Mma) and op.mma_type is not None:
             row = target.matrix_instruction(op.mma_type, op.location)
             cycles = row.cycles or cycles

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import resolve, walk
+from wave_core.analysis.effects import touched_memories
+from wave_core.ir import walk
 from wave_core.ops.memory import Allocate
 from wave_core.ops.sync import (
     SharedMemoryBarrier,
@@ -13,7 +14,7 @@ from wave_core.ops.sync import (
     SharedMemoryBarrierWait,
     WaveFence,
 )
-from wave_core.ops.traits import EffectKind, Trait
+from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -90,6 +91,5 @@ def _row(op: Op, written: set[Op]) -> OrderRow:
 def _touches(ops: Iterable[Op]) -> Iterator[tuple[Op, bool]]:
     """The memories that ops touch, and whether they write them."""
     for op in ops:
-        for effect in op.effects():
-            if effect.memory is not None and effect.kind is not EffectKind.ALLOCATE:
-                yield resolve(effect.memory), effect.kind is not EffectKind.READ
+        for memory, effect in touched_memories(op):
+            yield memory, effect.writes

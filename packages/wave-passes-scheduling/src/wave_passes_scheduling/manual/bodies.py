@@ -44,7 +44,4 @@ def _holder(op: Op) -> Op | None:
 
 
 def _depth(op: Op) -> int:
-    found, parent = 0, region_of(op).parent
-    while parent is not None:
-        found, parent = found + 1, region_of(parent).parent
-    return found
+    return sum(1 for _ in region_of(op).around)

@@ -12,7 +12,7 @@ from wave_core.types import AddressSpace
 from wave_passes_scheduling.manual import complaints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
@@ -58,7 +58,7 @@ def is_of_type(op: Op, kind: str) -> bool:
 
 def is_idle(op: Op) -> bool:
     """Whether an op is in, or is, a loop that surely has no iteration."""
-    for each in _around(op):
+    for each in (op, *region_of(op).around):
         count = each.attributes.get("count")
         if count is not None and as_expr(count).is_constant:
             return as_expr(count).constant_value <= 0
@@ -140,16 +140,9 @@ def filtered(ops: Sequence[Op], place: Place | None, kind: str | None) -> list[O
 def stands_in(op: Op, place: Place) -> bool:
     """Whether an op stands in a part of a pipelined loop, or in an op that does."""
     if place.name != "kernel":
-        return any(each in place.ops for each in _around(op))
-    return any(each in place.loop[:1] for each in _around(op)) and op not in place.loop
-
-
-def _around(op: Op) -> Iterator[Op]:
-    """An op and those whose regions it stands in."""
-    each: Op | None = op
-    while each is not None:
-        yield each
-        each = region_of(each).parent
+        return any(each in place.ops for each in (op, *region_of(op).around))
+    inside = any(each in place.loop[:1] for each in region_of(op).around)
+    return inside and op not in place.loop
 
 
 def picked(ops: Sequence[Op], step: Step) -> list[Op]:

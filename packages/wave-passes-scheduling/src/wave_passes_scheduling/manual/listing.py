@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.ir import walk
-from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.manual import complaints
 from wave_passes_scheduling.manual.bodies import lifted
 from wave_passes_scheduling.manual.times import Listed
@@ -45,8 +44,8 @@ def slots_of(loop: Iterate, stages: Sequence[Stage]) -> dict[Op, Slot]:
             or is not in the loop's own body.
     """
     found: dict[Op, Slot] = {}
-    for op, slot in _listed(stages, body_of(loop)):
-        if op.owner is not body_of(loop):
+    for op, slot in _listed(stages, loop.body):
+        if op.owner is not loop.body:
             what = f"`{op.op_name}` is not in the body of the loop over {loop.axis}"
             raise complaints.misplaced(slot.step, what, op)
         if op in found and op.regions and found[op].stage == slot.stage:

@@ -9,7 +9,6 @@ from wave_core.ir import insert_after, insert_before, region_of
 from wave_core.ops import sync
 from wave_core.ops.base import Op
 from wave_core.ops.control import Conditional
-from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.manual import complaints
 from wave_passes_scheduling.manual.bodies import lifted, side_by_side
 from wave_passes_scheduling.manual.values import Cluster, Place, Selection
@@ -97,7 +96,7 @@ def _region(place: Place | Selection, step: Step) -> Region:
     """The body that is reordered: the loop's, or that around a prologue."""
     if isinstance(place, Place) and place.name != "kernel":
         return region_of(place.loop[0])
-    return body_of(loop_at(place, step))
+    return loop_at(place, step).body
 
 
 def loop_at(place: Place | Selection, step: Step) -> Iterate:
@@ -164,7 +163,7 @@ def _insert_in_part(where: str, target: Place | Selection, op: Op, step: Step) -
         else:
             insert_after(loop if where == "start" else last, op)
         return
-    body = body_of(loop_at(target, step))
+    body = loop_at(target, step).body
     assert body.terminator is not None, "a loop's body ends with a yield"
     anchor = next(body.ops) if where == "start" else body.terminator
     insert_before(anchor, op)

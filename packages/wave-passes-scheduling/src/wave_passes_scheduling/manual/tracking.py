@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from wave_core.ir import region_of, walk
-from wave_passes_scheduling.loops.body import body_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -47,12 +46,9 @@ class Tracker:
             ops[:] = [op for op in ops if not self._is_hidden(op)]
 
     def _is_hidden(self, op: Op) -> bool:
-        each: Op | None = op if self._hidden else None
-        while each is not None:
-            if each in self._hidden:
-                return True
-            each = region_of(each).parent
-        return False
+        if not self._hidden:
+            return False
+        return not self._hidden.isdisjoint((op, *region_of(op).around))
 
     @contextmanager
     def through(self, loop: Iterate) -> Generator[list[Op]]:
@@ -61,7 +57,7 @@ class Tracker:
         Gives a list that holds the copies of the loop itself afterwards.
         """
         loops = self.watch([loop])
-        marks = {op: f"{_MARK}{op.ident}" for op in (loop, *walk(body_of(loop)))}
+        marks = {op: f"{_MARK}{op.ident}" for op in (loop, *walk(loop.body))}
         for op, mark in marks.items():
             op.tags |= {mark}
         yield loops

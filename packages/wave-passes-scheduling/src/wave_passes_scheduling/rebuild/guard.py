@@ -14,7 +14,6 @@ from wave_passes_scheduling.rebuild.results import results_of, retire
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wave_core.ir import Region
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr, Facts
     from wave_passes_scheduling.loops import ScheduledLoop
@@ -56,7 +55,7 @@ def replace_loop(
         return found
     enough = ge(count, needed)
     guard = _guard(loop, enough)
-    body: Region = guard.body  # pyright: ignore[reportAssignmentType] - an IR region
+    body = guard.body
     last = Yield(())
     last.location = loop.location
     body.append(last)
@@ -84,4 +83,4 @@ def _remainder(loop: Iterate, inits: Sequence[Op], enough: Expr) -> Iterate:
     set_operands(copy, (tuple(inits), loop.captures))
     assert loop.count is not None, "loops are numbered"
     set_attributes(copy, count=select(enough, 0, as_expr(loop.count)))
-    return copy  # pyright: ignore[reportReturnType] - a copy has its class
+    return copy

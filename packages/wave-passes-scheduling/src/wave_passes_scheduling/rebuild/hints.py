@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from wave_core.ir import insert_before
 from wave_core.ops.sync import SchedulingBarrier
-from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.loops.kinds import OCCUPIES, kind_of
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def keep_order(kernel: Iterate) -> int:
     Returns:
         How many barriers there are now.
     """
-    ops = [op for op in body_of(kernel).ops if OCCUPIES[kind_of(op)]]
+    ops = [op for op in kernel.body.ops if OCCUPIES[kind_of(op)]]
     switches = [
         after
         for before, after in pairwise(ops)

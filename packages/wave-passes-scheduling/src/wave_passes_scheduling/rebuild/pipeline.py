@@ -160,7 +160,7 @@ class _Builder:
         return kernel
 
     def _fill_kernel(self, kernel: Iterate) -> None:
-        body: Region = kernel.body  # pyright: ignore[reportAssignmentType] - an IR region
+        body = kernel.body
         for op in self._order:
             values = {v: self._current(body, v, self._lead[op]) for v in op.operands}
             copy = self._copy(op, values, body, None)

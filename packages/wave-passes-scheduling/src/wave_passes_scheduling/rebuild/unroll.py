@@ -18,7 +18,6 @@ from wave_core.ir import (
 from wave_core.ops.control import Iterate
 from wave_core.ops.structure import Yield
 from wave_core.symbols import as_expr, floordiv, mod
-from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.rebuild.results import results_of, retire
 from wave_passes_scheduling.rebuild.shift import substitute_symbols
 
@@ -97,7 +96,7 @@ def _carried(loop: Iterate, body: Region) -> list[Op]:
     """The carried arguments of a new body, like those of the loop's."""
     found: list[Op] = []
     facts = region_of(loop).graph.facts
-    for argument in body_of(loop).arguments[: len(loop.inits)]:
+    for argument in loop.body.arguments[: len(loop.inits)]:
         assert argument.type is not None, "only values are carried"
         made = body.add_argument(
             "carried", argument.label, argument.type, argument.location
@@ -113,7 +112,7 @@ def _iteration(
     loop: Iterate, body: Region, carried: Sequence[Op], value: Mapping[Expr, Expr | int]
 ) -> tuple[list[Op], dict[Op, Op]]:
     """Append one iteration; what it yields, and the copies of its ops."""
-    old = body_of(loop)
+    old = loop.body
     outer = old.arguments[len(carried) :]
     values: dict[Op, Op] = dict(zip(old.arguments, carried, strict=False))
     values |= {each: capture(body, captured_value(loop, each)) for each in outer}
@@ -133,4 +132,4 @@ def _remainder(loop: Iterate, inits: Sequence[Op], done: Expr, count: Expr) -> I
     region.insert_before(loop, copy)
     set_operands(copy, (tuple(inits), loop.captures))
     set_attributes(copy, start=loop.start + done * loop.step, count=count)
-    return copy  # pyright: ignore[reportReturnType] - a copy has its class
+    return copy

@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.loops.kinds import OpKind, kind_of
 from wave_passes_scheduling.reorder.halves import NEEDED
 from wave_passes_scheduling.reorder.refusal import ReorderError
@@ -220,10 +219,10 @@ def _advance_fetches(
 
 def _held(loop: Iterate, order: RegionOrder) -> dict[Op, list[Op]]:
     """For each fetch that is carried to the next iteration, what uses it there."""
-    last = body_of(loop).terminator
+    last = loop.body.terminator
     assert last is not None, "a loop's body ends with a yield"
     found: dict[Op, list[Op]] = {}
-    for argument, value in zip(body_of(loop).arguments, last.operands, strict=False):
+    for argument, value in zip(loop.body.arguments, last.operands, strict=False):
         users = [user for user in argument.users if user is not last]
         for fetch in _fetches_of(value, order):
             found.setdefault(fetch, []).extend(users)

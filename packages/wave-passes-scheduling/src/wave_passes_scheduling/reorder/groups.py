@@ -15,7 +15,6 @@ from wave_core.ops.matrix import Mma
 from wave_core.ops.sync import SchedulingGroupBarrier
 from wave_core.ops.traits import Trait
 from wave_core.types import MemoryType
-from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.loops.kinds import OpKind, kind_of
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def place_groups(graph: Graph, loop: Iterate, target: Target) -> int:
     """State the order of a loop's body; how many groups that took."""
     stretch: list[Op] = []
     placed = number = 0
-    for op in list(body_of(loop).ops):
+    for op in list(loop.body.ops):
         if not (op.has(Trait.ORDERED) or op.has(Trait.TERMINATOR)):
             stretch.append(op)
             continue

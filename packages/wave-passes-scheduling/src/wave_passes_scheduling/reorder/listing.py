@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from wave_core.ir import region_of
 from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.sync import SetWavePrio, SharedMemoryBarrier
-from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.loops.kinds import OCCUPIES, kind_of
 from wave_passes_scheduling.reorder.stagger import TAG
 
@@ -70,7 +69,7 @@ def is_staggered(loop: Iterate) -> bool:
 def _rows(loop: Iterate, *, staggered: bool) -> Iterator[ClusterRow]:
     cluster: list[Op] = []
     number = 0
-    for op in body_of(loop).ops:
+    for op in loop.body.ops:
         if not isinstance(op, SharedMemoryBarrier):
             cluster.append(op)
             continue

@@ -11,7 +11,6 @@ from wave_core.ops.sync import (
     SetWavePrio,
     SharedMemoryBarrier,
 )
-from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.loops.kinds import OpKind, kind_of
 from wave_passes_scheduling.reorder.clusters import cluster
 from wave_passes_scheduling.reorder.halves import meetings
@@ -53,14 +52,14 @@ def ping_pong(
             halves; nothing changed.
     """
     wave_count(known)
-    hints = [op for op in body_of(loop).ops if isinstance(op, _HINTS)]
-    order = region_order(graph, body_of(loop), known, without=hints)
+    hints = [op for op in loop.body.ops if isinstance(op, _HINTS)]
+    order = region_order(graph, loop.body, known, without=hints)
     rows = list(meetings(graph, loop, order.ops, known, 1))
     found = _first_that_fits(loop, order, rows, pairs)
     for op in hints:
         erase(op)
     framed = _framed(found.listed(order), _landings(order, found.count))
-    apply_order(body_of(loop), [op for row in framed for op in row])
+    apply_order(loop.body, [op for row in framed for op in row])
     loop.tags |= {TAG}
     return found.count
 

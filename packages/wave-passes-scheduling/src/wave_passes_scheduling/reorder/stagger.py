@@ -22,7 +22,6 @@ from wave_core.ops.sync import (
     WorkgroupBarrier,
 )
 from wave_core.symbols import constant, ge, lt
-from wave_passes_scheduling.loops.body import body_of
 from wave_passes_scheduling.reorder.halves import NEEDED, meetings
 from wave_passes_scheduling.reorder.refusal import ReorderError
 
@@ -93,12 +92,10 @@ def wave_count(known: Dependences) -> int:
 def _check_together(graph: Graph, loop: Iterate) -> None:
     """All waves run the loop equally often, and pass all of its barriers."""
     uniformity = Uniformity(graph)
-    op: Op | None = loop
-    while op is not None:
+    for op in (loop, *region_of(loop).around):
         if not uniformity.together(op):
             raise ReorderError(f"not all waves enter the `{op.op_name}` alike")
-        op = region_of(op).parent
-    body = body_of(loop)
+    body = loop.body
     for op in walk(body):
         meets = isinstance(op, _MEETINGS)
         if meets and op.owner is not body:
@@ -108,7 +105,7 @@ def _check_together(graph: Graph, loop: Iterate) -> None:
 
 
 def _check_far_enough(graph: Graph, loop: Iterate, known: Dependences) -> None:
-    ops = list(body_of(loop).ops)
+    ops = list(loop.body.ops)
     segments = segments_of(ops)
     count = segments[ops[-1]]
     if not count:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.constraints.machine import REGISTER
-from wave_core.symbols import Expr, Kind, total
+from wave_core.symbols import Expr, Kind, conjuncts, total
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.program import GROUP
 from wave_sim_cpu.options import Check
@@ -163,10 +163,3 @@ class AccessPlan:
             unit=unit,
             elements=int(np.count_nonzero(np.broadcast_to(stray, full))),
         )
-
-
-def conjuncts(mask: Expr | None) -> tuple[Expr, ...]:
-    """The conditions of a mask that hold all together."""
-    if mask is None:
-        return ()
-    return mask.args if mask.kind is Kind.AND else (mask,)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.ops.structure import Argument
 from wave_core.symbols import as_expr
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.access import report_poison
@@ -29,8 +28,8 @@ class _Body:
 
     def __init__(self, op: Iterate | Conditional, program: Program) -> None:
         region = op.body
-        arguments = [a for a in region.arguments if isinstance(a, Argument)]
-        self._steps = program.steps(region)  # pyright: ignore[reportArgumentType] - a Region
+        arguments = region.arguments
+        self._steps = program.steps(region)
         self._carried = [a.ident for a in arguments if a.role == "carried"]
         captured = [a.ident for a in arguments if a.role == "capture"]
         self._captures = list(zip(captured, op.captures, strict=True))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_core.constraints.machine import LANE
-from wave_core.types import MemoryType
 from wave_sim_cpu.copies import Copies
 from wave_sim_cpu.expressions import Environment
 from wave_sim_cpu.lanes.machine import Journal, Machine
@@ -127,8 +126,7 @@ def _pool_bytes(launch: Launch) -> int:
 
 
 def _lds_shape(launch: Launch, op: Op) -> tuple[int, ...]:
-    assert isinstance(op.type, MemoryType), "an allocation is a memory"
-    return tuple(launch.number(e) for e in op.type.storage_shape)
+    return tuple(launch.number(e) for e in op.memory_type.storage_shape)
 
 
 def _prepare_checks(launch: Launch, options: SimulationOptions) -> None:
@@ -185,12 +183,11 @@ def _lds(
     options: SimulationOptions,
     pool: Pool | None,
 ) -> Buffer:
-    assert isinstance(op.type, MemoryType), "an allocation is a memory"
     shape = _lds_shape(launch, op)
     if pool is not None and op.offset is not None:
         key = launch.allocations.index(op) + 1
-        return pool.buffer(key, lds_label(op), op.type.dtype, shape, op.offset)
-    buffer = lds_buffer(lds_label(op), op.type.dtype, shape, units.workgroups)
+        return pool.buffer(key, lds_label(op), op.memory_type.dtype, shape, op.offset)
+    buffer = lds_buffer(lds_label(op), op.memory_type.dtype, shape, units.workgroups)
     if options.looks_for(Check.RACES) and units.waves_per_workgroup > 1:
         cells = buffer.cells.size
         buffer.tracker = RaceTracker(cells, units.waves_per_workgroup, shared=False)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.constraints.machine import induction_symbol
-from wave_core.ops.structure import Argument
 from wave_core.symbols import as_expr
 from wave_sim_cpu.logical.memory_rules import shape_of
 from wave_sim_cpu.logical.region import run_region
@@ -29,7 +28,7 @@ def run_body(
 ) -> tuple[Array, ...]:
     """Execute the region of ``op`` once; what it yields."""
     body = op.body
-    arguments = [a for a in body.arguments if isinstance(a, Argument)]
+    arguments = body.arguments
     own = [a for a in arguments if a.role == "carried"]
     captured = [a for a in arguments if a.role == "capture"]
     for argument, value in zip(own, carried, strict=True):
@@ -37,7 +36,7 @@ def run_body(
     for argument, outer in zip(captured, op.captures, strict=True):
         if outer.ident in state.values:
             state.values[argument.ident] = state.values[outer.ident]
-    run_region(body, state)  # pyright: ignore[reportArgumentType] - a Region
+    run_region(body, state)
     assert body.terminator is not None, "a region ends with a yield"
     return tuple(state.values[v.ident] for v in body.terminator.operands)
 

@@ -31,7 +31,6 @@ from wave_core.ops.sync import (
     WorkgroupBarrier,
 )
 from wave_core.passes import Fact
-from wave_core.types import MemoryType
 from wave_sim_cpu import codes
 from wave_sim_cpu.launch import Launch, prepare
 from wave_sim_cpu.logical import control_rules, memory_rules, tile_rules
@@ -157,10 +156,9 @@ def run(
 def _state(launch: Launch, units: Units, shared: Shared) -> State:
     buffers = dict(launch.buffers)
     for op in launch.allocations:
-        assert isinstance(op.type, MemoryType), "an allocation is a memory"
-        shape = tuple(launch.number(e) for e in op.type.storage_shape)
+        shape = tuple(launch.number(e) for e in op.memory_type.storage_shape)
         buffers[op.ident] = lds_buffer(
-            lds_label(op), op.type.dtype, shape, units.workgroups
+            lds_label(op), op.memory_type.dtype, shape, units.workgroups
         )
     state = State(launch, units, buffers, shared)
     for ident, scalar in launch.scalars.items():

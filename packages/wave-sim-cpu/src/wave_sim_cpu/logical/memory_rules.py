@@ -49,8 +49,7 @@ def write(op: Write, state: State) -> None:
 
 def gather_to_lds(op: GatherToLDS, state: State) -> None:
     """Read a tile and write it, at once."""
-    assert isinstance(op.destination.type, MemoryType), "checked by the type rule"
-    dims = op.destination.type.shape
+    dims = op.destination.memory_type.shape
     data = _gather(_Access(op, op.source, dims, state, (op.mapping, ())))
     _scatter(_Access(op, op.destination, dims, state, (None, ())), data, dims, state)
 
@@ -87,7 +86,6 @@ class _Access:
         place: tuple[AccessMapping | None, tuple[Op, ...]],
     ) -> None:
         memory = resolve(memory)
-        assert isinstance(memory.type, MemoryType), "checked by the type rule"
         self._op = op
         self._mapping, self._indices = place
         self._state = state
@@ -95,7 +93,7 @@ class _Access:
         self.buffer: Buffer = state.buffers[memory.ident]
         held = _held(memory)
         self.mask = self._existing(dims)
-        where = self._coordinates(dims, held, memory.type)
+        where = self._coordinates(dims, held, memory.memory_type)
         self._keep_within(where)
         self.cells = self._positions(where)
 
@@ -190,6 +188,5 @@ def _held(memory: Op) -> dict[str, Expr]:
     """
     if not isinstance(memory, Allocate):
         return {}
-    assert isinstance(memory.type, MemoryType), "an allocation is a memory"
     extents = [as_expr(extent) for extent in memory.distributed_shape]
-    return dict(zip(memory.type.dims, extents, strict=True))
+    return dict(zip(memory.memory_type.dims, extents, strict=True))

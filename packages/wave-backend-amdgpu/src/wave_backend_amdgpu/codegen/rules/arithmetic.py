@@ -26,7 +26,6 @@ from wave_backend_amdgpu.codegen.rules.floats import (
 from wave_backend_amdgpu.codegen.types import element, vector
 from wave_core.backends import lowers
 from wave_core.ops import arithmetic as ops
-from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
@@ -232,6 +231,5 @@ def modulo(op: ops.Mod, emit: Emitter) -> None:
 
 
 def _is_float(op: Op) -> bool:
-    kind = op.operands[0].type
-    assert isinstance(kind, RegisterType), "elementwise ops take registers"
+    kind = op.operands[0].register_type
     return kind.dtype.is_float

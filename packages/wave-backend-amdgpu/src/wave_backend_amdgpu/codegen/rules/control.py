@@ -27,7 +27,7 @@ def iterate(op: Iterate, emit: Emitter) -> None:
     start, step = emit.expr(as_expr(op.start)), op.step
     inits = [emit.value(value) for value in op.inits]
     counter = builder.fresh()
-    region: Region = op.body  # pyright: ignore[reportAssignmentType] - a region of a graph
+    region = op.body
     outer, where = dict(emit.renamed), builder.where
     with builder.region() as block:
         carried = _bind_carried(emit, region, inits)
@@ -108,7 +108,7 @@ def conditional(op: Conditional, emit: Emitter) -> None:
     else:
         assert op.condition is not None, "a condition or a relation"
         test = emit.value(op.condition).name
-    region: Region = op.body  # pyright: ignore[reportAssignmentType] - a region of a graph
+    region = op.body
     otherwise = [emit.value(value) for value in op.else_values]
     outer, where = dict(emit.renamed), builder.where
     with builder.region() as block:

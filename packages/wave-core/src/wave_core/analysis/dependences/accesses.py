@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import region_of, resolve
-from wave_core.ops.control import Iterate
+from wave_core.analysis.effects import touched_memories
 from wave_core.ops.memory import Allocate
 from wave_core.ops.traits import EffectKind
 
@@ -65,22 +64,8 @@ def _collect(region: Region, around: tuple[Op, ...], found: list[SharedAccess]) 
 
 def touched_buffers(op: Op) -> list[tuple[EffectKind, Allocate]]:
     """The LDS buffers that ``op`` itself touches, and how."""
-    found: list[tuple[EffectKind, Allocate]] = []
-    for effect in op.effects():
-        if effect.memory is None or effect.kind is EffectKind.ALLOCATE:
-            continue
-        buffer = resolve(effect.memory)
-        if isinstance(buffer, Allocate):
-            found.append((effect.kind, buffer))
-    return found
-
-
-def loops_around(op: Op) -> tuple[Iterate, ...]:
-    """The loops that ``op`` stands in, outermost first."""
-    found: list[Iterate] = []
-    parent = region_of(op).parent
-    while parent is not None:
-        if isinstance(parent, Iterate):
-            found.append(parent)
-        parent = region_of(parent).parent
-    return tuple(reversed(found))
+    return [
+        (effect.kind, memory)
+        for memory, effect in touched_memories(op)
+        if isinstance(memory, Allocate)
+    ]

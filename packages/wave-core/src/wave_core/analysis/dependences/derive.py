@@ -11,10 +11,11 @@ from itertools import product
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.accesses import loops_around
 from wave_core.analysis.dependences.footprint import SEVERAL, Footprint, Footprints
 from wave_core.analysis.dependences.reach import NOWHERE, Reach
 from wave_core.analysis.dependences.storage import share_memory
+from wave_core.analysis.loops import enclosing_loops
+from wave_core.ir import region_of
 from wave_core.symbols import Expr, Kind, as_expr, constant, symbol
 
 if TYPE_CHECKING:
@@ -250,7 +251,9 @@ class Dependences:
     def _loops_of(self, access: SharedAccess) -> tuple[Iterate, ...]:
         found = self._loops.get(access)
         if found is None:
-            found = self._loops[access] = loops_around(access.op)
+            found = self._loops[access] = tuple(
+                reversed(enclosing_loops(region_of(access.op)))
+            )
         return found
 
 

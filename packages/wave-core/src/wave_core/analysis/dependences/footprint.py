@@ -16,7 +16,7 @@ from wave_core.ir import ACCESS, LANDING
 from wave_core.ops.control import Conditional, SetSymbol
 from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.memory import Read, Write
-from wave_core.symbols import Expr, Kind, constant, evaluate, total
+from wave_core.symbols import Expr, conjuncts, constant, evaluate, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,7 +105,7 @@ class Footprints:
         return found
 
     def _find(self, access: SharedAccess) -> Footprint:
-        memory = cast("MemoryType", access.buffer.type)
+        memory = access.buffer.memory_type
         start = access.buffer.offset or 0
         size = memory.dtype.bytes
         row = self._row(access)
@@ -216,11 +216,6 @@ class Footprints:
             env[wave_symbol(axis)] = wave % count
             wave = wave // count
         return env
-
-
-def conjuncts(condition: Expr) -> tuple[Expr, ...]:
-    """The conditions that hold where ``condition`` does."""
-    return condition.args if condition.kind is Kind.AND else (condition,)
 
 
 def _by_column(

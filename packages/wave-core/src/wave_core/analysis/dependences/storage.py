@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.ops.memory import Allocate
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
-    from wave_core.types import MemoryType
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ def static_bytes(op: Allocate, bindings: Mapping[Expr, int]) -> int:
     Raises:
         UserError: WV0407 for an extent that is not known at compile time.
     """
-    memory = cast("MemoryType", op.type)
+    memory = op.memory_type
     size = memory.dtype.bytes
     for extent in memory.storage_shape:
         bound = extent.subs(bindings)

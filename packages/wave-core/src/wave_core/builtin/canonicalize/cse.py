@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from wave_core.ir import (
     captured_value,
@@ -20,6 +20,7 @@ from wave_core.passes import Pass
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph, Region
+    from wave_core.ops.base import Slot
     from wave_core.passes import PassContext
 
 
@@ -70,9 +71,9 @@ def _key(op: Op) -> object:
     return (type(op), op.type, *operands, *attributes)
 
 
-def _identity(value: Any) -> object:
+def _identity(value: Slot) -> object:
     if isinstance(value, tuple):
-        return tuple([id(item) for item in cast("tuple[Op, ...]", value)])
+        return tuple([id(item) for item in value])
     return id(value)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.analysis.loops import loops_around
 from wave_core.ir import insert_before, replace
@@ -14,7 +14,7 @@ from wave_core.ops.reduce import Reduce, identity_value
 from wave_core.ops.shape import Extract
 from wave_core.passes import Pass
 from wave_core.symbols import as_expr, eq
-from wave_core.types import DTYPES, RegisterType
+from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
@@ -42,7 +42,7 @@ class LowerExtracts(Pass):
 
 
 def _lower(op: Extract, geometry: Geometry) -> None:
-    kind = cast("RegisterType", op.value.type)
+    kind = op.value.register_type
     if kind.dtype.is_bool:
         wide = insert_before(op, Cast(op.value, DTYPES["i32"]))
         picked = _pick(op, wide, geometry)
@@ -52,7 +52,7 @@ def _lower(op: Extract, geometry: Geometry) -> None:
 
 
 def _pick(op: Extract, value: Op, geometry: Geometry, *, insert: bool = True) -> Op:
-    kind = cast("RegisterType", value.type)
+    kind = value.register_type
     dim = kind.shape[-1]
     base = geometry.base(kind.dims[-1], loops_around(op))
     wanted = eq(argument_symbol(0) - base, as_expr(op.offset[0]))

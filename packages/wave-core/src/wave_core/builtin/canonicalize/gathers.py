@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.ir import LANDING, erase, insert_before
 from wave_core.ops.direct import GatherToLDS
@@ -13,7 +13,6 @@ from wave_core.passes import Pass
 if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.passes import PassContext
-    from wave_core.types import MemoryType
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class LowerGathers(Pass):
 
 
 def _lower(op: GatherToLDS) -> None:
-    shape = cast("MemoryType", op.destination.type).shape
+    shape = op.destination.memory_type.shape
     width = op.elements_per_thread
     read = Read(op.source, (), op.mapping, shape, width)
     write = Write(read, op.destination, (), None, width)

@@ -29,7 +29,6 @@ class SinkSplats(Pass):
         changed = False
         for op in list(walk(graph.body)):
             for region in op.regions:
-                assert isinstance(region, Region), "regions of the graph"
                 changed |= _sink(region)
         return changed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.rules import is_tile
@@ -123,7 +123,7 @@ def regroup(op: Op, operands: list[Op]) -> list[Op | tuple[Op, ...] | None]:
     slots: list[Op | tuple[Op, ...] | None] = []
     for slot in op.slots:
         if isinstance(slot, tuple):
-            slots.append(tuple(next(flat) for _ in cast("tuple[Op, ...]", slot)))
+            slots.append(tuple(next(flat) for _ in slot))
         else:
             slots.append(None if slot is None else next(flat))
     return slots

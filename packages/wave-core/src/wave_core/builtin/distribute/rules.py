@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import project
-from wave_core.ir import Placement, Region, resolve, walk
+from wave_core.ir import Placement, region_of, resolve, walk
 from wave_core.ops.base import Op
 from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.matrix import Mma
@@ -110,8 +110,7 @@ def supply_result(op: GetResult, solver: Solver) -> Placement | None:
 @supplies(Argument, when=_is_carried)
 def supply_carried(op: Argument, solver: Solver) -> Placement | None:
     """That of the value which the next iteration gets."""
-    region = op.owner
-    assert isinstance(region, Region), "an argument belongs to a region"
+    region = region_of(op)
     terminator = region.terminator
     if terminator is None:
         return None
@@ -164,8 +163,7 @@ def demand_inits(op: Iterate, solver: Solver) -> Demands:
 @demands(Yield)
 def demand_yielded(op: Yield, solver: Solver) -> Demands:
     """Yielded values sit where the next iteration, or the result, has them."""
-    region = op.owner
-    assert isinstance(region, Region), "a terminator belongs to a region"
+    region = region_of(op)
     if isinstance(region.parent, Iterate):
         yield from _matching(op.values, region.arguments, solver, 0)
     elif isinstance(region.parent, Conditional):
@@ -187,7 +185,7 @@ def demand_conditional(op: Conditional, solver: Solver) -> Demands:
 
 def acting_values(op: Conditional) -> Iterator[Op]:
     """What lanes act on where the condition holds: values written, and results."""
-    yield from (each.value for each in walk(op.body) if isinstance(each, Write))  # pyright: ignore[reportArgumentType] - a Region
+    yield from (each.value for each in walk(op.body) if isinstance(each, Write))
     terminator = op.body.terminator
     if terminator is not None:
         yield from terminator.operands

@@ -26,7 +26,7 @@ from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Read, Write
 from wave_core.ops.traits import Trait
 from wave_core.passes.tile_rules import DEMAND, SUPPLY, table_of
-from wave_core.types import MemoryType, RegisterType, iterator_symbol
+from wave_core.types import iterator_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -225,15 +225,14 @@ class Solver:
 
 
 def _lead(value: Op, anchor: Op) -> Lead:
-    assert isinstance(value.type, RegisterType), "only tiles are laid out"
-    dims = value.type.dims
+    dims = value.register_type.dims
     fastest = dims[-1] if dims else None
     elements = None
     access = anchor if isinstance(anchor, Read | Write) else _read_behind(value)
     if access is not None:
         fastest = _fastest(access, dims) or fastest
         elements = access.elements_per_thread
-    return Lead(dims, fastest, value.type.dtype.bits, elements)
+    return Lead(dims, fastest, value.register_type.dtype.bits, elements)
 
 
 def _read_behind(value: Op) -> Read | None:
@@ -254,9 +253,8 @@ def _read_behind(value: Op) -> Read | None:
 
 def _fastest(access: Read | Write, dims: tuple[str, ...]) -> str | None:
     """The register dimension that walks the memory's innermost dimension."""
-    assert isinstance(access.memory.type, MemoryType), "checked by the type rule"
     if access.mapping is None:
-        innermost = access.memory.type.dims[-1]
+        innermost = access.memory.memory_type.dims[-1]
         return innermost if innermost in dims else None
     last = access.mapping.coordinates[-1]
     for position, dim in reversed(list(enumerate(access.mapping.register_dims))):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import free_lane_digits, ids_of
@@ -13,21 +13,20 @@ from wave_core.ops.constant import Splat
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes.tile_rules import expands
 from wave_core.symbols import Expr, as_expr, constant, eq, logical_and
-from wave_core.types import MemoryType, dynamic_symbol
+from wave_core.types import dynamic_symbol
 
 if TYPE_CHECKING:
     from wave_core.builtin.expand.expander import Expander
     from wave_core.builtin.expand.scope import Scope
     from wave_core.ir import Placement
     from wave_core.ops.base import Op
-    from wave_core.types import RegisterType
 
 
 @expands(Read)
 def expand_read(expander: Expander, op: Read, scope: Scope) -> None:
     """One read for each piece of the result; zeros where no element exists."""
     memory = expander.memory(op.memory, scope)
-    kind = cast("RegisterType", op.type)
+    kind = op.register_type
     shape = kind.shape
     for ids in ids_of(expander.placement(op)):
         placement = expander.piece_placement(op, ids, scope)
@@ -104,8 +103,7 @@ def _put_access(
 def _coordinates(
     expander: Expander, op: Read | Write, placement: Placement, scope: Scope
 ) -> tuple[Expr, ...]:
-    memory = op.memory.type
-    assert isinstance(memory, MemoryType), "checked by the type rule"
+    memory = op.memory.memory_type
     held: dict[str, Expr] = {}
     buffer = resolve(op.memory)
     if isinstance(buffer, Allocate):

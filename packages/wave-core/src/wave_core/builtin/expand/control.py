@@ -9,7 +9,6 @@ from wave_core.builtin.distribute.placements import ids_of, project
 from wave_core.builtin.distribute.rules import acting_values
 from wave_core.builtin.expand.scope import Scope
 from wave_core.diagnostics import user_error
-from wave_core.ir import Region
 from wave_core.ops.control import Conditional, Iterate, SetSymbol
 from wave_core.ops.debug import Breakpoint
 from wave_core.ops.structure import GetResult, Yield
@@ -18,6 +17,7 @@ from wave_core.symbols import as_expr
 
 if TYPE_CHECKING:
     from wave_core.builtin.expand.expander import Expander
+    from wave_core.ir import Region
     from wave_core.ops.base import Op
 
 
@@ -143,9 +143,7 @@ def expand_result(expander: Expander, op: GetResult, scope: Scope) -> None:
 
 
 def _body(op: Op) -> Region:
-    body = op.regions[0]
-    assert isinstance(body, Region), "bodies are regions of the graph"
-    return body
+    return op.regions[0]
 
 
 @expands(SetSymbol)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.analysis.matrix import dims_of
 from wave_core.analysis.waves import wave_number
@@ -13,7 +13,7 @@ from wave_core.ir import ACCESS, Access, region_of
 from wave_core.ops.control import Conditional
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.symbols import constant, eq, logical_and, lt, symbol
-from wave_core.types import AccessMapping, RegisterType, iterator_symbol
+from wave_core.types import AccessMapping, iterator_symbol
 
 if TYPE_CHECKING:
     from wave_core.builtin.distribute.placements import Ids
@@ -45,7 +45,7 @@ def exchange(expander: Expander, op: Op, scope: Scope) -> None:
         write = Write(piece, memory, (), _mapping(dims))
         expander.emit(op, write, scope)
         _put(expander, write, have, ids, dims, _first_copy(have))
-    shape = cast("RegisterType", op.type).shape
+    shape = op.register_type.shape
     for ids in ids_of(want):
         read = Read(memory, (), _mapping(dims), shape)
         expander.emit(op, read, scope)
@@ -61,8 +61,7 @@ def capture_buffer(expander: Expander, buffer: Op, scope: Scope) -> Op:
 
 
 def _check_uniform(op: Op, value: Op) -> None:
-    parent = region_of(op).parent
-    while parent is not None:
+    for parent in region_of(op).around:
         # A relation of symbols is the same for all lanes, so they come along together.
         if isinstance(parent, Conditional) and parent.condition is not None:
             raise user_error(
@@ -73,7 +72,6 @@ def _check_uniform(op: Op, value: Op) -> None:
                 secondary=[(value.location, "this fixes the layout of the value")],
                 help=("move the use or the value out of the conditional",),
             )
-        parent = region_of(parent).parent
 
 
 def _reach(placement: Placement, dim: str) -> int:
@@ -87,7 +85,7 @@ def _buffer(
 ) -> Op:
     """An allocation at the top of the kernel with a part for each wave."""
     waves = expander.geometry.waves_per_workgroup
-    kind = cast("RegisterType", op.type)
+    kind = op.register_type
     names = (symbol("$WAVE"), *(symbol(f"$LOCAL:{dim}") for dim in dims))
     sizes = (constant(waves), *(constant(extent) for extent in extents))
     allocate = Allocate(names, sizes, kind.dtype)

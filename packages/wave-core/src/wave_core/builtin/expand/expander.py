@@ -7,7 +7,7 @@ built beside the old one, so an old op is never changed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import (
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr, Layout
     from wave_core.targets import Target
-    from wave_core.types import RegisterType
 
 
 class Expander:
@@ -177,7 +176,7 @@ class Expander:
             return piece
         picks = self.picks(have, want)
         assert picks is not None, "a projection has the elements in the same lanes"
-        shape = cast("RegisterType", piece.type).shape
+        shape = piece.register_type.shape
         return self.assemble(user, (piece,), tuple((0, p) for p in picks), shape, scope)
 
     def picks(self, have: Layout, want: Layout) -> tuple[int, ...] | None:

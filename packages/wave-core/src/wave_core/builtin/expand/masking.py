@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.ir import PLACEMENT
 from wave_core.ops.compare import Select
 from wave_core.ops.constant import LaneExpr, Splat
-from wave_core.types import DTYPES, RegisterType
+from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ def masked(
     condition = expander.existence.mask(placement, dims, scope)
     if condition is None:
         return piece
-    kind = cast("RegisterType", piece.type)
+    kind = piece.register_type
     facts = expander.graph.facts
     exists = expander.emit(user, LaneExpr(condition, kind.shape, DTYPES["bool"]), scope)
     fill = expander.emit(user, Splat(kind.shape, kind.dtype, filler), scope)

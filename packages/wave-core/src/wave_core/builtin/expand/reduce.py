@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.builtin.distribute.placements import ids_of, project, restrict
 from wave_core.builtin.expand.masking import masked
@@ -13,13 +13,12 @@ if TYPE_CHECKING:
     from wave_core.builtin.expand.expander import Expander
     from wave_core.builtin.expand.scope import Scope
     from wave_core.ops.base import Op
-    from wave_core.types import RegisterType
 
 
 @expands(Reduce)
 def expand_reduce(expander: Expander, op: Reduce, scope: Scope) -> None:
     """One reduction for each piece of the result, over all pieces along the dim."""
-    kind = cast("RegisterType", op.type)
+    kind = op.register_type
     filler = identity_value(op.kind, kind.dtype)
     gathered: dict[tuple[int, ...], list[Op]] = {}
     for value in op.sources:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import flatten, ids_of, project, restrict
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from wave_core.builtin.expand.expander import Expander
     from wave_core.builtin.expand.scope import Scope
     from wave_core.ir import Placement
-    from wave_core.types import RegisterType
 
 
 def rebuilt(op: Op, slots: tuple[Op | tuple[Op, ...] | None, ...]) -> Op:
@@ -63,7 +62,7 @@ def expand_splat(expander: Expander, op: Splat, scope: Scope) -> None:
 @expands(SelfIndex)
 def expand_self_index(expander: Expander, op: SelfIndex, scope: Scope) -> None:
     """The index of each element follows from the placement."""
-    kind = cast("RegisterType", op.type)
+    kind = op.register_type
     dim = kind.dims[0]
     for ids in ids_of(expander.placement(op)):
         placement = expander.piece_placement(op, ids, scope)
@@ -80,7 +79,7 @@ def expand_self_index(expander: Expander, op: SelfIndex, scope: Scope) -> None:
 def expand_alias(expander: Expander, op: Op, scope: Scope) -> None:
     """A change of dimension order, or new dimensions: the operand's registers."""
     value = op.operands[0]
-    kind = cast("RegisterType", op.type)
+    kind = op.register_type
     whole = expander.placement(op)
     part = project(whole, dims_of(value))
     picks = expander.picks(part.layout, whole.layout)
@@ -123,7 +122,7 @@ def pick_registers(
     used = sorted({register // width for register in chosen})
     position = {piece: i for i, piece in enumerate(used)}
     picks = tuple((position[r // width], r % width) for r in chosen)
-    shape = cast("RegisterType", op.type).shape
+    shape = op.register_type.shape
     return expander.assemble(op, tuple(sources[p] for p in used), picks, shape, scope)
 
 

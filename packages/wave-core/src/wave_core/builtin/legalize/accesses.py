@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.analysis.runs import contiguous_run
 from wave_core.builtin.expand.access import is_never
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
     from wave_core.targets import Target
-    from wave_core.types import RegisterType
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def _split(graph: Graph, op: Read | Write, target: Target) -> bool:
     access = graph.facts.get(ACCESS, op)
     assert access is not None, "expansion gives every access coordinates"
     value = op if isinstance(op, Read) else op.value
-    bits = cast("RegisterType", value.type).dtype.bits
+    bits = value.register_type.dtype.bits
     widest = max(1, target.memory.max_access_bits // bits)
     run = contiguous_run(access)
     while run > widest:
@@ -111,7 +110,7 @@ def _split_read(
 ) -> None:
     row = graph.facts.get(PLACEMENT, op)
     assert row is not None, "expansion places every value"
-    kind = cast("RegisterType", op.type)
+    kind = op.register_type
     parts: list[Op] = []
     for start in starts:
         cut = _slice(access, start, run)
@@ -137,7 +136,7 @@ def _split_write(
 ) -> None:
     row = graph.facts.get(PLACEMENT, op.value)
     assert row is not None, "expansion places every value"
-    kind = cast("RegisterType", op.value.type)
+    kind = op.value.register_type
     for start in starts:
         cut = _slice(access, start, run)
         if is_never(cut.mask):
@@ -157,7 +156,7 @@ def _indices(op: Read | Write, start: int, run: int) -> tuple[Op, ...]:
     facts = region_of(op).graph.facts
     parts: list[Op] = []
     for value in op.indices:
-        kind = cast("RegisterType", value.type)
+        kind = value.register_type
         row = facts.get(PLACEMENT, value)
         if row is None or row.layout.registers == 1:
             parts.append(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.analysis.waves import wave_number
 from wave_core.constraints.machine import LANE, REGISTER
@@ -25,7 +25,7 @@ from wave_core.ops.reduce import Reduce, Shuffle
 from wave_core.ops.shape import Assemble
 from wave_core.passes import Pass
 from wave_core.symbols import constant, symbol
-from wave_core.types import DTYPES, AccessMapping, RegisterType
+from wave_core.types import DTYPES, AccessMapping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ class _Decomposition:
         self._dim = str(op.dim)
         self._source = self._row(op.sources[0])
         self._result = self._row(op)
-        self._kind = cast("RegisterType", op.type)
+        self._kind = op.register_type
 
     def run(self) -> None:
         """Insert the lowered ops before the reduction and drop it."""
@@ -110,14 +110,14 @@ class _Decomposition:
 
     def _like_first(self, value: Op) -> Op:
         """A source with its dims in the order of the first one's."""
-        shape = cast("RegisterType", self._op.sources[0].type).shape
-        if cast("RegisterType", value.type).shape == shape:
+        shape = self._op.sources[0].register_type.shape
+        if value.register_type.shape == shape:
             return value
         picks = tuple((0, r) for r in range(self._source.layout.registers))
         return self._emit(Assemble((value,), picks, shape), self._source)
 
     def _cast(self, value: Op, dtype: str, row: Placement) -> Op:
-        if cast("RegisterType", value.type).dtype.name == dtype:
+        if value.register_type.dtype.name == dtype:
             return value
         return self._emit(Cast(value, DTYPES[dtype]), row)
 
@@ -133,7 +133,7 @@ class _Decomposition:
     def _registers(self, value: Op) -> Op:
         """Combine the registers of a vector that differ in the reduced index only."""
         groups = register_groups(self._source, self._result)
-        shape = cast("RegisterType", value.type).shape
+        shape = value.register_type.shape
         parts = [
             self._emit(
                 Assemble((value,), tuple((0, g[k]) for g in groups), shape),

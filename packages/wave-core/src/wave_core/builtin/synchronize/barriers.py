@@ -189,7 +189,6 @@ def _all_touched(op: Op) -> list[tuple[EffectKind, Allocate]]:
     """The LDS buffers that ``op`` or an op within touches."""
     found = touched_buffers(op)
     for nested in op.regions:
-        assert isinstance(nested, Region), "regions of the graph"
         for inner in walk(nested):
             found.extend(touched_buffers(inner))
     return found
