@@ -15,6 +15,7 @@ from wave_core.diagnostics import (
     WaveError,
     internal_error,
     launch_error,
+    make_diagnostic,
     plugin_error,
     simulation_error,
     user_error,
@@ -42,7 +43,7 @@ def test_kinds(make, kind, is_user):
 
 
 def test_an_internal_error_says_what_to_report():
-    error = internal_error("WV9901", "failed", pass_name="expand", dump_path="/t/x.ir")
+    error = InternalError(make_diagnostic("WV9901", "failed"), "expand", "/t/x.ir")
     assert str(error).splitlines() == [
         "error[WV9901]: failed",
         "  = pass: expand",
@@ -67,7 +68,8 @@ def test_one_string_is_one_note():
 
 
 def test_errors_can_be_copied():
-    error = internal_error("WV9901", "m", at=Location.here(), pass_name="expand")
+    error = internal_error("WV9901", "m", at=Location.here())
+    error.pass_name = "expand"
     again = copy.deepcopy(error)
     assert str(again) == str(error)
     assert again.pass_name == "expand"

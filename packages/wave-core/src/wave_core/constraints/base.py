@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
-from wave_core.diagnostics import capture_location, user_error
+from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.symbols import Expr, SymbolError, as_expr, from_sympy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from wave_core.diagnostics import Location
     from wave_core.targets import Target
@@ -37,6 +37,12 @@ LEFT_OUT: Any = None
 """The default of a `SurfaceOption`."""
 
 
+C = TypeVar("C")
+
+#: Axes of a grid; more are delinearised by nobody.
+MAX_AXES = 5
+
+
 @dataclass(frozen=True)
 class Kernel:
     """The kernel that a constraint is about, as far as constraints may ask.
@@ -54,6 +60,14 @@ class Kernel:
     def bind(self, expr: Expr) -> Expr:
         """``expr`` with the known symbols replaced by their values."""
         return expr.subs(self.bindings)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def constraint(cls: type[C]) -> type[C]:
+    """Make a class of constraints; a call that does not fit it is a diagnostic."""
+    made = dataclass(frozen=True)(cls)
+    made.__init__ = coded_arguments(made.__init__)
+    return made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,11 +117,71 @@ class Constraint:
     def _convert(self, *names: str) -> None:
         """Turn the named fields from what users write into expressions."""
         obligations = list(self.obligations)
+        left_out = {row.name for row in fields(self) if row.default is None}
         for name in names:
             value = getattr(self, name)
-            if value is not None:
+            if isinstance(value, bool) and name != "expr":
+                raise self._unfit(name, "an integer, or an expression of symbols")
+            if value is not None or name not in left_out:
                 self._set(name, surface_expr(value, obligations, self.location))
         self._set("obligations", tuple(dict.fromkeys(obligations)))
+
+    def _convert_call(self, name: str, argument: Any) -> None:
+        """Turn a function that users write into the expression that it gives.
+
+        Raises:
+            UserError: WV0327 where it is no function or fails, WV0308 for what it
+                gives.
+        """
+        given: Callable[[Any], Any] | Expr = getattr(self, name)
+        if isinstance(given, Expr):
+            return
+        wanted = "a function of one value that gives an expression"
+        self._require(name, callable(given), wanted)
+        try:
+            value = given(argument)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise self._unfit(name, f"{wanted}; this one fails: {error}") from error
+        obligations = list(self.obligations)
+        self._set(name, surface_expr(value, obligations, self.location))
+        self._set("obligations", tuple(obligations))
+
+    def _require_axis(self, name: str, count: int = MAX_AXES) -> None:
+        """The named field is an axis."""
+        fits = is_count(getattr(self, name)) and getattr(self, name) < count
+        self._require(name, fits, f"an axis: an integer from 0 to {count - 1}")
+
+    def _require(self, name: str, fits: bool, wanted: str) -> None:  # noqa: FBT001 - a condition
+        """Refuse the value of a field unless it fits.
+
+        Raises:
+            UserError: WV0327.
+        """
+        if not fits:
+            raise self._unfit(name, wanted)
+
+    def _unfit(self, name: str, wanted: str) -> Exception:
+        value = getattr(self, name)
+        return user_error(
+            "WV0327",
+            f"`{name}` of {type(self).__name__} is {shortened(value)}",
+            at=self.location,
+            label="given here",
+            help=f"it takes {wanted}",
+        )
+
+
+def is_count(value: object, least: int = 0) -> bool:
+    """Whether a value is a plain integer that is not below ``least``."""
+    return type(value) is int and value >= least
+
+
+def shortened(value: object) -> str:
+    """A value as users wrote it, at most 60 characters; numbers can be endless."""
+    if type(value) is int and value.bit_length() > 190:
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def surface_expr(
@@ -122,7 +196,7 @@ def surface_expr(
         return as_expr(value)
     try:
         return from_sympy(value, obligations=obligations)
-    except SymbolError as error:
+    except (SymbolError, ZeroDivisionError) as error:
         raise user_error(
             "WV0308",
             f"`{value}` is not an integer expression of symbols",

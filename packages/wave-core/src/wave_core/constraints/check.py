@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_core.constraints.base import shortened
 from wave_core.constraints.distribution import (
     DeviceConstraint,
     TilingConstraint,
@@ -12,13 +13,20 @@ from wave_core.constraints.distribution import (
 )
 from wave_core.constraints.hardware import HardwareConstraint
 from wave_core.diagnostics import user_error
+from wave_core.symbols import Expr, SymbolError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from wave_core.constraints.base import Constraint
     from wave_core.diagnostics import Collector, Location
     from wave_core.targets import Target
+
+#: Fields that are sizes or counts.
+_SIZES = ("tile_size", "iters", "start", "grid_size", "wave_id")
+
+#: The largest of them: indices of workgroups and tiles are 32 bits wide.
+MAX_SIZE = 2**31 - 1
 
 _TILED = (WorkgroupConstraint, WaveConstraint, TilingConstraint, DeviceConstraint)
 
@@ -39,7 +47,7 @@ def hardware_of(
         "WV0307",
         f"a kernel needs exactly one HardwareConstraint, this one has {len(found)}",
         at=where,
-        help=("add HardwareConstraint()",) if not found else (),
+        help="keep one of them" if found else "add HardwareConstraint()",
     )
 
 
@@ -57,6 +65,51 @@ def check_wave_size(hardware: HardwareConstraint, target: Target) -> None:
             at=hardware.location,
             help=(f"write threads_per_wave={target.wave_size}, or leave it out",),
         )
+
+
+def check_sizes(
+    constraints: Sequence[Constraint], bind: Callable[[Expr], Expr]
+) -> None:
+    """Tiles hold elements, and counts are not negative.
+
+    Raises:
+        UserError: WV0316 for a tile, WV0327 for a count, WV0308 where one has no
+            value.
+    """
+    for row in constraints:
+        for name in _SIZES:
+            size: object = getattr(row, name, None)
+            if not isinstance(size, Expr):
+                continue
+            try:
+                bound = bind(size)
+            except SymbolError as error:
+                raise _no_value(row, size, error) from error
+            least = 1 if name == "tile_size" else 0
+            if bound.is_constant and not least <= bound.constant_value <= MAX_SIZE:
+                raise _out_of_range(row, name, bound.constant_value)
+
+
+def _out_of_range(row: Constraint, name: str, size: int) -> Exception:
+    is_tile = name == "tile_size"
+    what = "the tile" if is_tile else f"`{name}`"
+    owner = getattr(row, "dim", type(row).__name__)
+    return user_error(
+        "WV0316" if is_tile else "WV0327",
+        f"{what} of `{owner}` is {shortened(size)}, which is "
+        + ("too large" if size > 0 else "not positive" if is_tile else "negative"),
+        at=row.location,
+        help=f"it is an integer from {1 if is_tile else 0} to {MAX_SIZE}",
+    )
+
+
+def _no_value(row: Constraint, size: Expr, error: Exception) -> Exception:
+    return user_error(
+        "WV0308",
+        f"`{size}` has no value: {error}",
+        at=row.location,
+        help="bind symbols so that nothing is divided by zero",
+    )
 
 
 def check_unique(rows: Sequence[Constraint], collector: Collector) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from wave_core.constraints.base import (
@@ -11,7 +10,7 @@ from wave_core.constraints.base import (
     Constraint,
     SurfaceExpr,
     SurfaceOption,
-    surface_expr,
+    constraint,
 )
 from wave_core.symbols import Expr, ceildiv, symbol, to_sympy
 
@@ -31,7 +30,7 @@ def device_symbol(axis: int) -> Expr:
     return symbol(f"$DD{axis}")
 
 
-@dataclass(frozen=True)
+@constraint
 class WorkgroupConstraint(Constraint):
     """Distribute ``dim`` over grid axis ``workgroup_dim`` in tiles of ``tile_size``.
 
@@ -52,11 +51,11 @@ class WorkgroupConstraint(Constraint):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._convert("dim", "tile_size", "iters")
-        if callable(self.apply_fn):
-            obligations = list(self.obligations)
-            start = self.apply_fn(to_sympy(workgroup_symbol(self.workgroup_dim)))
-            self._set("apply_fn", surface_expr(start, obligations, self.location))
-            self._set("obligations", tuple(obligations))
+        self._require_axis("workgroup_dim")
+        self._require("primary", type(self.primary) is bool, "True or False")
+        if self.apply_fn is not None:
+            coordinate = to_sympy(workgroup_symbol(self.workgroup_dim))
+            self._convert_call("apply_fn", coordinate)
 
     @property
     def start(self) -> Expr:
@@ -71,7 +70,7 @@ class WorkgroupConstraint(Constraint):
         return ceildiv(self.dim, self.tile_size) if self.iters is None else self.iters
 
 
-@dataclass(frozen=True)
+@constraint
 class WaveConstraint(Constraint):
     """Split the workgroup's tile of ``dim`` among waves, ``tile_size`` to each.
 
@@ -87,7 +86,7 @@ class WaveConstraint(Constraint):
         self._convert("dim", "tile_size", "wave_id")
 
 
-@dataclass(frozen=True)
+@constraint
 class TilingConstraint(Constraint):
     """Loop over ``dim`` in tiles of ``tile_size`` inside ``iterate(dim)``.
 
@@ -104,7 +103,7 @@ class TilingConstraint(Constraint):
         self._convert("dim", "tile_size", "iters", "start")
 
 
-@dataclass(frozen=True)
+@constraint
 class DeviceConstraint(Constraint):
     """Split ``dim`` over device axis ``device_dim`` in parts of ``tile_size``."""
 
@@ -115,3 +114,4 @@ class DeviceConstraint(Constraint):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._convert("dim", "tile_size")
+        self._require_axis("device_dim", 3)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.constraints.check import (
     check_axes,
+    check_sizes,
     check_unique,
     check_wave_size,
     check_waves,
@@ -88,10 +89,13 @@ class Geometry:
         self.hardware = hardware_of(constraints, at)
         check_wave_size(self.hardware, target)
         self.lanes = target.wave_size
+        check_sizes(constraints, self.bind)
         self._check_obligations(constraints)
         rows = [*constraints, *_aliases(constraints)]
         self._groups = [
-            self._bind_group(c) for c in rows if isinstance(c, WorkgroupConstraint)
+            replace(c, tile_size=self.bind(c.tile_size))
+            for c in rows
+            if isinstance(c, WorkgroupConstraint)
         ]
         self._waves = [
             replace(c, tile_size=self.bind(c.tile_size))
@@ -262,16 +266,6 @@ class Geometry:
         axis = group.workgroup_dim
         return axis if self.waves[axis] > 1 else None
 
-    def _bind_group(self, group: WorkgroupConstraint) -> WorkgroupConstraint:
-        tile = self.bind(group.tile_size)
-        if tile.is_constant and tile.constant_value <= 0:
-            raise user_error(
-                "WV0316",
-                f"the tile of `{group.dim}` is {tile}, which is not positive",
-                at=group.location,
-            )
-        return replace(group, tile_size=tile)
-
     def _check_obligations(self, constraints: Sequence[Constraint]) -> None:
         for row in constraints:
             for condition in row.obligations:
@@ -344,6 +338,7 @@ class Geometry:
                 "WV0319",
                 "device axes are numbered 0, 1, ... without gaps",
                 at=self._devices[0].location,
+                help="number them from 0",
             )
         rows = (by_axis[axis] for axis in sorted(by_axis))
         return tuple(ceildiv(self.bind(d.dim), d.tile_size) for d in rows)

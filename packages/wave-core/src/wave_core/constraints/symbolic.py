@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from wave_core.constraints.base import Constraint, SurfaceExpr, surface_expr
+from wave_core.constraints.base import (
+    Constraint,
+    SurfaceExpr,
+    constraint,
+    surface_expr,
+)
 from wave_core.symbols import Expr, symbol, to_sympy
 
 _ARGUMENT = symbol("$ALIAS_ARG")
 
 
-@dataclass(frozen=True)
+@constraint
 class SymbolicAlias(Constraint):
     """``source = source_to_target(target)``: ``source`` follows ``target``.
 
@@ -27,12 +31,7 @@ class SymbolicAlias(Constraint):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._convert("source", "target")
-        if callable(self.source_to_target):
-            obligations = list(self.obligations)
-            value = self.source_to_target(to_sympy(_ARGUMENT))
-            expr = surface_expr(value, obligations, self.location)
-            self._set("source_to_target", expr)
-            self._set("obligations", tuple(obligations))
+        self._convert_call("source_to_target", to_sympy(_ARGUMENT))
 
     def apply(self, value: Expr) -> Expr:
         """The alias of a quantity of ``target``."""
@@ -40,7 +39,7 @@ class SymbolicAlias(Constraint):
         return self.source_to_target.subs({_ARGUMENT: value})
 
 
-@dataclass(frozen=True)
+@constraint
 class Assumption(Constraint):
     """A fact about symbols that the compiler may use; checked at launch."""
 
@@ -49,9 +48,11 @@ class Assumption(Constraint):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._convert("expr")
+        relation = "a relation of symbols, such as `M > 0`"
+        self._require("expr", self.expr.is_boolean, relation)
 
 
-@dataclass(frozen=True)
+@constraint
 class IteratorBindings(Constraint):
     """Names for the iterators of ``source=``/``target=`` accesses."""
 
@@ -59,6 +60,9 @@ class IteratorBindings(Constraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        given: Any = self.bindings
+        wanted = "a dictionary of symbols, such as {i: M, j: N}"
+        self._require("bindings", isinstance(given, (Mapping, tuple)), wanted)
         if isinstance(self.bindings, Mapping):
             obligations: list[Expr] = []
             rows = tuple(
@@ -68,4 +72,5 @@ class IteratorBindings(Constraint):
                 )
                 for iterator, dim in self.bindings.items()
             )
+            self._require("bindings", all(it.name for it, _ in rows), wanted)
             self._set("bindings", rows)

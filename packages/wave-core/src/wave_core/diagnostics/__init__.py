@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wave_core.diagnostics.arguments import coded_arguments
 from wave_core.diagnostics.code import Code
 from wave_core.diagnostics.codes import Catalogue, catalogue, declaring_package
 from wave_core.diagnostics.collector import Collector
@@ -48,6 +49,7 @@ __all__ = [
     "WaveError",
     "capture_location",
     "catalogue",
+    "coded_arguments",
     "declaring_package",
     "explain",
     "fuse",

@@ -181,9 +181,9 @@ CONSTRAINT_CODES = (
     ),
     Code(
         "WV0316",
-        "a tile is not positive",
+        "a tile is empty or too large",
         """
-        Cause: a tile holds at least one element.
+        Cause: a tile holds at least one element, and fewer than 2**31.
 
         Bad:
             subs={BLOCK_M: 0}
@@ -307,6 +307,24 @@ CONSTRAINT_CODES = (
         Fix: install or enable the plugin that brings the constraint. A plugin
         registers the class with `wave_register_constraints`, and its `stands_for`
         gives built-in constraints.
+        """,
+    ),
+    Code(
+        "WV0327",
+        "a constraint has a value that means nothing",
+        """
+        Cause: an axis, a count, a flag or a function of a constraint is of another
+        type or out of the range that the message names.
+
+        Bad:
+            WorkgroupConstraint(M, BLOCK_M, -1)
+            HardwareConstraint(waves_per_block=0)
+
+        Good:
+            WorkgroupConstraint(M, BLOCK_M, 0)
+            HardwareConstraint(waves_per_block=(2, 2))
+
+        Fix: give the constraint what the message asks for, or leave it out.
         """,
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, ParamSpec, TypeGuard, TypeVar
 
 from wave_core.diagnostics.diagnostic import Diagnostic, Label, Severity
 from wave_core.diagnostics.exception_types import (
@@ -15,9 +15,12 @@ from wave_core.diagnostics.exception_types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from wave_core.diagnostics.location import Location
+
+P = ParamSpec("P")
+E = TypeVar("E", bound=WaveError)
 
 __all__ = [
     "InternalError",
@@ -85,96 +88,18 @@ def _texts(texts: Iterable[str] | str) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
-def user_error(
-    code: str,
-    message: str,
-    at: Location | None = None,
-    label: str = "",
-    secondary: Iterable[tuple[Location | None, str]] = (),
-    notes: Iterable[str] | str = (),
-    help: Iterable[str] | str = (),  # noqa: A002 # the word that is printed
-    **data: object,
-) -> UserError:
-    """An error that the kernel author mends; arguments as of `make_diagnostic`."""
-    return UserError(
-        make_diagnostic(
-            code, message, at, label, secondary, notes, help, Severity.ERROR, **data
-        )
-    )
+def _raising(kind: type[E], make: Callable[P, Diagnostic]) -> Callable[P, E]:
+    """What builds errors of one kind, from the arguments of ``make``."""
+
+    def error(*args: P.args, **kwargs: P.kwargs) -> E:
+        return kind(make(*args, **kwargs))
+
+    error.__doc__ = f"{kind.__doc__} Arguments as of `make_diagnostic`."
+    return error
 
 
-def launch_error(
-    code: str,
-    message: str,
-    at: Location | None = None,
-    label: str = "",
-    secondary: Iterable[tuple[Location | None, str]] = (),
-    notes: Iterable[str] | str = (),
-    help: Iterable[str] | str = (),  # noqa: A002 # the word that is printed
-    **data: object,
-) -> LaunchError:
-    """An error in the arguments of a launch; arguments as of `make_diagnostic`."""
-    return LaunchError(
-        make_diagnostic(
-            code, message, at, label, secondary, notes, help, Severity.ERROR, **data
-        )
-    )
-
-
-def simulation_error(
-    code: str,
-    message: str,
-    at: Location | None = None,
-    label: str = "",
-    secondary: Iterable[tuple[Location | None, str]] = (),
-    notes: Iterable[str] | str = (),
-    help: Iterable[str] | str = (),  # noqa: A002 # the word that is printed
-    **data: object,
-) -> SimulationError:
-    """An error that the simulator saw; arguments as of `make_diagnostic`."""
-    return SimulationError(
-        make_diagnostic(
-            code, message, at, label, secondary, notes, help, Severity.ERROR, **data
-        )
-    )
-
-
-def plugin_error(
-    code: str,
-    message: str,
-    at: Location | None = None,
-    label: str = "",
-    secondary: Iterable[tuple[Location | None, str]] = (),
-    notes: Iterable[str] | str = (),
-    help: Iterable[str] | str = (),  # noqa: A002 # the word that is printed
-    **data: object,
-) -> PluginError:
-    """An error that the plugin author mends; arguments as of `make_diagnostic`."""
-    return PluginError(
-        make_diagnostic(
-            code, message, at, label, secondary, notes, help, Severity.ERROR, **data
-        )
-    )
-
-
-def internal_error(  # noqa: PLR0913 # one keyword per part of a message
-    code: str,
-    message: str,
-    at: Location | None = None,
-    label: str = "",
-    secondary: Iterable[tuple[Location | None, str]] = (),
-    notes: Iterable[str] | str = (),
-    help: Iterable[str] | str = (),  # noqa: A002 # the word that is printed
-    *,
-    pass_name: str | None = None,
-    dump_path: str | None = None,
-    **data: object,
-) -> InternalError:
-    """An error that we mend; arguments as of `make_diagnostic`."""
-    return InternalError(
-        make_diagnostic(
-            code, message, at, label, secondary, notes, help, Severity.ERROR, **data
-        ),
-        pass_name,
-        dump_path,
-    )
+user_error = _raising(UserError, make_diagnostic)
+launch_error = _raising(LaunchError, make_diagnostic)
+simulation_error = _raising(SimulationError, make_diagnostic)
+plugin_error = _raising(PluginError, make_diagnostic)
+internal_error = _raising(InternalError, make_diagnostic)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntFlag
 from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import capture_location, user_error
+from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.lang.mapping import (
     IndexMapping,
     Resolved,
@@ -15,7 +15,6 @@ from wave_core.lang.mapping import (
 from wave_core.lang.types import dims_of
 from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.memory import Allocate, Read, Write
-from wave_core.trace.arguments import coded_arguments
 from wave_core.trace.context import active
 from wave_core.trace.operands import as_tuple, not_a_value
 from wave_core.trace.planned import planned

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import Location, capture_location, user_error
@@ -13,7 +14,7 @@ from wave_core.trace import trace
 from wave_core.trace.annotations import has_string_annotations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable
     from types import FrameType
 
     from wave_core.ir.graph import Graph
@@ -143,15 +144,24 @@ def _namespaces(
     return (dict(scope.f_locals),)
 
 
-def _checked(constraints: Iterable[Any]) -> tuple[Constraint, ...]:
-    given = tuple(constraints)
+def _checked(constraints: object) -> tuple[Constraint, ...]:
+    if not isinstance(constraints, Iterable) or isinstance(
+        constraints, (str, bytes, Mapping)
+    ):
+        what = f"`{constraints!r}` is no list"
+        raise _no_constraint(what, "a list of constraints comes here")
+    given = tuple(cast("Iterable[object]", constraints))
     for item in given:
         if not isinstance(item, Constraint):
-            raise user_error(
-                "WV0114",
-                f"`{item!r}` is no constraint",
-                at=capture_location(),
-                label="in this list",
-                help="see WorkgroupConstraint, WaveConstraint, HardwareConstraint",
-            )
-    return given
+            raise _no_constraint(f"`{item!r}` is no constraint", "in this list")
+    return cast("tuple[Constraint, ...]", given)
+
+
+def _no_constraint(what: str, label: str) -> Exception:
+    return user_error(
+        "WV0114",
+        what,
+        at=capture_location(),
+        label=label,
+        help="write `@wave([WorkgroupConstraint(...), HardwareConstraint()])`",
+    )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from wave_core.diagnostics import capture_location
+from wave_core.diagnostics import capture_location, coded_arguments
 from wave_core.ops import arithmetic, compare
 from wave_core.ops.matrix import Mma
 from wave_core.targets import MMAType
-from wave_core.trace.arguments import coded_arguments
 from wave_core.trace.surface import surface
 from wave_core.trace.value import Value, emit_op
 

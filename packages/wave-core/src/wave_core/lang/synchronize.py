@@ -5,10 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import capture_location
+from wave_core.diagnostics import capture_location, coded_arguments
 from wave_core.ops import sync
 from wave_core.ops.debug import Breakpoint
-from wave_core.trace.arguments import coded_arguments
 from wave_core.trace.surface import surface
 from wave_core.trace.value import emit_op
 

@@ -202,9 +202,10 @@ def _blame(entry: ResolvedPass) -> Generator[None, None, None]:
             error.pass_name = error.pass_name or entry.name
         raise
     except Exception as error:  # a pass may fail in any way
-        raise internal_error(
+        found = internal_error(
             "WV9901",
             f"pass `{entry.name}` (plugin {entry.provider}) failed:"
             f" {type(error).__name__}: {error}",
-            pass_name=entry.name,
-        ) from error
+        )
+        found.pass_name = entry.name
+        raise found from error

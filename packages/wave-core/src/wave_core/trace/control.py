@@ -6,7 +6,12 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import Location, capture_location, user_error
+from wave_core.diagnostics import (
+    Location,
+    capture_location,
+    coded_arguments,
+    user_error,
+)
 from wave_core.ops import rules
 from wave_core.ops.constant import Splat
 from wave_core.ops.control import Conditional, Iterate
@@ -16,7 +21,6 @@ from wave_core.trace.annotations import (
     has_string_annotations,
     resolve_annotations,
 )
-from wave_core.trace.arguments import coded_arguments
 from wave_core.trace.context import active, tag_set
 from wave_core.trace.operands import as_op, as_tuple, is_number
 from wave_core.trace.parameter import ParameterLocation

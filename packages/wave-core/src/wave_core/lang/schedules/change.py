@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wave_core.diagnostics import coded_arguments
 from wave_core.lang.schedules.pipelines import Place, place_ref
 from wave_core.lang.schedules.record import (
     Nodes,
@@ -14,7 +15,6 @@ from wave_core.lang.schedules.record import (
     wrong_argument,
 )
 from wave_core.ops.base import Op
-from wave_core.trace.arguments import coded_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from wave_core.diagnostics import capture_location, user_error
+from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.lang.schedules.record import (
     Nodes,
     recorder,
@@ -12,7 +12,6 @@ from wave_core.lang.schedules.record import (
     whole,
     wrong_argument,
 )
-from wave_core.trace.arguments import coded_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from wave_core.diagnostics import coded_arguments
 from wave_core.lang.schedules.pipelines import Place, place_ref
 from wave_core.lang.schedules.record import Nodes, recorder, whole, wrong_argument
 from wave_core.ops.base import Op
-from wave_core.trace.arguments import coded_arguments
 from wave_core.types import AddressSpace
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Calls of surface functions with arguments that they do not have."""
+"""Calls with arguments that a function of the language does not have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from wave_core.diagnostics import capture_location, user_error
+from wave_core.diagnostics.errors import user_error
+from wave_core.diagnostics.location import capture_location
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,16 +19,17 @@ T = TypeVar("T")
 def coded_arguments(function: Callable[P, T]) -> Callable[P, T]:
     """Make a call with unknown, missing or repeated arguments a coded diagnostic."""
     declared = signature(function)
+    title = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             declared.bind(*args, **kwargs)
         except TypeError as error:
-            names = ", ".join(declared.parameters)
+            names = ", ".join(name for name in declared.parameters if name != "self")
             raise user_error(
                 "WV0106",
-                f"`{function.__name__}`: {error}",
+                f"`{title}`: {error}",
                 at=capture_location(),
                 help=(f"its arguments are: {names}",),
             ) from None
