@@ -176,6 +176,23 @@ def test_what_binds_the_variants(measured):
     assert padded["lds_utilisation"] < 0.7
 
 
+@pytest.mark.parametrize("name", ["copy", "saxpy", "softmax"])
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+def test_no_unit_works_longer_than_the_launch(code_object, name, arch):
+    """Stores that nobody waits for kept memory busy after the last wave's end."""
+    code = code_object(name, arch)
+    count = sum(row.kind == "global_buffer" for row in code.kernel().arguments)
+    words = len(code.kernel().arguments) - count
+    result = emulate(
+        code, [np.ones(65536, np.float32) for _ in range(count)], grid=(2, 1, 1),
+        constants=[1] * words, options=LaunchOptions(hazards=False, counters=True),
+    )  # fmt: skip
+    cycles = estimate(code, code.kernel(), result).cycles
+    shares = [value for key, value in cycles.items() if key.endswith("utilisation")]
+    assert max(shares) <= 1
+    assert cycles["per_workgroup"] <= cycles["total"]
+
+
 def test_a_stream_is_bound_by_memory(code_object):
     code = code_object("copy", "gfx942")
     a = np.ones(4096, np.float32)

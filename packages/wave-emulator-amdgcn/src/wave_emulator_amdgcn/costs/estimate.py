@@ -21,6 +21,9 @@ __all__ = ["Estimate", "estimate", "resident_groups", "timeline_of"]
 
 _TOP = 10
 
+_SETS = 3
+"""Sets of resident workgroups that are replayed."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -50,14 +53,13 @@ def estimate(code: CodeObject, kernel: Kernel, result: LaunchResult) -> Estimate
     per_group = len(result.meter.paths)
     resident = resident_groups(code, kernel, cost, per_group)
     timeline = _timeline(code, result, resident)
-    sets = 3
-    cycles = timeline.run(resident, sets * resident)
+    cycles = timeline.run(resident, _SETS * resident)
     groups = max(1, result.waves // per_group)
-    # The first set fills the unit, the last one drains it: what lies between is steady.
-    ends = sorted(timeline.ends)
-    steady = (ends[-1] - ends[resident - 1]) / ((sets - 1) * resident)
     share = -(-groups // cost.units)
-    total = ends[resident - 1] + steady * (share - resident)
+    # One set fills the unit and drains it: what further sets take is steady.
+    first = _timeline(code, result, resident).run(resident, resident)
+    steady = (cycles - first) / ((_SETS - 1) * resident)
+    total = first + steady * (share - resident)
     if share < resident:
         total = _timeline(code, result, resident).run(share, share)
     return Estimate(

@@ -80,7 +80,7 @@ class Timeline:
         events: in order of issue; only where asked for.
         stalls: cycles lost, by (address, reason).
         busy: cycles that units worked.
-        ends: when each workgroup ended.
+        ends: when each workgroup ended and its last operation in flight was done.
     """
 
     def __init__(
@@ -107,6 +107,7 @@ class Timeline:
         self._waves: dict[int, _Wave] = {}
         self._barrier: dict[int, list[_Wave]] = defaultdict(list)
         self._alive: dict[int, int] = {}
+        self._done: dict[int, float] = defaultdict(float)
 
     def run(self, resident: int, groups: int) -> float:
         """Run ``groups`` workgroups, ``resident`` at a time; the cycles it took."""
@@ -166,6 +167,7 @@ class Timeline:
         self, wave: _Wave, bound: Bound, times: tuple[float, float], reason: str
     ) -> None:
         start, done = times
+        self._done[wave.group] = max(self._done[wave.group], done)
         stall = start - wave.ready
         if stall > 0:
             self.stalls[bound.instruction.pc, reason] += stall
@@ -199,7 +201,7 @@ class Timeline:
         if wave.at >= len(wave.path) or bound.kind == "end":
             self._alive[wave.group] -= 1
             if not self._alive[wave.group]:
-                self.ends.append(wave.ready)
+                self.ends.append(max(wave.ready, self._done[wave.group]))
                 self._start(wave.ready)
             return
         if bound.kind != "barrier":
@@ -272,7 +274,9 @@ class Timeline:
             work.append(("l2", missed / cost.l2_bytes))
             work.append(("hbm", missed * self.share / cost.hbm_bytes))
             latency += cost.l2_latency + round(cost.hbm_latency * self.share)
-        return Price((("l1", cost.backlog),), tuple(work), latency)
+        # What waits for memory is held, and so are as many lines as its latency hides.
+        needs = (("l1", cost.backlog), ("hbm", cost.hbm_latency))
+        return Price(needs, tuple(work), latency)
 
 
 def _matrix_rows(bound: Bound, wave: _Wave) -> list[int]:
