@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +13,9 @@ import wave_core.lang as tkw
 from wave_core.cli import inspect as inspect_command
 from wave_core.compile import Config, Session
 from wave_core.compile.emission import emit
+from wave_core.diagnostics import UserError
 from wave_core.plugin import ViewRequest
+from wave_emulator_amdgcn import LaunchOptions
 from wave_emulator_amdgcn.views import cycles
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
@@ -87,9 +90,9 @@ MEMORY_PASSES = "passes_memory"
 
 @pytest.fixture(scope="module")
 def estimated():
-    """The cycles that a workgroup of a GEMM kernel takes, by its author's means."""
+    """What a GEMM kernel costs, by its author's means: a number of the document."""
 
-    def run(kernel, *, passes=False):
+    def run(kernel, part="cycles", name="per_workgroup", *, passes=False):
         import numpy as np
 
         disabled = () if passes else (MEMORY_PASSES,)
@@ -102,7 +105,7 @@ def estimated():
         half = np.ones((SIZE, SIZE), np.float16)
         arguments = [half, half, np.zeros((SIZE, SIZE), np.float32)]
         view = cycles(ViewRequest("gemm", "gfx942", files, {}, lambda: arguments))
-        return view.document["cycles"]["per_workgroup"]
+        return view.document[part][name]
 
     return run
 
@@ -113,8 +116,10 @@ def test_staging_and_padding_by_hand_cost_fewer_cycles(estimated):
 
 
 def test_the_compiler_lays_rows_out_as_well_as_padding_does(estimated):
-    best = estimated(staged(4), passes=True)
-    assert estimated(staged(0), passes=True) < 1.02 * best < estimated(staged(0))
+    lds = ("counters", "lds_cycles")
+    best = estimated(staged(4), *lds, passes=True)
+    plain, laid_out = (estimated(staged(0), *lds, passes=p) for p in (False, True))
+    assert laid_out < 1.02 * best < plain, (laid_out, best, plain)
 
 
 def test_inspect_shows_cycles_by_source_line(tmp_path):
@@ -130,6 +135,20 @@ def test_inspect_shows_cycles_by_source_line(tmp_path):
     assert 0 < document["cycles"]["mfma_utilisation"] < 1
     assert any("staged_gemm.py:" in line["source"] for line in document["lines"])
     assert picture.read_text().startswith("<svg")
+
+
+def test_a_kernel_that_takes_too_long_says_what_to_do(monkeypatch):
+    """Attention at its usual sizes ended in an error of the emulator without a code."""
+    few = partial(LaunchOptions, step_limit=1000)
+    monkeypatch.setattr("wave_emulator_amdgcn.views.LaunchOptions", few)
+    arguments = ["softmax", "--target", "gfx942", "--what", "cycles"]
+    with pytest.raises(UserError) as caught:
+        CliRunner().invoke(inspect_command.app, arguments, catch_exceptions=False)
+    assert str(caught.value) == (
+        "error[WV0829]: view `cycles` of kernel `softmax`: EM0303: the kernel does not "
+        "end in 1,000 wave-instructions\n  = help: choose smaller sizes, as --shape "
+        "M=256,N=256: the estimate is of one workgroup"
+    )
 
 
 def test_an_unknown_view_is_refused():

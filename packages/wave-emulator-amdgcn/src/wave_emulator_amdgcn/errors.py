@@ -67,6 +67,11 @@ class UnknownInstructionError(EmulatorError):
 class StepLimitError(EmulatorError):
     """The kernel did not end within the limit."""
 
+    @classmethod
+    def at(cls, limit: int) -> StepLimitError:
+        """The error for a limit in wave-instructions."""
+        return cls("EM0303", f"the kernel does not end in {limit:,} wave-instructions")
+
 
 @dataclass(frozen=True)
 class Report:

@@ -76,7 +76,7 @@ class Loop:
             self.executed += count
             m.clock += 1
             if self.executed > step_limit:
-                raise StepLimitError("EM0303", f"{self.executed} wave-instructions")
+                raise StepLimitError.at(step_limit)
             if m.checks is not None:
                 m.checks.before(bound, g)
             if m.meter is not None:

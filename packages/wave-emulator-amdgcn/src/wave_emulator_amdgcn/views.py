@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wave_core.plugin import ViewResult
+from wave_core.plugin import ViewError, ViewResult
 from wave_emulator_amdgcn.codeobject import load
 from wave_emulator_amdgcn.costs.estimate import Estimate, estimate, timeline_of
 from wave_emulator_amdgcn.costs.svg import draw
+from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError
 from wave_emulator_amdgcn.launch import LaunchOptions, emulate
 from wave_runtime.artifact import CODE, MANIFEST
 from wave_runtime.grid import GridExpression
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["cycles"]
 
+_SMALLER = (
+    "choose smaller sizes, as --shape M=256,N=256: the estimate is of one workgroup"
+)
+
 _UNITS = ("mfma", "valu", "salu", "lds", "l1", "l2", "hbm")
 
 
@@ -31,8 +36,16 @@ def cycles(request: ViewRequest) -> ViewResult:
     """Execute the kernel once and estimate its cycles.
 
     Raises:
-        EmulatorError: what execution raises.
+        ViewError: the emulator cannot execute it, or not within the step limit.
     """
+    try:
+        return _cycles(request)
+    except EmulatorError as error:
+        limited = isinstance(error, StepLimitError)
+        raise ViewError(str(error), help=_SMALLER if limited else "") from error
+
+
+def _cycles(request: ViewRequest) -> ViewResult:
     manifest = Manifest.from_json(request.files[MANIFEST])
     code = load(request.files[CODE])
     kernel = code.kernel(manifest.name)

@@ -11,7 +11,8 @@ import typer
 
 from wave_core.cli.files import write_picture
 from wave_core.cli.output import print_json, print_table
-from wave_core.plugin.results import ViewRequest
+from wave_core.diagnostics import user_error
+from wave_core.plugin.results import ViewError, ViewRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,11 +30,16 @@ def show_view(
     """Compile a kernel and show a plugin's view of it.
 
     Raises:
-        UserError: WV0801 where no plugin has the view; what compiling raises.
+        UserError: WV0801 where no plugin has the view, WV0829 where it cannot be
+            computed; what compiling raises.
     """
     view = session.plugins.load_view(name)
     spec = session.plugins.views[name].value
-    result = view(_request(session, case, spec))
+    try:
+        result = view(_request(session, case, spec))
+    except ViewError as error:
+        told = f"view `{name}` of kernel `{case.kernel.name}`: {error}"
+        raise user_error("WV0829", told, help=error.help or ()) from error
     if svg is not None:
         if not result.picture:
             raise typer.BadParameter(f"view {name} draws nothing")

@@ -445,4 +445,20 @@ PLUGIN_CODES = (
         Fix: leave it enabled.
         """,
     ),
+    Code(
+        "WV0829",
+        "a view of a kernel cannot be computed",
+        """
+        Cause: a plugin that shows something of a kernel could not make it. The view
+        of cycles executes the kernel once, which takes too long at large sizes.
+
+        Bad:
+            wave inspect attention --target gfx942 --what cycles
+
+        Good:
+            wave inspect attention --target gfx942 --what cycles --shape M=256,K2=256
+
+        Fix: what the message names; for cycles, choose smaller sizes.
+        """,
+    ),
 )

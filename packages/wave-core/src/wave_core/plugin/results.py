@@ -190,6 +190,15 @@ class ViewResult:
     picture: str = ""
 
 
+class ViewError(Exception):
+    """A view cannot be computed; shown as WV0829."""
+
+    def __init__(self, message: str, *, help: str = "") -> None:  # noqa: A002 - printed so
+        """What is wrong, and what to do about it."""
+        super().__init__(message)
+        self.help = help
+
+
 @dataclass(frozen=True)
 class StrategySpec:
     """A way to schedule loops, for whichever pass schedules them.

@@ -75,7 +75,7 @@ class RandomLoop(Loop):
             pc, waves = self._choose()
             self._some(pc, waves, 1 + int(self.rng.geometric(1 / self.grain)))
             if self.executed > step_limit:
-                raise StepLimitError("EM0303", f"{self.executed} wave-instructions")
+                raise StepLimitError.at(step_limit)
         self.late.finish()
         if not self.ended.all():
             raise EmulatorError(
