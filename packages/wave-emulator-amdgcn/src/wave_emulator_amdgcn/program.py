@@ -9,6 +9,7 @@ from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.generations import read
 from wave_emulator_amdgcn.isa import control
 from wave_emulator_amdgcn.isa.binding import bind, prepare
+from wave_emulator_amdgcn.isa.vopd import halves
 from wave_emulator_amdgcn.usage import Usage, usage
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Bound:
         kind: ``""``, ``barrier``, ``signal``, ``end``, ``wait``.
         usage: registers it reads and writes, counters it raises.
         count: executions, in waves.
+        parts: the halves of a dual instruction.
     """
 
     instruction: Instruction
@@ -40,6 +42,7 @@ class Bound:
     kind: str
     usage: Usage
     count: int = 0
+    parts: tuple[Bound, ...] = ()
 
 
 class Program:
@@ -90,9 +93,13 @@ class Program:
         except UnknownInstructionError as error:
             message = str(error).partition(": ")[2] + self._line(pc)
             raise UnknownInstructionError(error.code, message) from error
-        return Bound(
-            ins, run, pc + ins.size, _kind(ins.name), usage(ins, self.architecture)
+        chip, following = self.architecture, pc + ins.size
+        parts = tuple(
+            Bound(half, bind(half, chip), following, "", usage(half, chip))
+            for half in (halves(ins) if ins.encoding == "VOPD" else ())
         )
+        used = usage(ins, chip)
+        return Bound(ins, run, following, _kind(ins.name), used, parts=parts)
 
     def _line(self, pc: int) -> str:
         place = self.place(pc)

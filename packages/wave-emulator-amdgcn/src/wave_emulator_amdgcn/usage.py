@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.isa import smem, vmem
+from wave_emulator_amdgcn.isa.vopd import halves
 from wave_emulator_amdgcn.machine import EXEC, VCC
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
     from wave_emulator_amdgcn.decode import Instruction
 
-__all__ = ["SCALAR", "Usage", "operand_bits", "rows_of", "usage"]
+__all__ = ["DATA", "SCALAR", "Usage", "operand_bits", "rows_of", "usage"]
 
 SCALAR = 512
 """Bit of scalar register 0."""
@@ -63,7 +64,7 @@ _HALVES = ("VOP1", "VOP2", "VOPC")
 _UPPER = 256 + 128
 """Numbers from here on name the upper half of a register there."""
 
-_DATA = ("vdst", "vdata", "data", "data0", "vsrc")
+DATA = ("vdst", "vdata", "data", "data0", "vsrc")
 """Fields of memory instructions that name what is moved."""
 
 _SHORT_STORES = ("_STORE_BYTE", "_STORE_SHORT", "_WRITE_B8", "_WRITE_B16")
@@ -75,7 +76,7 @@ _PLACES = {"src0": 0, "src1": 1, "src2": 2, "vdst": 3}
 #: Their destination is an SGPR although its field is that of a VGPR.
 _TO_SCALAR = ("V_READLANE_B32", "V_READFIRSTLANE_B32", "V_S_")
 
-_RESULTS = {"vdst", "sdst", "sdata", "vdstx", "vdsty"}
+_RESULTS = {"vdst", "sdst", "sdata"}
 _SOURCES = (
     "src0",
     "src1",
@@ -98,10 +99,6 @@ _SOURCES = (
     "soffset",
     "scale_src0",
     "scale_src1",
-    "srcx0",
-    "srcy0",
-    "vsrcx1",
-    "vsrcy1",
 )
 
 
@@ -138,6 +135,8 @@ def _accumulator(ins: Instruction, name: str) -> bool:
 
 def usage(ins: Instruction, architecture: Architecture) -> Usage:
     """What an instruction touches."""
+    if ins.encoding == "VOPD":
+        return _of_both(*(usage(half, architecture) for half in halves(ins)))
     reads = writes = lower = upper = 0
     for name, code in ins.fields.items():
         count = _count(ins, name)
@@ -157,9 +156,15 @@ def usage(ins: Instruction, architecture: Architecture) -> Usage:
         upper |= span if half != 0 else 0
     implied = _implicit_reads(ins), _implicit_writes(ins)
     reads, writes = reads | implied[0], writes | implied[1]
-    halves = lower | implied[0] | implied[1], upper | implied[0] | implied[1]
+    touched = lower | implied[0] | implied[1], upper | implied[0] | implied[1]
     counter, pending = _counter(ins, architecture, writes)
-    return Usage(reads, writes, halves, counter, pending, _unit(ins))
+    return Usage(reads, writes, touched, counter, pending, _unit(ins))
+
+
+def _of_both(first: Usage, second: Usage) -> Usage:
+    """What the two halves of a dual instruction touch."""
+    reads, writes = first.reads | second.reads, first.writes | second.writes
+    return Usage(reads, writes, (reads | writes, reads | writes), "", 0, "valu")
 
 
 def _half(ins: Instruction, name: str, code: int) -> int | None:
@@ -169,7 +174,7 @@ def _half(ins: Instruction, name: str, code: int) -> int | None:
     """
     if not ins.get("__true16"):
         return None
-    if name in _DATA and not ins.name.startswith("V_"):
+    if name in DATA and not ins.name.startswith("V_"):
         if "D16" in ins.name and "FORMAT" not in ins.name:
             return int("D16_HI" in ins.name)
         return 0 if ins.name.endswith(_SHORT_STORES) else None
@@ -232,9 +237,7 @@ def _reads_result(ins: Instruction) -> bool:
     return any(tag in ins.name for tag in tags) or ins.variant in ("SDWA", "DPP16")
 
 
-def _count(ins: Instruction, name: str) -> int:  # noqa: PLR0911 - a list of cases
-    if ins.encoding == "VOPD":
-        return 1 if _dual_uses(ins, name) else 0
+def _count(ins: Instruction, name: str) -> int:
     found = _address(ins, name)
     if found is not None:
         return found
@@ -253,13 +256,6 @@ def _count(ins: Instruction, name: str) -> int:  # noqa: PLR0911 - a list of cas
         if key in ins.registers:
             return ins.registers[key]
     return 0
-
-
-def _dual_uses(ins: Instruction, name: str) -> bool:
-    """Whether a half of a dual instruction uses a field; a move has one source."""
-    first, _, second = ins.name.partition(" :: ")
-    half = {"vsrcx1": first, "vsrcy1": second}.get(name, "")
-    return name.startswith(("src", "vsrc", "vdst")) and half != "V_DUAL_MOV_B32"
 
 
 def _address(ins: Instruction, name: str) -> int | None:

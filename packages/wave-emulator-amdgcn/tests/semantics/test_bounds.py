@@ -181,6 +181,53 @@ def test_poison_is_per_byte(arch, bits, offset, poisoned):
     assert rig.codes(m) == (["EM0505"] if poisoned else [])
 
 
+def moved(arch, name, **sources):
+    """An instruction on the loaded register, in place."""
+    places = {key: 128 + n if n < 65 else n for key, n in sources.items()}
+    register = 256 + RESULT
+    encoding = "VOP3" if len(sources) == 2 else "VOP2"
+    fields = {"src0": register} if encoding == "VOP3" else {"vsrc1": register}
+    return rig.encode(arch, encoding, name, vdst=register, **fields, **places)
+
+
+SHIFT = "V_LSHRREV_B32"
+KEEPS = {
+    "the first byte": (("V_AND_B32", {"src0": 15}),),
+    "the second byte": ((SHIFT, {"src0": 8}), ("V_AND_B32", {"src0": 15})),
+    "a field of both": (("V_BFE_U32", {"src1": 4, "src2": 12}),),
+    "no bit": ((SHIFT, {"src0": 16}), ("V_AND_B32", {"src0": 0})),
+}
+TAKES = {
+    "the third byte": ((SHIFT, {"src0": 16}),),
+    "one bit of it": (("V_BFE_U32", {"src1": 16, "src2": 1}),),
+    "a sum of all": (("V_ADD_U32", {"src0": 1}), ("V_AND_B32", {"src0": 15})),
+    "what it differs from": (("V_XOR_B32", {"src0": 256 + RESULT + 1}),),
+}
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
+@pytest.mark.parametrize("name", [*KEEPS, *TAKES])
+def test_poison_moves_with_its_bits(arch, name):
+    """Two bytes of the register are written; staged elements of 8 bits look so."""
+    writes = b"".join(byte_store(arch, at) for at in (4, 5))
+    steps = [moved(arch, op, **fields) for op, fields in {**KEEPS, **TAKES}[name]]
+    m = checked(
+        arch, writes, wait(arch), load_of(arch, 32, 4), wait(arch), *steps, uses(arch)
+    )
+    assert rig.codes(m) == (["EM0505"] if name in TAKES else [])
+
+
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
+def test_a_store_of_a_byte_takes_no_other(arch):
+    code = vector_memory(
+        arch, "GLOBAL_STORE_BYTE", "GLOBAL_STORE_B8", data=256 + RESULT
+    )
+    for at, found in ((4, []), (3, ["EM0505"])):
+        load = load_of(arch, 32, at)
+        m = checked(arch, byte_store(arch, 4), wait(arch), load, wait(arch), code)
+        assert rig.codes(m) == found
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 def test_poison_that_is_never_used_is_no_matter(arch):
     assert rig.codes(checked(arch, load(arch), wait(arch))) == []

@@ -12,6 +12,8 @@ from assemble import VGPR, encode, execute, machine
 from lanes_of import MASK_SEED as MASK_SEED_ROW
 from test_vector import VCC, lanes_to_mask
 
+from wave_emulator_amdgcn.hazards.checks import Checks
+
 COUNT = 128
 PICK = range(0, 6 * COUNT, 6)
 X, Y = 10, 13
@@ -94,6 +96,28 @@ def test_dual_instructions(arch):
         if at % 3 == 0 or opx is opy:
             bad += run(arch, opx, opy)
     assert bad == []
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201"])
+def test_each_half_passes_on_its_own_poison(arch):
+    """A select takes what it takes, and a move no bit of the other half."""
+    m, _ = prepared(arch)
+    m.checks = Checks(m.architecture, m.memory, frozenset())
+    m.checks.start(m)
+    taint = m.checks.taint
+    taint.words(5)[:] = 0xFF00
+    taint.bits = 1 << 5
+    names = {op.name: op for ops in operations(arch) for op in ops}
+    fields = {
+        "opx": names["V_DUAL_MOV_B32"], "opy": names["V_DUAL_CNDMASK_B32"],
+        "vdstx": X + VGPR, "vdsty": Y + VGPR, "srcx0": 2 + VGPR, "vsrcx1": 5 + VGPR,
+        "srcy0": 4 + VGPR, "vsrcy1": 5 + VGPR,
+    }  # fmt: skip
+    m.write_lane_mask(126, slice(None), np.ones(m.V[0].shape, bool))
+    chosen = m.lane_mask(VCC, slice(None))
+    execute(m, encode(families.any_class(arch, "VOPD"), None, **fields))
+    assert not taint.words(X).any()
+    assert np.array_equal(taint.words(Y), np.where(chosen, 0xFF00, 0))
 
 
 def bitwise(table, a, b, c, bits):

@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_amdgcn.hazards.counters import InFlight, register_name, waits_of
-from wave_emulator_amdgcn.hazards.poison import Taint, Written
+from wave_emulator_amdgcn.hazards.poison import (
+    Taint,
+    Written,
+    everything,
+    registers,
+    stored_bits,
+)
 from wave_emulator_amdgcn.hazards.races import DMA, Access, Conflict, Order, Shadow
+from wave_emulator_amdgcn.isa.vmem import is_store
 from wave_emulator_amdgcn.memory import BASE
+from wave_emulator_amdgcn.usage import DATA, operand_bits
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
-    from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
+    from wave_emulator_amdgcn.arrays import Bools, Ints, Selection, Words
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.memory import Regions
@@ -55,7 +63,7 @@ class Checks:
         self.global_order = Order(first, shape.waves_per_group, *zeros[3:])
         self.lds_shadow = Shadow(len(machine.lds.data))
         self.lds_written = Written(len(machine.lds.data), initially=False)
-        self.taint = Taint(waves, machine.lanes)
+        self.taint = Taint(machine)
         split, cdna = (
             self.architecture.split_counters,
             self.architecture.family == "cdna",
@@ -63,19 +71,24 @@ class Checks:
         self.lds_counter = "ds" if split else "lgkm"
         self.load_counter = "load" if split else "vm"
         self.store_counter = "store" if split else "vm" if cdna else "vs"
-        self._loaded: Bools | None = None
+        self._passed: dict[int, Words] = {}
+        self._before_load: dict[int, Words] | None = None
+        self._exchanged: Bools | None = None
         self.signalled: Bools = np.zeros(waves, np.bool_)
         self.marks: Ints = np.zeros((3, waves), np.int64)
 
     def before(self, bound: Bound, g: Selection) -> None:
         """An instruction is about to execute."""
         self.stamp += 1
-        self._loaded = None
+        self._passed, self._before_load, self._exchanged = {}, None, None
+        self._bound = bound
         usage = bound.usage
         if (usage.reads | usage.writes) & self.flight.pending:
             self._early(bound, g)
-        if usage.reads & self.taint.bits:
+        if (usage.reads | usage.writes) & self.taint.bits:
             self._uses_poison(bound, g)
+            for part in bound.parts or (bound,):
+                self._passed |= self.taint.through(part, g)
 
     def _early(self, bound: Bound, g: Selection) -> None:
         waves = self.machine.waves(g)
@@ -90,21 +103,25 @@ class Checks:
 
     def _uses_poison(self, bound: Bound, g: Selection) -> None:
         """Report where unwritten memory begins to matter."""
-        ins, m = bound.instruction, self.machine
+        ins, m, usage = bound.instruction, self.machine, bound.usage
+        found: Bools | None = None
         what = ""
-        bits = bound.usage.reads
-        if bound.usage.unit == "vmem" or ins.encoding == "SMEM":
-            what = "is stored or is an address"
-        elif bound.usage.unit == "lds" and "PERMUTE" not in ins.name:
+        if usage.unit == "vmem" or ins.encoding == "SMEM":
+            what, moved = "is stored or is an address", 0
+            for name in DATA if is_store(ins.name) else ():
+                moved |= operand_bits(ins, name)
+            data = self.taint.of(moved, g, stored_bits(ins.name))
+            found = self.taint.of(usage.reads & ~moved, g)
+            found = data if found is None else found if data is None else found | data
+        elif usage.unit == "lds" and "PERMUTE" not in ins.name:
             what = "is an address"
-            row = ins.fields["addr"] - 256
-            bits = 1 << row if "SWIZZLE" not in ins.name else 0
-        elif bound.usage.unit == "branch":
-            what = "decides a branch"
-        found = self.taint.of(bits, g) if what else None
+            bits = operand_bits(ins, "addr") if "SWIZZLE" not in ins.name else 0
+            found = self.taint.of(bits, g)
+        elif usage.unit == "branch":
+            what, found = "decides a branch", self.taint.of(usage.reads, g)
         if found is None:
             return
-        if not m.full and bound.usage.unit != "branch":
+        if not m.full and usage.unit != "branch":
             found = found & m.active[g]
         if found.any():
             wave, lane = (int(v[0]) for v in np.nonzero(found))
@@ -125,21 +142,24 @@ class Checks:
             self.flight.issue(usage, g, self.stamp, scalar=scalar)
         elif bound.kind == "wait":
             self.flight.wait(waits_of(bound.instruction, self.architecture.family), g)
-        if self.taint.bits or self._loaded is not None:
+        loads = self._before_load is not None or self._exchanged is not None
+        if self.taint.bits or loads:
             self._spread(bound, g)
 
     def _spread(self, bound: Bound, g: Selection) -> None:
-        usage, m = bound.usage, self.machine
-        memory = usage.unit in ("vmem", "smem") or (
-            usage.unit == "lds"
-            and "PERMUTE" not in bound.instruction.name
-            and "SWIZZLE" not in bound.instruction.name
-        )
-        taint = self._loaded if memory else self.taint.sources(m, bound, g)
-        if taint is not None and taint.shape[1] == 1:
-            taint = np.broadcast_to(taint, (taint.shape[0], m.lanes))
-        everything = usage.unit == "mfma" or m.full
-        self.taint.assign(usage.writes, g, taint, None if everything else m.active[g])
+        usage, m, ins = bound.usage, self.machine, bound.instruction
+        crosses = "PERMUTE" in ins.name or "SWIZZLE" in ins.name
+        if usage.unit in ("vmem", "smem", "lds") and not crosses:
+            found: dict[int, Words] = {}
+            if self._exchanged is not None:
+                found = everything(usage.writes, self._exchanged)
+            elif self._before_load is not None:
+                memories = [self.lds_written.unknown, self.global_written.unknown]
+                found = self.taint.loaded(bound, g, memories, self._before_load)
+        else:
+            found = self._passed
+        active = None if usage.unit == "mfma" or m.full else m.active[g]
+        self.taint.assign(usage.writes, g, found, active)
 
     def _completed(self, waves: Ints) -> tuple[Ints, Ints, Ints]:
         """Times up to which LDS, loads and stores of waves are done."""
@@ -200,7 +220,7 @@ class Checks:
                 self._race(
                     ins, conflict, (int(wave[conflict.lane]), lane, int(where), local)
                 )
-        self._poison(kind, local, (flat, size), lanes, shape)
+        self._poison(access, flat, lanes, shape)
 
     def _copy_in_flight(
         self, shadow: Shadow, cells: Ints, ins: Instruction, wave: Ints
@@ -264,19 +284,19 @@ class Checks:
         )
 
     def _poison(
-        self, kind: str, local: bool, where: tuple[Ints, int], lanes: Ints,  # noqa: FBT001
+        self, access: tuple[str, str, int], flat: Ints, lanes: Ints,
         shape: tuple[int, ...],
     ) -> None:  # fmt: skip
-        written = self.lds_written if local else self.global_written
-        flat, size = where
-        if kind in ("read", "atomic"):
-            bad = written.missing(flat, size)
-            if bad is not None:
-                taint = np.zeros(shape[0] * shape[1], np.bool_)
-                taint[lanes[bad]] = True
-                lanes_of = taint.reshape(shape)
-                self._loaded = (
-                    lanes_of if self._loaded is None else self._loaded | lanes_of
-                )
+        """What an access finds unwritten, and what it writes."""
+        space, kind, size = access
+        written = self.lds_written if space == "lds" else self.global_written
+        bad = written.missing(flat, size) if kind in ("read", "atomic") else None
+        if bad is not None and kind == "atomic":
+            found = np.zeros(shape[0] * shape[1], np.bool_)
+            found[lanes[bad]] = True
+            self._exchanged = found.reshape(shape)
+        elif bad is not None and self._before_load is None:
+            touched = self._bound.usage.reads | self._bound.usage.writes
+            self._before_load = registers(self.machine, touched)
         if kind != "read":
             written.mark(flat, size)

@@ -1,154 +1,267 @@
 """Memory that nobody wrote, and the registers that hold what was read from it.
 
 Reading such memory is allowed. It matters when the value is stored to a buffer, is an
-address, or decides a branch.
+address, or decides a branch. Poison is followed by bits: an instruction that only moves
+bits is executed again with the poisoned ones cleared and set, and what differs in its
+result is poisoned; all bits of any other result are.
 """
 
 from __future__ import annotations
 
+import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_emulator_amdgcn.isa.dpp import permutation
-from wave_emulator_amdgcn.usage import SCALAR, rows_of
+from wave_emulator_amdgcn.machine import EXEC
+from wave_emulator_amdgcn.memory import Cells
+from wave_emulator_amdgcn.usage import SCALAR, operand_bits, rows_of
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Bools, Bytes, Ints, Selection
-    from wave_emulator_amdgcn.decode import Instruction
+    from collections.abc import Generator
+
+    from wave_emulator_amdgcn.arrays import Bools, Ints, Selection, Words
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound
 
-__all__ = ["Taint", "Written"]
+__all__ = ["Taint", "Written", "everything", "registers", "stored_bits"]
+
+_ALL = np.uint32(0xFFFFFFFF)
+_EXEC = 3 << (SCALAR + EXEC)
 
 
 class Written:
-    """Which bytes of a memory have a value."""
+    """Which bytes of a memory have a value.
+
+    Attributes:
+        unknown: all ones in bytes without one; None where every byte has one.
+    """
 
     def __init__(self, size: int, *, initially: bool) -> None:
         """All bytes alike at first."""
-        self.everything = initially
-        count = 0 if initially else (size + 31) // 16 * 16
-        self.bytes: Bytes = np.zeros(count, np.uint8)
+        self.unknown = None if initially else Cells(size)
+        if self.unknown is not None:
+            self.unknown.data[:] = 0xFF
 
     def forget(self, start: int, size: int, total: int) -> None:
         """Bytes of a range count as unwritten."""
-        if self.everything:
-            self.everything = False
-            self.bytes = np.ones((total + 31) // 16 * 16, np.uint8)
-        self.bytes[start : start + size] = 0
+        self.unknown = self.unknown or Cells(total)
+        self.unknown.data[start : start + size] = 0xFF
 
     def mark(self, at: Ints, size: int) -> None:
         """Bytes are written."""
-        if self.everything:
-            return
-        if size >= 4 and not int(np.bitwise_or.reduce(at, axis=None)) & 3:
-            words = self.bytes.view(np.uint32)
-            for k in range(size // 4):
-                words[(at >> 2) + k] = 0x01010101
-            return
-        for k in range(size):
-            self.bytes[at + k] = 1
+        if self.unknown is not None:
+            zero = np.zeros(len(at), np.uint32)
+            self.unknown.store(at, [zero] * max(1, size // 4), size)
 
     def missing(self, at: Ints, size: int) -> Bools | None:
         """Which accesses read unwritten bytes; None when none does."""
-        if self.everything:
+        if self.unknown is None:
             return None
-        if size >= 4 and not int(np.bitwise_or.reduce(at, axis=None)) & 3:
-            words = self.bytes.view(np.uint32)
-            bad = words[at >> 2] != 0x01010101
-            for k in range(1, size // 4):
-                bad |= words[(at >> 2) + k] != 0x01010101
-        else:
-            bad = self.bytes[at] == 0
-            for k in range(1, size):
-                bad |= self.bytes[at + k] == 0
+        bad = np.bitwise_or.reduce(self.unknown.load(at, size)) != 0
         return bad if bad.any() else None
 
 
 #: Instructions whose result in a lane comes from other lanes of the wave.
 _CROSSING = (
-    "READLANE",
-    "READFIRSTLANE",
-    "PERMUTE",
-    "PERMLANE",
-    "SWIZZLE",
-    "_TR_",
-    "MFMA",
-    "WMMA",
-    "WRITELANE",
+    "READLANE", "READFIRSTLANE", "PERMUTE", "PERMLANE", "SWIZZLE", "_TR_", "MFMA",
+    "WMMA", "WRITELANE",
+)  # fmt: skip
+
+#: Instructions that only move bits, with the operands that say where to: each bit of
+#: the result is one bit of the others, or a function of one bit of each of them.
+_MOVING = tuple(
+    (re.compile(expression), fields.split())
+    for expression, fields in (
+        (r"[VS]_(MOV|NOT|AND|OR|XOR|XNOR|ANDN2|ORN2|BFREV|BREV)_B\d+", ""),
+        (r"V_(AND_OR|OR3|XOR3|BFI)_B32|V_PACK_B32_F16|V_CNDMASK_B\d+", ""),
+        (r"V_(LSHLREV|LSHRREV|ASHRREV)_[BI]\d+", "src0"),
+        (r"V_PK_(LSHLREV|LSHRREV|ASHRREV)_[BI]16", "src0"),
+        (r"V_LSHL_OR_B32", "src1"),
+        (r"V_BFE_[UI]32", "src1 src2"),
+        (r"V_(PERM|ALIGNBIT|ALIGNBYTE)_B32", "src2"),
+        (r"S_(LSHL|LSHR|ASHR)_[BI]\d+|S_BFE_[UI]\d+", "ssrc1"),
+        (r"V_(READFIRSTLANE|READLANE|WRITELANE)_B32", "src1"),
+        (r"DS_(B?PERMUTE|SWIZZLE)_B32", "addr"),
+    )
 )
+_ADDRESSES = ("addr", "vaddr", "saddr", "srsrc", "rsrc", "sbase", "soffset")
+
+_MOST_MOVED = 4
+"""Poisoned registers whose bits are tried in all combinations."""
+
+
+@contextmanager
+def apart(m: Machine, bits: int) -> Generator[None]:
+    """Execute without a trace: registers of a set, reports and hooks come back."""
+    kept = {row: m.V[row].copy() for row in rows_of(bits) if row < SCALAR}
+    scalars, scc = m.S.copy(), m.scc.copy()
+    hooks = m.checks, m.meter, m.reports
+    m.checks, m.meter, m.reports = None, None, {}
+    try:
+        yield
+    finally:
+        m.checks, m.meter, m.reports = hooks
+        m.S[:], m.scc[:] = scalars, scc
+        for row, words in kept.items():
+            m.V[row] = words
+
+
+def _words(m: Machine, row: int) -> Words:
+    """A register of all waves: [waves, lanes], or [waves, 1] of a scalar one."""
+    return m.V[row] if row < SCALAR else m.S[row - SCALAR][:, None]
+
+
+def registers(m: Machine, bits: int) -> dict[int, Words]:
+    """What registers of a set hold in all waves."""
+    return {row: _words(m, row).copy() for row in rows_of(bits)}
+
+
+def everything(bits: int, lanes: Bools) -> dict[int, Words]:
+    """All bits of registers, in some lanes; of scalar ones, in waves with any."""
+    full = np.where(lanes, _ALL, np.uint32(0))
+    whole = np.where(lanes.any(axis=1, keepdims=True), _ALL, np.uint32(0))
+    return {row: full if row < SCALAR else whole for row in rows_of(bits)}
+
+
+def stored_bits(name: str) -> int:
+    """The bits of each register that a store moves."""
+    bits = 0xFF if "_BYTE" in name else 0xFFFF if "_SHORT" in name else 0xFFFFFFFF
+    return bits << 16 if "_HI" in name else bits
 
 
 class Taint:
-    """Registers whose value comes from unwritten memory, lane by lane."""
+    """Bits of registers that come from unwritten memory.
 
-    def __init__(self, waves: int, lanes: int) -> None:
+    Attributes:
+        bits: the registers that have some.
+        rows: the bits of each register, [waves, lanes] or [waves, 1].
+    """
+
+    def __init__(self, m: Machine) -> None:
         """No register is tainted."""
-        self.waves = waves
-        self.lanes = lanes
+        self.m = m
         self.bits = 0
-        self.rows: dict[int, Bools] = {}
-        self.loaded: Bools | None = None
+        self.rows: dict[int, Words] = {}
 
-    def of(self, bits: int, g: Selection) -> Bools | None:
-        """Lanes [waves, lanes] that some register of a set taints."""
-        found: Bools | None = None
+    def words(self, row: int) -> Words:
+        """The tainted bits of a register in all waves."""
+        if row not in self.rows:
+            self.rows[row] = np.zeros_like(_words(self.m, row))
+        return self.rows[row]
+
+    def of(self, bits: int, g: Selection, moved: int = 0xFFFFFFFF) -> Bools | None:
+        """Lanes that some register of a set taints, in the bits that matter."""
+        found = np.zeros((self.m.count(g), self.m.lanes), np.bool_)
         for row in rows_of(bits & self.bits):
-            lanes = self.rows[row][g]
-            found = lanes.copy() if found is None else found | lanes
-        return found if found is not None and found.any() else None
+            found |= (self.rows[row][g] & np.uint32(moved)) != 0
+        return found if found.any() else None
 
-    def sources(self, m: Machine, bound: Bound, g: Selection) -> Bools | None:
+    def through(self, bound: Bound, g: Selection) -> dict[int, Words]:
+        """The tainted bits of the registers that an instruction writes."""
+        usage = bound.usage
+        if self._moves(bound):
+            return self._moved(bound, g)
+        found = self._lanes(bound, g)
+        if found is None:
+            return {}
+        masks = usage.unit == "valu" and bound.instruction.name.startswith("V_CMP")
+        if masks and not usage.writes & _EXEC:
+            return self._mask(bound, found, g)
+        return everything(usage.writes, found)
+
+    def _mask(self, bound: Bound, found: Bools, g: Selection) -> dict[int, Words]:
+        """A comparison taints the bits of its lanes."""
+        live = found if self.m.full else found & self.m.active[g]
+        packed = np.packbits(live, axis=1, bitorder="little").view(np.uint32)
+        rows = rows_of(bound.usage.writes)
+        return {r: packed[:, k : k + 1] for k, r in enumerate(rows[: packed.shape[1]])}
+
+    def _lanes(self, bound: Bound, g: Selection) -> Bools | None:
         """Lanes of the result that are tainted by the operands."""
         ins = bound.instruction
-        if "CNDMASK_B32" in ins.name:
-            return self._selected(m, ins, g)
         found = self.of(bound.usage.reads, g)
         if found is None:
             return None
         if any(tag in ins.name for tag in _CROSSING) or bound.usage.unit == "salu":
             return np.broadcast_to(found.any(axis=1, keepdims=True), found.shape)
         if ins.variant in ("DPP16", "DPP8"):
-            source, _ = permutation(ins, m.lanes)
+            source, _ = permutation(ins, self.m.lanes)
             return found | found[:, source]
         return found
 
-    def _selected(self, m: Machine, ins: Instruction, g: Selection) -> Bools | None:
-        """A select takes the taint of what it takes."""
-        from wave_emulator_amdgcn.isa.vector import source_code  # noqa: PLC0415 - cycle
+    def _moves(self, bound: Bound) -> bool:
+        """Whether it moves bits to places that do not depend on tainted ones."""
+        ins, usage = bound.instruction, bound.usage
+        touched = (usage.reads | usage.writes) & self.bits
+        if touched.bit_count() > _MOST_MOVED or usage.writes & _EXEC:
+            return False
+        for expression, fields in _MOVING:
+            if expression.fullmatch(ins.name):
+                places = [operand_bits(ins, name) for name in fields]
+                return not any(bits & self.bits for bits in places)
+        return False
 
-        taints: list[Bools] = []
-        for slot in range(2):
-            code = source_code(ins, slot)
-            row = code - 256 if code >= 256 else SCALAR + code
-            known = self.bits >> row & 1 if code >= 256 or code < 128 else 0
-            empty = np.zeros((m.count(g), m.lanes), np.bool_)
-            taints.append(self.rows[row][g] if known else empty)
-        code = ins.fields.get("src2", 106) if ins.encoding == "VOP3" else 106
-        chosen = np.where(m.lane_mask(min(code, 126), g), taints[1], taints[0])
-        return chosen if chosen.any() else None
+    def _moved(self, bound: Bound, g: Selection) -> dict[int, Words]:
+        """What differs in the result when tainted bits do, each register's alone."""
+        m, usage = self.m, bound.usage
+        tainted = rows_of((usage.reads | usage.writes) & self.bits)
+        written = rows_of(usage.writes)
+        start = {row: _words(m, row).copy() for row in {*tainted, *written}}
+        found: dict[int, Words] = {}
+        first: dict[int, Words] = {}
+        with apart(m, usage.reads | usage.writes):
+            for pattern in range(1 << len(tainted)):
+                for row, words in start.items():
+                    _words(m, row)[:] = words
+                for k, row in enumerate(tainted):
+                    bits = self.rows[row]
+                    _words(m, row)[:] |= bits
+                    _words(m, row)[:] ^= np.uint32(0) if pattern >> k & 1 else bits
+                bound.run(m, g)
+                for row in written:
+                    result = _words(m, row)[g].copy()
+                    change = result ^ first.setdefault(row, result)
+                    found[row] = found.get(row, np.uint32(0)) | change
+        return found
+
+    def loaded(self, bound: Bound, g: Selection, memories: list[Cells | None],
+               registers: dict[int, Words]) -> dict[int, Words]:  # fmt: skip
+        """What a load finds where memory holds the unknown bits: LDS, then buffers.
+
+        ``registers`` are those before it: one may be address and result.
+        """
+        m, written = self.m, rows_of(bound.usage.writes)
+        held = m.lds, m.memory.cells
+        addresses = 0
+        for name in _ADDRESSES:
+            addresses |= operand_bits(bound.instruction, name)
+        with apart(m, bound.usage.reads | bound.usage.writes):
+            for row, words in registers.items():
+                _words(m, row)[:] = words
+            for row in written:
+                if not addresses >> row & 1:
+                    _words(m, row)[:] = self.words(row)
+            m.lds, m.memory.cells = (
+                cells or Cells(len(other.data))
+                for cells, other in zip(memories, held, strict=True)
+            )
+            try:
+                bound.run(m, g)
+            finally:
+                m.lds, m.memory.cells = held
+            return {row: _words(m, row)[g].copy() for row in written}
 
     def assign(
-        self, writes: int, g: Selection, taint: Bools | None, active: Bools | None
+        self, writes: int, g: Selection, found: dict[int, Words], active: Bools | None
     ) -> None:
-        """Registers take a taint, in active lanes."""
-        if taint is None:
-            writes &= self.bits
-        for row in rows_of(writes):
-            self._assign_row(row, g, taint, active if row < SCALAR else None)
-
-    def _assign_row(
-        self, row: int, g: Selection, taint: Bools | None, active: Bools | None
-    ) -> None:
-        lanes = self.rows.get(row)
-        if lanes is None:
-            lanes = self.rows[row] = np.zeros((self.waves, self.lanes), np.bool_)
-        new = np.zeros_like(lanes[g]) if taint is None else taint
-        if row >= SCALAR and taint is not None:
-            new = np.broadcast_to(taint.any(axis=1, keepdims=True), taint.shape)
-        lanes[g] = new if active is None else np.where(active, new, lanes[g])
-        if lanes.any():
-            self.bits |= 1 << row
-        else:
-            self.bits &= ~(1 << row)
+        """Registers take what is found, in active lanes; others become clean."""
+        for row in rows_of(writes if found else writes & self.bits):
+            words = self.words(row)
+            new = np.broadcast_to(found.get(row, np.uint32(0)), words[g].shape)
+            if active is not None and row < SCALAR:
+                new = np.where(active, new, words[g])
+            words[g] = new
+            self.bits = self.bits & ~(1 << row) | int(words.any()) << row

@@ -33,8 +33,16 @@ def halves(ins: Instruction) -> list[Instruction]:
         }  # fmt: skip
         plain = canonical(name.replace("V_DUAL_", "V_"))
         variant = "LIT" if "literal" in ins.fields else ""
+        counts = {"vdst": 1, "src0": 1, "vsrc1": int(plain != "V_MOV_B32")}
         found.append(
-            replace(ins, name=plain, encoding="VOP2", variant=variant, fields=fields)
+            replace(
+                ins,
+                name=plain,
+                encoding="VOP2",
+                variant=variant,
+                fields=fields,
+                registers=counts,
+            )
         )
     return found
 
