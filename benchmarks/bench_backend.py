@@ -1,8 +1,8 @@
 """From a kernel to its code object, and what comes after: caches and launches.
 
 ``python benchmarks/bench_backend.py [TARGET]``. CPU time of the process, warm, naive
-preset; of compilations no cache takes part. A disk hit includes all of a session that
-has not seen the kernel but for tracing it.
+preset, the compiler within the process; of compilations no cache takes part. A disk hit
+includes all of a session that has not seen the kernel but for tracing it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from measure import Figure, cpu_times, median, report
 
-from wave_backend_amdgpu.compile.backend import compile_graph, compile_vmfb
+from wave_backend_amdgpu.compile.backend import Settings, compile_graph, compile_vmfb
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
@@ -29,6 +29,9 @@ REPEATS = 20
 
 CALLS = 1000
 """Calls that are timed together where one is too short for the clock."""
+
+INSIDE = Settings(worker=None)
+"""Where the compiler's time is that of this process."""
 
 CASES = {
     "copy": ({}, {}, 0.15),
@@ -72,10 +75,30 @@ def compilations(target):
 
         def work(case=case):
             kernel = wave_compile(case.options, case.kernel, session=session)
-            compile_graph(kernel.graph, kernel.compiled.target)
+            compile_graph(kernel.graph, kernel.compiled.target, INSIDE)
 
         title = f"{name}, trace to code object"
         yield median(title, cpu_times(work, REPEATS, warm=2), "s", limit)
+
+
+def overheads(target):
+    """What the compiler's own process adds to a warm compilation, by the wall clock."""
+    session = uncached()
+    for name in ("copy", "gemm"):
+        shape, sizes, _ = CASES[name]
+        case = case_of(session, name, target, shape, sizes)
+        kernel = wave_compile(case.options, case.kernel, session=session)
+        spent(kernel, Settings()), spent(kernel, INSIDE)
+        pairs = [(spent(kernel, Settings()), spent(kernel, INSIDE)) for _ in range(20)]
+        outside, inside = (1e3 * min(times) for times in zip(*pairs, strict=True))
+        note = f"least of 20 each, alternately; in process {inside:.3g}"
+        yield Figure(f"{name}, worker beyond it", outside - inside, "ms", 5, note)
+
+
+def spent(kernel, settings):
+    begun = time.perf_counter()
+    compile_graph(kernel.graph, kernel.compiled.target, settings)
+    return time.perf_counter() - begun
 
 
 def modules(target):
@@ -85,7 +108,7 @@ def modules(target):
 
         def work(case=case):
             kernel = wave_compile(case.options, case.kernel, session=session)
-            compile_vmfb(kernel.graph, kernel.compiled.target)
+            compile_vmfb(kernel.graph, kernel.compiled.target, INSIDE)
 
         yield median(f"{name}, trace to .vmfb", cpu_times(work, 5), "s", 1.0)
 
@@ -152,6 +175,7 @@ def figures(target):
     begun = time.time()
     yield from launches(target)
     yield from caches(target)
+    yield from overheads(target)
     yield from modules(target)
     yield from compilations(target)
     spent = time.time() - begun

@@ -212,8 +212,8 @@ def test_mlir_that_crashes_the_compiler_is_a_message(lowered):
     text = f"module attributes {{a = {'[' * deep}{']' * deep}}} {{}}"
     with pytest.raises(UserError) as caught:
         compile_graph(graph, chip, Settings(override=text))
-    assert caught.value.code == "WV0604"
-    assert "the compiler crashed on this module (signal 11)" in str(caught.value)
+    assert caught.value.code == "WV0606"
+    assert "the compiler of `copy` crashed (signal 11)" in str(caught.value)
 
 
 def test_mlir_without_the_kernel(lowered):

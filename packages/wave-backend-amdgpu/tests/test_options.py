@@ -40,7 +40,12 @@ def test_every_option_of_the_package_is_declared(session):
         for name, each in session.plugins.option_specs.items()
         if each.value.package == "wave-backend-amdgpu"
     }
-    assert set(declared) == own | {"debug_lines"}
+    assert set(declared) == own | {
+        "compile_in_process",
+        "compiler_memory_limit_mib",
+        "compiler_time_limit_s",
+        "debug_lines",
+    }
     assert all(spec.help for spec in declared.values())
 
 
@@ -123,6 +128,8 @@ def test_lines_reach_the_debug_information(emitted, kernel):
         ({"denorm_fp_math_f32": "flush"}, "WV0804", "preserve-sign"),
         ({"plugin_options": {"debug_lines": 3}}, "WV0804", "`true` or `false`"),
         ({"plugin_options": {"debug_line": True}}, "WV0803", "debug_lines"),
+        ({"plugin_options": {"compiler_time_limit_s": 0}}, "WV0823", "from 1"),
+        ({"plugin_options": {"compiler_memory_limit_mib": 1.5}}, "WV0804", "int"),
     ],
 )
 def test_unfit_values(emitted, kernel, given, code, advice):

@@ -14,6 +14,7 @@ from wave_backend_amdgpu.compile.backend import (
     versions,
 )
 from wave_backend_amdgpu.compile.dump import dump
+from wave_backend_amdgpu.compile.worker import Worker
 from wave_backend_amdgpu.metrics import measure
 from wave_runtime.artifact import CODE, MANIFEST
 
@@ -30,7 +31,15 @@ FORMS = ("mlir", "llvm", "asm", "hsaco", "vmfb", "metrics")
 
 
 class AmdgpuBackend:
-    """Compiles through MLIR and the AMDGPU code generator."""
+    """Compiles through MLIR and the AMDGPU code generator, in a process of its own."""
+
+    def __init__(self) -> None:
+        """The process is started when something is compiled."""
+        self._worker = Worker()
+
+    def prepare(self) -> None:
+        """Start the compiler's process."""
+        self._worker.start()
 
     def versions(self) -> Mapping[str, str]:
         """This package and the compiler."""
@@ -47,7 +56,7 @@ class AmdgpuBackend:
         """The files of one form; see `FORMS`."""
         graph: Graph = lowered
         given: WaveCompileOptions = options
-        settings = settings_of(given, target)
+        settings = settings_of(given, target, self._worker)
         if form in {"mlir", "vmfb"}:
             return _uncompiled(graph, target, given, settings, table, form)
         if form != "hsaco":

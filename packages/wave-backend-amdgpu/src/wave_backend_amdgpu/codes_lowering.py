@@ -40,6 +40,24 @@ LOWERING_CODES = (
         """,
     ),
     Code(
+        "WV0606",
+        "the compiler of the backend crashed or reached a limit",
+        """
+        Cause: the compiler below Wave ended without an answer: it crashed, took
+        longer than its time limit, or needed more memory than its limit. It runs in
+        a process of its own, so nothing else is lost.
+
+        Bad:
+            WaveCompileOptions(plugin_options={"compiler_time_limit_s": 1})
+
+        Good:
+            WaveCompileOptions(plugin_options={"compiler_time_limit_s": 600})
+
+        Fix: after a limit, raise it or use smaller tiles. After a crash, try another
+        tile, schedule or preset, and report it with the input that the notes name.
+        """,
+    ),
+    Code(
         "WV0914",
         "machine code uses a result before it is there",
         """

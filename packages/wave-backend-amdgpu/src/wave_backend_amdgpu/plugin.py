@@ -117,6 +117,14 @@ PACKAGE = "wave-backend-amdgpu"
 DEBUG_LINES = "debug_lines"
 """The option, of this package alone, that puts the user's lines into code objects."""
 
+IN_PROCESS = "compile_in_process"
+"""The option to compile in the process of the caller, which a crash then ends."""
+
+TIME_LIMIT, MEMORY_LIMIT = "compiler_time_limit_s", "compiler_memory_limit_mib"
+
+LIMITS = {TIME_LIMIT: 120, MEMORY_LIMIT: 8192}
+"""What a compilation may take: seconds, and MiB of addresses."""
+
 
 @hookimpl
 def wave_register_options() -> Iterable[OptionSpec]:
@@ -135,6 +143,9 @@ def wave_register_options() -> Iterable[OptionSpec]:
         ("dump_binaries", str | None, None, "a folder for code objects"),
         ("override_mlir", str | None, None, "MLIR to compile in place of our own"),
         (DEBUG_LINES, bool, False, "the user's lines in code objects, as DWARF"),
+        (IN_PROCESS, bool, False, "no process of its own for the compiler"),
+        (TIME_LIMIT, int, LIMITS[TIME_LIMIT], "seconds that the compiler may take"),
+        (MEMORY_LIMIT, int, LIMITS[MEMORY_LIMIT], "MiB that the compiler may use"),
     )
     for name, kind, default, help_text in rows:
         yield OptionSpec(name, kind, default, PACKAGE, help_text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -14,11 +13,18 @@ from wave_backend_amdgpu.codegen.options import CodeOptions, Denormals
 from wave_backend_amdgpu.codegen.symbols import EXTENT_LIMIT
 from wave_backend_amdgpu.codegen.table import own_table
 from wave_backend_amdgpu.codegen.wrap import executable, program
+from wave_backend_amdgpu.compile.failure import compiler_ended
 from wave_backend_amdgpu.compile.flags import code_flags, program_flags
 from wave_backend_amdgpu.compile.limits import check_limits, lds_bytes
 from wave_backend_amdgpu.compile.request import Answer, Form, Request
-from wave_backend_amdgpu.compile.worker import Worker
-from wave_backend_amdgpu.plugin import DEBUG_LINES
+from wave_backend_amdgpu.compile.worker import Worker, default_worker
+from wave_backend_amdgpu.plugin import (
+    DEBUG_LINES,
+    IN_PROCESS,
+    LIMITS,
+    MEMORY_LIMIT,
+    TIME_LIMIT,
+)
 from wave_core.diagnostics import user_error
 from wave_runtime.artifact import Artifact
 from wave_runtime.grid import GridExpression
@@ -29,7 +35,6 @@ if TYPE_CHECKING:
 
     from wave_core.backends import LoweringTable
     from wave_core.compile.options import WaveCompileOptions
-    from wave_core.diagnostics import Location
     from wave_core.ir import Graph
     from wave_core.targets import Target
 
@@ -58,15 +63,19 @@ class Settings:
     Attributes:
         code: The knobs of code generation.
         override: MLIR to use instead of what is generated.
-        worker: Where to compile; in this process by default, but an override always
-            goes to a worker, as malformed MLIR can end the process.
+        worker: Where to compile; ``None`` is in this process, which ends where the
+            compiler crashes.
         intermediates: Whether assembly and LLVM IR are wanted.
+        time_limit_s: Seconds that the worker may take.
+        memory_limit_mib: Addresses that the worker may use, in MiB.
     """
 
     code: CodeOptions = field(default_factory=CodeOptions)
     override: str | None = None
-    worker: Worker | None = None
+    worker: Worker | None = field(default_factory=default_worker)
     intermediates: bool = False
+    time_limit_s: int = LIMITS[TIME_LIMIT]
+    memory_limit_mib: int = LIMITS[MEMORY_LIMIT]
 
 
 def settings_of(
@@ -76,9 +85,17 @@ def settings_of(
 ) -> Settings:
     """The settings that compile options ask for.
 
+    Args:
+        options: The options.
+        target: The machine, to check against.
+        worker: The compiler's process, unless ``in_process`` asks for none.
+
     Raises:
-        UserError: WV0823 for more waves than a SIMD of ``target`` holds, or none.
+        UserError: WV0823 for more waves than a SIMD of ``target`` holds, or none, and
+            for limits that nothing keeps.
     """
+    others = options.plugin_options
+    limits = [_limit(options, name) for name in (TIME_LIMIT, MEMORY_LIMIT)]
     flush = options.denorm_fp_math_f32 == Denormals.FLUSH.value
     _check_waves(options, target)
     return Settings(
@@ -87,11 +104,28 @@ def settings_of(
             fast_math=options.use_fast_math,
             waves_per_eu=options.waves_per_eu,
             denormals=Denormals.FLUSH if flush else Denormals.PRESERVE,
-            debug=bool(options.plugin_options.get(DEBUG_LINES)),
+            debug=bool(others.get(DEBUG_LINES)),
         ),
         override=options.override_mlir,
-        worker=worker,
+        worker=None if others.get(IN_PROCESS) else worker or default_worker(),
         intermediates=options.dump_intermediates is not None,
+        time_limit_s=limits[0],
+        memory_limit_mib=limits[1],
+    )
+
+
+def _limit(options: WaveCompileOptions, name: str) -> int:
+    """A limit of the worker: what is asked for, or what is the rule."""
+    found = options.plugin_options.get(name, LIMITS[name])
+    assert isinstance(found, int), "checked with the options"
+    if found >= 1:
+        return found
+    raise user_error(
+        "WV0823",
+        f"option `{name}` is {found}",
+        at=options.location,
+        label="given here",
+        help=f"it takes a number from 1; the rule is {LIMITS[name]}",
     )
 
 
@@ -129,12 +163,14 @@ def compile_graph(
 
     Raises:
         UserError: WV0601 for an op without a lowering, WV0604 where the compiler
-            refuses, WV0605 where the kernel needs more than the chip has.
+            refuses, WV0605 where the kernel needs more than the chip has, WV0606
+            where the compiler crashes or reaches a limit.
     """
     settings = settings or Settings()
     code, text = mlir_of(graph, target, settings, table)
     flags = code_flags(target, settings.code)
-    request = Request(text, Form.CODE, flags, settings.intermediates)
+    limit = settings.memory_limit_mib
+    request = Request(text, Form.CODE, flags, settings.intermediates, limit)
     answer = _run(request, settings, graph)
     manifest = manifest_of(code, graph, target, answer.output)
     artifact = Artifact(manifest, answer.output)
@@ -159,27 +195,26 @@ def compile_vmfb(
     interface = StreamInterface()
     code = generate(graph, target, settings.code, table or own_table(), interface)
     flags = program_flags(target, settings.code)
-    request = Request(program(code), Form.PROGRAM, flags)
+    limit = settings.memory_limit_mib
+    request = Request(program(code), Form.PROGRAM, flags, memory_limit_mib=limit)
     return _run(request, settings, graph).output
 
 
 def _run(request: Request, settings: Settings, graph: Graph) -> Answer:
     if settings.worker is not None:
-        answer = settings.worker.run(request)
-    elif settings.override is not None:
-        with closing(Worker()) as worker:
-            answer = worker.run(request)
+        answer = settings.worker.run(request, settings.time_limit_s)
     else:
         # The compiler is loaded when something is compiled.
         from wave_backend_amdgpu.compile.inprocess import run  # noqa: PLC0415
 
         answer = run(request)
+    if answer.failure:
+        raise compiler_ended(answer.failure, request, graph)
     if answer.errors:
-        raise _refused(answer, graph.name, graph.location)
+        raise _refused(answer.errors, graph)
     descriptor = f"{graph.name}.kd".encode()
     if request.form is Form.CODE and descriptor not in answer.output:
-        why = f"the MLIR has no kernel `{graph.name}`"
-        raise _refused(Answer(errors=(why,)), graph.name, graph.location)
+        raise _refused((f"the MLIR has no kernel `{graph.name}`",), graph)
     return answer
 
 
@@ -192,12 +227,12 @@ def _no_override(graph: Graph) -> Exception:
     )
 
 
-def _refused(answer: Answer, name: str, at: Location | None) -> Exception:
+def _refused(errors: tuple[str, ...], graph: Graph) -> Exception:
     return user_error(
         "WV0604",
-        f"the compiler refused `{name}`: {answer.errors[0]}",
-        at=at,
-        notes=answer.errors[1:],
+        f"the compiler refused `{graph.name}`: {errors[0]}",
+        at=graph.location,
+        notes=errors[1:],
         help="`wave compile --emit mlir` shows what it was given",
     )
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
 from wave_backend_amdgpu.bindings import CompilerError, compile_code, compile_program
 from wave_backend_amdgpu.compile.request import Answer, Form, Request
 
+_LOADED_BY = os.getpid()
+"""The process that loaded the compiler, whose threads a fork of it does not have."""
+
 _DUMP = "--iree-hal-dump-executable-intermediates-to="
 
 
 def run(request: Request) -> Answer:
-    """Compile. Malformed MLIR may end the process; see `worker`."""
+    """Compile. The compiler may end the process; see `worker`."""
+    if os.getpid() != _LOADED_BY:
+        why = "this process is a fork of one that has compiled within itself"
+        return Answer(errors=(f"{why}; compile in a worker, which is the default",))
     if not request.intermediates:
         return _answer(request, request.flags, None)
     with tempfile.TemporaryDirectory(prefix="wave-") as folder:

@@ -24,12 +24,14 @@ class Request(msgspec.Struct, frozen=True):
         form: What to make of it.
         flags: Options of the compiler.
         intermediates: Whether assembly and LLVM IR are wanted too.
+        memory_limit_mib: Addresses that the compiler's process may use.
     """
 
     text: str
     form: Form
     flags: tuple[str, ...]
     intermediates: bool = False
+    memory_limit_mib: int = 8192
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -39,12 +41,12 @@ class Answer(msgspec.Struct, frozen=True):
         output: The bytes; empty where the compiler refused.
         assembly: Text, where it was wanted.
         llvm: Text, where it was wanted.
-        errors: Why the compiler refused, or why there is no compiler.
-        warnings: What it said besides.
+        errors: Why the compiler refused.
+        failure: How the compiler ended without an answer: a crash, a limit.
     """
 
     output: bytes = b""
     assembly: str = ""
     llvm: str = ""
     errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    failure: str = ""

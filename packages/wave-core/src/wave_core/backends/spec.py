@@ -47,6 +47,10 @@ class Backend(Protocol):
         """What decides the result besides the kernel; part of every cache key."""
         ...
 
+    def prepare(self) -> None:
+        """Start what compiling will need, and do not wait for it."""
+        ...
+
     def emit(
         self,
         lowered: Any,

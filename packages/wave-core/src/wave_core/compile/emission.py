@@ -158,6 +158,7 @@ def _key(
 def _made(
     front: Front, kernel: KernelLike, spec: BackendSpec, backend: Backend, form: str
 ) -> Mapping[str, bytes]:
+    backend.prepare()
     lowered = lower_front(front, kernel).graph
     table = front.session.plugins.lowering_table(spec.name)
     return backend.emit(lowered, front.target, front.options, table, form)
