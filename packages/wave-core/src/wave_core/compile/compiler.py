@@ -104,7 +104,7 @@ def wave_compile(
         found = _compile(options, kernel, session)
         if key is not None:
             session.remember(key, found)
-    return WaveKernel(cast("Compiled", found))
+    return WaveKernel(cast("Compiled", found), kernel)
 
 
 def _check_arguments(options: object, kernel: object) -> None:

@@ -16,6 +16,7 @@ from wave_core.passes.observe import Verify
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wave_core.compile.compiler import KernelLike
     from wave_core.compile.devices import Device
     from wave_core.compile.launch.prepare import LaunchShape
     from wave_core.compile.launch.signature import Parameter, Signature
@@ -112,9 +113,10 @@ class WaveKernel:
     is wrong.
     """
 
-    def __init__(self, compiled: Compiled) -> None:
-        """Wrap the outcome of a compilation."""
+    def __init__(self, compiled: Compiled, source: KernelLike) -> None:
+        """Wrap the outcome of compiling ``source``."""
         self.compiled = compiled
+        self._source = source
         self.last_run: LaunchRecord | None = None
         """What the last launch did."""
 
@@ -202,6 +204,17 @@ class WaveKernel:
     def cost(self, sizes: Mapping[str, int] | None = None) -> int:
         """Lane-steps of a simulation, for these values of dynamic symbols."""
         return cost_of(self.compiled, sizes or {})
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Options and kernel, compiled anew where they are read (default session).
+
+        Raises:
+            UserError: WV0117 for a kernel that no module has under its name.
+        """
+        # What compiles imports this module.
+        from wave_core.compile.compiler import wave_compile  # noqa: PLC0415
+
+        return wave_compile, (self.options, self._source)
 
     def __repr__(self) -> str:
         """Name, types and device."""

@@ -296,4 +296,29 @@ TRACE_CODES = (
         Fix: decorate a plain `def`.
         """,
     ),
+    Code(
+        "WV0117",
+        "a kernel cannot be pickled by its name",
+        """
+        Cause: a kernel is pickled as the name of its module and its own name there,
+        and is imported where it is read. This one is made inside a function, or
+        another name holds it.
+
+        Bad:
+            def make():
+                @tkw.wave(constraints)
+                def copy(a, b): ...
+                return copy
+
+            pool.map(run, [make()])
+
+        Good:
+            @tkw.wave(constraints)
+            def copy(a, b): ...
+
+            pool.map(run, [copy])
+
+        Fix: define the kernel at the top of a module, or hand over what makes it.
+        """,
+    ),
 )

@@ -68,6 +68,22 @@ class LaunchableWave:
         """The kernel with a schedule of its own, as `wave_compile` would take it."""
         return replace(self, schedule=schedule)
 
+    def __reduce__(self) -> str | tuple[object, ...]:
+        """The kernel by its name in its module, which is imported where it is read.
+
+        Raises:
+            UserError: WV0117 where the name means something else.
+        """
+        found: Any = sys.modules.get(self.function.__module__)
+        for part in self.function.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return self.function.__qualname__
+        schedule = self.schedule
+        if schedule is not None and found == replace(self, schedule=None):
+            return LaunchableWave.scheduled, (found, schedule)
+        raise _unnamed(self)
+
     def __call__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         """Refused: the kernel is not compiled.
 
@@ -84,6 +100,20 @@ class LaunchableWave:
                 f"wave_compile(WaveCompileOptions(subs={{...}}), {self.name})`"
             ),
         )
+
+
+def _unnamed(kernel: LaunchableWave) -> Exception:
+    name = f"{kernel.function.__module__}.{kernel.function.__qualname__}"
+    return user_error(
+        "WV0117",
+        f"kernel `{kernel.name}` cannot be pickled: `{name}` is not this kernel",
+        at=kernel.location,
+        label="this kernel",
+        help=(
+            "define it at the top of a module, under the name of its function",
+            "or pass what makes it, and make and compile it in the other process",
+        ),
+    )
 
 
 def wave(

@@ -9,6 +9,7 @@ divisor could be zero may be cancelled: dividing by zero has no value to preserv
 from __future__ import annotations
 
 import operator
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from wave_core.symbols.error import SymbolError
@@ -174,9 +175,18 @@ class Expr:
     def __deepcopy__(self, memo: dict[int, object]) -> Expr:
         return self
 
-    def __reduce__(self) -> NoReturn:
-        msg = "expressions are stored as text: use str() and parse_expr()"
-        raise SymbolError(msg)
+    def __reduce__(self) -> tuple[object, ...]:
+        """What makes the one node of the process that reads it."""
+        if self.kind is _CONST:
+            return constant, (self.const,)
+        if self.kind is _SYMBOL:
+            return symbol, (self.name, self.nonnegative)
+        if self.kind is _SUM:
+            return _intern_sum, (self.args, self.coeffs, self.const)
+        return partial(intern_node, nonnegative=self.nonnegative), (
+            self.kind,
+            self.args,
+        )
 
     def __str__(self) -> str:
         # A lazy seam: printing looks for remainders, which needs the builders.
