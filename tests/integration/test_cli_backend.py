@@ -105,10 +105,14 @@ def test_mlir_is_edited_by_hand(wave, tmp_path):
     edited.write_text(text)
     done = wave("compile", *COPY, "--override-mlir", edited, "-o", tmp_path / "out")
     assert done.code == 0
-    edited.write_text(text.replace("return", "retourn", 1))
+    broken = text.replace("gpu.block_id x", "gpu.block_id q", 1)
+    line = next(i for i, x in enumerate(broken.split("\n"), 1) if "block_id q" in x)
+    edited.write_text(broken)
     done = wave("compile", *COPY, "--override-mlir", edited, "-o", tmp_path / "out")
     assert done.code == 1
     assert "error[WV0604]" in done.err
+    assert f"edited.mlir:{line}:" in done.err.replace("\n", "")
+    assert "gpu.block_id q" in done.err
 
 
 USAGE = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wave_backend_amdgpu.compile.backend import (
     compile_graph,
     compile_vmfb,
-    mlir_of,
+    final_mlir,
     settings_of,
     versions,
 )
@@ -77,7 +77,7 @@ def _uncompiled(
     form: str,
 ) -> dict[str, bytes]:
     """The forms without a code object of their own."""
-    _, text = mlir_of(graph, target, settings, table)
+    text = final_mlir(graph, target, settings, table)
     texts, stem = {".mlir": text, ".wave": str(graph)}, _stem(graph, target)
     if form == "mlir":
         dump(options, stem, texts, {})

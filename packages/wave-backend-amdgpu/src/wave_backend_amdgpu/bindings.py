@@ -1,6 +1,7 @@
 # ruff: noqa: SLF001
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportAttributeAccessIssue=false
 # The compiler's Python package has no types, and lacks two functions of its C API.
 """IREE's compiler: the only module that imports it.
 
@@ -11,10 +12,11 @@ the releases that are claimed are those in `deps/tested.txt`.
 from __future__ import annotations
 
 import ctypes
+import re
 from dataclasses import dataclass
 from typing import Any
 
-from iree.compiler import version
+from iree.compiler import ir, version
 from iree.compiler.api import Output, Session, Source, ctypes_dl
 
 VERSION = str(version.VERSION)
@@ -41,11 +43,61 @@ class CompilerError(Exception):
 
     Attributes:
         messages: What it said.
+        place: Line and column of the first message in the text of the module.
     """
 
-    def __init__(self, messages: tuple[Message, ...]) -> None:
+    def __init__(
+        self, messages: tuple[Message, ...], place: tuple[int, int] | None = None
+    ) -> None:
         super().__init__("\n".join(m.text for m in messages) or "no reason given")
         self.messages = messages
+        self.place = place
+
+
+_PLACE = re.compile(r'loc\("-":(\d+):(\d+)\)')
+"""How MLIR prints a place in a text that is no file."""
+
+
+class EditedModule:
+    """A module as MLIR's own Python bindings have it.
+
+    Attributes:
+        module: The module, in a context of its own with all dialects.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Read and verify ``text``.
+
+        Raises:
+            CompilerError: where it is malformed, with the place.
+        """
+        self._context = ir.Context()
+        try:
+            self.module: Any = ir.Module.parse(text, self._context)
+        except ir.MLIRError as error:
+            raise _malformed(error) from None
+
+    def text(self) -> str:
+        """The text of the module, with the places of the kernel's lines.
+
+        Raises:
+            CompilerError: where the module is malformed.
+        """
+        try:
+            self.module.operation.verify()
+        except ir.MLIRError as error:
+            raise _malformed(error) from None
+        return str(self.module.operation.get_asm(enable_debug_info=True))
+
+
+def _malformed(error: Any) -> CompilerError:
+    found = error.error_diagnostics
+    messages = tuple([Message("error", str(each.message)) for each in found])
+    place = _PLACE.match(str(found[0].location)) if found else None
+    return CompilerError(
+        messages or (Message("error", str(error)),),
+        None if place is None else (int(place[1]), int(place[2])),
+    )
 
 
 def compile_code(text: str, flags: tuple[str, ...]) -> bytes:

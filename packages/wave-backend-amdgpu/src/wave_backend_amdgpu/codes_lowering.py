@@ -58,6 +58,27 @@ LOWERING_CODES = (
         """,
     ),
     Code(
+        "WV0607",
+        "a plugin's pass on the emitted module failed",
+        """
+        Cause: a pass that a plugin registers with `wave_register_module_passes`
+        raised an exception, returned something, cannot be imported, or left a module
+        that MLIR's verifier refuses.
+
+        Bad:
+            def transform(module, request):
+                return str(module)                  # a pass changes the module itself
+
+        Good:
+            def transform(module, request):
+                seen = ir.UnitAttr.get(module.context)
+                module.operation.attributes["toy.seen"] = seen
+
+        Fix: report it to the plugin's authors; `WAVE_DISABLE_PLUGINS` leaves the
+        plugin out.
+        """,
+    ),
+    Code(
         "WV0914",
         "machine code uses a result before it is there",
         """

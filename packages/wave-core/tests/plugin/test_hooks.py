@@ -31,6 +31,7 @@ def test_the_hooks_are_these():
         "wave_register_executors",
         "wave_register_kernels",
         "wave_register_lowerings",
+        "wave_register_module_passes",
         "wave_register_ops",
         "wave_register_options",
         "wave_register_passes",

@@ -43,6 +43,29 @@ def test_wave_register_ops(host, module):
     assert {"read", "write", "mma"} <= found.keys()
 
 
+def test_wave_register_module_passes(host):
+    spec = 'ModulePassSpec("{}", "{}", "wave_toy:{}", {{"most": 2}})'
+    rows = (("b", "amdgpu", "b"), ("a", "amdgpu", "a"), ("c", "other", "c"))
+    results = [spec.format(*row) for row in rows]
+    plugins = host(one=hook("wave_register_module_passes", *results))
+    found = plugins.module_passes("amdgpu")
+    assert [(each.name, each.target) for each in found] == [
+        ("a", "wave_toy:a"),
+        ("b", "wave_toy:b"),
+    ]
+    assert found[0].plugin == "`one` (wave-one 1.2)"
+    assert found[0].options == {"most": 2}
+    assert plugins.lowering_table("amdgpu").module_passes == found
+
+
+def test_options_of_module_passes_are_plain_values(host):
+    result = 'ModulePassSpec("a", "amdgpu", "wave_toy:a", {"most": object()})'
+    plugins = host(one=hook("wave_register_module_passes", result))
+    with pytest.raises(PluginError, match="no JSON values") as caught:
+        plugins.module_passes("amdgpu")
+    assert caught.value.code == "WV0818"
+
+
 def test_two_ops_of_one_name(host, module):
     module.A, module.B = FakeOp, type("Other", (), {"op_name": "toy"})
     one = hook("wave_register_ops", 'OpSet("wave_test_made:A")')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -13,10 +14,10 @@ from wave_backend_amdgpu.codegen.options import CodeOptions, Denormals
 from wave_backend_amdgpu.codegen.symbols import EXTENT_LIMIT
 from wave_backend_amdgpu.codegen.table import own_table
 from wave_backend_amdgpu.codegen.wrap import executable, program
-from wave_backend_amdgpu.compile.failure import compiler_ended
+from wave_backend_amdgpu.compile.ask import ask
 from wave_backend_amdgpu.compile.flags import code_flags, program_flags
 from wave_backend_amdgpu.compile.limits import check_limits, lds_bytes
-from wave_backend_amdgpu.compile.request import Answer, Form, Request
+from wave_backend_amdgpu.compile.request import Form, Request, Step
 from wave_backend_amdgpu.compile.worker import Worker, default_worker
 from wave_backend_amdgpu.plugin import (
     DEBUG_LINES,
@@ -33,6 +34,7 @@ from wave_runtime.manifest import BindingInfo, ConstantInfo, Manifest, digest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wave_backend_amdgpu.compile.request import Answer
     from wave_core.backends import LoweringTable
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.ir import Graph
@@ -165,16 +167,27 @@ def compile_graph(
         UserError: WV0601 for an op without a lowering, WV0604 where the compiler
             refuses, WV0605 where the kernel needs more than the chip has, WV0606
             where the compiler crashes or reaches a limit.
+        PluginError: WV0607 where a plugin's pass on the MLIR fails.
     """
     settings = settings or Settings()
     code, text = mlir_of(graph, target, settings, table)
-    flags = code_flags(target, settings.code)
-    limit = settings.memory_limit_mib
-    request = Request(text, Form.CODE, flags, settings.intermediates, limit)
-    answer = _run(request, settings, graph)
+    answer = _answer(graph, target, text, Form.CODE, settings, table)
     manifest = manifest_of(code, graph, target, answer.output)
     artifact = Artifact(manifest, answer.output)
-    return Output(artifact, text, answer.assembly, answer.llvm)
+    return Output(artifact, answer.text or text, answer.assembly, answer.llvm)
+
+
+def final_mlir(
+    graph: Graph,
+    target: Target,
+    settings: Settings,
+    table: LoweringTable,
+) -> str:
+    """The MLIR that would be compiled; raises as `compile_graph`."""
+    _, text = mlir_of(graph, target, settings, table)
+    if not table.module_passes or settings.override is not None:
+        return text
+    return _answer(graph, target, text, Form.TEXT, settings, table).text
 
 
 def compile_vmfb(
@@ -187,6 +200,7 @@ def compile_vmfb(
 
     Raises:
         UserError: as `compile_graph`; WV0823 for MLIR that is given.
+        PluginError: WV0607 where a plugin's pass on the MLIR fails.
     """
     settings = settings or Settings()
     if settings.override is not None:
@@ -194,28 +208,35 @@ def compile_vmfb(
     check_limits(graph, target)
     interface = StreamInterface()
     code = generate(graph, target, settings.code, table or own_table(), interface)
-    flags = program_flags(target, settings.code)
-    limit = settings.memory_limit_mib
-    request = Request(program(code), Form.PROGRAM, flags, memory_limit_mib=limit)
-    return _run(request, settings, graph).output
+    text = program(code)
+    return _answer(graph, target, text, Form.PROGRAM, settings, table).output
 
 
-def _run(request: Request, settings: Settings, graph: Graph) -> Answer:
-    if settings.worker is not None:
-        answer = settings.worker.run(request, settings.time_limit_s)
-    else:
-        # The compiler is loaded when something is compiled.
-        from wave_backend_amdgpu.compile.inprocess import run  # noqa: PLC0415
-
-        answer = run(request)
-    if answer.failure:
-        raise compiler_ended(answer.failure, request, graph)
-    if answer.errors:
-        raise _refused(answer.errors, graph)
-    descriptor = f"{graph.name}.kd".encode()
-    if request.form is Form.CODE and descriptor not in answer.output:
-        raise _refused((f"the MLIR has no kernel `{graph.name}`",), graph)
-    return answer
+def _answer(
+    graph: Graph,
+    target: Target,
+    text: str,
+    form: Form,
+    settings: Settings,
+    table: LoweringTable | None,
+) -> Answer:
+    """What the compiler makes of ``text``, after the passes of plugins."""
+    flags = program_flags if form is Form.PROGRAM else code_flags
+    by_hand = settings.override is not None
+    passes = () if table is None or by_hand else table.module_passes
+    request = Request(
+        text,
+        form,
+        flags(target, settings.code),
+        settings.intermediates,
+        settings.memory_limit_mib,
+        tuple(Step(each.name, each.target, dict(each.options)) for each in passes),
+        graph.name,
+        target.name,
+        by_hand,
+        tuple(sys.path) if passes else (),
+    )
+    return ask(request, settings.worker, settings.time_limit_s, graph, passes)
 
 
 def _no_override(graph: Graph) -> Exception:
@@ -224,16 +245,6 @@ def _no_override(graph: Graph) -> Exception:
         "`override_mlir` is given for a module for IREE, which has its own MLIR",
         at=graph.location,
         help="emit hsaco, asm or llvm of edited MLIR",
-    )
-
-
-def _refused(errors: tuple[str, ...], graph: Graph) -> Exception:
-    return user_error(
-        "WV0604",
-        f"the compiler refused `{graph.name}`: {errors[0]}",
-        at=graph.location,
-        notes=errors[1:],
-        help="`wave compile --emit mlir` shows what it was given",
     )
 
 

@@ -6,8 +6,11 @@ import os
 import tempfile
 from pathlib import Path
 
+import msgspec
+
 from wave_backend_amdgpu.bindings import CompilerError, compile_code, compile_program
 from wave_backend_amdgpu.compile.request import Answer, Form, Request
+from wave_backend_amdgpu.compile.steps import edited, refused
 
 _LOADED_BY = os.getpid()
 """The process that loaded the compiler, whose threads a fork of it does not have."""
@@ -20,6 +23,16 @@ def run(request: Request) -> Answer:
     if os.getpid() != _LOADED_BY:
         why = "this process is a fork of one that has compiled within itself"
         return Answer(errors=(f"{why}; compile in a worker, which is the default",))
+    found = edited(request)
+    if isinstance(found, Answer):
+        return found
+    changed = found.text if found.steps else ""
+    if found.form is Form.TEXT:
+        return Answer(text=changed)
+    return msgspec.structs.replace(_compiled(found), text=changed)
+
+
+def _compiled(request: Request) -> Answer:
     if not request.intermediates:
         return _answer(request, request.flags, None)
     with tempfile.TemporaryDirectory(prefix="wave-") as folder:
@@ -32,8 +45,7 @@ def _answer(request: Request, flags: tuple[str, ...], folder: Path | None) -> An
     try:
         output = make(request.text, flags)
     except CompilerError as error:
-        rows = [m.text for m in error.messages if m.severity == "error"]
-        return Answer(errors=tuple(rows or [str(error)]))
+        return refused(error)
     if folder is None:
         return Answer(output=output)
     return Answer(

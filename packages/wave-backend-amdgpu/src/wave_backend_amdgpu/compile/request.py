@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -14,6 +15,22 @@ class Form(StrEnum):
     """A code object."""
     PROGRAM = "vmfb"
     """A module for IREE's runtime."""
+    TEXT = "mlir"
+    """The MLIR after the passes on it."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A plugin's pass on the module.
+
+    Attributes:
+        name: The pass.
+        target: ``"module:function"``.
+        options: What the function is told.
+    """
+
+    name: str
+    target: str
+    options: dict[str, Any]
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -25,6 +42,11 @@ class Request(msgspec.Struct, frozen=True):
         flags: Options of the compiler.
         intermediates: Whether assembly and LLVM IR are wanted too.
         memory_limit_mib: Addresses that the compiler's process may use.
+        steps: What to do with the module before it is compiled.
+        kernel: The kernel's name, for the steps.
+        target: The machine's name, for the steps.
+        verified: Whether the module was written by hand, and is to be verified.
+        path: Where modules are imported from, for the steps.
     """
 
     text: str
@@ -32,6 +54,18 @@ class Request(msgspec.Struct, frozen=True):
     flags: tuple[str, ...]
     intermediates: bool = False
     memory_limit_mib: int = 8192
+    steps: tuple[Step, ...] = ()
+    kernel: str = ""
+    target: str = ""
+    verified: bool = False
+    path: tuple[str, ...] = ()
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A place in the text of a module: line and column, counted from 1."""
+
+    line: int
+    column: int
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -39,14 +73,20 @@ class Answer(msgspec.Struct, frozen=True):
 
     Attributes:
         output: The bytes; empty where the compiler refused.
+        text: The MLIR that was compiled, where steps changed it.
         assembly: Text, where it was wanted.
         llvm: Text, where it was wanted.
-        errors: Why the compiler refused.
+        errors: Why the compiler refused, or a step failed.
+        place: Where in the text of the module the first error is.
+        failed: Which step failed.
         failure: How the compiler ended without an answer: a crash, a limit.
     """
 
     output: bytes = b""
+    text: str = ""
     assembly: str = ""
     llvm: str = ""
     errors: tuple[str, ...] = ()
+    place: Place | None = None
+    failed: int | None = None
     failure: str = ""

@@ -7,6 +7,7 @@ from wave_core.backends.lowering import (
     Coverage,
     Lowering,
     LoweringTable,
+    ModulePass,
     lowers,
     rules_of,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "Coverage",
     "Lowering",
     "LoweringTable",
+    "ModulePass",
     "lowers",
     "rules_of",
 ]

@@ -84,6 +84,23 @@ class Coverage:
 
 
 @dataclass(frozen=True)
+class ModulePass:
+    """What a plugin does with the modules that a backend emits.
+
+    Attributes:
+        name: The name of the pass.
+        plugin: Whose it is, with its version.
+        target: ``"module:function"``, imported where modules are compiled.
+        options: What the function is told.
+    """
+
+    name: str
+    plugin: str
+    target: str
+    options: Mapping[str, object]
+
+
+@dataclass(frozen=True)
 class LoweringTable:
     """The rules of one backend.
 
@@ -91,11 +108,13 @@ class LoweringTable:
         backend: Its name.
         rules: The rules by op class, in a stable order.
         unsupported: Why ops are not lowered, by name of the op.
+        module_passes: What plugins do with what the backend emits, in order.
     """
 
     backend: str
     rules: Mapping[type[Op], tuple[AnyLowering, ...]]
     unsupported: Mapping[str, str]
+    module_passes: tuple[ModulePass, ...] = ()
 
     @classmethod
     def of(
@@ -103,6 +122,7 @@ class LoweringTable:
         backend: str,
         rules: Iterable[AnyLowering],
         unsupported: Mapping[str, str] | None = None,
+        module_passes: tuple[ModulePass, ...] = (),
     ) -> Self:
         """Index ``rules`` by op class; their order does not matter."""
         table: dict[type[Op], list[AnyLowering]] = defaultdict(list)
@@ -110,7 +130,7 @@ class LoweringTable:
             for op_class in rule.ops:
                 table[op_class].append(rule)
         frozen = {op_class: tuple(found) for op_class, found in table.items()}
-        return cls(backend, frozen, dict(unsupported or {}))
+        return cls(backend, frozen, dict(unsupported or {}), module_passes)
 
     def select(self, op: Op) -> AnyLowering:
         """The rule for ``op``: of its nearest class with one that fits, the best.

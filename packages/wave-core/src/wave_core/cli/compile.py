@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from wave_core.cli.files import tell_written, write_files
 from wave_core.cli.load import find_case, open_session, with_options
 from wave_core.cli.output import print_json, print_text
 from wave_core.cli.parse import assignments, sizes
+from wave_core.diagnostics import Label, Location, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +62,10 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     }
     case = with_options(case, changes)
     started = time.perf_counter()
-    found = emit_files(case.options, case.kernel, emit, session)
+    try:
+        found = emit_files(case.options, case.kernel, emit, session)
+    except UserError as error:
+        raise _in_file(error, override_mlir) from None
     elapsed = time.perf_counter() - started
     paths = [] if output is None else write_files(output, found.files)
     if json:
@@ -92,6 +97,17 @@ def _override(path: Path | None) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         message = f"--override-mlir {path}: {getattr(error, 'strerror', error)}"
         raise typer.BadParameter(message) from None
+
+
+def _in_file(error: UserError, path: Path | None) -> UserError:
+    """The error, at the line of the file of MLIR that it is about."""
+    (found, *others), data = error.diagnostics, error.diagnostics[0].data
+    line, column = data.get("line"), data.get("column")
+    if path is None or not (isinstance(line, int) and isinstance(column, int)):
+        return error
+    where = Label(Location.of_span(str(path), line, column))
+    kernel = () if found.primary is None else (found.primary,)
+    return UserError([replace(found, primary=where, secondary=kernel), *others])
 
 
 def _with_lines(case: KernelCase) -> dict[str, object]:

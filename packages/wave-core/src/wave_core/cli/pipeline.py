@@ -12,6 +12,7 @@ from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.pipeline import plan_for
 
 if TYPE_CHECKING:
+    from wave_core.compile.session import Session
     from wave_core.passes.describe import PipelineRow
 
 app = typer.Typer(add_completion=False)
@@ -32,16 +33,45 @@ def pipeline(
     )
     plan = plan_for(session, options, session.target(target))
     rows = plan.rows()
+    emitted = _module_passes(session, target)
     if json:
-        listed = [_to_json(row) for row in rows]
-        changes = list(plan.selection.log)
         print_json(
-            {"target": target, "preset": preset, "passes": listed, "log": changes}
+            {
+                "target": target,
+                "preset": preset,
+                "passes": [_to_json(row) for row in rows],
+                "module_passes": [
+                    dict(zip(_MODULE, row, strict=True)) for row in emitted
+                ],
+                "log": list(plan.selection.log),
+            }
         )
         return
     for line in plan.selection.log:
         notes().print(line, style="dim", markup=False)
     print_table(("phase", "pass", "plugin", "why here", "what it does"), _cells(rows))
+    if emitted:
+        print_table(
+            ("on what is emitted", "plugin", "backend", "what it does"), emitted
+        )
+
+
+_MODULE = ("name", "provider", "backend", "summary")
+
+
+def _module_passes(session: Session, target: str) -> list[tuple[str, ...]]:
+    """The passes on the modules that backends for ``target`` emit."""
+    plugins = session.plugins
+    fitting = {
+        each.value.name
+        for each in plugins.backends.values()
+        if target in each.value.targets
+    }
+    return [
+        (each.value.name, each.provider.name, each.value.backend, each.value.summary)
+        for _, each in sorted(plugins.module_pass_specs.items())
+        if each.value.backend in fitting
+    ]
 
 
 def _to_json(row: PipelineRow) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from wave_core.compile import codes
@@ -103,7 +103,7 @@ def _emitted(
     front = front_of(options, kernel, session)
     front.plan.check_consumer(f"backend `{spec.name}`", frozenset(spec.requires))
     sources = sources_of(session.plugins.plugins)
-    key = _key(front, backend, form, sources)
+    key = _key(front, spec, backend, form, sources)
     cache = None if sources is None else session_cache(session)
     if cache is None:
         return Emitted(key, _made(front, kernel, spec, backend, form), cached=False)
@@ -138,10 +138,16 @@ def _tells(options: WaveCompileOptions) -> bool:
 
 
 def _key(
-    front: Front, backend: Backend, form: str, sources: Mapping[str, str] | None
+    front: Front,
+    spec: BackendSpec,
+    backend: Backend,
+    form: str,
+    sources: Mapping[str, str] | None,
 ) -> str:
     versions = dict(backend.versions())
     extra = {"form": form, "backend": versions, "sources": dict(sources or {})}
+    passes = front.session.plugins.module_passes(spec.name)
+    extra |= {"module passes": [asdict(each) for each in passes]} if passes else {}
     extra |= schedule_entry(front.schedule)
     return digest_of(
         front.options,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ConstraintSet,
         KernelSpec,
         LoweringSpec,
+        ModulePassSpec,
         OpSet,
         OptionSpec,
         PipelineRequest,
@@ -149,6 +150,26 @@ class WaveSpecs:
             @hookimpl
             def wave_register_tile_rules():
                 yield TileRules("wave_example_pass.layout")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_module_passes(self) -> Iterable[ModulePassSpec]:
+        """Register passes on the modules that a backend of any plugin emits.
+
+        Fires when a session first compiles for the backend, or prints a pipeline. The
+        functions run in the process of the compiler, on modules of MLIR's Python
+        bindings in the case of ``amdgpu``.
+
+        Example::
+
+            from wave_core.plugin import ModulePassSpec, hookimpl
+
+            @hookimpl
+            def wave_register_module_passes():
+                yield ModulePassSpec(
+                    "count-barriers", "amdgpu", "wave_toy.mlir:count", {"most": 8}
+                )
         """
         yield from ()
 

@@ -30,6 +30,7 @@ from wave_core.plugin.results import (
     ConstraintSet,
     KernelSpec,
     LoweringSpec,
+    ModulePassSpec,
     OpSet,
     OptionSpec,
     StrategySpec,
@@ -44,13 +45,14 @@ from wave_core.plugin.tables import (
     load_named,
     load_ops,
     load_tile_rules,
+    module_passes_for,
 )
 from wave_core.plugin.validate import register_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from wave_core.backends.lowering import AnyLowering, LoweringTable
+    from wave_core.backends.lowering import AnyLowering, LoweringTable, ModulePass
     from wave_core.backends.spec import Backend
     from wave_core.constraints import Constraint
     from wave_core.executors.spec import Executor
@@ -287,8 +289,8 @@ class PluginHost:
             PluginError: WV0814 where a module cannot be loaded.
         """
         if backend not in self._lowerings:
-            specs = self.lowering_specs.values()
-            self._lowerings[backend] = load_lowerings(backend, specs)
+            specs, passes = self.lowering_specs.values(), self.module_passes(backend)
+            self._lowerings[backend] = load_lowerings(backend, specs, passes)
         return self._lowerings[backend]
 
     def pass_context(
@@ -305,6 +307,21 @@ class PluginHost:
             schedule=schedule,
             tile_rules=self.tile_rules,
         )
+
+    @cached_property
+    def module_pass_specs(self) -> Mapping[str, Registered[ModulePassSpec]]:
+        """The passes on the modules that backends emit."""
+        hook = "wave_register_module_passes"
+        return self._table(hook, "module pass", ModulePassSpec)
+
+    def module_passes(self, backend: str) -> tuple[ModulePass, ...]:
+        """The passes on the modules of ``backend``, in the order in which they run.
+
+        Raises:
+            PluginError: WV0812 for two of one name, WV0818 for options that cannot
+                be written down.
+        """
+        return module_passes_for(backend, self.module_pass_specs.values())
 
     def amend_pipeline(self, request: PipelineRequest) -> list[tuple[str, Amendment]]:
         """What plugins change in a pipeline, each with its origin.
@@ -328,6 +345,7 @@ class PluginHost:
             "constraints": self.constraint_sets,
             "targets": self.targets,
             "lowerings": self.lowering_specs,
+            "module passes": self.module_pass_specs,
             "tile rules": self.tile_rule_modules,
             "backends": self.backends,
             "executors": self.executors,

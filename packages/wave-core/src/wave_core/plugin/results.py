@@ -66,6 +66,26 @@ class TargetSpec:
 
 
 @dataclass(frozen=True)
+class ModulePassSpec:
+    """A pass on the modules that a backend emits, such as MLIR.
+
+    Attributes:
+        name: Its name; passes run in the order of their names.
+        backend: Whose modules it takes: ``amdgpu``.
+        target: ``"module:function"``, which the backend calls in the process that
+            compiles. What it is given, the backend says.
+        options: What the function is told, as JSON values; part of the cache key.
+        summary: One line for ``wave pipeline``.
+    """
+
+    name: str
+    backend: str
+    target: str
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+    summary: str = ""
+
+
+@dataclass(frozen=True)
 class LoweringSpec:
     """Lowering rules for a backend, which may be another plugin's.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
-from wave_core.backends.lowering import LoweringTable, rules_of
+from wave_core.backends.lowering import LoweringTable, ModulePass, rules_of
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import declaring_package, plugin_error
 from wave_core.diagnostics.codes import OWN_PREFIX, is_well_formed
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.plugin.discover import PluginInfo
     from wave_core.plugin.registry import Registered
-    from wave_core.plugin.results import ConstraintSet, LoweringSpec, OpSet, TileRules
+    from wave_core.plugin.results import (
+        ConstraintSet,
+        LoweringSpec,
+        ModulePassSpec,
+        OpSet,
+        TileRules,
+    )
 
 T = TypeVar("T")
 
@@ -142,8 +149,36 @@ def load_tile_rules(
     return tuple(rule for module in loaded for rule in rules_of(module))
 
 
+def module_passes_for(
+    backend: str, specs: Iterable[Registered[ModulePassSpec]]
+) -> tuple[ModulePass, ...]:
+    """What plugins do with the modules of ``backend``, in the order of the names.
+
+    Raises:
+        PluginError: WV0818 for options that are no JSON values.
+    """
+    found: list[ModulePass] = []
+    for each in specs:
+        spec, provider = each.value, each.provider
+        try:
+            json.dumps(dict(spec.options), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise plugin_error(
+                "WV0818",
+                f"the options of module pass `{spec.name}` of plugin {provider} are"
+                f" no JSON values: {error}",
+                help=provider.way_out,
+            ) from None
+        if spec.backend == backend:
+            row = ModulePass(spec.name, str(provider), spec.target, spec.options)
+            found.append(row)
+    return tuple(sorted(found, key=lambda row: row.name))
+
+
 def load_lowerings(
-    backend: str, specs: Iterable[Registered[LoweringSpec]]
+    backend: str,
+    specs: Iterable[Registered[LoweringSpec]],
+    module_passes: tuple[ModulePass, ...] = (),
 ) -> LoweringTable:
     """The rules that all plugins register for ``backend``.
 
@@ -158,4 +193,4 @@ def load_lowerings(
             what = f"lowerings for {backend}"
             rules += rules_of(load_module(spec.module, what, each.provider.name))
             unsupported |= spec.unsupported
-    return LoweringTable.of(backend, rules, unsupported)
+    return LoweringTable.of(backend, rules, unsupported, module_passes)
