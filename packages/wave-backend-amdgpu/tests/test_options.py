@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 
+import numpy as np
 import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_backend_amdgpu.compile.dump import dump
-from wave_core.compile import option_table
+from wave_backend_amdgpu.compile.dump import Dumps
+from wave_core.compile import option_table, wave_compile
 from wave_core.diagnostics import UserError
 from wave_runtime.manifest import Manifest
 
@@ -183,14 +184,52 @@ def test_a_folder_that_is_a_file(emitted, kernel, tmp_path, option):
 
 
 def test_a_file_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
-    options = tkw.WaveCompileOptions(dump_binaries=str(tmp_path))
-    dump(options, "a", {}, {".bin": b"old"})
+    dumps = Dumps(binaries=str(tmp_path))
+    dumps.write("a", {}, {".bin": b"old"})
 
     def full(*_):
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr("pathlib.Path.replace", full)
     with pytest.raises(UserError, match="No space"):
-        dump(options, "a", {}, {".bin": b"new"})
+        dumps.write("a", {}, {".bin": b"new"})
     assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
     assert (tmp_path / "a.bin").read_bytes() == b"old"
+
+
+# ---- kernels that are compiled to be called
+
+
+def test_stages_are_written_when_the_kernel_is_launched(session, kernel, tmp_path):
+    options = tkw.WaveCompileOptions(
+        subs=SIZES,
+        target="gfx942",
+        device="emulator",
+        dump_intermediates=str(tmp_path / "text"),
+        dump_binaries=str(tmp_path / "code"),
+    )
+    compiled = wave_compile(options, kernel, session=session)
+    compiled(*(np.ones((16, 64), np.float32) for _ in range(3)))
+    found = {path.name for path in tmp_path.rglob("*.*")}
+    endings = (".wave", ".mlir", ".ll", ".s", ".hsaco", ".json")
+    assert found == {f"mean-gfx942{ending}" for ending in endings}
+
+
+@pytest.mark.parametrize("device", ["sim", "sim-logical", "auto"])
+@pytest.mark.parametrize(
+    "option", ["override_mlir", "dump_intermediates", "dump_binaries"]
+)
+def test_devices_without_machine_code_refuse(session, kernel, tmp_path, device, option):
+    given = {option: str(tmp_path)}
+    options = tkw.WaveCompileOptions(
+        subs=SIZES, target="gfx942", device=device, **given
+    )
+    with pytest.raises(UserError) as caught:
+        wave_compile(options, kernel, session=session)
+    name = "sim" if device == "auto" else device
+    assert str(caught.value).splitlines()[0] == (
+        f"error[WV0823]: option `{option}` is given, and device `{name}` runs no "
+        "machine code"
+    )
+    assert "device='emulator' runs machine code on the CPU" in str(caught.value)
+    assert not list(tmp_path.iterdir())

@@ -13,7 +13,6 @@ from wave_backend_amdgpu.compile.backend import (
     settings_of,
     versions,
 )
-from wave_backend_amdgpu.compile.dump import dump
 from wave_backend_amdgpu.compile.worker import Worker
 from wave_backend_amdgpu.metrics import measure
 from wave_runtime.artifact import CODE, MANIFEST
@@ -21,7 +20,7 @@ from wave_runtime.artifact import CODE, MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_backend_amdgpu.compile.backend import Output, Settings
+    from wave_backend_amdgpu.compile.backend import Output
     from wave_core.backends import LoweringTable
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.ir import Graph
@@ -57,52 +56,18 @@ class AmdgpuBackend:
         graph: Graph = lowered
         given: WaveCompileOptions = options
         settings = settings_of(given, target, self._worker)
-        if form in {"mlir", "vmfb"}:
-            return _uncompiled(graph, target, given, settings, table, form)
+        name = graph.name
+        if form == "mlir":
+            text = final_mlir(graph, target, settings, table)
+            return {f"{name}.mlir": text.encode()}
+        if form == "vmfb":
+            return {f"{name}.vmfb": compile_vmfb(graph, target, settings, table)}
         if form != "hsaco":
             settings = replace(settings, intermediates=True)
         output = compile_graph(graph, target, settings, table)
-        _dump(given, graph, target, output)
-        if form == "hsaco":
-            return _artifact(output)
-        return _text(graph.name, form, target, output)
-
-
-def _uncompiled(
-    graph: Graph,
-    target: Target,
-    options: WaveCompileOptions,
-    settings: Settings,
-    table: LoweringTable,
-    form: str,
-) -> dict[str, bytes]:
-    """The forms without a code object of their own."""
-    text = final_mlir(graph, target, settings, table)
-    texts, stem = {".mlir": text, ".wave": str(graph)}, _stem(graph, target)
-    if form == "mlir":
-        dump(options, stem, texts, {})
-        return {f"{graph.name}.mlir": text.encode()}
-    data = compile_vmfb(graph, target, settings, table)
-    dump(options, stem, texts, {".vmfb": data})
-    return {f"{graph.name}.vmfb": data}
-
-
-def _stem(graph: Graph, target: Target) -> str:
-    return f"{graph.name}-{target.name}"
-
-
-def _dump(
-    options: WaveCompileOptions, graph: Graph, target: Target, output: Output
-) -> None:
-    texts = {
-        ".wave": str(graph),
-        ".mlir": output.mlir,
-        ".ll": output.llvm,
-        ".s": output.assembly,
-    }
-    artifact = output.artifact
-    binaries = {".hsaco": artifact.code, ".json": artifact.manifest.to_json()}
-    dump(options, _stem(graph, target), texts, binaries)
+        return (
+            _artifact(output) if form == "hsaco" else _text(name, form, target, output)
+        )
 
 
 def _artifact(output: Output) -> dict[str, bytes]:

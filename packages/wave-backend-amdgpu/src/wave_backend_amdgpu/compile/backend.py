@@ -15,6 +15,7 @@ from wave_backend_amdgpu.codegen.symbols import EXTENT_LIMIT
 from wave_backend_amdgpu.codegen.table import own_table
 from wave_backend_amdgpu.codegen.wrap import executable, program
 from wave_backend_amdgpu.compile.ask import ask
+from wave_backend_amdgpu.compile.dump import Dumps
 from wave_backend_amdgpu.compile.flags import code_flags, program_flags
 from wave_backend_amdgpu.compile.limits import check_limits, lds_bytes
 from wave_backend_amdgpu.compile.request import Form, Request, Step
@@ -70,6 +71,7 @@ class Settings:
         intermediates: Whether assembly and LLVM IR are wanted.
         time_limit_s: Seconds that the worker may take.
         memory_limit_mib: Addresses that the worker may use, in MiB.
+        dumps: Where the stages are written.
     """
 
     code: CodeOptions = field(default_factory=CodeOptions)
@@ -78,6 +80,7 @@ class Settings:
     intermediates: bool = False
     time_limit_s: int = LIMITS[TIME_LIMIT]
     memory_limit_mib: int = LIMITS[MEMORY_LIMIT]
+    dumps: Dumps = field(default_factory=Dumps)
 
 
 def settings_of(
@@ -110,9 +113,11 @@ def settings_of(
         ),
         override=options.override_mlir,
         worker=None if others.get(IN_PROCESS) else worker or default_worker(),
-        intermediates=options.dump_intermediates is not None,
         time_limit_s=limits[0],
         memory_limit_mib=limits[1],
+        dumps=Dumps(
+            options.dump_intermediates, options.dump_binaries, options.location
+        ),
     )
 
 
@@ -174,7 +179,20 @@ def compile_graph(
     answer = _answer(graph, target, text, Form.CODE, settings, table)
     manifest = manifest_of(code, graph, target, answer.output)
     artifact = Artifact(manifest, answer.output)
-    return Output(artifact, answer.text or text, answer.assembly, answer.llvm)
+    output = Output(artifact, answer.text or text, answer.assembly, answer.llvm)
+    _dump(graph, target, settings, output)
+    return output
+
+
+def _dump(graph: Graph, target: Target, settings: Settings, output: Output) -> None:
+    texts = {".mlir": output.mlir, ".ll": output.llvm, ".s": output.assembly}
+    artifact = output.artifact
+    binaries = {".hsaco": artifact.code, ".json": artifact.manifest.to_json()}
+    settings.dumps.write(_stem(graph, target), {".wave": str(graph), **texts}, binaries)
+
+
+def _stem(graph: Graph, target: Target) -> str:
+    return f"{graph.name}-{target.name}"
 
 
 def final_mlir(
@@ -185,9 +203,11 @@ def final_mlir(
 ) -> str:
     """The MLIR that would be compiled; raises as `compile_graph`."""
     _, text = mlir_of(graph, target, settings, table)
-    if not table.module_passes or settings.override is not None:
-        return text
-    return _answer(graph, target, text, Form.TEXT, settings, table).text
+    if table.module_passes and settings.override is None:
+        text = _answer(graph, target, text, Form.TEXT, settings, table).text
+    texts = {".mlir": text, ".wave": str(graph)}
+    settings.dumps.write(_stem(graph, target), texts, {})
+    return text
 
 
 def compile_vmfb(
@@ -209,7 +229,10 @@ def compile_vmfb(
     interface = StreamInterface()
     code = generate(graph, target, settings.code, table or own_table(), interface)
     text = program(code)
-    return _answer(graph, target, text, Form.PROGRAM, settings, table).output
+    answer = _answer(graph, target, text, Form.PROGRAM, settings, table)
+    texts = {".mlir": answer.text or text, ".wave": str(graph)}
+    settings.dumps.write(_stem(graph, target), texts, {".vmfb": answer.output})
+    return answer.output
 
 
 def _answer(
@@ -228,7 +251,7 @@ def _answer(
         text,
         form,
         flags(target, settings.code),
-        settings.intermediates,
+        settings.intermediates or settings.dumps.intermediates is not None,
         settings.memory_limit_mib,
         tuple(Step(each.name, each.target, dict(each.options)) for each in passes),
         graph.name,

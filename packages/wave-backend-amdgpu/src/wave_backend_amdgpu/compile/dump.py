@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,39 +12,44 @@ from wave_core.diagnostics import user_error
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_core.compile.options import WaveCompileOptions
     from wave_core.diagnostics import Location
 
 
-def dump(
-    options: WaveCompileOptions,
-    stem: str,
-    texts: Mapping[str, str],
-    binaries: Mapping[str, bytes],
-) -> None:
-    """Write what the options ask for, as ``stem`` with the given endings.
+@dataclass(frozen=True)
+class Dumps:
+    """Where the stages of compilations are written; nowhere by default.
 
-    Raises:
-        UserError: WV0823 for a folder that cannot be written.
+    Attributes:
+        intermediates: A folder for IR, MLIR, LLVM IR and assembly.
+        binaries: A folder for code objects with their manifests, and modules.
+        location: Where the user asks for them.
     """
-    if options.dump_intermediates is not None:
+
+    intermediates: str | None = None
+    binaries: str | None = None
+    location: Location | None = field(default=None, compare=False)
+
+    def write(
+        self, stem: str, texts: Mapping[str, str], binaries: Mapping[str, bytes]
+    ) -> None:
+        """Write what is asked for, as ``stem`` with the given endings.
+
+        Raises:
+            UserError: WV0823 for a folder that cannot be written.
+        """
         encoded = {end: text.encode() for end, text in texts.items() if text}
-        _write("dump_intermediates", options.dump_intermediates, stem, encoded, options)
-    if options.dump_binaries is not None:
-        _write("dump_binaries", options.dump_binaries, stem, binaries, options)
+        self._write("dump_intermediates", self.intermediates, stem, encoded)
+        self._write("dump_binaries", self.binaries, stem, binaries)
 
-
-def _write(
-    name: str,
-    folder: str,
-    stem: str,
-    files: Mapping[str, bytes],
-    options: WaveCompileOptions,
-) -> None:
-    try:
-        write_all(Path(folder), {f"{stem}{end}": files[end] for end in files})
-    except OSError as error:
-        raise _unfit(name, folder, error, options.location) from None
+    def _write(
+        self, name: str, folder: str | None, stem: str, files: Mapping[str, bytes]
+    ) -> None:
+        if folder is None:
+            return
+        try:
+            write_all(Path(folder), {f"{stem}{end}": files[end] for end in files})
+        except OSError as error:
+            raise _unfit(name, folder, error, self.location) from None
 
 
 def _unfit(name: str, folder: str, error: OSError, at: Location | None) -> Exception:

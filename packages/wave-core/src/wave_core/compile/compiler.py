@@ -170,6 +170,7 @@ def _compile(
     options: WaveCompileOptions, kernel: KernelLike, session: Session
 ) -> Compiled:
     device = find_device(session, options.device, options.location)
+    _check_stages(options, device)
     front = front_of(options, kernel, session, device)
     lowered = lower_front(front, kernel, device.spec.stop_after)
     return Compiled(
@@ -189,6 +190,28 @@ def _compile(
         ),
         schedule=front.schedule,
     )
+
+
+def _check_stages(options: WaveCompileOptions, device: Device) -> None:
+    """See that what is asked of machine code can be had where the kernel runs.
+
+    Raises:
+        UserError: WV0823 for a device that executes the graph.
+    """
+    asked = ("override_mlir", "dump_intermediates", "dump_binaries")
+    given = [name for name in asked if getattr(options, name) is not None]
+    if given and device.spec.backend is None:
+        raise user_error(
+            codes.OPTION_VALUE,
+            f"option `{given[0]}` is given, and device `{device.name}` runs no"
+            " machine code",
+            at=options.location,
+            label="given here",
+            help=(
+                "device='emulator' runs machine code on the CPU",
+                "`wave compile` makes machine code without running it",
+            ),
+        )
 
 
 @dataclass(frozen=True)
