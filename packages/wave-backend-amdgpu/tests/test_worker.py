@@ -210,20 +210,14 @@ def test_four_threads_each_with_its_own_diagnostic():
     assert emit_plainly(session)[:4] == b"\x7fELF"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("how", ["plain", "abort"])
-def test_a_forked_child_compiles_after_its_parent_did(session, how):
-    wanted = emit_plainly(session)
+def in_a_fork(work):
+    """What ``work`` gives in a forked child, or the code of its error."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         found = b"nothing"
         try:
-            if how == "plain":
-                found = b"same" if emit_plainly(session) == wanted else b"other"
-            else:
-                compile_by_hand(ABORTING, {}, session)
+            found = work()
         except UserError as error:
             found = error.code.encode()
         finally:
@@ -231,9 +225,39 @@ def test_a_forked_child_compiles_after_its_parent_did(session, how):
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        assert pipe.read() == {"plain": b"same", "abort": b"WV0606"}[how]
+        found = pipe.read()
     os.waitpid(child, 0)
+    return found
+
+
+forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+@forks
+def test_a_forked_child_compiles_after_its_parent_did(session):
+    wanted = emit_plainly(session)
+
+    def again():
+        session.forget()
+        return b"same" if emit_plainly(session) == wanted else b"other"
+
+    assert in_a_fork(again) == b"same"
     assert emit_plainly(session) == wanted
+
+
+@forks
+def test_a_crash_in_a_forked_child(session):
+    assert emit_plainly(session)
+    assert in_a_fork(lambda: compile_by_hand(ABORTING, {}, session)) == b"WV0606"
+    assert emit_plainly(session)[:4] == b"\x7fELF"
+
+
+@forks
+def test_within_a_forked_process_the_compiler_is_not_used(lowered):
+    graph, chip = lowered("copy")
+    compile_graph(graph, chip, Settings(worker=None))
+    found = in_a_fork(lambda: compile_graph(graph, chip, Settings(worker=None)))
+    assert found == b"WV0604"
 
 
 SCRIPT = """
