@@ -123,7 +123,7 @@ IN_PROCESS = "compile_in_process"
 TIME_LIMIT, MEMORY_LIMIT = "compiler_time_limit_s", "compiler_memory_limit_mib"
 
 LIMITS = {TIME_LIMIT: 120, MEMORY_LIMIT: 8192}
-"""What a compilation may take: seconds, and MiB of addresses."""
+"""What a compilation may take: seconds, and MiB of memory."""
 
 
 @hookimpl

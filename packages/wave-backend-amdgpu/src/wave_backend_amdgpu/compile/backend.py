@@ -70,7 +70,7 @@ class Settings:
             compiler crashes.
         intermediates: Whether assembly and LLVM IR are wanted.
         time_limit_s: Seconds that the worker may take.
-        memory_limit_mib: Addresses that the worker may use, in MiB.
+        memory_limit_mib: Memory that the worker may hold, in MiB.
         dumps: Where the stages are written.
     """
 

@@ -41,7 +41,7 @@ class Request(msgspec.Struct, frozen=True):
         form: What to make of it.
         flags: Options of the compiler.
         intermediates: Whether assembly and LLVM IR are wanted too.
-        memory_limit_mib: Addresses that the compiler's process may use.
+        memory_limit_mib: Memory that the compiler's process may hold, in MiB.
         steps: What to do with the module before it is compiled.
         kernel: The kernel's name, for the steps.
         target: The machine's name, for the steps.

@@ -9,6 +9,10 @@ import os
 import select
 import signal
 import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,8 +22,20 @@ from wave_backend_amdgpu.compile.request import Request
 if sys.platform != "win32":
     import resource
 
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
 LOOK_S = 2.0
 """Seconds between two looks whether the caller still lives."""
+
+LOOK_AT_MEMORY_S = 0.02
+"""Seconds between two looks at the memory of this process."""
+
+STATM = Path("/proc/self/statm")
+"""Pages of this process: all, then those in memory. Source: proc(5); Linux alone."""
+
+OUT_OF_MEMORY = "out of memory"
+"""What this process says before it ends for that reason."""
 
 
 def serve() -> None:
@@ -35,8 +51,9 @@ def serve() -> None:
 
     while (data := _next(caller)) is not None:
         request = msgspec.msgpack.decode(data, type=Request)
-        _limit_memory(request.memory_limit_mib)
-        send(answers, msgspec.msgpack.encode(run(request)))
+        with _limited(request.memory_limit_mib):
+            answer = run(request)
+        send(answers, msgspec.msgpack.encode(answer))
 
 
 def _next(caller: int) -> bytes | None:
@@ -51,13 +68,33 @@ def _next(caller: int) -> bytes | None:
     return receive(0)
 
 
-def _limit_memory(mib: int) -> None:
-    if sys.platform == "win32":
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = mib << 20
-    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+@contextmanager
+def _limited(mib: int) -> Generator[None]:
+    """End this process where it holds more memory than ``mib``.
+
+    The system's own limit is wider. What the compiler does at that one is not sure:
+    it says so, or uses memory that it did not get.
+    """
+    if sys.platform != "win32":
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = (2 * mib + 1024) << 20
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    done = threading.Event()
+    watch = threading.Thread(target=_watch, args=(mib, done), daemon=True)
+    if STATM.exists():
+        watch.start()
+    yield
+    done.set()
+
+
+def _watch(mib: int, done: threading.Event) -> None:
+    page = os.sysconf("SC_PAGE_SIZE")
+    while int(STATM.read_text().split()[1]) * page <= mib << 20:
+        if done.wait(LOOK_AT_MEMORY_S):
+            return
+    os.write(2, OUT_OF_MEMORY.encode())
+    os._exit(1)
 
 
 if __name__ == "__main__":
