@@ -80,7 +80,7 @@ WorkgroupConstraint(M, 16, 0, primary=?) :: 'x'; 2
 WorkgroupConstraint(M, 16, 0, apply_fn=?) :: 5; 'x'; lambda: 1; lambda w: 'x'
 WorkgroupConstraint(M, 16, 0, apply_fn=lambda w: ?) :: 1 / 0; w / 3; None; int(w)
 WorkgroupConstraint(M, 16, 0, apply_fn=lambda w: w // (N - ?)) :: 32
-WorkgroupConstraint(M?) :: ; , 16; , 16, 0, 1, 2, 3, 4; , 16, 0, sizes=4
+WorkgroupConstraint(M?) :: , 16; , 16, 0, 1, 2, 3, 4; , 16, 0, sizes=4
 WorkgroupConstraint(M, N // (K - ?), 0) :: 32
 WaveConstraint(M, ?) :: {SIZES}; 5; 32; BLOCK
 WaveConstraint(?, 8) :: K; 5; 'M'; M + N; None
@@ -110,6 +110,111 @@ IteratorBindings(?) :: 5; 'x'; {{5: M}}; {{M: 'x'}}; [M]
 """
 
 
+#: What a kernel does.
+BODIES = """
+tkw.read(?) :: 5; None; 'a'; tkw.read(a); a, b, c, a, b, c, a, b; a, elements=4
+tkw.read(?) :: kernel; [a]; np.zeros(4); torch.zeros(4)
+tkw.write(tkw.read(a), b, elements_per_thread=?) :: 'x'; -1; 0; 1.5; 10**400; True
+tkw.write(tkw.read(a), b, elements_per_thread=?) :: [4]
+tkw.read(a, elements_per_thread=?) :: 'x'; -1; 0; 1.5; 10**400
+tkw.read(a, mapping=?) :: 5; 'x'; {}; lambda i: i; tkw.IndexMapping(0, {}, {})
+tkw.read(a, mapping=?) :: tkw.IndexMapping('x', {}, {})
+tkw.read(a, mapping=?) :: tkw.IndexMapping(-1, {M: 0, N: 0}, {M: 0, N: 0})
+tkw.read(a, mapping=?) :: tkw.IndexMapping(2, 5, 6)
+tkw.read(a, mapping=?) :: tkw.IndexMapping(2, {M: 'x', N: 1}, {M: M, N: N})
+tkw.read(a, mapping=?) :: tkw.IndexMapping(2, {M: 0, N: 1})
+tkw.read(a, mapping=?) :: tkw.IndexMapping(10**400, {}, {})
+tkw.read(a, mapping=?) :: tkw.IndexMapping(1.5, {}, {})
+tkw.read(a, mapping=?) :: tkw.IndexMapping(2, {M: 0}, {M: 0}, 5)
+tkw.read(a, flags=?) :: 'x'; 99; None; 1.5
+tkw.sum(?) :: []; (); 5; a; None; tkw.read(a), dim=[M, N]; tkw.read(a), dim=K
+tkw.sum(?) :: tkw.read(a), dim='x'; tkw.read(a), dim=5; tkw.read(a), dim=-1
+tkw.sum(?) :: tkw.read(a), dim=[]; tkw.read(a), 'x', N
+tkw.sum(?) :: tkw.read(a), dim=N, block='x'; [tkw.read(a), tkw.read(i)], dim=N
+tkw.sum(?) :: tkw.read(a), tkw.read(i), N; [tkw.read(a), 5], dim=N
+tkw.sum(?) :: tkw.read(a), dim=M+1; tkw.read(a) > 0, dim=N; tkw.read(a), dim=(N, N)
+tkw.broadcast(?) :: tkw.read(a), 5; tkw.read(a), [M]; tkw.read(a), []; 5, [M]
+tkw.broadcast(?) :: tkw.read(a), ['x']; tkw.read(a), None; tkw.read(a), [M, N, N]
+tkw.broadcast(?) :: a, [M]
+tkw.permute(?) :: tkw.read(a), [M]; tkw.read(a), [M, M]; tkw.read(a), [M, K]
+tkw.permute(?) :: tkw.read(a), 5; tkw.read(a), None; 5, [M, N]
+tkw.reshape(?) :: tkw.read(a), 5; [], {M: 1}; tkw.read(a), {M: 'x'}
+tkw.reshape(?) :: tkw.read(a), None; tkw.read(a), [M, N], -1, 1
+tkw.reshape(?) :: tkw.read(a), [M, N], 0, 0; tkw.read(a), [M, N], 'x', 1
+tkw.extract(?) :: tkw.read(a), 'x'; tkw.read(a), [1, 2, 3]; tkw.read(a), 1.5; 5, 0
+tkw.extract(?) :: tkw.read(a), None; tkw.read(a), []
+tkw.cast(?) :: tkw.read(a), 'f32'; tkw.read(a), float; tkw.read(a), torch.float32
+tkw.cast(?) :: tkw.read(a), None; 5, tkl.f32; tkw.read(a); a, tkl.f16
+tkw.select(?) :: tkw.read(a), 1.0, 2.0; True, 1.0, 2.0; tkw.read(a) > 0, 1.0, 'x'
+tkw.select(?) :: tkw.read(a) > 0, 1.0, 2.0
+tkw.select(?) :: tkw.read(a) > 0, tkw.read(a), tkw.read(i)
+tkw.shuffle(tkw.read(a), ?) :: 'x', 64; 1, 63; 1, 0; 1, -1; 1, 'x'; 1, 64, 'zig'
+tkw.shuffle(tkw.read(a), ?) :: 1, 64, 5; -1, 64; 1, 10**400; 1.5, 64
+tkw.scalar(?) :: 'x', tkl.f32; 5, 'f32'; 5; None, tkl.f32; math.nan, tkl.i32
+tkw.scalar(?) :: 10**400, tkl.f32; 2**40, tkl.i32; 1.5, tkl.i32; M, float
+tkw.scalar(?) :: tkw.read(a), tkl.f32
+tkl.Register[?] :: M, N; (); tkl.f32, M; M, 'f32'; GLOBAL, tkl.f32
+tkl.Register[M, N, tkl.f32](?) :: 'x'; None; a; 10**400; [0.0]
+tkw.self_index(?) :: K, tkl.f32; M; M, 'i32'; 'x', tkl.i32; None, tkl.i32
+tkw.apply_expr(?) :: tkw.read(i), 5; tkw.read(i), lambda: 1
+tkw.apply_expr(?) :: tkw.read(i), lambda x: 'x'; tkw.read(a), lambda x: x
+tkw.apply_expr(?) :: [], lambda: 1; 5, lambda x: x; tkw.read(i), lambda x: 1 / 0
+tkw.apply_expr(?) :: tkw.read(i), lambda x: x // 0; tkw.read(i), lambda x: None
+tkw.allocate(?) :: (M, N), (16, 16), 'f32'; (M, N), (16,), tkl.f32; (), (), tkl.f32
+tkw.allocate(?) :: (M, N), (-1, 16), tkl.f32
+tkw.allocate(?) :: (M, N), (0, 16), tkl.f32; (M, N), ('x', 16), tkl.f32
+tkw.allocate(?) :: (M, N), (16, 16), tkl.f32, GLOBAL
+tkw.allocate(?) :: (M, N), (16, 16), tkl.f32, padding=-1
+tkw.allocate(?) :: (M, N), (16, 16), tkl.f32, padding='x'
+tkw.allocate(?) :: (M, N), (16, 16), tkl.f32, padding=1.5; (M, M), (16, 16), tkl.f32
+tkw.allocate(?) :: (M, N), None, tkl.f32; (M, N), (10**400, 1), tkl.f32
+tkw.allocate(?) :: (M, N), (16, 16), tkl.f32, padding=2**40
+tkw.iterate(?)(lambda: None) :: M; 5; None; 'x'; K, 5; K, [5]; K, [tkw.read(a)]
+tkw.iterate(?)(lambda: None) :: K, step=0; K, step=-1; K, step='x'; K, step=1.5
+tkw.iterate(?)(lambda: None) :: K, start='x'; K, [None]; K, step=10**400
+tkw.iterate(?)(lambda: None) :: K, step=K; B; K + 1
+tkw.conditional(?)(lambda: None) :: 5; None; 'x'; tkw.read(a); a; M; 1.5
+? :: tkw.read(a, mapping_dynamic_vals=(5,)); tkw.read(a, source=[M])
+? :: tkw.read(a, source=5, target=5); tkw.read(a, source=[M, N], target=[M, N])
+? :: tkw.read(a, tag=5); tkw.read(a, bounds={M: 4}); tkw.write(5, b)
+? :: tkw.write(a, b); tkw.write(tkw.read(a), 5); tkw.write(tkw.read(a))
+? :: tkw.write(tkw.read(a), c); tkw.write(tkw.read(i), b)
+? :: tkw.write(tkw.read(a), tkw.read(b)); a + 1.0; 1.0 + a; -a; a + b; a < b
+? :: a[0]; a[0] = 1; len(a); float(a); tkw.exp(a); for x in a: pass
+? :: tkw.read(a)[0]; tkw.read(a)[0] = 1; len(tkw.read(a)); list(tkw.read(a))
+? :: x, y = tkw.read(a); range(tkw.read(i)); [1, 2][tkw.read(i)]
+? :: while tkw.read(a) > 0: pass; if tkw.read(a) > 0: pass; max(tkw.read(a), 0.0)
+? :: min(tkw.read(a), 0.0); sum(tkw.read(a)); abs(a); round(tkw.read(a))
+? :: tkw.read(a) and 1; not tkw.read(a); assert tkw.read(a) > 0
+? :: 0 < tkw.read(a) < 1; math.exp(tkw.read(a)); np.exp(tkw.read(a))
+? :: np.maximum(tkw.read(a), 0); torch.exp(tkw.read(a)); sympy.exp(tkw.read(a))
+? :: tkw.read(a) + 'x'; tkw.read(a) + None; tkw.read(a) + [1]
+? :: tkw.read(a) + np.zeros(4); np.zeros(4) + tkw.read(a)
+? :: tkw.read(a) + torch.zeros(4); torch.zeros(4) + tkw.read(a)
+? :: tkw.read(a) + tkw.read(i); tkw.read(a) + 1j; 1j * tkw.read(a)
+? :: tkw.read(a) @ tkw.read(b); tkw.read(a).shape; tkw.read(a).to('x')
+? :: int(tkw.read(i)); tkw.read(a) << 1; divmod(tkw.read(a), 2); tkw.read(a) & 1
+? :: ~tkw.read(a); tkw.read(a) + 10**400; tkw.read(i) + 2**40; tkw.read(i) + 1.5
+? :: tkw.read(i) + math.nan; tkw.read(a) ** 'x'; tkw.read(a) / None
+? :: tkw.mma(tkw.read(a), tkw.read(b), tkw.read(a)); tkw.mma(1, 2, 3)
+? :: tkw.mma(a, b, c); tkw.mma(tkw.read(c), tkw.read(c), tkw.read(a), 5)
+? :: tkw.mma(tkw.read(c)); tkw.iterate(K)(5); tkw.iterate(K)(lambda x: x)
+? :: tkw.iterate(K, [tkw.read(a)])(lambda x: (x, x))
+? :: tkw.iterate(K, [tkw.read(a)])(lambda x: tkw.read(i))
+? :: tkw.conditional(M > 4, tkw.read(a))(lambda: None)
+? :: tkw.conditional(tkw.scalar(1, tkl.i32) > 0)(5); return tkw.read(a); return 5
+? :: yield tkw.read(a); tkw.cumsum(tkw.read(a), N); kernel(a)
+? :: tkw.set_symbol(B, 1.5); tkw.get_result(5); tkw.get_result(tkw.read(a), 5)
+? :: tkw.tag(5, 'x'); tkw.tag(tkw.read(a), 5); tkw.maximum(tkw.read(a))
+? :: tkw.maximum(1, 2); tkw.exp('x'); tkw.exp(5); tkw.exp(tkw.read(i))
+? :: tkw.atan2(tkw.read(a), tkw.read(i)); tkw.gather_to_lds(a, b)
+? :: tkw.gather_to_lds(5, 5); tkw.set_wave_prio(9); tkw.set_wave_prio('x')
+? :: tkw.memory_counter_wait(load=-1); tkw.memory_counter_wait('x')
+? :: tkw.scheduling_group_barrier(5); tkw.scheduling_group_barrier({'x': 1})
+? :: tkw.workgroup_barrier(5); tkw.powf(tkw.read(a)); tkw.wave_compile(5, 6)
+"""
+
+
 def cases(table):
     """All forms of a table with each of their texts."""
     for line in filter(None, table.replace(";\n", "; ").splitlines()):
@@ -131,6 +236,7 @@ def all_cases():
     for text in cases(CONSTRAINTS):
         yield "CONSTRAINTS", reduce(lambda t, row: t.replace(*row), names, text)
     yield from (("CONSTRAINTS", added(text)) for text in cases(ADDED))
+    yield from (("BODY", text) for text in cases(BODIES))
 
 
 CASES = tuple(all_cases())
@@ -177,4 +283,31 @@ error[WV0327]: `waves_per_block` of HardwareConstraint is 0
 20 |     rows = [tkw.HardwareConstraint(waves_per_block=0)]
    |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ given here
    = help: it takes 1 to 3 positive integers"""
+    )
+
+
+#: Bodies of several lines: what only compiling or running tells.
+LATER = (
+    ("b_tile = tkw.allocate((M, N), (2**20, 2**20), tkl.f32)", "b_tile"),
+    ("b_tile = tkw.allocate((M, N), (16, 16), tkl.f32, padding=2**31 - 200)", "b_tile"),
+)
+
+
+@pytest.mark.parametrize(("first", "memory"), LATER)
+def test_a_buffer_beyond_the_machine(first, memory, tmp_path):
+    copies = f"tkw.write(tkw.read(a), {memory}); tkw.write(tkw.read({memory}), b)"
+    test_bad_input("BODY", f"{first}; {copies}", tmp_path)
+
+
+def test_an_argument_out_of_range(tmp_path):
+    path, module = load(tmp_path, {"BODY": "tkw.read(a, elements_per_thread=-8)"})
+    with pytest.raises(WaveError) as caught:
+        module.run(SESSION)
+    assert str(caught.value).replace(str(path), "users_file.py") == (
+        """\
+error[WV0222]: `elements_per_thread` of `read` is -8
+   --> users_file.py:24:9 in kernel
+24 |         tkw.read(a, elements_per_thread=-8)
+   |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ given here
+   = help: it takes an integer from 1 or nothing"""
     )

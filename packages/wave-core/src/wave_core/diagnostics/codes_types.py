@@ -354,4 +354,22 @@ TYPE_CODES = (
         Fix: list the same symbols. To rename a dimension, read with a mapping.
         """,
     ),
+    Code(
+        "WV0222",
+        "an argument of an op is of another type or out of range",
+        """
+        Cause: what an op counts by is a plain integer in a range, what it switches
+        is True or False, and an element type is one of Wave's.
+
+        Bad:
+            tkw.read(a, elements_per_thread=-1)
+            tkw.cast(x, torch.float16)
+
+        Good:
+            tkw.read(a, elements_per_thread=4)
+            tkw.cast(x, tkl.f16)
+
+        Fix: give what the message asks for.
+        """,
+    ),
 )

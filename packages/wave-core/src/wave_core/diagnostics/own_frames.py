@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
 #: Packages whose frames are not the user's. `wave_kernels` is absent on purpose:
-#: a kernel is user code wherever it is shipped. `torch` stands between a Python
-#: operator on a traced value and the kernel.
+#: a kernel is user code wherever it is shipped. `numpy`, `sympy` and `torch` stand
+#: between a Python operator on a traced value and the kernel.
 INTERNAL_PACKAGES = (
     "wave_core",
     "wave_sim_cpu",
@@ -19,6 +19,8 @@ INTERNAL_PACKAGES = (
     "wave_passes_scheduling",
     "wave_backend_amdgpu",
     "wave_emulator_amdgcn",
+    "numpy",
+    "sympy",
     "torch",
 )
 

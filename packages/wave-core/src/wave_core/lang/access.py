@@ -9,7 +9,9 @@ from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.lang.mapping import (
     IndexMapping,
     Resolved,
+    is_mapping,
     mapping_of_iterators,
+    no_mapping,
     resolve_mapping,
 )
 from wave_core.lang.types import dims_of
@@ -34,6 +36,9 @@ class MemoryAccessFlags(IntFlag):
     NONE = 0
     VOLATILE = 1
     NONTEMPORAL = 2
+
+
+_ALL_FLAGS = MemoryAccessFlags.VOLATILE | MemoryAccessFlags.NONTEMPORAL
 
 
 @coded_arguments
@@ -77,7 +82,7 @@ def read(  # noqa: PLR0913 - the language's own signature
     if resolved is not None:
         fields |= {"mapping": resolved.mapping, "shape": resolved.shape}
     fields |= {"indices": indices, "elements_per_thread": elements_per_thread}
-    fields["flags"] = _flag_text(flags)
+    fields["flags"] = _flag_text(flags, location)
     return emit_op(Read, fields, tag=tag, location=location)
 
 
@@ -124,7 +129,7 @@ def write(  # noqa: PLR0913 - the language's own signature
     if resolved is not None:
         fields["mapping"] = resolved.mapping
     fields |= {"indices": indices, "elements_per_thread": elements_per_thread}
-    fields["flags"] = _flag_text(flags)
+    fields["flags"] = _flag_text(flags, location)
     emit_op(Write, fields, tag=tag, location=location)
 
 
@@ -228,7 +233,12 @@ def _mapping_of(
     source, target = sides
     if source is not None and target is not None:
         mapping, given = mapping_of_iterators(
-            tracer, source, target, reading=reading, memory=found, location=location
+            tracer,
+            as_tuple(source),
+            as_tuple(target),
+            reading=reading,
+            memory=found,
+            location=location,
         )
     if mapping is None:
         raise user_error(
@@ -237,14 +247,24 @@ def _mapping_of(
             at=location,
             help="give the coordinates of both sides, or `mapping=`",
         )
+    if not is_mapping(mapping):
+        raise no_mapping(f"`mapping` is {mapping!r}", location)
     resolved = resolve_mapping(
         tracer, mapping, found, given, reading=reading, location=location
     )
     return resolved, given
 
 
-def _flag_text(flags: MemoryAccessFlags) -> str:
-    names = [flag.name.lower() for flag in MemoryAccessFlags(flags) if flag.name]
+def _flag_text(flags: object, location: Location) -> str:
+    if not isinstance(flags, MemoryAccessFlags) or flags & ~_ALL_FLAGS:
+        raise user_error(
+            "WV0222",
+            f"`flags` is {flags!r}",
+            at=location,
+            label="given here",
+            help="it takes MemoryAccessFlags, joined by `|`",
+        )
+    names = [flag.name.lower() for flag in flags if flag.name]
     return "|".join(names) or "none"
 
 

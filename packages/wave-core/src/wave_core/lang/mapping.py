@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import sympy
 
 from wave_core.constraints import IteratorBindings
-from wave_core.diagnostics import capture_location, user_error
+from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.trace.value import Value
 from wave_core.types import (
     AccessMapping,
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import Location
     from wave_core.symbols import Expr
     from wave_core.trace.context import TracerLike
+
+
+#: More than any memory has dims.
+_MAX_ITERATORS = 64
 
 
 class IndexMapping:
@@ -44,6 +48,7 @@ class IndexMapping:
         UserError: WV0403 for a mapping that is malformed.
     """
 
+    @coded_arguments
     def __init__(
         self,
         num_iterators: int,
@@ -51,13 +56,23 @@ class IndexMapping:
         outputs: Mapping[Any, Any],
         dynamic_val_mappings: Mapping[Any, Any] | Sequence[Mapping[Any, Any]] = (),
     ) -> None:
+        self.location = capture_location()
+        if isinstance(dynamic_val_mappings, Mapping):
+            dynamic_val_mappings = (dynamic_val_mappings,)
+        self._check(num_iterators, (inputs, outputs), dynamic_val_mappings)
         self.num_iterators = num_iterators
         self.inputs = dict(inputs)
         self.outputs = dict(outputs)
-        if isinstance(dynamic_val_mappings, Mapping):
-            dynamic_val_mappings = (dynamic_val_mappings,)
         self.dynamic_val_mappings = tuple(dict(m) for m in dynamic_val_mappings)
-        self.location = capture_location()
+
+    def _check(self, count: object, sides: Iterable[object], dynamic: object) -> None:
+        if type(count) is not int or not 0 <= count <= _MAX_ITERATORS:
+            raise no_mapping("`num_iterators` counts iterators", self.location)
+        listed = isinstance(dynamic, Sequence)
+        rows = (*sides, *cast("Sequence[object]", dynamic if listed else ()))
+        if not listed or not all(isinstance(row, Mapping) for row in rows):
+            what = "`inputs`, `outputs` and `dynamic_val_mappings` are dictionaries"
+            raise no_mapping(what, self.location)
 
     @staticmethod
     def iterator(position: int) -> sympy.Symbol:
@@ -73,6 +88,23 @@ class IndexMapping:
     def num_dynamic_vals(self) -> int:
         """How many index registers the mapping says it takes."""
         return len(self.dynamic_val_mappings)
+
+
+def is_mapping(value: object) -> bool:
+    """Whether an access can go through a value."""
+    return isinstance(value, IndexMapping)
+
+
+def no_mapping(what: str, at: Location) -> Exception:
+    """What to raise for a mapping of the wrong make."""
+    return user_error(
+        "WV0403",
+        f"malformed index mapping: {what}",
+        at=at,
+        label="this mapping",
+        help="write `IndexMapping(2, inputs={M: i, N: j}, outputs={M: i, N: j})`, "
+        "with i and j from `IndexMapping.iterator(0)` and `(1)`",
+    )
 
 
 @dataclass(frozen=True)

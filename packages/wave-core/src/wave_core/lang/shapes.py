@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import sympy
 from sympy.logic.boolalg import Boolean
@@ -79,7 +79,7 @@ def apply_expr(value: Any, expr: Callable[..., Any], *, tag: Any = None) -> Valu
     tracer = active("apply_expr")
     values = as_tuple(value)
     arguments = [sympy.Symbol(f"$ARG{i}", integer=True) for i in range(len(values))]
-    result = expr(*arguments)
+    result = _applied(expr, arguments, location)
     first = value_type(values[0]) if values else None
     # sympy's symbols count as Boolean too; they stand for integers here.
     is_truth = isinstance(result, (bool, Boolean)) and not isinstance(
@@ -92,6 +92,26 @@ def apply_expr(value: Any, expr: Callable[..., Any], *, tag: Any = None) -> Valu
         "dtype": dtype,
     }
     return emit_op(ApplyExpr, fields, tag=tag, location=location)
+
+
+def _applied(expr: object, arguments: Sequence[Any], location: Location) -> Any:
+    """What the author's function gives for symbols.
+
+    Raises:
+        UserError: WV0210 where it is no function of these, or fails.
+    """
+    why = f"`expr` is {expr!r}"
+    if callable(expr):
+        try:
+            return expr(*arguments)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            why = f"`expr` fails: {error}"
+    raise user_error(
+        "WV0210",
+        f"`apply_expr` cannot be computed: {why}",
+        at=location,
+        help="write a function of one symbol for each register: `lambda x: x % 8`",
+    )
 
 
 @coded_arguments
@@ -126,11 +146,19 @@ def reshape(
     values = as_tuple(inputs)
     fields = {
         "values": values,
-        "shape": dims_of("reshape", tuple(target_vector_shape), location),
+        "shape": dims_of("reshape", _names(target_vector_shape), location),
         "logical_slice": logical_slice,
         "num_slices": num_slices,
     }
     return emit_op(Reshape, fields, tag=tag, location=location)
+
+
+def _names(shape: Any) -> tuple[Any, ...]:
+    return (
+        tuple(cast("dict[Any, Any]", shape))
+        if isinstance(shape, dict)
+        else as_tuple(shape)
+    )
 
 
 @coded_arguments
@@ -224,7 +252,15 @@ def _reduce(kind: str, x: Any, acc: Any, dim: Any, *, block: bool, tag: Any) -> 
             at=location,
             help=f"write `{kind}(x, dim=K)`",
         )
-    (dim,) = dims_of(kind, (dim,), location)
+    dims = dims_of(kind, (dim,), location)
+    if len(dims) != 1:
+        raise user_error(
+            "WV0214",
+            f"`{kind}` is over one dimension, not over {len(dims)}",
+            at=location,
+            help=f"reduce one after the other: `{kind}({kind}(x, dim=N), dim=M)`",
+        )
+    (dim,) = dims
     fields = {"sources": sources, "kind": kind, "dim": dim, "block": block}
     if acc is not None:
         kept = () if found is None else tuple(d for d in found.shape if d != dim)
@@ -259,4 +295,6 @@ def tag(expr: Any, name: str | Iterable[str]) -> Value:
 def get_result(value: Any, res_idx: int = 0) -> Value:
     """Result number ``res_idx`` of a loop or condition."""
     active("get_result")
-    return value[res_idx]
+    if not isinstance(value, (Value, tuple)):
+        raise not_a_value(value, "`get_result`", capture_location())
+    return cast("tuple[Value, ...]", value)[res_idx]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from wave_core.diagnostics import capture_location, coded_arguments
+from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.ops import sync
 from wave_core.ops.debug import Breakpoint
 from wave_core.trace.surface import surface
 from wave_core.trace.value import emit_op
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 shared_memory_barrier = surface(sync.SharedMemoryBarrier)
 shared_memory_barrier_signal = surface(sync.SharedMemoryBarrierSignal)
@@ -62,9 +63,26 @@ def scheduling_group_barrier(
     instructions: Mapping[Operation, int], sync_id: int = 0, *, tag: Any = None
 ) -> None:
     """Issue groups of instructions in this order, so many of each kind."""
+    location = capture_location()
+    if not _are_counts(instructions):
+        raise user_error(
+            "WV0222",
+            f"`instructions` is {instructions!r}",
+            at=location,
+            label="given here",
+            help="it takes counts by kind: `{Operation.MMA: 2}`",
+        )
     rows = tuple((kind.value, count) for kind, count in instructions.items())
     fields = {"instructions": rows, "sync_id": sync_id}
-    emit_op(sync.SchedulingGroupBarrier, fields, tag=tag, location=capture_location())
+    emit_op(sync.SchedulingGroupBarrier, fields, tag=tag, location=location)
+
+
+def _are_counts(given: object) -> bool:
+    """Whether it is a mapping of kinds to counts."""
+    if not isinstance(given, Mapping):
+        return False
+    rows = cast("Mapping[object, object]", given).items()
+    return all(isinstance(k, Operation) and type(n) is int and n >= 0 for k, n in rows)
 
 
 def breakpoint_here(*values: Any, tag: Any = None, **named: Any) -> None:

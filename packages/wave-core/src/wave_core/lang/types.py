@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import capture_location, user_error
+from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.ops.constant import Splat
 from wave_core.ops.shape import Broadcast
 from wave_core.trace.context import active
@@ -76,7 +76,9 @@ class Memory:
             space = expression(space, location)
         physical = None
         if self.layout is not None:
-            physical = tuple(expression(d, location) for d in self.layout.shape)
+            physical = tuple(
+                expression(d, location) for d in as_tuple(self.layout.shape)
+            )
         return MemoryType(shape, space, self.dtype, physical)
 
 
@@ -106,6 +108,7 @@ class Register:
         shape = tuple(expression(dim, location) for dim in self.dims)
         return RegisterType(shape, self.dtype)
 
+    @coded_arguments
     def __call__(self, value: Any, *, tag: str | Iterable[str] | None = None) -> Value:
         """A tile with ``value`` (a number or a scalar) in every element."""
         return splat(self.dims, self.dtype, value, tag=tag)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from inspect import get_annotations
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -82,6 +83,9 @@ class Field:
     kind: FieldKind
     default: object = REQUIRED
     help: str = ""
+    least: int | None = None
+    declared: str = ""
+    """The type as it is written: what authors may give."""
 
     @property
     def is_operand(self) -> bool:
@@ -109,6 +113,7 @@ class _Declaration:
     kind: FieldKind
     default: object
     help: str
+    least: int | None = None
 
 
 def operand(*, help: str = "") -> Any:  # noqa: A002
@@ -126,9 +131,14 @@ def variadic(*, default: tuple[Op, ...] = (), help: str = "") -> Any:  # noqa: A
     return _Declaration(FieldKind.VARIADIC, default, help)
 
 
-def attribute(*, default: object = REQUIRED, help: str = "") -> Any:  # noqa: A002
-    """Declare a compile-time attribute."""
-    return _Declaration(FieldKind.ATTRIBUTE, default, help)
+def attribute(
+    *,
+    default: object = REQUIRED,
+    help: str = "",  # noqa: A002
+    least: int | None = None,
+) -> Any:
+    """Declare a compile-time attribute; of a number, ``least`` is the smallest."""
+    return _Declaration(FieldKind.ATTRIBUTE, default, help, least)
 
 
 def region(*, help: str = "") -> Any:  # noqa: A002
@@ -201,8 +211,16 @@ class Op:
         super().__init_subclass__(**kwargs)
         cls.op_name = name or cls.op_name
         cls.traits = cls.traits | frozenset(traits)
+        hints = get_annotations(cls)
         declared = [
-            Field(key, value.kind, value.default, value.help)
+            Field(
+                key,
+                value.kind,
+                value.default,
+                value.help,
+                value.least,
+                str(hints.get(key, "")),
+            )
             for key, value in vars(cls).items()
             if isinstance(value, _Declaration)
         ]

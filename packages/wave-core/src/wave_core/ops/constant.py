@@ -27,7 +27,7 @@ def check_constant(op: Op, value: object, dtype: DType) -> None:
     if isinstance(value, Expr):
         fits = not dtype.is_bool or value.is_boolean
     elif dtype.is_float:
-        fits = isinstance(value, (int, float))
+        fits = isinstance(value, float) or _is_finite(value)
     elif dtype.is_bool:
         fits = isinstance(value, bool) or value in (0, 1)
     else:
@@ -35,11 +35,26 @@ def check_constant(op: Op, value: object, dtype: DType) -> None:
     if not fits:
         raise user_error(
             "WV0209",
-            f"`{value}` is not a value of element type `{dtype}`",
+            f"`{shortened(value)}` is not a value of element type `{dtype}`",
             at=op.location,
             label=f"as {dtype}",
             help="cast the register to an element type that holds the number",
         )
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int) and value.bit_length() <= _FLOAT_BITS
+
+
+def shortened(value: object) -> object:
+    """A number that fits into a message."""
+    if type(value) is int and value.bit_length() > _FLOAT_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    return value
+
+
+#: Integers of more bits are beyond every floating-point number.
+_FLOAT_BITS = 1023
 
 
 def _in_range(value: int, dtype: DType) -> bool:
@@ -98,7 +113,9 @@ class SelfIndex(Op, name="self_index", traits={Trait.PURE, Trait.FLEXIBLE}):
     dim: Expr = attribute(help="the dimension")
     dtype: DType = attribute(help="an integer element type")
     elements_per_thread: int | None = attribute(
-        default=None, help="a wish that nothing has to follow: indices cost nothing"
+        least=1,
+        default=None,
+        help="a wish that nothing has to follow: indices cost nothing",
     )
 
     def infer(self) -> RegisterType:

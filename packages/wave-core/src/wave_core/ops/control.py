@@ -40,7 +40,7 @@ class Iterate(Op, name="iterate"):
     )
     count: Expr | None = attribute(default=None, help="the number of iterations")
     start: Expr | int = attribute(default=0, help="the first iteration")
-    step: int = attribute(default=1, help="iterations to advance at a time")
+    step: int = attribute(least=1, default=1, help="iterations to advance at a time")
     body: Region = region(help="one iteration")  # pyright: ignore[reportGeneralTypeIssues] - given by keyword
 
     def infer(self) -> None:

@@ -37,7 +37,9 @@ class GatherToLDS(Op, name="gather_to_lds"):
         default=None, help="from indices of the buffer to coordinates of the source"
     )
     elements_per_thread: int | None = attribute(
-        default=None, help="consecutive elements of one lane; chosen by default"
+        least=1,
+        default=None,
+        help="consecutive elements of one lane; chosen by default",
     )
 
     def infer(self) -> None:

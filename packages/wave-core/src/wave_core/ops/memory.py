@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.ops import rules
+from wave_core.ops.attributes import MOST
 from wave_core.ops.base import Op, attribute, operand, variadic
 from wave_core.ops.traits import Effect, EffectKind, Trait
 from wave_core.types import AddressSpace, MemoryType, RegisterType, dim_name
@@ -31,7 +33,7 @@ class Allocate(Op, name="allocate"):
     distributed_shape: tuple[Expr, ...] = attribute(help="the extents in storage")
     dtype: DType = attribute(help="the element type")
     space: AddressSpace = attribute(default=AddressSpace.SHARED, help="where it is")
-    padding: int = attribute(default=0, help="elements added to each row")
+    padding: int = attribute(least=0, default=0, help="elements added to each row")
     offset: int | None = attribute(
         default=None, help="first byte in the packed memory; chosen by default"
     )
@@ -47,9 +49,22 @@ class Allocate(Op, name="allocate"):
                 at=self.location,
                 help="`distributed_shape` has one extent for each dim of `shape`",
             )
+        self._require_size()
         *outer, inner = self.distributed_shape
         physical = (*outer, inner + self.padding)
         return MemoryType(tuple(self.shape), self.space, self.dtype, physical)
+
+    def _require_size(self) -> None:
+        """Extents that are known are positive, and so few that 32 bits count them."""
+        sizes = [s.constant_value for s in self.distributed_shape if s.is_constant]
+        if min(sizes, default=1) < 1 or prod(sizes) + self.padding > MOST:
+            raise user_error(
+                "WV0217",
+                f"the extents of `allocate` are not positive, or more than {MOST} "
+                "elements together",
+                at=self.location,
+                help="give the elements of one workgroup's tile, such as BLOCK_M",
+            )
 
     def effects(self) -> tuple[Effect, ...]:
         """The buffer comes into being."""
@@ -75,7 +90,9 @@ class Read(Op, name="read", traits={Trait.FLEXIBLE}):
     )
     shape: tuple[Expr, ...] | None = attribute(default=None, help="register dims")
     elements_per_thread: int | None = attribute(
-        default=None, help="consecutive elements of one lane; chosen by default"
+        least=1,
+        default=None,
+        help="consecutive elements of one lane; chosen by default",
     )
     flags: str = attribute(default="none", help=f"one of {', '.join(ACCESS_FLAGS)}")
 
@@ -113,7 +130,9 @@ class Write(Op, name="write"):
         default=None, help="from register indices to coordinates of the memory"
     )
     elements_per_thread: int | None = attribute(
-        default=None, help="consecutive elements of one lane; chosen by default"
+        least=1,
+        default=None,
+        help="consecutive elements of one lane; chosen by default",
     )
     flags: str = attribute(default="none", help=f"one of {', '.join(ACCESS_FLAGS)}")
 

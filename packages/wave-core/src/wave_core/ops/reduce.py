@@ -141,7 +141,7 @@ class Shuffle(Op, name="shuffle", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
 
     value: Op = operand(help="the register")
     offset: int = attribute(help="distance or lane, see the mode")
-    width: int = attribute(help="lanes of a group, a power of two")
+    width: int = attribute(least=1, help="lanes of a group, a power of two")
     mode: str = attribute(default="xor", help="xor, up, down or idx")
 
     def infer(self) -> RegisterType:

@@ -83,6 +83,7 @@ class SetWavePrio(_Ordered, name="set_wave_prio"):
                 "WV0219",
                 f"wave priority {self.priority} is outside 0..{MAX_PRIORITY}",
                 at=self.location,
+                help=f"use a number from 0 to {MAX_PRIORITY}",
             )
 
 
@@ -92,10 +93,10 @@ class MemoryCounterWait(_Barrier, name="memory_counter_wait"):
     Units: operations; ``None`` does not wait for the kind.
     """
 
-    load: int | None = attribute(default=None, help="reads of global memory")
-    store: int | None = attribute(default=None, help="writes to global memory")
-    ds: int | None = attribute(default=None, help="LDS accesses")
-    exp: int | None = attribute(default=None, help="exports")
+    load: int | None = attribute(least=0, default=None, help="reads of global memory")
+    store: int | None = attribute(least=0, default=None, help="writes to global memory")
+    ds: int | None = attribute(least=0, default=None, help="LDS accesses")
+    exp: int | None = attribute(least=0, default=None, help="exports")
 
 
 class SchedulingBarrier(_Ordered, name="scheduling_barrier"):

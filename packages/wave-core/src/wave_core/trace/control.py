@@ -148,6 +148,13 @@ class _Loop:
     def __init__(
         self, tracer: TracerLike, body: Callable[..., Any], location: Location
     ) -> None:
+        if not inspect.isfunction(body):
+            raise user_error(
+                "WV0116",
+                f"a loop or condition decorates a function, not `{body!r}`",
+                at=location,
+                help="write `@tkw.iterate(dim)` above a `def`",
+            )
         self.tracer = tracer
         self.body = body
         self.location = location

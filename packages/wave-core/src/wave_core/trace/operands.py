@@ -8,7 +8,7 @@ from wave_core.diagnostics import user_error
 from wave_core.ops.base import Field, FieldKind, Op
 from wave_core.ops.constant import Scalar
 from wave_core.symbols import Expr
-from wave_core.types import RegisterType
+from wave_core.types import MemoryType, RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,8 @@ def lift_operands(
     """The fields with every operand turned into an op of the current region."""
     lifted = dict(fields)
     context = _common_dtype(cls, fields)
+    if context is None:
+        _refuse_memory(cls, fields, location)
     for field in cls.operand_fields:
         if field.name not in fields:
             continue
@@ -39,6 +41,27 @@ def lift_operands(
             role = _role(cls, field)
             lifted[field.name] = as_op(tracer, given, context, role, location)
     return lifted
+
+
+def _refuse_memory(
+    cls: type[Op], fields: Mapping[str, Any], location: Location
+) -> None:
+    """Numbers take their type from registers; a memory beside one is not read yet.
+
+    Raises:
+        UserError: WV0202.
+    """
+    given = _given_operands(cls, fields)
+    for value in given if any(map(is_number, given)) else ():
+        found = getattr(getattr(value, "op", None), "type", None)
+        if isinstance(found, MemoryType):
+            raise user_error(
+                "WV0202",
+                f"`{cls.op_name}` computes with registers and got a memory",
+                at=location,
+                label=f"one of the operands is {found}",
+                help="read it first: `tkw.read(memory)`",
+            )
 
 
 def _role(cls: type[Op], field: Field) -> str:

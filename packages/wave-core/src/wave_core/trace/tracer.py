@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wave_core.constraints import Assumption, surface_expr
 from wave_core.diagnostics import user_error
 from wave_core.ir.rewrite import capture
+from wave_core.ops.attributes import check_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,6 +56,7 @@ class Tracer:
         """Infer the op's type and append it to the current region."""
         op.location = location
         op.tags = tags
+        check_attributes(op, location)
         # Before the op is in the graph, so that a failing op leaves no trace there.
         op.type = op.infer()
         return self.region.append(op)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from wave_core.diagnostics import capture_location, user_error
+from wave_core.diagnostics import (
+    UserError,
+    capture_location,
+    make_diagnostic,
+    user_error,
+)
 from wave_core.ops import arithmetic, compare
 from wave_core.ops.structure import GetResult
 from wave_core.trace.context import active, tag_set
@@ -45,6 +51,38 @@ def _unary(cls: type[Op]) -> Callable[[Value], Value]:
         return emit_op(cls, {"value": self})
 
     return operator
+
+
+def _refused(what: str, instead: str) -> Any:
+    """An operator of Python that the language does not have."""
+
+    def operator(self: Value, *_others: Any) -> NoReturn:
+        self.refuse(f"a register has no `{what}`", instead)
+
+    return operator
+
+
+#: Python's operators by the names that numpy gives them.
+_OPERATORS = {
+    "add": "add",
+    "divide": "truediv",
+    "equal": "eq",
+    "floor_divide": "floordiv",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "multiply": "mul",
+    "not_equal": "ne",
+    "power": "pow",
+    "remainder": "mod",
+    "subtract": "sub",
+}
+
+
+def _is_scalar(value: object) -> bool:
+    """Whether a value is a number of numpy, which need not be loaded to ask."""
+    return hasattr(value, "item") and getattr(value, "shape", None) == ()
 
 
 class Value:
@@ -140,11 +178,13 @@ class Value:
         Raises:
             UserError: WV0102.
         """
-        self._refuse(
+        self.refuse(
             "Python cannot branch on a register",
             "`select(condition, a, b)` chooses element by element",
             "`@conditional(condition)` runs code where a condition holds",
             "`and`, `or` and `not` are written `&`, `|` and `~`",
+            "`max(x, y)` and `min(x, y)` are `tkw.maximum` and `tkw.minimum`",
+            "a loop over tiles is `@tkw.iterate(dim)`; `while` is for Python's numbers",
         )
 
     def __len__(self) -> NoReturn:  # noqa: PLE0303 - always raises
@@ -153,7 +193,7 @@ class Value:
         Raises:
             UserError: WV0102.
         """
-        self._refuse("a register has no length", "use the symbols of its dims")
+        self.refuse("a register has no length", "use the symbols of its dims")
 
     def __index__(self) -> NoReturn:  # noqa: PLE0305 - always raises
         """Refused: there is no number yet.
@@ -161,7 +201,7 @@ class Value:
         Raises:
             UserError: WV0102.
         """
-        self._refuse(
+        self.refuse(
             "Python needs a number here and a register has none yet",
             "`@iterate(dim)` loops over the tiles of a dimension",
         )
@@ -169,11 +209,69 @@ class Value:
     __int__ = __index__
     __float__ = __index__
 
+    __matmul__ = __rmatmul__ = _refused("@", "`tkw.mma(a, b, acc)` multiplies matrices")
+    __lshift__ = __rlshift__ = _refused("<<", "multiply by a power of two")
+    __rshift__ = __rrshift__ = _refused(">>", "divide by a power of two: `//`")
+    __divmod__ = __rdivmod__ = _refused("divmod", "write `x // y` and `x % y`")
+    __round__ = _refused("round", "write `tkw.round(x)`")
+    __setitem__ = _refused(
+        "assignment to elements", "`tkw.select` makes a new register"
+    )
+
+    def __array_ufunc__(self, ufunc: Any, *call: Any, **_given: Any) -> Any:
+        """A number of numpy beside a register is a number; the rest is refused.
+
+        Raises:
+            UserError: WV0102.
+        """
+        own = getattr(operator, _OPERATORS.get(ufunc.__name__, ""), None)
+        plain = [item.item() if _is_scalar(item) else item for item in call[1:]]
+        if own is None or any(hasattr(item, "__array__") for item in plain):
+            self.refuse(
+                f"numpy's `{ufunc.__name__}` needs numbers and a register has none yet",
+                f"`tkw.{ufunc.__name__}` is what the kernel would run, if it is there",
+            )
+        return own(*plain)
+
+    @classmethod
+    def __torch_function__(cls, function: Any, *call: Any, **_given: Any) -> NoReturn:
+        """Refused: torch computes with tensors.
+
+        Raises:
+            UserError: WV0102.
+        """
+        register = next(item for item in call[1] if isinstance(item, cls))
+        name = getattr(function, "__name__", str(function))
+        register.refuse(
+            f"torch's `{name}` needs a tensor and a register is none",
+            "kernels compute with `tkw`; pass data in as an argument",
+        )
+
     def _sympy_(self) -> _NotSympy:
         """What sympy's operators see: nothing of theirs, so that ours run."""
         return _NotSympy(self)
 
-    def _refuse(self, what: str, *help: str) -> NoReturn:  # noqa: A002
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refused: what tensors have, registers have not.
+
+        Raises:
+            RefusedError: WV0104.
+        """
+        # Those who ask what kind of object this is get a cheap answer.
+        if name.startswith(("_", "is_")) or name in {"op", "free_symbols"}:
+            raise AttributeError(name)
+        raise RefusedError(
+            make_diagnostic(
+                "WV0104",
+                f"a register has no attribute `{name}`",
+                at=capture_location(),
+                label=f"this is {self.type}",
+                help="it has `type` and `dtype`; ops are functions: `tkw.exp(x)`",
+            )
+        )
+
+    def refuse(self, what: str, *help: str) -> NoReturn:  # noqa: A002
+        """Raise WV0102, with what to do instead."""
         raise user_error(
             "WV0102",
             what,
@@ -187,6 +285,10 @@ class Value:
         return f"<Value {self.type}>"
 
 
+class RefusedError(UserError, AttributeError):
+    """An attribute that registers do not have; ``hasattr`` works."""
+
+
 class _NotSympy:
     """A value on the right of a sympy operator, which then asks for ours.
 
@@ -197,6 +299,21 @@ class _NotSympy:
 
     def __init__(self, value: Value) -> None:
         self.value = value
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refused: sympy computes with symbols.
+
+        Raises:
+            RefusedError: WV0102, which is an ``AttributeError`` for those who ask.
+        """
+        raise RefusedError(
+            make_diagnostic(
+                "WV0102",
+                "sympy needs symbols here and a register is none",
+                at=capture_location(),
+                help="kernels compute with `tkw`; `tkw.apply_expr` takes functions",
+            )
+        )
 
     def __eq__(self, other: object) -> Any:
         return self.value == other
