@@ -130,17 +130,23 @@ class Regions:
         region = self.regions[index]
         return self.cells.data[region.start : region.start + region.size]
 
-    def outside(self, at: Ints, size: int) -> Bools | None:
-        """Which accesses leave every region; None when none does."""
+    def outside(self, at: Ints, size: int, *, words: bool = False) -> Bools | None:
+        """Which accesses leave every region; None when none does.
+
+        ``words`` lets them end in the word that holds a region's last byte: the
+        hardware has whole words, and LLVM widens a load of less that is aligned.
+        """
         if not at.size:
             return None
         low, high = int(at.min()), int(at.max()) + size
         last = self._last
         if last.start <= low and high <= last.start + last.size:
             return None
+        step = 4 if words and size >= 4 else 1
         bad = np.ones(at.shape, np.bool_)
         for region in self.regions:
-            inside = (at >= region.start) & (at + size <= region.start + region.size)
+            end = region.start + -(-region.size // step) * step
+            inside = (at >= region.start) & (at + size <= end)
             if inside.all():
                 self._last = region
                 return None

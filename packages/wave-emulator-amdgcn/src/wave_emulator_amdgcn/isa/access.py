@@ -78,13 +78,14 @@ def global_bounds(
 
     Lanes that are off, or outside, get position 0 and are masked.
     """
+    words = "_LOAD_" in ins.name
     if mask is not None:
         inside = at[mask]
         if not inside.size:
             return np.zeros_like(at), mask
-        if m.memory.outside(inside, size) is None:
+        if m.memory.outside(inside, size, words=words) is None:
             return np.where(mask, at, inside[0]), mask
-    bad = m.memory.outside(at, size)
+    bad = m.memory.outside(at, size, words=words)
     if bad is None:
         return at, mask
     if mask is not None:

@@ -81,11 +81,14 @@ def _positions(
     mask = m.mask(g)
     base = m.V[ins.fields["addr"] - 256, g]
     address = (base + np.uint32(offset)).astype(np.int64)
+    # As in buffers, a load of words may end in the word of the last byte.
+    step = 4 if "READ" in ins.name and size >= 4 else 1
+    limit = -(-m.shape.lds_bytes // step) * step
     top = address if mask is None else np.where(mask, address, 0)
     at = top + m.lds_base[g][:, None]
-    if int(top.max(initial=0)) + size <= m.shape.lds_bytes:
+    if int(top.max(initial=0)) + size <= limit:
         return at, mask
-    bad = top + size > m.shape.lds_bytes
+    bad = top + size > limit
     if bad.any():
         access.report_outside(m, ins, g, address, bad, "the workgroup's LDS")
         good = ~bad if mask is None else mask & ~bad
