@@ -29,8 +29,15 @@ from wave_core.constraints import Constraint
 from wave_core.lang.planned import PLANNED
 from wave_core.ops.base import FieldKind
 from wave_core.ops.elementwise import Elementwise
-from wave_core.passes.load import load_pass
-from wave_core.passes.options import option_name, option_types
+from wave_core.passes import InstalledPass, load_pass
+from wave_core.passes.literal import print_value
+from wave_core.passes.options import (
+    describe_type,
+    option_fields,
+    option_name,
+    option_types,
+    to_text_value,
+)
 from wave_core.passes.resolve import resolve
 from wave_core.plugin import Fact, Phase, PluginHost, WaveSpecs
 
@@ -38,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from op_tables import OpTable
+    from wave_core.compile.option_rows import OptionRow
     from wave_core.ops.base import Op
     from wave_core.passes import Pass
 
@@ -247,7 +255,7 @@ def options_page(host: PluginHost) -> str:
             row.owner,
             code(row.type),
             code(repr(row.default)),
-            row.summary,
+            _meaning(host, row),
         )
         for row in option_table()
     ]
@@ -267,6 +275,19 @@ def options_page(host: PluginHost) -> str:
     if declared:
         parts += ["## Of plugins\n", table(("option", "package", "meaning"), declared)]
     return "\n".join(parts)
+
+
+def _meaning(host: PluginHost, row: OptionRow) -> str:
+    """What an option means, said by who declares it."""
+    name, _, option = row.setting.partition(".")
+    if not name:
+        known = host.option_specs
+        return row.summary or known[row.name].value.help
+    if not option:
+        return f"{code(name)} runs: {host.pass_specs[name].value.summary}"
+    step = load_pass(InstalledPass(host.pass_specs[name].value, name))
+    said = option_fields(step)[option].summary
+    return f"{code(f'{name}.{option_name(option)}')}: {said}"
 
 
 def environment_page(host: PluginHost) -> str:
@@ -327,17 +348,18 @@ def _pass(spec: Any, provider: str, step: Pass) -> str:
     rows = [("plugin", provider), ("phase", code(spec.phase))]
     rows += [(k, codes(getattr(spec, k))) for k in named if getattr(spec, k)]
     rows += [(k, codes(sorted(getattr(spec, k)))) for k in facts if getattr(spec, k)]
-    rows += [
-        (f"option {code(option_name(name))}", _option_summary(step, name))
-        for name in option_types(type(step))
-    ]
+    options = option_types(type(step)).items()
+    rows += [_option_row(step, name, wanted) for name, wanted in options]
     doc = markdown(type(step).__doc__)
     return f"### `{spec.name}`\n\n{doc}\n{table(('', ''), rows)}"
 
 
-def _option_summary(step: Pass, name: str) -> str:
-    told = fields_of(type(step).__doc__)
-    return step.option_summaries.get(name) or told.get(name, "")
+def _option_row(step: Pass, name: str, wanted: Any) -> tuple[str, str]:
+    """An option of a pass: type, default and meaning."""
+    default = print_value(to_text_value(getattr(step, name)))
+    summary = option_fields(step)[name].summary
+    kind = describe_type(wanted)
+    return f"option {code(option_name(name))}", f"{kind}; {code(default)}: {summary}"
 
 
 # ------------------------------------------------------------------------ machines

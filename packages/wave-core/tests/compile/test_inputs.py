@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
 
-from wave_core.compile.inputs import input_files
-from wave_core.compile.options import WaveCompileOptions
-from wave_core.plugin import OptionSpec
+from wave_core.compile import Session, WaveCompileOptions
+from wave_core.compile.inputs import input_files, wants_report
+from wave_core.passes import Pass, PassSpec, option
+from wave_core.plugin import hookimpl
+
+
+@dataclass(frozen=True)
+class ReadAndTell(Pass):
+    """One option names a file to read, one a file to write."""
+
+    read_me: str | None = option(None, "a file", reads_file=True)
+    write_me: str | None = option(None, "a file", reports=True)
+
+    def apply(self, graph, context):
+        return False
+
+
+@hookimpl
+def wave_register_passes():
+    yield PassSpec("read-and-tell", "optimize", "own_passes:ReadAndTell")
 
 
 @pytest.fixture
-def session():
-    """One with two options, of which one names a file."""
-    specs = (
-        OptionSpec("read_me", str | None, None, "p", "a file", "a-pass.me", True),
-        OptionSpec("write_me", str | None, None, "p", "a file", "a-pass.you"),
+def session(monkeypatch):
+    module = SimpleNamespace(__name__="own_passes", ReadAndTell=ReadAndTell)
+    monkeypatch.setitem(sys.modules, "own_passes", module)
+    plugin = SimpleNamespace(
+        REQUIRES_API=(1, 0), wave_register_passes=wave_register_passes
     )
-    rows = {spec.name: SimpleNamespace(value=spec) for spec in specs}
-    return SimpleNamespace(plugins=SimpleNamespace(option_specs=rows))
+    return Session(plugins={"own": plugin})
 
 
 def by_option(name, path):
-    return WaveCompileOptions(subs={}, plugin_options={name: str(path)})
-
-
-def by_pass(path):
-    return WaveCompileOptions(subs={}, passes={"a-pass": {"me": str(path)}})
+    given = {"read-and-tell": {name: str(path)}}
+    return WaveCompileOptions(subs={}, passes=given)
 
 
 def test_a_file_counts_by_what_it_holds(session, tmp_path):
@@ -60,8 +75,23 @@ def test_a_file_that_is_not_there_has_no_digest(session, tmp_path):
     assert input_files(by_option("read_me", path), session) == ((str(path), ""),)
 
 
-def test_options_of_passes_name_files_too(session, tmp_path):
+def test_a_pipeline_names_files_too(session, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("one", "utf-8")
-    expected = input_files(by_option("read_me", path), session)
-    assert input_files(by_pass(path), session) == expected
+    text = f'read-and-tell{{read-me="{path}"}}'
+    found = input_files(WaveCompileOptions(pipeline=text), session)
+    assert found == input_files(by_option("read_me", path), session)
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (WaveCompileOptions(), False),
+        (WaveCompileOptions(timing=True), True),
+        (by_option("write_me", "a.txt"), True),
+        (by_option("read_me", "a.txt"), False),
+        (by_option("nothing", "a.txt"), False),
+    ],
+)
+def test_what_reports_is_compiled_anew(session, options, wanted):
+    assert wants_report(options, session) is wanted

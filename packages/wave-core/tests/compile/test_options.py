@@ -7,9 +7,9 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 import sympy
 
-from wave_core.compile import SchedulingType, WaveCompileOptions, option_table
+from wave_core.compile import WaveCompileOptions, option_table
 from wave_core.compile.bindings import resolve_bindings
-from wave_core.compile.option_rows import CORE, foreign_options
+from wave_core.compile.option_rows import CORE, Role, given
 from wave_core.diagnostics import UserError
 from wave_core.symbols import symbol
 from wave_core.types import AddressSpace
@@ -146,23 +146,31 @@ def test_pass_options_in_any_form():
     assert len(found) == 1
 
 
+def test_options_of_one_pass_are_put_together():
+    options = WaveCompileOptions(passes=("hoist{a=1, b=1}", "hoist{b=2}", "hoist"))
+    assert [str(each) for each in options.passes] == ["hoist{a=1, b=2}"]
+
+
 def test_table_names_owner_and_meaning():
     rows = {row.name: row for row in option_table()}
     assert rows["subs"].owner == CORE
     assert rows["schedule"].owner == "wave-passes-scheduling"
-    assert all(row.summary and row.type for row in rows.values())
-
-
-def test_neutral_values_need_no_package():
-    options = WaveCompileOptions(
-        schedule=SchedulingType.NONE, use_buffer_ops=False, minimize_shared_allocs=False
-    )
-    assert not any(row.asks for row in foreign_options(options).values())
+    assert all(row.type for row in rows.values())
+    assert [
+        row.name for row in rows.values() if bool(row.summary) != (row.owner == CORE)
+    ] == []
+    assert {row.name for row in rows.values() if row.role is Role.REPORT} == {
+        "dump_binaries",
+        "dump_intermediates",
+        "print_ir_after",
+        "print_ir_before",
+        "timing",
+    }
 
 
 def test_given_options_name_their_package():
     options = WaveCompileOptions(schedule="MODULO", waves_per_eu=2)
-    owners = {name: row.owner for name, row in foreign_options(options).items()}
+    owners = {row.name: row.owner for row, _ in given(options)}
     assert owners == {
         "schedule": "wave-passes-scheduling",
         "waves_per_eu": "wave-backend-amdgpu",

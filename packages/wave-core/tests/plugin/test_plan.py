@@ -16,10 +16,7 @@ def wave_register_passes():
 
 @hookimpl
 def wave_register_options():
-    row = "wave-memory", "widest load, in bits"
-    yield OptionSpec("load_bits", int, 128, *row, "merge-loads.max-bits")
-    yield OptionSpec("merge", bool, True, *row, "merge-loads")
-    yield OptionSpec("pack", bool | None, None, *row, "pack-buffers")
+    yield OptionSpec("lines", bool, False, "wave-memory", "lines in the code")
     yield OptionSpec("schedule", str, "none", "wave-sched", "how to pipeline")
 
 @hookimpl
@@ -30,9 +27,10 @@ def wave_register_presets():
 
 @pytest.fixture
 def plan(host):
-    def make(preset="", user=None, sources=None, **options):
+    def make(preset="", sources=None, **asked):
         plugins = host(memory=MEMORY, **(sources or {}))
-        return plan_pipeline(plugins, PipelineRequest("t", "", preset), options, user)
+        request = PipelineRequest("t", "", preset)
+        return plan_pipeline(plugins, request, asked.items())
 
     return make
 
@@ -68,31 +66,26 @@ def test_an_unknown_preset(plan):
     assert caught.value.diagnostics[0].help[0] == "did you mean `packed`?"
 
 
-def test_options_set_options_of_passes(plan):
-    made = plan(load_bits=64)
+BITS = Amendment(options={"merge-loads": {"max_bits": 64}})
+
+
+def test_options_of_passes(plan):
+    made = plan(user=BITS)
     assert made.selection.options == {"merge-loads": {"max-bits": 64}}
-    assert made.selection.log == ("option load_bits sets merge-loads.max-bits = 64",)
-
-
-def test_options_enable_and_disable_passes(plan):
-    names = plan(merge=False, pack=True).pipeline.names
-    assert ("merge-loads" in names, "pack-buffers" in names) == (False, True)
-
-
-def test_defaults_change_nothing(plan):
-    assert plan(load_bits=128, merge=True, pack=None).selection.log == ()
+    assert made.selection.log == ("user sets merge-loads.max-bits = 64",)
 
 
 def test_the_user_has_the_last_word(plan):
     user = Amendment(disable=("pack-buffers",))
     amend = "@hookimpl\ndef wave_amend_pipeline(request):\n"
     amend += "    yield Amendment(enable=('pack-buffers',), reason='why not')\n"
-    made = plan("packed", user, {"eager": amend}, pack=True)
+    asked = Amendment(enable=("pack-buffers",))
+    made = plan("packed", {"eager": amend}, option=asked, user=user)
     assert "pack-buffers" not in made.pipeline.names
     assert made.selection.log == (
         "preset packed enables pack-buffers (packs)",
         "plugin eager enables pack-buffers (why not)",
-        "option pack enables pack-buffers",
+        "option enables pack-buffers",
         "user disables pack-buffers",
     )
 
@@ -125,10 +118,11 @@ def test_nobody_disables_an_essential_pass(plan, asks, who):
     assert f"{who} disables pass `{BARRIERS}`" in str(caught.value)
 
 
-def test_an_option_of_a_package_that_is_not_installed(plan):
-    assert plan(schedule="none").selection.log == ()
+def test_an_option_of_a_package_that_is_not_installed(host):
+    options = host(memory=MEMORY).options
+    assert options.check({"schedule": "none"}) == {}
     with pytest.raises(UserError) as caught:
-        plan(schedule="modulo")
+        options.check({"schedule": "modulo"})
     assert caught.value.code == "WV0824"
     assert "package wave-sched, which is not installed" in str(caught.value)
     assert caught.value.diagnostics[0].help[0] == "pip install wave-sched"
@@ -143,13 +137,13 @@ def test_an_option_of_a_disabled_package(host):
 @pytest.mark.parametrize(
     ("options", "code", "help_"),
     [
-        ({"load_bit": 1}, "WV0803", "did you mean `load_bits`?"),
-        ({"load_bits": "wide"}, "WV0804", "it takes int"),
+        ({"line": 1}, "WV0803", "did you mean `lines`?"),
+        ({"lines": "many"}, "WV0804", "it takes `true` or `false`"),
     ],
 )
-def test_wrong_options(plan, options, code, help_):
+def test_wrong_options(host, options, code, help_):
     with pytest.raises(UserError) as caught:
-        plan(**options)
+        host(memory=MEMORY).options.check(options)
     assert caught.value.code == code
     assert caught.value.diagnostics[0].help[0] == help_
 
@@ -161,5 +155,5 @@ def test_rows_tell_why_passes_do_not_run(plan):
 
 
 def test_the_runner_has_the_options(plan):
-    runner = plan(load_bits=64).runner()
+    runner = plan(user=BITS).runner()
     assert runner.options == {"merge-loads": {"max-bits": 64}}

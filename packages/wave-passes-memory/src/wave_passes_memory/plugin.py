@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.plugin import (
-    Analysis,
-    Fact,
-    OptionSpec,
-    PassSpec,
-    Phase,
-    ViewSpec,
-    hookimpl,
-)
+from wave_core.plugin import Analysis, Fact, PassSpec, Phase, ViewSpec, hookimpl
 from wave_passes_memory.codes_memory import MEMORY_CODES
 
 if TYPE_CHECKING:
@@ -22,25 +14,6 @@ if TYPE_CHECKING:
 
 REQUIRES_API = (1, 1)
 _HERE = "wave_passes_memory"
-_PACKAGE = "wave-passes-memory"
-
-_OPTIONS = (
-    (
-        "minimize_shared_allocs",
-        "pack-shared-memory",
-        "let buffers with disjoint lifetimes share memory",
-    ),
-    (
-        "reorder_allocs",
-        "pack-shared-memory.by_size",
-        "place large buffers first",
-    ),
-    (
-        "enable_swizzle",
-        "choose-lds-layouts.swizzle",
-        "swizzle buffers against bank conflicts",
-    ),
-)
 
 
 @hookimpl
@@ -202,21 +175,6 @@ def _of_buffers() -> Iterable[PassSpec]:
         requires={Fact.EXPANDED},
         preserves={Analysis.REGION_FACTS},
         summary="what is read twice is read once",
-    )
-
-
-@hookimpl
-def wave_register_options() -> Iterable[OptionSpec]:
-    """What `WaveCompileOptions` says about buffers; unset, the passes decide."""
-    for name, place, summary in _OPTIONS:
-        yield OptionSpec(name, bool | None, None, _PACKAGE, summary, place)
-    yield OptionSpec(
-        "use_global_to_shared",
-        bool,
-        default=False,
-        package=_PACKAGE,
-        help="copy to LDS without going through registers, wherever that is possible",
-        applies_to="copy-direct-to-lds.demanded",
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.compile.scheduling import SchedulingType
 from wave_core.diagnostics import user_error
 from wave_core.ops.control import Iterate
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_core.passes.selection import unknown_name
 from wave_passes_scheduling.files import save_schedule, schedule_file
 from wave_passes_scheduling.files.storage import numbered
@@ -49,27 +49,21 @@ class ScheduleLoops(Pass):
     says why.
     """
 
-    strategy: SchedulingType | str = "off"
-    buffers: int | None = None
-    interval: int | None = None
-    profile: str = "target"
-    override: str | None = None
-    dump: str | None = None
-    hints: bool = False
-    no_epilogue: bool = False
-    unroll: int = 1
-
-    option_summaries: ClassVar[dict[str, str]] = {
-        "strategy": "off, or the name of a strategy: prefetch, modulo, ...",
-        "buffers": "copies of each LDS buffer; by default what the strategy needs",
-        "interval": "cycles from one iteration to the next, for `modulo`",
-        "profile": "latencies: of the `target`, or `unit`",
-        "override": "a schedule file to follow",
-        "dump": "a file to write the schedule to",
-        "hints": "scheduling barriers between ops of different units",
-        "no_epilogue": "run the kernel loop to the end, on masked loads",
-        "unroll": "iterations in one trip of each innermost loop",
-    }
+    strategy: SchedulingType | str = option(
+        SchedulingType.NONE, "off, or the name of a strategy: prefetch, modulo, ..."
+    )
+    buffers: int | None = option(
+        None, "copies of each LDS buffer; by default what the strategy needs"
+    )
+    interval: int | None = option(
+        None, "cycles from one iteration to the next, for `modulo`"
+    )
+    profile: str = option("target", "latencies: of the `target`, or `unit`")
+    override: str | None = option(None, "a schedule file to follow", reads_file=True)
+    dump: str | None = option(None, "a file to write the schedule to", reports=True)
+    hints: bool = option(False, "scheduling barriers between ops of different units")
+    no_epilogue: bool = option(False, "run the kernel loop to the end, on masked loads")
+    unroll: int = option(1, "iterations in one trip of each innermost loop")
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Schedule, rebuild and unroll the loops."""

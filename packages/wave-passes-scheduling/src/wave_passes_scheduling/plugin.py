@@ -1,13 +1,11 @@
-"""The plugin: loop scheduling and its options. Imports nothing expensive."""
+"""The plugin: loop scheduling. Imports nothing expensive."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from wave_core.compile.scheduling import SchedulingType
 from wave_core.plugin import (
     Fact,
-    OptionSpec,
     PassSpec,
     Phase,
     Preset,
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import Code
 
 REQUIRES_API = (1, 1)
-
-PACKAGE = "wave-passes-scheduling"
 
 LOOP_SCHEDULER = "schedule-loops"
 
@@ -97,84 +93,6 @@ def wave_register_presets() -> Iterable[Preset]:
             LOOP_REORDERER: {"order": "pingpong"},
         },
     )
-
-
-@hookimpl
-def wave_register_options() -> Iterable[OptionSpec]:
-    """What `WaveCompileOptions` says about schedules."""
-    rows: tuple[tuple[str, Any, object, str, str], ...] = (
-        (
-            "schedule",
-            SchedulingType,
-            SchedulingType.NONE,
-            "strategy",
-            "how loops are pipelined",
-        ),
-        (
-            "multi_buffer_count",
-            int | None,
-            None,
-            "buffers",
-            "copies of each LDS buffer that iterations fill anew",
-        ),
-        (
-            "use_scheduling_barriers",
-            bool,
-            False,
-            "hints",
-            "scheduling barriers between ops of different units",
-        ),
-        (
-            "override_schedule",
-            str | None,
-            None,
-            "override",
-            "a schedule file to follow",
-        ),
-        (
-            "dump_schedule",
-            str | None,
-            None,
-            "dump",
-            "a file to write the schedule to: text, or JSON if it ends in .json",
-        ),
-        (
-            "eliminate_epilogue",
-            bool,
-            False,
-            "no_epilogue",
-            "run pipelined loops to the end on masked loads",
-        ),
-        (
-            "unroll_factor",
-            int,
-            1,
-            "unroll",
-            "iterations in one trip of a loop",
-        ),
-    )
-    for name, kind, default, option, help_text in rows:
-        where = f"{LOOP_SCHEDULER}.{option}"
-        reads = option == "override"
-        yield OptionSpec(name, kind, default, PACKAGE, help_text, where, reads)
-    yield from _reordering()
-
-
-def _reordering() -> Iterable[OptionSpec]:
-    """What `WaveCompileOptions` says about the order within a loop's body."""
-    rows: tuple[tuple[str, Any, object, str, str], ...] = (
-        ("reorder", str, "off", "order", "pingpong: halves of the waves alternate"),
-        (
-            "use_scheduling_groups",
-            bool,
-            False,
-            "groups",
-            "scheduling-group barriers that state the order of loops",
-        ),
-    )
-    for name, kind, default, option, help_text in rows:
-        where = f"{LOOP_REORDERER}.{option}"
-        yield OptionSpec(name, kind, default, PACKAGE, help_text, where)
 
 
 @hookimpl

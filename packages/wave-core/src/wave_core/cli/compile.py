@@ -13,6 +13,7 @@ from wave_core.cli.files import tell_written, write_files
 from wave_core.cli.load import find_case, open_session, with_options
 from wave_core.cli.output import print_json, print_text
 from wave_core.cli.parse import assignments, sizes
+from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
 from wave_core.diagnostics import Label, Location, UserError
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     preset: str | None = typer.Option(None, help="A named configuration."),
+    passes: Passes = "",
+    disable: Disabled = "",
+    set_pass: Settings = [],  # noqa: B006 - typer's form
     override_mlir: Path | None = typer.Option(  # noqa: B008 - typer's form
         None, help="A file of MLIR to use instead of what is generated."
     ),
@@ -59,6 +63,7 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
         "override_mlir": _override(override_mlir),
         "dump_intermediates": None if dump is None else str(dump),
         "plugin_options": _with_lines(case) if debug else None,
+        **pass_changes(case.options, passes, disable, set_pass),
     }
     case = with_options(case, changes)
     started = time.perf_counter()

@@ -13,6 +13,7 @@ from wave_core.cli.files import write_picture
 from wave_core.cli.load import find_case, open_session, with_options
 from wave_core.cli.output import out, print_json, print_table, print_text
 from wave_core.cli.parse import assignments, sizes
+from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
 from wave_core.cli.views import show_view
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     target: str = typer.Option("generic", help="The machine to compile for."),
     preset: str | None = typer.Option(None, help="A named configuration."),
+    passes: Passes = "",
+    disable: Disabled = "",
+    set_pass: Settings = [],  # noqa: B006 - typer's form
     json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
 ) -> None:
     """Show the IR, the indices or the layouts of a kernel."""
@@ -61,7 +65,8 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     case = find_case(
         session, kernel, sizes("--shape", shape), assignments("--set", settings), target
     )
-    case = with_options(case, {"target": target, "preset": preset})
+    told = pass_changes(case.options, passes, disable, set_pass)
+    case = with_options(case, {"target": target, "preset": preset, **told})
     if what not in set(What):
         show_view(session, case, what, svg, as_json=json)
         return

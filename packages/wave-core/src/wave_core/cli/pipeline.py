@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
 
 from wave_core.cli.load import open_session
 from wave_core.cli.output import notes, print_json, print_table
+from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
 from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.pipeline import plan_for
 
@@ -22,15 +24,15 @@ app = typer.Typer(add_completion=False)
 def pipeline(
     target: str = typer.Option("generic", help="The machine to compile for."),
     preset: str = typer.Option("default", help="A named configuration."),
-    disable: str = typer.Option("", help="Passes not to run, by commas."),
-    passes: str = typer.Option("", help="Options: `pass{option=1}, other`."),
+    passes: Passes = "",
+    disable: Disabled = "",
+    set_pass: Settings = [],  # noqa: B006 - typer's form
     json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
 ) -> None:
     """List every pass with its plugin and the reason for its place."""
     session = open_session()
-    options = WaveCompileOptions(
-        target=target, preset=preset, passes=passes, disable_passes=disable
-    )
+    options = WaveCompileOptions(target=target, preset=preset)
+    options = replace(options, **pass_changes(options, passes, disable, set_pass))
     plan = plan_for(session, options, session.target(target))
     rows = plan.rows()
     emitted = _module_passes(session, target)

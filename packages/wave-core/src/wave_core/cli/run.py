@@ -9,6 +9,7 @@ import typer
 from wave_core.cli.load import find_case, open_session, with_options
 from wave_core.cli.output import out, print_json, print_table, progress
 from wave_core.cli.parse import assignments, sizes
+from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
 
 if TYPE_CHECKING:
     from wave_core.compile.check_case import CaseReport
@@ -26,6 +27,9 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
         None, help="What runs it: sim, sim-logical, emulator, hip, iree."
     ),
     preset: str | None = typer.Option(None, help="A named configuration."),
+    passes: Passes = "",
+    disable: Disabled = "",
+    set_pass: Settings = [],  # noqa: B006 - typer's form
     seed: int | None = typer.Option(None, help="Seed of the inputs; fresh by default."),
     print_ir_after: str | None = typer.Option(
         None, help="Passes or phases after which to print the IR, by commas; or all."
@@ -54,6 +58,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
             "print_ir_after": print_ir_after,
             "print_ir_before": print_ir_before,
             "checks": None if checks else False,
+            **pass_changes(case.options, passes, disable, set_pass),
         },
     )
     with progress() as told:

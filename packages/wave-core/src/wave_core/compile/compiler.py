@@ -10,7 +10,7 @@ from wave_core.compile import codes
 from wave_core.compile.bindings import resolve_bindings
 from wave_core.compile.devices import find_device
 from wave_core.compile.fingerprint import fingerprint
-from wave_core.compile.inputs import input_files
+from wave_core.compile.inputs import input_files, wants_report
 from wave_core.compile.kernel import Compiled, Timings, WaveKernel
 from wave_core.compile.kernels import is_kernel
 from wave_core.compile.launch.prepare import LaunchShape
@@ -132,9 +132,7 @@ def memo_key(
     options: WaveCompileOptions, kernel: KernelLike, session: Session
 ) -> Hashable | None:
     """What compiles to the same within a session; ``None`` where it is unknown."""
-    if options.print_ir_after or options.print_ir_before or options.timing:
-        return None
-    if options.dump_schedule is not None:
+    if wants_report(options, session):
         return None
     spaces = getattr(kernel, "namespaces", ())
     function = recall(session.functions, kernel.function, spaces, fingerprint)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from wave_core.compile import codes
 from wave_core.compile.cache import DiskCache, cache_folder
 from wave_core.compile.compiler import Front, front_of, lower_front, memo_key
+from wave_core.compile.inputs import wants_report
 from wave_core.compile.key import digest_of, schedule_entry
 from wave_core.compile.sources import sources_of
 from wave_core.diagnostics import user_error
@@ -80,7 +81,7 @@ def emit(
         UserError: for mistakes in the kernel, and where it cannot be compiled.
     """
     spec = find_backend(session, options.target_name, form)
-    known = None if _tells(options) else memo_key(options, kernel, session)
+    known = memo_key(options, kernel, session)
     memo = None if known is None else ("emitted", form, known)
     found = None if memo is None else session.remembered(memo)
     if found is not None:
@@ -107,7 +108,7 @@ def _emitted(
     cache = None if sources is None else session_cache(session)
     if cache is None:
         return Emitted(key, _made(front, kernel, spec, backend, form), cached=False)
-    if _tells(options):
+    if wants_report(options, session):
         files = _made(front, kernel, spec, backend, form)
         cache.put(key, files)
         return Emitted(key, files, cached=False)
@@ -121,20 +122,6 @@ def _emitted(
         files = _made(front, kernel, spec, backend, form)
         cache.put(key, files)
     return Emitted(key, files, cached=False)
-
-
-def _tells(options: WaveCompileOptions) -> bool:
-    """Whether the compilation itself is wanted, for what it says on the way."""
-    return any(
-        (
-            options.dump_binaries,
-            options.dump_intermediates,
-            options.dump_schedule,
-            options.print_ir_after,
-            options.print_ir_before,
-            options.timing,
-        )
-    )
 
 
 def _key(

@@ -1,46 +1,72 @@
-"""Files that a compilation reads: their contents count as much as the options do."""
+"""What a compilation reads besides its options, and whether it tells something."""
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from wave_core.compile.option_rows import Role, given
+from wave_core.passes.load import load_object
+from wave_core.passes.options import option_fields
+from wave_core.passes.text import Pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
+    from wave_core.passes.options import OptionField
     from wave_core.passes.text import PassText
 
 
 def input_files(
     options: WaveCompileOptions, session: Session
 ) -> tuple[tuple[str, str], ...]:
-    """The files that options of plugins name, with digests of what they hold.
+    """The files that options of passes name, with digests of what they hold.
 
     An option for which several files are read names the first, ``NAME.txt``; the
     others, ``NAME.1.txt`` and so on, count with it.
     """
-    named = sorted(set(_named(options, session)))
-    files = dict.fromkeys(path for name in named for path in _family(Path(name)))
+    asked = _of_passes(options, session)
+    named = {value for each, value in asked if each.reads_file}
+    texts = sorted(value for value in named if isinstance(value, str))
+    files = dict.fromkeys(path for name in texts for path in _family(Path(name)))
     return tuple((str(path), _digest(path)) for path in files)
 
 
-def _named(options: WaveCompileOptions, session: Session) -> Iterator[str]:
-    """The values of options that name files, however they are given."""
-    for name, each in session.plugins.option_specs.items():
-        if not each.value.reads_file:
-            continue
-        given = options.plugin_options.get(name, getattr(options, name, None))
-        if isinstance(given, str):
-            yield given
-        owner, _, key = each.value.applies_to.partition(".")
-        texts: Sequence[PassText] = options.passes  # pyright: ignore[reportAssignmentType] - pass texts by now
-        for text in texts:
-            for option, value in text.options if text.name == owner else ():
-                if option.replace("-", "_") == key and isinstance(value, str):
-                    yield value
+def wants_report(options: WaveCompileOptions, session: Session) -> bool:
+    """Whether the compilation itself is wanted, for what it tells on the way."""
+    own = any(row.role is Role.REPORT for row, _ in given(options))
+    return own or any(each.reports for each, _ in _of_passes(options, session))
+
+
+def _of_passes(
+    options: WaveCompileOptions, session: Session
+) -> Iterator[tuple[OptionField, object]]:
+    """The options of passes that are given, in whatever way, and their values."""
+    for row, value in given(options):
+        owner, _, name = row.setting.partition(".")
+        if name:
+            yield from _declared(session, owner, name, value)
+    texts = cast("tuple[PassText, ...]", options.passes)
+    for text in (*texts, *Pipeline.parse(options.pipeline or "").passes):
+        for name, value in text.options:
+            yield from _declared(session, text.name, name, value)
+
+
+def _declared(
+    session: Session, owner: str, name: str, value: object
+) -> Iterator[tuple[OptionField, object]]:
+    """What the pass says about its option; nothing where there is no such thing."""
+    found = session.plugins.pass_specs.get(owner)
+    if found is None:
+        return
+    what = f"pass `{owner}`"
+    declared = option_fields(load_object(found.value.target, what, found.provider.name))
+    field = name.replace("-", "_")
+    if field in declared:
+        yield declared[field], value
 
 
 def _family(first: Path) -> Iterator[Path]:

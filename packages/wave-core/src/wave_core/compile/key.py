@@ -7,6 +7,8 @@ import json
 from typing import TYPE_CHECKING
 
 from wave_core.compile.inputs import input_files
+from wave_core.compile.option_rows import Role
+from wave_core.compile.options import option_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,19 +23,6 @@ if TYPE_CHECKING:
 
 #: Raised when what goes into the key changes meaning.
 _FORMAT = 1
-
-#: Options that change what is printed and not what is compiled.
-_SILENT = frozenset(
-    {
-        "cost_limit",
-        "dump_binaries",
-        "dump_intermediates",
-        "dump_schedule",
-        "print_ir_after",
-        "print_ir_before",
-        "timing",
-    }
-)
 
 
 def content_key(compiled: Compiled) -> str:
@@ -64,11 +53,16 @@ def digest_of(
     extra: Mapping[str, object],
 ) -> str:
     """The digest of a traced kernel, how it is compiled, and what else counts."""
-    described = options.describe()
+    # Options of passes are in the text of the pipeline.
+    decisive = {
+        row.name
+        for row in option_table()
+        if row.role is Role.RESULT and not row.setting
+    }
     content = {
         "format": _FORMAT,
         "ir": str(traced),
-        "options": {k: v for k, v in described.items() if k not in _SILENT},
+        "options": {k: v for k, v in options.describe().items() if k in decisive},
         "files": input_files(options, session),
         "target": session.target_digest(target),
         "device": device,

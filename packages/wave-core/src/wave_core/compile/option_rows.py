@@ -1,14 +1,15 @@
-"""How one compile option is declared: default, owner, meaning; and its table."""
+"""How one compile option is declared: default, owner, role; and the table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from enum import Enum
+from functools import cache
 from typing import Any
 
-#: The distribution that owns an option, in the metadata of its field.
-_OWNER = "wave_owner"
-_SUMMARY = "wave_summary"
-_NEUTRAL = "wave_neutral"
+#: Where the metadata of a field says what else is declared.
+_DECLARED = "wave_declared"
 
 CORE = "wave-core"
 MEMORY = "wave-passes-memory"
@@ -31,22 +32,46 @@ OTHER_NAMES = {
 }
 
 
-def option(
-    default: Any,
-    summary: str,
-    owner: str = CORE,
-    neutral: tuple[object, ...] = (),
-) -> Any:
-    """Declare an option.
+class Role(Enum):
+    """What an option decides."""
+
+    RESULT = "what is compiled"
+    REPORT = "what is told on the way: the compilation itself is wanted"
+    LAUNCH = "how a compiled kernel is run"
+
+
+@dataclass(frozen=True)
+class _Declared:
+    owner: str
+    summary: str = ""
+    setting: str = ""
+    role: Role = Role.RESULT
+
+
+def _field(default: Any, declared: _Declared) -> Any:
+    return field(default=default, metadata={_DECLARED: declared})
+
+
+def option(default: Any, summary: str, role: Role = Role.RESULT) -> Any:
+    """Declare an option of core."""
+    return _field(default, _Declared(CORE, summary, role=role))
+
+
+def of_pass(default: Any, owner: str, setting: str) -> Any:
+    """Front an option of a pass, which declares the meaning.
 
     Args:
-        default: The value when it is not given.
-        summary: One line for the table of options.
-        owner: The distribution that makes the option mean something.
-        neutral: Values, besides the default, that ask nothing of the owner.
+        default: That of the pass; a test compares type and default.
+        owner: The distribution that has the pass.
+        setting: ``"pass-name.option"`` for an option of a pass; ``"pass-name"`` for
+            whether the pass runs.
     """
-    metadata = {_OWNER: owner, _SUMMARY: summary, _NEUTRAL: (default, *neutral)}
-    return field(default=default, metadata=metadata)
+    return _field(default, _Declared(owner, setting=setting))
+
+
+def of_plugin(default: Any, owner: str, role: Role = Role.RESULT) -> Any:
+    """Front an option that a plugin declares under the same name."""
+    return _field(default, _Declared(owner, role=role))
 
 
 @dataclass(frozen=True)
@@ -58,7 +83,9 @@ class OptionRow:
         owner: The distribution that it belongs to.
         type: Its type as written.
         default: The value when it is not given.
-        summary: One line.
+        summary: One line; empty where the owner declares the option.
+        setting: The pass that it is about, and the option of the pass.
+        role: What it decides.
     """
 
     name: str
@@ -66,49 +93,38 @@ class OptionRow:
     type: str
     default: object
     summary: str
+    setting: str
+    role: Role
 
 
 def rows_of(cls: Any) -> tuple[OptionRow, ...]:
-    """The options that a dataclass declares with ``option``, in order."""
+    """The options that a dataclass declares with these functions, in order."""
     return tuple(
         OptionRow(
             row.name,
-            row.metadata[_OWNER],
+            declared.owner,
             str(row.type),
             row.default,
-            row.metadata[_SUMMARY],
+            declared.summary,
+            declared.setting,
+            declared.role,
         )
         for row in fields(cls)
-        if _OWNER in row.metadata
+        if (declared := row.metadata.get(_DECLARED)) is not None
     )
 
 
-@dataclass(frozen=True)
-class ForeignOption:
-    """An option of another package that is given.
-
-    Attributes:
-        owner: The distribution that makes it mean something.
-        value: Other than the default.
-        asks: Whether it needs the owner: one that only declines what the owner does
-            holds without it.
-    """
-
-    owner: str
-    value: object
-    asks: bool
-
-
-def foreign_options(options: Any) -> dict[str, ForeignOption]:
-    """The options of other packages that differ from their defaults."""
-    found: dict[str, ForeignOption] = {}
-    for row in fields(options):
-        owner = row.metadata.get(_OWNER, CORE)
+def given(options: Any) -> Iterator[tuple[OptionRow, object]]:
+    """The options that differ from their defaults, each with its value."""
+    for row in _rows(options.__class__):
         value = getattr(options, row.name)
-        if owner != CORE and not _same(value, row.default):
-            asks = not any(_same(value, each) for each in row.metadata[_NEUTRAL])
-            found[row.name] = ForeignOption(owner, value, asks)
-    return found
+        if not _same(value, row.default):
+            yield row, value
+
+
+@cache
+def _rows(cls: Any) -> tuple[OptionRow, ...]:
+    return rows_of(cls)
 
 
 def _same(value: object, other: object) -> bool:

@@ -54,7 +54,12 @@ def pass_texts(given: Any, at: Location) -> tuple[PassText, ...]:
 
 
 def _ordered(items: Iterable[PassText]) -> tuple[PassText, ...]:
-    return tuple(sorted(items, key=str))
+    """One text a pass; of an option that is given twice the later value counts."""
+    found: dict[str, dict[str, OptionValue]] = {}
+    for each in items:
+        named = {name.replace("_", "-"): value for name, value in each.options}
+        found.setdefault(each.name, {}).update(named)
+    return tuple(PassText(name, tuple(found[name].items())) for name in sorted(found))
 
 
 def _of_item(item: object, at: Location) -> PassText:

@@ -1,6 +1,5 @@
 """`WaveCompileOptions`: the typed front of everything that compilation can be told."""
 
-# ruff: noqa: RUF009 - `option` declares a field, like `dataclasses.field`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,10 @@ from wave_core.compile.option_rows import (
     OTHER_NAMES,
     SCHEDULING,
     OptionRow,
+    Role,
+    given,
+    of_pass,
+    of_plugin,
     option,
     rows_of,
 )
@@ -97,86 +100,58 @@ class WaveCompileOptions:
         (), "symbols that take their value from the arguments of each launch"
     )
     target: str | Target = option("generic", "the machine to compile for")
-    device: str = option("auto", "what runs the kernel: auto, sim, sim-logical, ...")
+    device: str = option(
+        "auto", "what runs the kernel: auto, sim, sim-logical, ...", Role.LAUNCH
+    )
     preset: str = option("default", "a named configuration of the pipeline")
     passes: PassOptions = option(
         (), "options of passes: `minimize-global-loads{max-bits=64}`"
     )
     disable_passes: Sequence[str] = option((), "passes not to run")
     pipeline: str | None = option(None, "exactly these passes, in any order")
-    print_ir_after: Sequence[str] = option((), "passes or phases after which to print")
+    print_ir_after: Sequence[str] = option(
+        (), "passes or phases after which to print", Role.REPORT
+    )
     print_ir_before: Sequence[str] = option(
-        (), "passes or phases before which to print"
+        (), "passes or phases before which to print", Role.REPORT
     )
     verify_each: bool = option(False, "check the IR after every pass")
-    timing: bool = option(False, "report the time of every pass")
+    timing: bool = option(False, "report the time of every pass", Role.REPORT)
     checks: bool | Sequence[str] = option(
-        True, "simulators: what to check; races, bounds, poison, alignment"
+        True, "simulators: what to check; races, bounds, poison, alignment", Role.LAUNCH
     )
     poison_outputs: bool = option(
-        False, "simulators: what outputs hold before the launch counts as unwritten"
+        False,
+        "simulators: what outputs hold before the launch counts as unwritten",
+        Role.LAUNCH,
     )
     cost_limit: int | None = option(
-        AUTO_COST_LIMIT, "most lane-steps to simulate when the device is `auto`"
+        AUTO_COST_LIMIT,
+        "most lane-steps to simulate when the device is `auto`",
+        Role.LAUNCH,
     )
-    schedule: SchedulingType = option(
-        SchedulingType.NONE, "how loops are pipelined", SCHEDULING
+    schedule: SchedulingType = of_pass(
+        SchedulingType.NONE, SCHEDULING, "schedule-loops.strategy"
     )
-    use_scheduling_barriers: bool = option(
-        False, "keep the order of a schedule with scheduling barriers", SCHEDULING
-    )
-    multi_buffer_count: int | None = option(
-        None, "buffers of each staged tile; derived by default", SCHEDULING
-    )
-    override_schedule: str | None = option(
-        None, "a schedule file to follow", SCHEDULING
-    )
-    dump_schedule: str | None = option(
-        None, "a file to write the schedule to", SCHEDULING
-    )
-    eliminate_epilogue: bool = option(
-        False, "run the pipelined loop to the end instead of an epilogue", SCHEDULING
-    )
-    unroll_factor: int = option(
-        1, "iterations in one trip of each innermost loop", SCHEDULING
-    )
-    reorder: str = option(
-        "off",
-        "order of loops: `pingpong` lets halves of the waves alternate",
-        SCHEDULING,
-    )
-    use_scheduling_groups: bool = option(
-        False, "state the order of loops as groups of instructions", SCHEDULING
-    )
-    use_global_to_shared: bool = option(
-        False, "copy to shared memory without going through registers", MEMORY
-    )
-    minimize_shared_allocs: bool | None = option(
-        None, "let buffers with disjoint lifetimes share memory", MEMORY, (False,)
-    )
-    reorder_allocs: bool | None = option(
-        None, "order buffers by size before packing", MEMORY, (False,)
-    )
-    enable_swizzle: bool | None = option(
-        None, "swizzle buffers against bank conflicts", MEMORY, (False,)
-    )
-    use_buffer_ops: bool = option(
-        False, "bound-checked buffer instructions for global memory", AMDGPU
-    )
-    use_fast_math: bool = option(False, "allow reassociation and no NaN", AMDGPU)
-    waves_per_eu: int | None = option(
-        None, "occupancy to aim for, in waves of one execution unit", AMDGPU
-    )
-    denorm_fp_math_f32: str | None = option(
-        None, "what denormal f32 numbers become", AMDGPU
-    )
-    dump_intermediates: str | None = option(
-        None, "a folder for the files of every stage", AMDGPU
-    )
-    dump_binaries: str | None = option(None, "a folder for code objects", AMDGPU)
-    override_mlir: str | None = option(
-        None, "MLIR text to use instead of what is generated", AMDGPU
-    )
+    use_scheduling_barriers: bool = of_pass(False, SCHEDULING, "schedule-loops.hints")
+    multi_buffer_count: int | None = of_pass(None, SCHEDULING, "schedule-loops.buffers")
+    override_schedule: str | None = of_pass(None, SCHEDULING, "schedule-loops.override")
+    dump_schedule: str | None = of_pass(None, SCHEDULING, "schedule-loops.dump")
+    eliminate_epilogue: bool = of_pass(False, SCHEDULING, "schedule-loops.no_epilogue")
+    unroll_factor: int = of_pass(1, SCHEDULING, "schedule-loops.unroll")
+    reorder: str = of_pass("off", SCHEDULING, "reorder-loops.order")
+    use_scheduling_groups: bool = of_pass(False, SCHEDULING, "reorder-loops.groups")
+    use_global_to_shared: bool = of_pass(False, MEMORY, "copy-direct-to-lds.demanded")
+    minimize_shared_allocs: bool | None = of_pass(None, MEMORY, "pack-shared-memory")
+    reorder_allocs: bool | None = of_pass(None, MEMORY, "pack-shared-memory.by_size")
+    enable_swizzle: bool | None = of_pass(None, MEMORY, "choose-lds-layouts.swizzle")
+    use_buffer_ops: bool = of_plugin(False, AMDGPU)
+    use_fast_math: bool = of_plugin(False, AMDGPU)
+    waves_per_eu: int | None = of_plugin(None, AMDGPU)
+    denorm_fp_math_f32: str | None = of_plugin(None, AMDGPU)
+    dump_intermediates: str | None = of_plugin(None, AMDGPU, Role.REPORT)
+    dump_binaries: str | None = of_plugin(None, AMDGPU, Role.REPORT)
+    override_mlir: str | None = of_plugin(None, AMDGPU)
     plugin_options: Mapping[str, object] = option(
         FrozenMap[str, object](), "options that other plugins declare, by name"
     )
@@ -222,11 +197,7 @@ class WaveCompileOptions:
 
     def describe(self) -> dict[str, object]:
         """What differs from the defaults, as JSON values."""
-        return {
-            row.name: _plain(value)
-            for row in option_table()
-            if (value := getattr(self, row.name)) != row.default
-        }
+        return {row.name: _plain(value) for row, value in given(self)}
 
 
 def _plain(value: Any) -> object:
@@ -249,5 +220,5 @@ def _no_mapping(value: object, where: Location) -> Exception:
 
 
 def option_table() -> tuple[OptionRow, ...]:
-    """Every option: its name, the package that owns it, type, default, meaning."""
+    """Every option: its name, the package that owns it, type, default, role."""
     return rows_of(WaveCompileOptions)

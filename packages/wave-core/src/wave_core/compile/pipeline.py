@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wave_core.compile import codes
-from wave_core.compile.option_rows import foreign_options
+from wave_core.compile.option_rows import CORE, given
 from wave_core.compile.printing import ALL
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import Label, UserError, user_error
+from wave_core.passes.load import load_pass
 from wave_core.passes.phase import PHASES
 from wave_core.passes.selection import Amendment, unknown_name
 from wave_core.passes.text import Pipeline
@@ -15,8 +17,9 @@ from wave_core.plugin.plan import PipelinePlan, plan_pipeline
 from wave_core.plugin.results import PipelineRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from wave_core.compile.option_rows import OptionRow
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
     from wave_core.targets import Target
@@ -33,59 +36,106 @@ def plan_for(
     """
     host = session.plugins
     request = PipelineRequest(target.name, kernel, options.preset)
-    given = {**owned_values(session, options), **options.plugin_options}
-    user = _user(session, options)
-    asks = user.enable or user.disable or user.options
-    return plan_pipeline(host, request, given, user if asks else None)
+    try:
+        asked = list(_amendments(session, options))
+        own = {**_of_plugins(session, options), **options.plugin_options}
+        host.options.check(own)
+        user = _user(session, options)
+        if user:
+            asked.append(("user", user))
+        plan = plan_pipeline(host, request, asked)
+        _check_options(plan, user)
+    except UserError as error:
+        raise _here(error, options) from None
+    return plan
 
 
-def owned_values(session: Session, options: WaveCompileOptions) -> Mapping[str, object]:
-    """The options of other packages that are given.
-
-    The package has to be there for those that ask something of it.
+def _amendments(
+    session: Session, options: WaveCompileOptions
+) -> Iterator[tuple[str, Amendment]]:
+    """What options that front passes change in the pipeline, each with its origin.
 
     Raises:
         UserError: WV0824.
     """
-    host = session.plugins
-    found: dict[str, object] = {}
-    for name, given in foreign_options(options).items():
-        known = name in host.option_specs
-        if given.asks and given.owner not in host.packages:
-            raise _not_installed(name, given.owner, given.value, options)
-        if given.asks and not known:
-            raise _too_old(name, given.owner, options)
-        if known:
-            found[name] = given.value
-    return found
+    for row, value in given(options):
+        name, _, option = row.setting.partition(".")
+        if not name or not _has_owner(session, row, value, session.plugins.pass_specs):
+            continue
+        if option:
+            amendment = Amendment(options={name: {option: value}})
+        elif value:
+            amendment = Amendment(enable=(name,))
+        else:
+            amendment = Amendment(disable=(name,))
+        yield f"option {row.name}", amendment
 
 
-def _not_installed(
-    name: str, owner: str, value: object, options: WaveCompileOptions
-) -> Exception:
-    return user_error(
-        codes.OPTION_OWNER,
-        f"option `{name}={value}` belongs to package {owner}, which is not installed",
-        at=options.location,
-        label="given here",
-        help=(
-            f"pip install {owner}, or enable its plugin",
-            f"or leave `{name}` out",
-        ),
-        option=name,
-        package=owner,
+def _of_plugins(session: Session, options: WaveCompileOptions) -> Mapping[str, object]:
+    """The options that plugins declare under the name that they have here.
+
+    Raises:
+        UserError: WV0824.
+    """
+    known = session.plugins.option_specs
+    return {
+        row.name: value
+        for row, value in given(options)
+        if row.owner != CORE and not row.setting
+        if _has_owner(session, row, value, known)
+    }
+
+
+def _check_options(plan: PipelinePlan, user: Amendment) -> None:
+    """See that options of passes fit, of those too that do not run.
+
+    Raises:
+        UserError: WV0803, WV0804.
+    """
+    for each in plan.installed:
+        if each.name in user.options:
+            load_pass(each, user.options[each.name])
+
+
+def _here(error: UserError, options: WaveCompileOptions) -> UserError:
+    """The error at the options, where it does not say another place."""
+    label = None
+    if options.location is not None and options.location.is_known:
+        label = Label(options.location, "these options")
+    return UserError(
+        replace(each, primary=each.primary or label) for each in error.diagnostics
     )
 
 
-def _too_old(name: str, owner: str, options: WaveCompileOptions) -> Exception:
-    return user_error(
+def _has_owner(
+    session: Session, row: OptionRow, value: object, known: Mapping[str, object]
+) -> bool:
+    """Whether the package that an option belongs to is here and knows it.
+
+    It has to be, unless the value is ``False``, which only declines what the package
+    does.
+
+    Raises:
+        UserError: WV0824.
+    """
+    present = (row.setting.partition(".")[0] or row.name) in known
+    if present or value is False:
+        return present
+    if row.owner in session.plugins.packages:
+        what = f"the installed {row.owner} does not know option `{row.name}`"
+        way_out = f"upgrade {row.owner}"
+    else:
+        what = (
+            f"option `{row.name}={value}` belongs to package {row.owner},"
+            " which is not installed"
+        )
+        way_out = f"pip install {row.owner}, or enable its plugin"
+    raise user_error(
         codes.OPTION_OWNER,
-        f"the installed {owner} does not know option `{name}`",
-        at=options.location,
-        label="given here",
-        help=(f"upgrade {owner}", f"or leave `{name}` out"),
-        option=name,
-        package=owner,
+        what,
+        help=(way_out, f"or leave `{row.name}` out"),
+        option=row.name,
+        package=row.owner,
     )
 
 

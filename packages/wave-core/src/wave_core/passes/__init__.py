@@ -8,6 +8,7 @@ from wave_core.passes.describe import PipelineRow, describe_pipeline
 from wave_core.passes.fact import Analysis, Fact
 from wave_core.passes.load import load_object, load_pass
 from wave_core.passes.observe import IrPrinter, PassObserver, Verify
+from wave_core.passes.options import option
 from wave_core.passes.phase import PHASES, Phase
 from wave_core.passes.resolve import check_consumer, check_essential, resolve
 from wave_core.passes.resolved import ResolvedPass, ResolvedPipeline
@@ -45,5 +46,6 @@ __all__ = [
     "describe_pipeline",
     "load_object",
     "load_pass",
+    "option",
     "resolve",
 ]

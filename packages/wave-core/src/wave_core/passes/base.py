@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from wave_core.passes.options import (
     convert_option,
@@ -32,14 +32,12 @@ class Pass(ABC):
     A subclass is a frozen dataclass too. Its name follows from the class:
     ``HoistLoopInvariants`` is ``hoist-loop-invariants``, and its text form,
     ``minimize-global-loads{max-bits=64}``, is what the command line takes, what the
-    log prints, and what the cache key holds. Every option has a default.
+    log prints, and what the cache key holds. Every option has a default, which
+    `option` gives together with a summary.
 
     Its docstring says which invariant it needs, what it changes, and when it does
     nothing.
     """
-
-    option_summaries: ClassVar[dict[str, str]] = {}
-    """One line on each option, by field name, for the generated tables."""
 
     @classmethod
     def pass_name(cls) -> str:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import UserError, user_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,6 +116,17 @@ class Reader:
             notes=(self._text, " " * (token.column - 1) + "^"),
             help="the form is `first-pass, second-pass{option=1, other=(2, word)}`",
         )
+
+
+def value_of(text: str) -> OptionValue:
+    """The value that ``text`` is; text that has no form of a value is a string."""
+    try:
+        reader = Reader(text)
+        value = reader.value()
+        reader.take("end", "the end")
+    except UserError:
+        return text
+    return value
 
 
 def print_value(value: OptionValue) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, field as dataclass_field, fields
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache
@@ -27,6 +27,46 @@ if TYPE_CHECKING:
     from wave_core.passes.literal import OptionValue
 
 _UNION_ORIGINS = (Union, types.UnionType)
+
+
+@dataclass(frozen=True)
+class OptionField:
+    """What the declaration of an option says besides its type and default.
+
+    Attributes:
+        summary: One line for tables.
+        reads_file: Whether the value names a file whose contents decide the result.
+        reports: Whether the option only asks to be told something on the way; a
+            compilation with it is not answered from a cache.
+    """
+
+    summary: str = ""
+    reads_file: bool = False
+    reports: bool = False
+
+
+_DECLARED = "wave_option"
+
+
+def option(
+    default: Any, summary: str, *, reads_file: bool = False, reports: bool = False
+) -> Any:
+    """Declare an option as a field of a frozen dataclass, such as a pass.
+
+    Args:
+        default: The value when it is not given.
+        summary: One line for tables.
+        reads_file: As of `OptionField`.
+        reports: As of `OptionField`.
+    """
+    declared = OptionField(summary, reads_file, reports)
+    return dataclass_field(default=default, metadata={_DECLARED: declared})
+
+
+def option_fields(cls: Any) -> dict[str, OptionField]:
+    """What the fields of a dataclass, or of an instance, declare; by field name."""
+    nothing = OptionField()
+    return {each.name: each.metadata.get(_DECLARED, nothing) for each in fields(cls)}
 
 
 class _MismatchError(ValueError):
@@ -106,8 +146,20 @@ def convert_option(owner: str, name: str, value: object, wanted: Any) -> Any:
         raise user_error(
             "WV0804",
             f"option `{name}` of `{owner}` cannot be {_shown(value)}",
-            help=f"it takes {describe_type(wanted)}",
+            help=(
+                *did_you_mean(str(value), _words(wanted)),
+                f"it takes {describe_type(wanted)}",
+            ),
         ) from None
+
+
+def _words(wanted: Any) -> list[str]:
+    """The words among the values of a type."""
+    if get_origin(wanted) is Literal:
+        return [each for each in get_args(wanted) if isinstance(each, str)]
+    if isinstance(wanted, type) and issubclass(wanted, Enum):
+        return [_word(member) for member in wanted]
+    return [word for each in get_args(wanted) for word in _words(each)]
 
 
 def _shown(value: object) -> str:

@@ -40,7 +40,9 @@ class Amendment:
     @classmethod
     def of_text(cls, pipeline: Pipeline, reason: str = "") -> Self:
         """Enable each pass of ``pipeline`` and set the options that it gives."""
-        options = {text.name: dict(text.options) for text in pipeline.passes}
+        options: dict[str, dict[str, object]] = {}
+        for text in pipeline.passes:
+            options.setdefault(text.name, {}).update(text.options)
         return cls(enable=tuple(options), options=options, reason=reason)
 
     def __bool__(self) -> bool:

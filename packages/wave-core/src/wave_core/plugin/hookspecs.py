@@ -284,9 +284,10 @@ class WaveSpecs:
 
     @hookspec
     def wave_register_options(self) -> Iterable[OptionSpec]:
-        """Register options of compilation.
+        """Register options of compilation that no pass has, such as a backend's.
 
-        Fires when a session first checks the options of a compilation.
+        Users give them as ``plugin_options``. Fires when a session first checks the
+        options of a compilation.
 
         Example::
 
@@ -295,12 +296,11 @@ class WaveSpecs:
             @hookimpl
             def wave_register_options():
                 yield OptionSpec(
-                    "load_bits",
-                    int,
-                    default=128,
-                    package="wave-passes-memory",
-                    help="widest load of one lane, in bits",
-                    applies_to="minimize-global-loads.max-bits",
+                    "toy_lines",
+                    bool,
+                    default=False,
+                    package="wave-toy",
+                    help="the user's lines in the code object",
                 )
         """
         yield from ()

@@ -1,4 +1,4 @@
-"""Options of compilation: who owns each, and what it changes in the pipeline."""
+"""Options of compilation that plugins declare: who owns each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.passes.options import convert_option, did_you_mean
-from wave_core.passes.selection import Amendment
 from wave_core.plugin.api import DISABLE_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from wave_core.diagnostics import UserError
     from wave_core.plugin.results import OptionSpec
@@ -53,24 +52,6 @@ class OptionTable:
                 raise self._not_installed(spec)
             typed[name] = converted
         return typed
-
-    def amendments(
-        self, values: Mapping[str, object]
-    ) -> Iterator[tuple[str, Amendment]]:
-        """What the options change in the pipeline, each with its origin.
-
-        Raises:
-            UserError: as of `check`.
-        """
-        for name, value in sorted(self.check(values).items()):
-            target, _, option = self.specs[name].applies_to.partition(".")
-            origin = f"option {name}"
-            if option:
-                yield origin, Amendment(options={target: {option: value}})
-            elif target and value:
-                yield origin, Amendment(enable=(target,))
-            elif target:
-                yield origin, Amendment(disable=(target,))
 
     def _unknown(self, name: str) -> UserError:
         known = ", ".join(f"`{each}`" for each in sorted(self.specs))

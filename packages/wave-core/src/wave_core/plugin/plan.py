@@ -9,14 +9,15 @@ from wave_core.passes.describe import describe_pipeline
 from wave_core.passes.observe import Verify
 from wave_core.passes.resolve import check_consumer, check_essential, resolve
 from wave_core.passes.run import PipelineRunner
-from wave_core.passes.selection import Amendment, Selection, unknown_name
+from wave_core.passes.selection import Selection, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from wave_core.passes.describe import PipelineRow
     from wave_core.passes.observe import PassObserver
     from wave_core.passes.resolved import ResolvedPipeline
+    from wave_core.passes.selection import Amendment
     from wave_core.passes.spec import InstalledPass
     from wave_core.plugin.manager import PluginHost
     from wave_core.plugin.results import PipelineRequest
@@ -68,27 +69,23 @@ class PipelinePlan:
 def plan_pipeline(
     host: PluginHost,
     request: PipelineRequest,
-    options: Mapping[str, object] | None = None,
-    user: Amendment | None = None,
+    asked: Iterable[tuple[str, Amendment]] = (),
 ) -> PipelinePlan:
     """The pipeline for a request.
 
-    The later of these wins: the preset, plugins, options of compilation, the user.
+    The later of these wins: the preset, plugins, what is asked for.
 
     Args:
         host: The plugins.
         request: Target, kernel and preset; the passes are filled in.
-        options: Options of compilation that plugins declare, by name.
-        user: The user's own wishes for passes.
+        asked: What options and the user change, each with its origin.
 
     Raises:
         UserError: WV0801 for an unknown preset or pass, WV0828 where an essential
-            pass is disabled; wrong options.
+            pass is disabled.
         PluginError: where the passes cannot be ordered.
     """
-    amendments = list(_amendments(host, request, options or {}))
-    if user is not None:
-        amendments.append(("user", user))
+    amendments = (*_amendments(host, request), *asked)
     selection = Selection.of(host.passes, amendments)
     check_essential(host.passes, selection)
     return PipelinePlan(
@@ -97,7 +94,7 @@ def plan_pipeline(
 
 
 def _amendments(
-    host: PluginHost, request: PipelineRequest, options: Mapping[str, object]
+    host: PluginHost, request: PipelineRequest
 ) -> Iterator[tuple[str, Amendment]]:
     if request.preset:
         if request.preset not in host.presets:
@@ -106,4 +103,3 @@ def _amendments(
         yield f"preset {preset.name}", preset.amendment(host.passes)
     names = tuple(each.name for each in host.passes)
     yield from host.amend_pipeline(replace(request, passes=names))
-    yield from host.options.amendments(options)

@@ -236,7 +236,9 @@ class StrategySpec:
 
 @dataclass(frozen=True)
 class OptionSpec:
-    """An option of compilation, a field of ``WaveCompileOptions``.
+    """An option of compilation that no pass has, such as one of a backend.
+
+    An option of a pass is a field of the pass, and needs no other declaration.
 
     Attributes:
         name: The keyword.
@@ -244,10 +246,6 @@ class OptionSpec:
         default: The value that changes nothing.
         package: The distribution that gives the option its meaning.
         help: One line.
-        applies_to: ``"pass-name.option"`` sets an option of a pass; ``"pass-name"``
-            enables or disables it; empty where neither is meant.
-        reads_file: Whether values are names of files, whose contents decide what is
-            compiled.
     """
 
     name: str
@@ -255,8 +253,6 @@ class OptionSpec:
     default: object
     package: str
     help: str
-    applies_to: str = ""
-    reads_file: bool = False
 
 
 @dataclass(frozen=True)

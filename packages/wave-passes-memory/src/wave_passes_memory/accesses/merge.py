@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
@@ -20,7 +20,7 @@ from wave_core.ops.control import SetSymbol
 from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.shape import Assemble
 from wave_core.ops.traits import EffectKind, Trait
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_passes_memory.accesses.windows import (
     Member,
     aligned,
@@ -50,11 +50,9 @@ class MergeContiguousReads(Pass):
     memory stands between them.
     """
 
-    option_summaries: ClassVar[dict[str, str]] = {
-        "max_bits": "the widest access of one lane; 0 is the widest of the target"
-    }
-
-    max_bits: int = 0
+    max_bits: int = option(
+        0, "the widest access of one lane; 0 is the widest of the target"
+    )
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Merge the reads of every region."""

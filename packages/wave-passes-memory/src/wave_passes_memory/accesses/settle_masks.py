@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, Access, region_of
 from wave_core.ops.memory import Read, Write
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_core.symbols import Kind, conjuncts, constant, logical_and
 
 if TYPE_CHECKING:
@@ -28,11 +28,9 @@ class SettleAccessMasks(Pass):
     all of them, and one instruction touches them.
     """
 
-    option_summaries: ClassVar[dict[str, str]] = {
-        "max_bits": "the widest access of one lane; 0 is the widest of the target"
-    }
-
-    max_bits: int = 0
+    max_bits: int = option(
+        0, "the widest access of one lane; 0 is the widest of the target"
+    )
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Settle the conditions of all reads and writes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
@@ -21,7 +21,7 @@ from wave_core.ir import (
 from wave_core.ops.memory import Write
 from wave_core.ops.shape import Assemble
 from wave_core.ops.traits import Trait
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_core.symbols import Layout, constant
 from wave_passes_memory.accesses.windows import Member, aligned, windows
 from wave_passes_memory.copies.lane_points import LanePoints
@@ -48,11 +48,9 @@ class MergeContiguousWrites(Pass):
     does not read the memory and orders nothing.
     """
 
-    option_summaries: ClassVar[dict[str, str]] = {
-        "max_bits": "the widest access of one lane; 0 is the widest of the target"
-    }
-
-    max_bits: int = 0
+    max_bits: int = option(
+        0, "the widest access of one lane; 0 is the widest of the target"
+    )
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Merge the writes of every region."""

@@ -15,7 +15,7 @@ from wave_core.ops.sync import (
     SharedMemoryBarrierWait,
     WaveFence,
 )
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_core.targets import BarrierKind
 from wave_passes_memory.barriers.cover import Column, cheapest_cover
 from wave_passes_memory.barriers.hazards import Hazard, Order, find_hazards
@@ -57,8 +57,7 @@ class PlaceMinimalBarriers(Pass):
         UserError: WV0412 where a dependence has no point that all waves pass.
     """
 
-    split: bool = True
-    option_summaries = {"split": "signal early and wait late, where the target can"}  # noqa: RUF012 - a constant of the class
+    split: bool = option(True, "signal early and wait late, where the target can")
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Choose the points, then insert."""

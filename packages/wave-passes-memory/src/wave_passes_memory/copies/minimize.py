@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, Access, capture, erase, insert_before, resolve
 from wave_core.ops.memory import Allocate, Read, Write
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_core.symbols import eq, logical_and
 from wave_passes_memory.copies.branches import Branches
 from wave_passes_memory.copies.find import copies
@@ -46,11 +46,9 @@ class MinimizeGlobalLoads(Pass):
     the reads and writes would not become fewer.
     """
 
-    option_summaries: ClassVar[dict[str, str]] = {
-        "max_bits": "the widest access of one lane; 0 is the widest of the target"
-    }
-
-    max_bits: int = 0
+    max_bits: int = option(
+        0, "the widest access of one lane; 0 is the widest of the target"
+    )
 
     def should_run(self, graph: Graph) -> bool:
         """There is a buffer to copy to."""

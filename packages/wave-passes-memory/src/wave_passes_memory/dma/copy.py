@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.ir import resolve
 from wave_core.ops.memory import Allocate
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import prove
@@ -49,15 +49,11 @@ class CopyDirectToLds(Pass):
             is demanded.
     """
 
-    option_summaries: ClassVar[dict[str, str]] = {
-        "demanded": "copy directly wherever it is possible, and say where it is not",
-        "cheaper": "copy directly where that takes fewer instructions",
-        "swizzle": "whether chunks of a row may change places",
-    }
-
-    demanded: bool = False
-    cheaper: bool = False
-    swizzle: bool = True
+    demanded: bool = option(
+        False, "copy directly wherever it is possible, and say where it is not"
+    )
+    cheaper: bool = option(False, "copy directly where that takes fewer instructions")
+    swizzle: bool = option(True, "whether chunks of a row may change places")
 
     def should_run(self, graph: Graph) -> bool:
         """Somebody wants it, and there is a buffer."""

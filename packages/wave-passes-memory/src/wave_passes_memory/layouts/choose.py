@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.storage import lds_bytes
 from wave_core.analysis.effects import touched_memories
@@ -13,7 +13,7 @@ from wave_core.constraints.machine import REGISTER
 from wave_core.diagnostics import user_error
 from wave_core.ir import ACCESS, region_of, regions, resolve, set_attributes
 from wave_core.ops.memory import Allocate, Read, Write
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_core.symbols import Kind, constant, product
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.hoisting.pressure import crowded_loops
@@ -50,13 +50,10 @@ class ChooseLdsLayouts(Pass):
         UserError: WV0416 where a swizzle is asked for and a buffer has padding.
     """
 
-    option_summaries: ClassVar[dict[str, str]] = {
-        "padding": "whether rows may become longer",
-        "swizzle": "whether chunks of a row may, or must be free to, change places",
-    }
-
-    padding: bool = True
-    swizzle: bool | None = None
+    padding: bool = option(True, "whether rows may become longer")
+    swizzle: bool | None = option(
+        None, "whether chunks of a row may, or must be free to, change places"
+    )
 
     def should_run(self, graph: Graph) -> bool:
         """There is a buffer."""

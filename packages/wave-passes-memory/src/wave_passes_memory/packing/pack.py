@@ -11,7 +11,7 @@ from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.ir import set_attributes
 from wave_core.ops.memory import Allocate
 from wave_core.ops.sync import SharedMemoryBarrierSignal, SharedMemoryBarrierWait
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_passes_memory.packing.first_fit import Block, first_fit, peak
 from wave_passes_memory.packing.lifetimes import Lifetimes
 
@@ -36,21 +36,13 @@ class PackSharedMemory(Pass):
     byte is saved, where buffers have offsets already, or where the author placed
     halves of barriers.
 
-    Attributes:
-        alignment: What offsets are multiples of. Units: bytes.
-        within_loops: Whether buffers take turns within a loop.
-        by_size: Whether large buffers are placed first, or all as they come; large
-            ones first unless it is False.
     """
 
-    alignment: int = 16
-    within_loops: bool = False
-    by_size: bool | None = None
-    option_summaries = {  # noqa: RUF012 - a constant of the class
-        "alignment": "bytes that the start of a buffer is a multiple of",
-        "within_loops": "share memory in each iteration of a loop, with more barriers",
-        "by_size": "place large buffers first",
-    }
+    alignment: int = option(16, "bytes that the start of a buffer is a multiple of")
+    within_loops: bool = option(
+        False, "share memory in each iteration of a loop, with more barriers"
+    )
+    by_size: bool | None = option(None, "place large buffers first")
 
     def should_run(self, graph: Graph) -> bool:
         """One buffer has nobody to share with."""

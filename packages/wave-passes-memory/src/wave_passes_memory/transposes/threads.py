@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from wave_core.ir import ACCESS, Access, regions, resolve, set_attributes
 from wave_core.ops.memory import Allocate
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import addresses, prove
@@ -40,15 +40,13 @@ class TransposeInThreads(Pass):
     fewer cycles, and where the target does not transpose for as little.
     """
 
-    option_summaries: ClassVar[dict[str, str]] = {
-        "max_bits": "the widest access of one lane; 0 is the widest of the target",
-        "hardware": "whether to leave to the target what it can transpose",
-        "idle": "whether half of the threads may idle for wider loads",
-    }
-
-    max_bits: int = 0
-    hardware: bool = True
-    idle: bool = False
+    max_bits: int = option(
+        0, "the widest access of one lane; 0 is the widest of the target"
+    )
+    hardware: bool = option(
+        True, "whether to leave to the target what it can transpose"
+    )
+    idle: bool = option(False, "whether half of the threads may idle for wider loads")
 
     def should_run(self, graph: Graph) -> bool:
         """There is a buffer to fill."""

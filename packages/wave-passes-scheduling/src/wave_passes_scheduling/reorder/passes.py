@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.ops.control import Iterate
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_core.passes.selection import unknown_name
 from wave_passes_scheduling.loops.body import is_innermost
 from wave_passes_scheduling.reorder.groups import place_groups
@@ -34,15 +34,13 @@ class ReorderLoops(Pass):
     is, and a warning names the dependence.
     """
 
-    order: str = "off"
-    clusters: int | None = None
-    groups: bool = False
-
-    option_summaries: ClassVar[dict[str, str]] = {
-        "order": "off, or pingpong: halves of the waves alternate",
-        "clusters": "pairs of a memory and a matrix cluster; by default what fits",
-        "groups": "scheduling-group barriers that state the order of the body",
-    }
+    order: str = option("off", "off, or pingpong: halves of the waves alternate")
+    clusters: int | None = option(
+        None, "pairs of a memory and a matrix cluster; by default what fits"
+    )
+    groups: bool = option(
+        False, "scheduling-group barriers that state the order of the body"
+    )
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Reorder, then state the order.

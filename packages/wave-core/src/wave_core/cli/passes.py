@@ -1,0 +1,56 @@
+"""What commands that compile let a user say about passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from wave_core.compile.option_values import pass_texts
+from wave_core.diagnostics import Location
+from wave_core.passes.literal import value_of
+from wave_core.passes.text import PassText, Pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.compile.options import WaveCompileOptions
+
+Passes = Annotated[
+    str, typer.Option(help="Passes to run, with options: `pass{option=1}, other`.")
+]
+Disabled = Annotated[str, typer.Option("--disable", help="Passes not to run.")]
+Settings = Annotated[
+    list[str],
+    typer.Option("--set-pass", help="An option of a pass: schedule-loops.unroll=2."),
+]
+
+
+def pass_changes(
+    options: WaveCompileOptions, passes: str, disable: str, settings: Iterable[str]
+) -> dict[str, object]:
+    """What these say, together with what ``options`` say already.
+
+    Raises:
+        typer.BadParameter: for a setting without a pass, an option or a value.
+        UserError: WV0802 for passes that do not fit the form.
+    """
+    told = (*Pipeline.parse(passes).passes, *map(_setting, settings))
+    if not told and not disable:
+        return {}
+    known = cast("tuple[PassText, ...]", options.passes)
+    return {
+        "passes": pass_texts((*known, *told), Location.unknown()),
+        "disable_passes": (*options.disable_passes, *disable.split(",")),
+        # The command line has no line to point at.
+        "location": Location.unknown(),
+    }
+
+
+def _setting(text: str) -> PassText:
+    place, equals, value = text.partition("=")
+    name, dot, option = (part.strip() for part in place.partition("."))
+    if not (equals and dot and name and option):
+        message = f"--set-pass takes PASS.OPTION=VALUE, not `{text}`"
+        raise typer.BadParameter(message)
+    return PassText(name, ((option, value_of(value)),))

@@ -1,0 +1,85 @@
+"""The command line reaches every pass: which run, and with which options."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from wave_core.cli.app import run_command
+
+
+@pytest.fixture
+def wave(capsys):
+    def run(*arguments):
+        code = run_command(list(arguments))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_set_pass_and_disable_reach_the_passes(wave):
+    given = ("--set-pass", "schedule-loops.strategy=prefetch")
+    given += ("--disable", "delay-reads, pack-matrix-operands")
+    code, out, _ = wave("pipeline", *given, "--json")
+    found = json.loads(out)
+    off = {row["name"] for row in found["passes"] if not row["runs"]}
+    assert code == 0
+    assert {"delay-reads", "pack-matrix-operands"} <= off
+    assert "sets schedule-loops.strategy = prefetch" in found["log"][0]
+
+
+def test_inspect_shows_what_the_options_do(wave):
+    loop = ("inspect", "gemm", "--shape", "M=128,N=128,K=128", "--what", "ir")
+    _, plain, _ = wave(*loop)
+    _, asked, _ = wave(*loop, "--passes", "schedule-loops{strategy=prefetch}")
+    assert asked.count(" mma ") > plain.count(" mma ")
+
+
+def test_run_takes_them(wave):
+    given = ("--shape", "M=16,N=64", "--set-pass", "merge-contiguous-reads.max-bits=32")
+    code, out, _ = wave("run", "copy", *given, "--json")
+    assert code == 0
+    assert json.loads(out)["passed"]
+
+
+def test_an_unknown_option(wave):
+    code, _, err = wave("run", "copy", "--set-pass", "reorder-loops.ordr=pingpong")
+    assert code == 2
+    assert err == (
+        "error[WV0803]: `reorder-loops` has no option `ordr`\n"
+        "  = help: did you mean `order`?\n"
+        "  = help: its options are: `order`, `clusters`, `groups`\n"
+        "\n`wave explain WV0803` says more\n"
+    )
+
+
+def test_an_unfit_value(wave):
+    code, _, err = wave(
+        "compile",
+        "copy",
+        "--set-pass",
+        "schedule-loops.unroll=two",
+        "--target",
+        "gfx942",
+    )
+    assert code == 2
+    assert err == (
+        "error[WV0804]: option `unroll` of `schedule-loops` cannot be `two`\n"
+        "  = help: it takes int\n"
+        "\n`wave explain WV0804` says more\n"
+    )
+
+
+def test_an_unknown_pass(wave):
+    code, _, err = wave("inspect", "copy", "--disable", "schedule-lops")
+    assert code == 2
+    assert "there is no pass `schedule-lops`" in err
+    assert "did you mean `schedule-loops`?" in err
+
+
+def test_a_setting_without_an_option(wave):
+    code, _, err = wave("run", "copy", "--set-pass", "unroll=2")
+    assert code == 2
+    assert "--set-pass takes PASS.OPTION=VALUE, not `unroll=2`" in err
