@@ -14,7 +14,9 @@ _ENTRY = re.compile(r"    (?P<name>[\w., *]+): (?P<text>.*)")
 _LITERAL = re.compile(r"``(.+?)``")
 _INDENT = "    "
 # A blank line after an opening fence or before a closing one.
-_BLANK_IN_CODE = re.compile(r"(```python\n)\n|\n(\n```)$", re.MULTILINE)
+_BLANK_IN_CODE = re.compile(r"(```(?:python|diff)\n)\n|\n(\n```)$", re.MULTILINE)
+# How the example of a pass begins: a graph, between marks of a difference.
+_GRAPH = re.compile(r" {4}[ +-] kernel ")
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -75,7 +77,7 @@ def _inline(text: str) -> str:
 
 def _converted(lines: Sequence[str]) -> Iterator[str]:
     kind = ""
-    for line in lines:
+    for line, further in zip(lines, (*lines[2:], "", ""), strict=False):
         if kind and line and not line.startswith(_INDENT):
             yield from _end(kind)
             kind = ""
@@ -84,7 +86,8 @@ def _converted(lines: Sequence[str]) -> Iterator[str]:
             yield from (line, "")
         elif line.endswith("::"):
             kind = "code"
-            yield from (line[:-1], "", "```python")
+            language = "diff" if _GRAPH.match(further) else "python"
+            yield from (line[:-1], "", f"```{language}")
         elif kind == "code":
             yield line.removeprefix(_INDENT)
         elif kind == "list":

@@ -47,6 +47,37 @@ class ScheduleLoops(Pass):
     each iteration in flight. A loop that has too few iterations, or whose dependences
     leave only one stage, stays as it is with the buffers that it had, and a warning
     says why.
+
+    Example, as `schedule-loops{strategy=prefetch}`::
+
+          kernel "k" target "generic" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = M, tile_size = `64`,
+                workgroup_dim = 0)
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+        -   %l = iterate [], [%a, %b] {axis = N, induction = $IV:N, count = `4`} body {
+        -     %m = argument capture "a" : mem<M, global, f32>
+        -     %n = argument capture "b" : mem<M, global, f32>
+        -     %x = read %m, [] : reg<M, f32>
+        -         @access(coordinates = [64*$IV:N + $LANE], registers = 1)
+        -     write %x, %n, [] @access(coordinates = [64*$IV:N + $LANE], registers = 1)
+        -     yield []
+        +   %0 = read %a, [] : reg<M, f32> @access(coordinates = [$LANE], registers = 1)
+        +   %1 = iterate [%0], [%a, %b] {axis = N, induction = $IV:N, count = `3`} body
+        +       {
+        +     %2 = argument carried "read" : reg<M, f32>
+        +     %3 = argument capture "a" : mem<M, global, f32>
+        +     %4 = argument capture "b" : mem<M, global, f32>
+        +     %5 = read %3, [] : reg<M, f32>
+        +         @access(coordinates = [64*$IV:N + $LANE + 64], registers = 1)
+        +     write %2, %4, [] @access(coordinates = [64*$IV:N + $LANE], registers = 1)
+        +     yield [%5]
+            }
+        +   %6 = get_result %1 : reg<M, f32>
+        +   write %6, %b, [] @access(coordinates = [$LANE + 192], registers = 1)
+            yield []
+          }
     """
 
     strategy: SchedulingType | str = option(

@@ -200,7 +200,10 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def scan(text: str, start: int, *, angles: bool = True) -> int:
-    """Where a bare text that begins at ``start`` ends: see `Reader.bare`."""
+    """Where a bare text that begins at ``start`` ends: see `Reader.bare`.
+
+    It may go on in the next line within brackets.
+    """
     pattern = _PLAIN_OR_ANGLES if angles else _PLAIN
     closers: list[str] = []
     at = start
@@ -218,7 +221,7 @@ def scan(text: str, start: int, *, angles: bool = True) -> int:
             closers.append(_CLOSING[mark])
         elif closers and mark == closers[-1]:
             closers.pop()
-        elif not closers or mark != ",":
+        elif not closers or not mark or mark not in ",\n":
             return at
         at += 1
     return at

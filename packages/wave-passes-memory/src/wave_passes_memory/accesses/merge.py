@@ -48,6 +48,40 @@ class MergeContiguousReads(Pass):
     of elements, as wide as the target allows, if the place of the first is proved to
     be aligned; the others take their registers from it. Nothing that may change the
     memory stands between them.
+
+    Example::
+
+          kernel "k" target "generic" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = M, tile_size = `64`,
+                workgroup_dim = 0)
+            %a = argument parameter "a" : mem<M, global, f16>
+            %b = argument parameter "b" : mem<M, global, f16>
+        -   %x = read %a, [] {shape = [M]} : reg<M, f16>
+        -       @access(coordinates = [8*$LANE + $REG], registers = 4)
+        -       @placement(layout = #layout(64x4 {M: 8*(lane/1%64) + (reg/1%4)}),
+        -       origin = [["M", `0`]])
+        -   %y = read %a, [] {shape = [M]} : reg<M, f16>
+        -       @access(coordinates = [8*$LANE + $REG + 4], registers = 4)
+        -       @placement(layout = #layout(64x4 {M: 8*(lane/1%64) + (reg/1%4)}),
+        -       origin = [["M", `4`]])
+        -   %s = add %x, %y : reg<M, f16>
+        +   %0 = read %a, [] {shape = [M]} : reg<M, f16>
+        +       @access(coordinates = [8*$LANE + $REG], registers = 8)
+        +       @placement(layout = #layout(64x8 {M: 8*(lane/1%64) + (reg/1%8)}),
+        +       origin = [["M", `0`]])
+        +   %1 = assemble [%0] {picks = [[0, 0], [0, 1], [0, 2], [0, 3]], shape = [M]} :
+        +       reg<M, f16>
+        +       @placement(layout = #layout(64x4 {M: 8*(lane/1%64) + (reg/1%4)}),
+        +       origin = [["M", `0`]])
+        +   %2 = assemble [%0] {picks = [[0, 4], [0, 5], [0, 6], [0, 7]], shape = [M]} :
+        +       reg<M, f16>
+        +       @placement(layout = #layout(64x4 {M: 8*(lane/1%64) + (reg/1%4)}),
+        +       origin = [["M", `4`]])
+        +   %s = add %1, %2 : reg<M, f16>
+            write %s, %b, [] @access(coordinates = [4*$LANE + $REG], registers = 4)
+            yield []
+          }
     """
 
     max_bits: int = option(

@@ -36,6 +36,28 @@ class PackMatrixOperands(Pass):
     the fastest dimension of one of the memories, or can become that of a buffer,
     where the elements of one step do not fill an access by themselves, and where no
     index register varies along K.
+
+    Example::
+
+          kernel "k" target "gfx942" {
+            %a = argument parameter "a" : mem<M, K, global, f16>
+            %b = argument parameter "b" : mem<N, K, global, f16>
+            %z = register {shape = [M, N], dtype = !f32, value = 0.0} : reg<M, N, f32>
+        -   %x = read %a, [] : reg<M, K, f16>
+        -       @placement(layout = #layout(64x4 {K: 4*(lane/16%4) + (reg/1%4), M:
+        -       (lane/1%16)}), steps = [["K", 2, 16]])
+        -   %y = read %b, [] : reg<N, K, f16>
+        -       @placement(layout = #layout(64x4 {K: 4*(lane/16%4) + (reg/1%4), N:
+        -       (lane/1%16)}), steps = [["K", 2, 16]])
+        +   %x = read %a, [] : reg<M, K, f16>
+        +       @placement(layout = #layout(64x4 {K: 8*(lane/16%4) + (reg/1%4), M:
+        +       (lane/1%16)}), steps = [["K", 2, 4]])
+        +   %y = read %b, [] : reg<N, K, f16>
+        +       @placement(layout = #layout(64x4 {K: 8*(lane/16%4) + (reg/1%4), N:
+        +       (lane/1%16)}), steps = [["K", 2, 4]])
+            %p = mma %x, %y, %z : reg<M, N, f32>
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

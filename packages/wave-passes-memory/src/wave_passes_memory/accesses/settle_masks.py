@@ -26,6 +26,28 @@ class SettleAccessMasks(Pass):
     is one access for each element. Where the elements of a run begin at a multiple
     of its length, and the dimension ends at one, the condition of the first holds for
     all of them, and one instruction touches them.
+
+    Example::
+
+          kernel "k" target "generic" {
+            bind M = 200
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+        -   %x = read %a, [] : reg<M, f32>
+        -       @access(coordinates = [4*$LANE + $REG], registers = 4,
+        -       mask = 4*$LANE + $REG < 200)
+        -   write %x, %b, []
+        -       @access(coordinates = [4*$LANE + $REG], registers = 4,
+        -       mask = 4*$LANE + $REG < 200)
+        +   %x = read %a, [] : reg<M, f32>
+        +       @access(coordinates = [4*$LANE + $REG], registers = 4,
+        +       mask = $LANE < 50)
+        +   write %x, %b, []
+        +       @access(coordinates = [4*$LANE + $REG], registers = 4,
+        +       mask = $LANE < 50)
+            yield []
+          }
     """
 
     max_bits: int = option(

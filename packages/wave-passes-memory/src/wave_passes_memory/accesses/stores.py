@@ -46,6 +46,22 @@ class MergeContiguousWrites(Pass):
     proved to start at a multiple of its length: the elements of two lanes are then
     the same or have none in common. What stands between them writes other elements,
     does not read the memory and orders nothing.
+
+    Example::
+
+          kernel "k" target "generic" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            %a = argument parameter "a" : mem<M, global, f16>
+            %x = register {shape = [M], dtype = !f16, value = 1.0} : reg<M, f16>
+                @placement(layout = #layout(64x4 {M: 8*(lane/1%64) + (reg/1%4)}))
+        -   write %x, %a, [] @access(coordinates = [8*$LANE + $REG], registers = 4)
+        -   write %x, %a, [] @access(coordinates = [8*$LANE + $REG + 4], registers = 4)
+        +   %0 = assemble [%x, %x] {picks = [[0, 0], [0, 1], [0, 2], [0, 3], [1, 0], [1,
+        +       1], [1, 2], [1, 3]], shape = [M]} : reg<M, f16>
+        +       @placement(layout = #layout(64x8 {M: 8*(lane/1%64)}))
+        +   write %0, %a, [] @access(coordinates = [8*$LANE + $REG], registers = 8)
+            yield []
+          }
     """
 
     max_bits: int = option(

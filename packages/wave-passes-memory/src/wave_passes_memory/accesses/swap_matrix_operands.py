@@ -36,6 +36,28 @@ class SwapMatrixOperands(Pass):
     them all, where that dimension is a multiple of them, and where the instruction
     takes both operands alike. Sums
     that something else uses than matrix ops, elementwise ops and writes stay.
+
+    Example::
+
+          kernel "k" target "gfx942" {
+            bind N = 64
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = M, tile_size = `16`,
+                workgroup_dim = 0)
+            constraint #WorkgroupConstraint(dim = N, tile_size = `16`,
+                workgroup_dim = 1)
+            %a = argument parameter "a" : mem<M, K, global, f16>
+            %b = argument parameter "b" : mem<N, K, global, f16>
+            %c = argument parameter "c" : mem<M, N, global, f32>
+        -   %z = register {shape = [M, N], dtype = !f32, value = 0.0} : reg<M, N, f32>
+        +   %z = register {shape = [N, M], dtype = !f32, value = 0.0} : reg<N, M, f32>
+            %x = read %a, [] : reg<M, K, f16>
+            %y = read %b, [] : reg<N, K, f16>
+        -   %p = mma %x, %y, %z : reg<M, N, f32>
+        +   %p = mma %y, %x, %z : reg<N, M, f32>
+            write %p, %c, []
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

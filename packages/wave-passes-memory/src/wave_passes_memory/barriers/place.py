@@ -50,6 +50,25 @@ class PlaceMinimalBarriers(Pass):
     the target splits barriers, the halves move apart as far as the dependences let
     them. Lanes of one wave need no barrier but a `wave_fence`, which costs nothing.
 
+    Example::
+
+          kernel "k" target "generic" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = M, tile_size = `128`,
+                workgroup_dim = 0)
+            constraint #WaveConstraint(dim = M, tile_size = `64`)
+            %a = argument parameter "a" : mem<M, global, f32>
+            %t = allocate {shape = [M], distributed_shape = [`64`], dtype = !f32} :
+                mem<M, shared, f32, physical[64]>
+            %x = read %a, [] : reg<M, f32> @access(coordinates = [$LANE], registers = 1)
+            write %x, %t, [] @access(coordinates = [$LANE], registers = 1)
+        +   shared_memory_barrier
+            %y = read %t, [] : reg<M, f32>
+                @access(coordinates = [63 - $LANE], registers = 1)
+            write %y, %a, [] @access(coordinates = [$LANE], registers = 1)
+            yield []
+          }
+
     Attributes:
         split: Whether barriers come in two halves where the target has them.
 

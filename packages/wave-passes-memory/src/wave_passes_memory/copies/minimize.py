@@ -44,6 +44,38 @@ class MinimizeGlobalLoads(Pass):
     the launch decides whether rows begin and end between wide accesses, the loads
     are wide under that condition, and one by one otherwise. Nothing happens where
     the reads and writes would not become fewer.
+
+    Example::
+
+          kernel "k" target "generic" {
+            bind M = 128
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = M, tile_size = `128`,
+                workgroup_dim = 0)
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+            %t = allocate {shape = [M], distributed_shape = [`128`], dtype = !f32} :
+                mem<M, shared, f32, physical[128]>
+        -   %x0 = read %a, [] : reg<M, f32>
+        -       @access(coordinates = [$LANE], registers = 1)
+        -       @placement(layout = #layout(64x1 {M: (lane/1%64)}), origin = [["M",
+        -       `0`]])
+        -   %x1 = read %a, [] : reg<M, f32>
+        -       @access(coordinates = [$LANE + 64], registers = 1)
+        -       @placement(layout = #layout(64x1 {M: (lane/1%64)}), origin = [["M",
+        -       `64`]])
+        -   write %x0, %t, [] @access(coordinates = [$LANE], registers = 1)
+        -   write %x1, %t, [] @access(coordinates = [$LANE + 64], registers = 1)
+        +   %0 = read %a, [] {shape = [M]} : reg<M, f32>
+        +       @access(coordinates = [2*$LANE + $REG], registers = 2)
+        +       @placement(layout = #layout(64x2 {M: 2*(lane/1%64) + (reg/1%2)}),
+        +       origin = [["M", `0`]])
+        +   write %0, %t, [] @access(coordinates = [2*$LANE + $REG], registers = 2)
+            %y = read %t, [] : reg<M, f32>
+                @access(coordinates = [127 - 2*$LANE], registers = 1)
+            write %y, %b, [] @access(coordinates = [$LANE], registers = 1)
+            yield []
+          }
     """
 
     max_bits: int = option(

@@ -44,6 +44,33 @@ class CopyDirectToLds(Pass):
     ``demanded`` wherever it is possible, with a warning where it is not. Does nothing
     for targets without such copies, and by default.
 
+    Example, as `copy-direct-to-lds{demanded=true}`::
+
+          kernel "k" target "gfx950" {
+            bind M = 64
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = M, tile_size = `64`,
+                workgroup_dim = 0)
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+            %t = allocate {shape = [M], distributed_shape = [`64`], dtype = !f32} :
+                mem<M, shared, f32, physical[64]>
+        -   %x = read %a, [] : reg<M, f32>
+        -       @access(coordinates = [$LANE], registers = 1)
+        -       @placement(layout = #layout(64x1 {M: (lane/1%64)}), origin = [["M",
+        -       `0`]])
+        -   write %x, %t, [] @access(coordinates = [$LANE], registers = 1)
+        +   gather_to_lds %a, %t {elements_per_thread = 4}
+        +       @access(coordinates = [4*$LANE + $REG], registers = 4,
+        +       mask = $LANE < 16)
+        +       @landing(coordinates = [4*$LANE + $REG], registers = 4,
+        +       mask = $LANE < 16)
+            %y = read %t, [] : reg<M, f32>
+                @access(coordinates = [63 - $LANE], registers = 1)
+            write %y, %b, [] @access(coordinates = [$LANE], registers = 1)
+            yield []
+          }
+
     Raises:
         UserError: WV0415 where the author's layout of a buffer does not allow what
             is demanded.

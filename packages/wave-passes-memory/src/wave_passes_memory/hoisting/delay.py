@@ -36,6 +36,39 @@ class DelayReads(Pass):
     the kernel does not write, and of LDS that nothing in between writes. Needs accesses
     of one instruction each. Does nothing to volatile reads, to reads that depend on a
     symbol set in the loop, and where registers suffice.
+
+    Example::
+
+          kernel "k" target "gfx942" {
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+            %t = allocate {shape = [M], distributed_shape = [`64`], dtype = !f32} :
+                mem<M, shared, f32, physical[64]>
+            %l = iterate [], [%a, %b, %t] {axis = N, induction = $IV:N,
+                count = `4`} body {
+              %m = argument capture "a" : mem<M, global, f32>
+              %n = argument capture "b" : mem<M, global, f32>
+              %u = argument capture "t" : mem<M, shared, f32, physical[64]>
+        -     %x = read %m, [] : reg<M, f32>
+        -         @access(coordinates = [1024*$LANE + $REG], registers = 1024)
+        -         @placement(layout = #layout(64x1024 {M:
+        -         1024*(lane/1%64) + (reg/1%1024)}))
+              %o = register {shape = [M], dtype = !f32, value = 1.0} : reg<M, f32>
+                  @placement(layout = #layout(64x1 {}))
+              write %o, %u, [] @access(coordinates = [$LANE], registers = 1)
+              %y = read %u, [] : reg<M, f32>
+                  @access(coordinates = [63 - $LANE], registers = 1)
+        +     %x = read %m, [] : reg<M, f32>
+        +         @access(coordinates = [1024*$LANE + $REG], registers = 1024)
+        +         @placement(layout = #layout(64x1024 {M:
+        +         1024*(lane/1%64) + (reg/1%1024)}))
+              write %x, %n, []
+                  @access(coordinates = [1024*$LANE + $REG], registers = 1024)
+              write %y, %n, [] @access(coordinates = [$LANE], registers = 1)
+              yield []
+            }
+            yield []
+          }
     """
 
     def should_run(self, graph: Graph) -> bool:

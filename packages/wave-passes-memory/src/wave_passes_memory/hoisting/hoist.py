@@ -56,6 +56,29 @@ class HoistLoopInvariants(Pass):
     where holding it through all iterations would take more registers than the target
     can spare, by the estimate of `hoisting.pressure`. Needs expanded tiles; does
     nothing to volatile reads, and to ops within conditionals.
+
+    Example::
+
+          kernel "k" target "generic" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+        -   %l = iterate [], [%a, %b] {axis = N, induction = $IV:N, count = `4`} body {
+        -     %m = argument capture "a" : mem<M, global, f32>
+        +   %0 = read %a, [] : reg<M, f32> @access(coordinates = [$LANE], registers = 1)
+        +   %1 = exp2 %0 : reg<M, f32>
+        +   %l = iterate [], [%b, %1] {axis = N, induction = $IV:N, count = `4`} body {
+              %n = argument capture "b" : mem<M, global, f32>
+        -     %x = read %m, [] : reg<M, f32>
+        -         @access(coordinates = [$LANE], registers = 1)
+        -     %y = exp2 %x : reg<M, f32>
+        -     write %y, %n, [] @access(coordinates = [64*$IV:N + $LANE], registers = 1)
+        +     %2 = argument capture "exp2" : reg<M, f32>
+        +     write %2, %n, [] @access(coordinates = [64*$IV:N + $LANE], registers = 1)
+              yield []
+            }
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

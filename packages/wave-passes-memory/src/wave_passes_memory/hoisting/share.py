@@ -29,6 +29,19 @@ class ShareCommonReads(Pass):
     the two writes the memory or sets a symbol. Needs expanded tiles. Does nothing to
     volatile reads, to reads with other tags, and across barriers to global memory that
     the kernel writes.
+
+    Example::
+
+          kernel "k" target "generic" {
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+            %x = read %a, [] : reg<M, f32> @access(coordinates = [$LANE], registers = 1)
+        -   %y = read %a, [] : reg<M, f32> @access(coordinates = [$LANE], registers = 1)
+        -   %z = mul %x, %y : reg<M, f32>
+        +   %z = mul %x, %x : reg<M, f32>
+            write %z, %b, [] @access(coordinates = [$LANE], registers = 1)
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

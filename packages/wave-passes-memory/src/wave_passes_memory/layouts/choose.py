@@ -46,6 +46,26 @@ class ChooseLdsLayouts(Pass):
     need few more addresses than plain rows do. A buffer whose author asked for padding
     keeps its layout.
 
+    Example::
+
+          kernel "k" target "gfx942" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            %t = allocate {shape = [M, N], distributed_shape = [`16`, `16`],
+                dtype = !f16} : mem<M, N, shared, f16, physical[16, 16]>
+        -   %x = read %t, [] : reg<M, N, f16>
+        -       @access(coordinates = [$LANE % 16, $REG + 4*($LANE // 16)],
+        -       registers = 4)
+        -   write %x, %t, []
+        -       @access(coordinates = [$LANE // 4, $REG + 4*($LANE % 4)], registers = 4)
+        +   %x = read %t, [] : reg<M, N, f16>
+        +       @access(coordinates = [$LANE % 16, $REG + 4*xor($LANE // 16,
+        +       $LANE // 4 % 4)], registers = 4)
+        +   write %x, %t, []
+        +       @access(coordinates = [$LANE // 4, $REG + 4*xor($LANE // 16,
+        +       $LANE % 4)], registers = 4)
+            yield []
+          }
+
     Raises:
         UserError: WV0416 where a swizzle is asked for and a buffer has padding.
     """

@@ -36,6 +36,29 @@ class PackSharedMemory(Pass):
     byte is saved, where buffers have offsets already, or where the author placed
     halves of barriers.
 
+    Example::
+
+          kernel "k" target "generic" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            %a = argument parameter "a" : mem<M, global, f32>
+        -   %t = allocate {shape = [M], distributed_shape = [`64`], dtype = !f32} :
+        -       mem<M, shared, f32, physical[64]>
+        -   %u = allocate {shape = [M], distributed_shape = [`64`], dtype = !f32} :
+        -       mem<M, shared, f32, physical[64]>
+        +   %t = allocate {shape = [M], distributed_shape = [`64`], dtype = !f32,
+        +       offset = 0} : mem<M, shared, f32, physical[64]>
+        +   %u = allocate {shape = [M], distributed_shape = [`64`], dtype = !f32,
+        +       offset = 0} : mem<M, shared, f32, physical[64]>
+            %x = read %a, [] : reg<M, f32> @access(coordinates = [$LANE], registers = 1)
+            write %x, %t, [] @access(coordinates = [$LANE], registers = 1)
+            %y = read %t, [] : reg<M, f32>
+                @access(coordinates = [63 - $LANE], registers = 1)
+            write %y, %u, [] @access(coordinates = [$LANE], registers = 1)
+            %z = read %u, [] : reg<M, f32>
+                @access(coordinates = [63 - $LANE], registers = 1)
+            write %z, %a, [] @access(coordinates = [$LANE], registers = 1)
+            yield []
+          }
     """
 
     alignment: int = option(16, "bytes that the start of a buffer is a multiple of")

@@ -41,6 +41,26 @@ class PromoteShared(Pass):
     depend on. An argument that the kernel writes, a read that not all waves reach
     and a tile whose size is not known are left in global memory, with a warning for
     the latter two.
+
+    Example::
+
+          kernel "k" target "generic" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = M, tile_size = `16`,
+                workgroup_dim = 0)
+        -   %a = argument parameter "a" : mem<M, shared, f32>
+        +   %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+        -   %x = read %a, [] : reg<M, f32>
+        -   write %x, %b, []
+        +   %0 = allocate {shape = [M], distributed_shape = [`16`], dtype = !f32} :
+        +       mem<M, shared, f32, physical[16]>
+        +   %1 = read %a, [] : reg<M, f32>
+        +   write %1, %0, []
+        +   %2 = read %0, [] : reg<M, f32>
+        +   write %2, %b, []
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

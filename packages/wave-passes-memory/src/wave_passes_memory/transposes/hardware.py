@@ -41,6 +41,37 @@ class UseTransposedReads(Pass):
     fetch neighbours and exchange them among sixteen lanes, if the layout after the
     exchange is proved to be the one that the read has: as digits of lane and
     register. All lanes have to take part, without a condition.
+
+    Example::
+
+          kernel "k" target "gfx950" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = N, tile_size = `16`,
+                workgroup_dim = 0)
+            %b = argument parameter "b" : mem<K, N, global, f16>
+            %t = allocate {shape = [K, N], distributed_shape = [`16`, `16`],
+                dtype = !f16} : mem<K, N, shared, f16, physical[16, 16]>
+        -   %x = read %t, [] : reg<K, N, f16>
+        -       @access(coordinates = [$REG + 4*($LANE // 16), $LANE % 16],
+        -       registers = 4)
+        -       @placement(layout = #layout(64x4 {K: 4*(lane/16%4) + (reg/1%4), N:
+        -       (lane/1%16)}))
+        -   write %x, %b, []
+        -       @access(coordinates = [$REG + 4*($LANE // 16), $LANE % 16],
+        -       registers = 4)
+        +   %0 = transposed_read %t, [] {shape = [K, N]} : reg<K, N, f16>
+        +       @access(coordinates = [$LANE // 4, $REG + 4*($LANE % 4)], registers = 4)
+        +       @placement(layout = #layout(64x4 {K: 4*(lane/16%4) + (reg/1%4), N:
+        +       (lane/1%16)}))
+        +   %1 = assemble [%0] {picks = [[0, 0], [0, 1], [0, 2], [0, 3]], shape = [K,
+        +       N]} : reg<K, N, f16>
+        +       @placement(layout = #layout(64x4 {K: 4*(lane/16%4) + (reg/1%4), N:
+        +       (lane/1%16)}))
+        +   write %1, %b, []
+        +       @access(coordinates = [$REG + 4*($LANE // 16), $LANE % 16],
+        +       registers = 4)
+            yield []
+          }
     """
 
     def should_run(self, graph: Graph) -> bool:

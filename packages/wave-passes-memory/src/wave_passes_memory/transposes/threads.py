@@ -38,6 +38,46 @@ class TransposeInThreads(Pass):
     with that dimension last: each thread loads some rows, as wide as an access can
     be, and writes columns of them. Happens where loads, writes and reads then take
     fewer cycles, and where the target does not transpose for as little.
+
+    Example::
+
+          kernel "k" target "gfx942" {
+            bind K = 16
+            bind N = 8
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            %a = argument parameter "a" : mem<K, N, global, f16>
+            %b = argument parameter "b" : mem<K, N, global, f16>
+        -   %t = allocate {shape = [K, N], distributed_shape = [`16`, `8`],
+        -       dtype = !f16} : mem<K, N, shared, f16, physical[16, 8]>
+        -   %x = read %a, [] : reg<K, N, f16>
+        -       @access(coordinates = [$LANE // 4, $REG + 2*($LANE % 4)], registers = 2)
+        -       @placement(layout = #layout(64x2 {K: (lane/4%16), N:
+        -       2*(lane/1%4) + (reg/1%2)}), origin = [["K", `0`], ["N", `0`]])
+        -   write %x, %t, []
+        -       @access(coordinates = [$LANE // 4, $REG + 2*($LANE % 4)], registers = 2)
+        -   %y = read %t, [] : reg<K, N, f16>
+        -       @access(coordinates = [$REG, $LANE % 8], registers = 16)
+        +   %t = allocate {shape = [N, K], distributed_shape = [`8`, `16`],
+        +       dtype = !f16} : mem<N, K, shared, f16, physical[8, 16]>
+        +   %0 = read %a, [] {shape = [K, N]} : reg<K, N, f16>
+        +       @access(coordinates = [2*($LANE // 8), $LANE % 8], registers = 1)
+        +       @placement(layout = #layout(64x1 {K: 2*(lane/8%8), N: (lane/1%8)}),
+        +       origin = [["K", `0`], ["N", `0`]])
+        +   %1 = read %a, [] {shape = [K, N]} : reg<K, N, f16>
+        +       @access(coordinates = [2*($LANE // 8) + 1, $LANE % 8], registers = 1)
+        +       @placement(layout = #layout(64x1 {K: 2*(lane/8%8), N: (lane/1%8)}),
+        +       origin = [["K", `1`], ["N", `0`]])
+        +   %2 = assemble [%0, %1] {picks = [[0, 0], [1, 0]], shape = [K, N]} : reg<K,
+        +       N, f16>
+        +       @placement(layout = #layout(64x2 {K: 2*(lane/8%8) + (reg/1%2), N:
+        +       (lane/1%8)}), origin = [["K", `0`], ["N", `0`]])
+        +   write %2, %t, []
+        +       @access(coordinates = [$LANE % 8, $REG + 2*($LANE // 8)], registers = 2)
+        +   %y = read %t, [] {shape = [K, N]} : reg<K, N, f16>
+        +       @access(coordinates = [$LANE % 8, $REG], registers = 16)
+            write %y, %b, [] @access(coordinates = [$REG, $LANE % 8], registers = 16)
+            yield []
+          }
     """
 
     max_bits: int = option(

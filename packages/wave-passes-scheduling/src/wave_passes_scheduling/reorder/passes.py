@@ -32,6 +32,24 @@ class ReorderLoops(Pass):
     the other. With ``groups`` the order that a body has is told to the code generator
     as groups of instructions. A body for which the order cannot be proved stays as it
     is, and a warning names the dependence.
+
+    Example, as `reorder-loops{groups=true}`::
+
+          kernel "k" target "gfx942" {
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+            %l = iterate [], [%a, %b] {axis = N, induction = $IV:N, count = `4`} body {
+              %m = argument capture "a" : mem<M, global, f32>
+              %n = argument capture "b" : mem<M, global, f32>
+              %x = read %m, [] : reg<M, f32>
+                  @access(coordinates = [64*$IV:N + $LANE], registers = 1)
+              write %x, %n, [] @access(coordinates = [64*$IV:N + $LANE], registers = 1)
+        +     scheduling_group_barrier {instructions = [["read_global", 1],
+        +         ["write_global", 1]]}
+              yield []
+            }
+            yield []
+          }
     """
 
     order: str = option("off", "off, or pingpong: halves of the waves alternate")
@@ -88,6 +106,35 @@ class StaggerWaves(Pass):
     Runs once all barriers stand. What the waves of one half read and write is proved
     to be ordered with the other half's; where that fails, all waves keep running the
     loop together, and a warning says why.
+
+    Example::
+
+          kernel "k" target "gfx942" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = M, tile_size = `128`,
+                workgroup_dim = 0)
+            constraint #WaveConstraint(dim = M, tile_size = `64`)
+            %a = argument parameter "a" : mem<M, global, f32>
+        +   shared_memory_barrier
+        +   %0 = conditional none, [], [] {expr = 1 <= $WV0} body {
+        +     shared_memory_barrier
+        +     yield []
+        +   }
+            %l = iterate [], [%a] {axis = N, induction = $IV:N,
+                count = `4`} tags ["wave.stagger"] body {
+              %m = argument capture "a" : mem<M, global, f32>
+              shared_memory_barrier
+              %x = read %m, [] : reg<M, f32>
+                  @access(coordinates = [64*$IV:N + $LANE], registers = 1)
+              shared_memory_barrier
+              yield []
+            }
+        +   %1 = conditional none, [], [] {expr = $WV0 <= 0} body {
+        +     shared_memory_barrier
+        +     yield []
+        +   }
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

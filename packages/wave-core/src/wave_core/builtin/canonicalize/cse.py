@@ -32,6 +32,20 @@ class MergeCommonSubexpressions(Pass):
     operands, attributes, type, facts and tags; the one that stays gets the lines of
     both. A value from before a symbol is set is not that from after. Does nothing to
     reads and to ops with regions.
+
+    Example::
+
+          kernel "k" target "generic" {
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+            %x = read %a, [] : reg<M, f32>
+            %y = exp2 %x : reg<M, f32>
+        -   %z = exp2 %x : reg<M, f32>
+        -   %s = add %y, %z : reg<M, f32>
+        +   %s = add %y, %y : reg<M, f32>
+            write %s, %b, []
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

@@ -20,6 +20,18 @@ class EliminateDeadCode(Pass):
     A loop carries only the values that its results or its effects need; captures
     that a region does not use go too. Writes, barriers, waits, symbols that are set,
     and volatile reads stay. Does nothing to a graph where everything is used.
+
+    Example::
+
+          kernel "k" target "generic" {
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+            %x = read %a, [] : reg<M, f32>
+        -   %y = exp2 %x : reg<M, f32>
+            %z = neg %x : reg<M, f32>
+            write %z, %b, []
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

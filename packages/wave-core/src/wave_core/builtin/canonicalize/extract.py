@@ -29,6 +29,27 @@ class LowerExtracts(Pass):
 
     The element may sit in any lane; a reduction brings it to all of them. The
     maximum of one number and -inf is that number, exactly, NaN and -0.0 included.
+
+    Example::
+
+          kernel "k" target "generic" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = N, tile_size = `64`,
+                workgroup_dim = 0)
+            %a = argument parameter "a" : mem<M, N, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+            %x = read %a, [] : reg<M, N, f32>
+        -   %y = extract %x {offset = [`3`]} : reg<M, f32>
+        -   write %y, %b, []
+        +   %0 = self_index {dim = N, dtype = !i64} : reg<N, i64>
+        +   %1 = apply_expr [%0] {expr = $ARG0? == 64*$WG0 + 3, dtype = !bool} : reg<N,
+        +       bool>
+        +   %2 = register {shape = [M, N], dtype = !f32, value = -inf} : reg<M, N, f32>
+        +   %3 = select %1, %x, %2 : reg<M, N, f32>
+        +   %4 = reduce [%3], none {kind = "max", dim = N} : reg<M, f32>
+        +   write %4, %b, []
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

@@ -22,6 +22,18 @@ class LowerGathers(Pass):
     That is what it means; a read and a write are done where they stand, so whatever
     waits for the copy waits long enough. A pass that knows how lanes share the tile
     makes direct copies of them again. Copies in lowered form stay.
+
+    Example::
+
+          kernel "k" target "generic" {
+            %a = argument parameter "a" : mem<M, global, f32>
+            %t = allocate {shape = [M], distributed_shape = [`16`], dtype = !f32} :
+                mem<M, shared, f32, physical[16]>
+        -   gather_to_lds %a, %t {elements_per_thread = 4}
+        +   %0 = read %a, [] {shape = [M], elements_per_thread = 4} : reg<M, f32>
+        +   write %0, %t, [] {elements_per_thread = 4}
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

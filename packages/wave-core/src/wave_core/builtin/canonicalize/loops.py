@@ -28,6 +28,23 @@ class NumberLoops(Pass):
     A loop nested in another one over the same
     axis gets a symbol of its own. Values with the loop's own dimension may not
     cross its border: inside, that dimension means another tile.
+
+    Example::
+
+          kernel "k" target "generic" {
+            bind N = 64
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #TilingConstraint(dim = N, tile_size = `16`)
+            %a = argument parameter "a" : mem<N, global, f32>
+        -   %l = iterate [], [%a] {axis = N} body {
+        +   %l = iterate [], [%a] {axis = N, induction = $IV:N, count = `4`} body {
+              %m = argument capture "a" : mem<N, global, f32>
+              %x = read %m, [] : reg<N, f32>
+              write %x, %m, []
+              yield []
+            }
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

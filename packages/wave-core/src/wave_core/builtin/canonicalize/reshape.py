@@ -23,6 +23,18 @@ class SettleReshapes(Pass):
     vectors a use gets follows from its layout. What joins or cuts tiles is refused:
     the size of a tile follows from the constraints.
 
+    Example::
+
+          kernel "k" target "generic" {
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+            %x = read %a, [] : reg<M, f32>
+        -   %y = reshape [%x] {shape = [M]} : reg<M, f32>
+        -   write %y, %b, []
+        +   write %x, %b, []
+            yield []
+          }
+
     Raises:
         UserError: WV0212 for a reshape that joins or cuts tiles.
     """

@@ -22,6 +22,22 @@ class SinkSplats(Pass):
     A splat costs nothing, and inside a loop its tile may be another one; so each
     use gets the layout that suits it. The captures that are left without users go
     with the dead code.
+
+    Example::
+
+          kernel "k" target "generic" {
+            %a = argument parameter "a" : mem<N, global, f32>
+            %s = register {shape = [N], dtype = !f32, value = 2.0} : reg<N, f32>
+            %l = iterate [], [%a, %s] {axis = N, induction = $IV:N, count = `4`} body {
+              %m = argument capture "a" : mem<N, global, f32>
+              %t = argument capture "register" : reg<N, f32>
+        -     write %t, %m, []
+        +     %0 = register {shape = [N], dtype = !f32, value = 2.0} : reg<N, f32>
+        +     write %0, %m, []
+              yield []
+            }
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:  # noqa: ARG002

@@ -39,6 +39,24 @@ class AssignLayouts(Pass):
     Needs types and loop symbols. Sets the ``placement`` row of every register
     value. A use that needs another layout gets a copy of the producer if that is
     free (a read, a splat, an index), else a ``relayout``.
+
+    Example::
+
+          kernel "k" target "generic" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = M, tile_size = `16`,
+                workgroup_dim = 0)
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+        -   %x = read %a, [] : reg<M, f32>
+        -   %y = exp2 %x : reg<M, f32>
+        +   %x = read %a, [] : reg<M, f32>
+        +       @placement(layout = #layout(64x1 {M: (lane/1%16)}))
+        +   %y = exp2 %x : reg<M, f32>
+        +       @placement(layout = #layout(64x1 {M: (lane/1%16)}))
+            write %y, %b, []
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

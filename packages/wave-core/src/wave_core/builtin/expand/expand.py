@@ -25,6 +25,38 @@ class ExpandTiles(Pass):
     every access has coordinates and a mask, and permutations, broadcasts and index
     ops are gone. Elements that do not exist are masked at accesses, reductions and
     contractions; a mask that is proved true is left out.
+
+    Example::
+
+          kernel "k" target "generic" {
+            bind M = 300
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = M, tile_size = `128`,
+                workgroup_dim = 0)
+            %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+        -   %x = read %a, [] : reg<M, f32>
+        -       @placement(layout = #layout(64x1 {M: (lane/1%64)}), steps = [["M", 2,
+        -       64]])
+        -   write %x, %b, []
+        +   %0 = read %a, [] {shape = [M]} : reg<M, f32>
+        +       @access(coordinates = [$LANE + 128*$WG0], registers = 1,
+        +       mask = $LANE + 128*$WG0 < 300)
+        +       @placement(layout = #layout(64x1 {M: (lane/1%64)}), origin = [["M",
+        +       128*$WG0]])
+        +   %1 = read %a, [] {shape = [M]} : reg<M, f32>
+        +       @access(coordinates = [$LANE + 128*$WG0 + 64], registers = 1,
+        +       mask = $LANE + 128*$WG0 < 236)
+        +       @placement(layout = #layout(64x1 {M: (lane/1%64)}), origin = [["M",
+        +       128*$WG0 + 64]])
+        +   write %0, %b, []
+        +       @access(coordinates = [$LANE + 128*$WG0], registers = 1,
+        +       mask = $LANE + 128*$WG0 < 300)
+        +   write %1, %b, []
+        +       @access(coordinates = [$LANE + 128*$WG0 + 64], registers = 1,
+        +       mask = $LANE + 128*$WG0 < 236)
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

@@ -18,6 +18,18 @@ class InferTypes(Pass):
 
     Tracing has inferred them already, at the user's line; this settles the types
     that canonicalization changed and those of graphs that were parsed.
+
+    Example::
+
+          kernel "k" target "generic" {
+            %a = argument parameter "a" : mem<M, N, global, f32>
+            %x = read %a, [] : reg<M, N, f32>
+        -   %y = sub %x, %x : reg<M, f16>
+        -   %z = exp2 %y : reg<M, f16>
+        +   %y = sub %x, %x : reg<M, N, f32>
+        +   %z = exp2 %y : reg<M, N, f32>
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:  # noqa: ARG002

@@ -38,6 +38,24 @@ class SplitAccesses(Pass):
     Needs expanded tiles. An access stays whole if consecutive registers are proved
     to touch consecutive elements of the innermost dimension and all of them fit
     the target's widest access; else it is cut into the longest equal runs.
+
+    Example::
+
+          kernel "k" target "generic" {
+            %a = argument parameter "a" : mem<M, N, global, f32>
+            %b = argument parameter "b" : mem<N, M, global, f32>
+            %x = read %a, [] : reg<M, N, f32>
+                @access(coordinates = [$LANE, $REG], registers = 2)
+                @placement(layout = #layout(64x2 {M: (lane/1%64), N: (reg/1%2)}))
+        -   write %x, %b, [] @access(coordinates = [$REG, $LANE], registers = 2)
+        +   %0 = assemble [%x] {picks = [[0, 0]], shape = [M, N]} : reg<M, N, f32>
+        +       @placement(layout = #layout(64x1 {M: (lane/1%64), N: 0}))
+        +   write %0, %b, [] @access(coordinates = [`0`, $LANE], registers = 1)
+        +   %1 = assemble [%x] {picks = [[0, 1]], shape = [M, N]} : reg<M, N, f32>
+        +       @placement(layout = #layout(64x1 {M: (lane/1%64), N: 0}))
+        +   write %1, %b, [] @access(coordinates = [`1`, $LANE], registers = 1)
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

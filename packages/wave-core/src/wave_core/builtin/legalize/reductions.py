@@ -48,6 +48,33 @@ class DecomposeReductions(Pass):
     vector, then lanes by a butterfly of shuffles over the lane digits of the
     reduced dimension, then the waves that share it through LDS. The initial value
     comes last and counts once. Sums of narrow floats add up in f32.
+
+    Example::
+
+          kernel "k" target "generic" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #WorkgroupConstraint(dim = N, tile_size = `4`, workgroup_dim = 0)
+            %a = argument parameter "a" : mem<N, global, f32>
+            %b = argument parameter "b" : mem<global, f32>
+            %x = read %a, [] : reg<N, f32>
+                @access(coordinates = [$LANE % 4], registers = 1)
+                @placement(layout = #layout(64x1 {N: (lane/1%4)}))
+        -   %s = reduce [%x], none {kind = "sum", dim = N} : reg<f32>
+        -       @placement(layout = #layout(64x1 {}))
+        -   write %s, %b, [] @access(coordinates = [], registers = 1, mask = $LANE == 0)
+        +   %0 = assemble [%x] {picks = [[0, 0]], shape = [N]} : reg<N, f32>
+        +       @placement(layout = #layout(64x1 {}))
+        +   %1 = shuffle %0 {offset = 1, width = 64} : reg<N, f32>
+        +       @placement(layout = #layout(64x1 {}))
+        +   %2 = add %0, %1 : reg<N, f32> @placement(layout = #layout(64x1 {}))
+        +   %3 = shuffle %2 {offset = 2, width = 64} : reg<N, f32>
+        +       @placement(layout = #layout(64x1 {}))
+        +   %4 = add %2, %3 : reg<N, f32> @placement(layout = #layout(64x1 {}))
+        +   %5 = assemble [%4] {picks = [[0, 0]], shape = []} : reg<f32>
+        +       @placement(layout = #layout(64x1 {}))
+        +   write %5, %b, [] @access(coordinates = [], registers = 1, mask = $LANE == 0)
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

@@ -22,6 +22,25 @@ class ReorderWorkgroups(Pass):
 
     The new order must permute the grid, which the launch checks; so what was proved
     about the old coordinates still holds.
+
+    Example::
+
+          kernel "k" target "generic" {
+            constraint #HardwareConstraint(threads_per_wave = 64)
+            constraint #ReorderingConstraint(new_expr = 3 - $WG0, workgroup_dim = 0)
+            %a = argument parameter "a" : mem<M, global, f32>
+        -   %x = read %a, [] : reg<M, f32>
+        -       @access(coordinates = [16*$WG0 + $LANE % 16], registers = 1)
+        -   write %x, %a, []
+        -       @access(coordinates = [16*$WG0 + $LANE % 16], registers = 1,
+        -       mask = $LANE < 16)
+        +   %x = read %a, [] : reg<M, f32>
+        +       @access(coordinates = [$LANE % 16 - 16*$WG0 + 48], registers = 1)
+        +   write %x, %a, []
+        +       @access(coordinates = [$LANE % 16 - 16*$WG0 + 48], registers = 1,
+        +       mask = $LANE < 16)
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

@@ -20,6 +20,17 @@ class ReadWithoutStaging(Pass):
 
     ``SHARED`` on an argument is a wish about speed, not about where it lives. A
     memory plugin replaces this pass by one that grants it.
+
+    Example::
+
+          kernel "k" target "generic" {
+        -   %a = argument parameter "a" : mem<M, shared, f32>
+        +   %a = argument parameter "a" : mem<M, global, f32>
+            %b = argument parameter "b" : mem<M, global, f32>
+            %x = read %a, [] : reg<M, f32>
+            write %x, %b, []
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

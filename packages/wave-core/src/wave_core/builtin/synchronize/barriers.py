@@ -101,6 +101,21 @@ class InsertSafeBarriers(Pass):
     without any analysis of which elements are touched; the memory plugin's pass
     places fewer.
 
+    Example::
+
+          kernel "k" target "generic" {
+            %a = argument parameter "a" : mem<M, global, f32>
+            %t = allocate {shape = [M], distributed_shape = [`64`], dtype = !f32} :
+                mem<M, shared, f32, physical[64]>
+            %x = read %a, [] : reg<M, f32> @access(coordinates = [$LANE], registers = 1)
+            write %x, %t, [] @access(coordinates = [$LANE], registers = 1)
+        +   shared_memory_barrier
+            %y = read %t, [] : reg<M, f32>
+                @access(coordinates = [63 - $LANE], registers = 1)
+            write %y, %a, [] @access(coordinates = [$LANE], registers = 1)
+            yield []
+          }
+
     Raises:
         UserError: WV0412 where accesses conflict inside a region that not all waves
             of a workgroup enter together.

@@ -20,6 +20,20 @@ class CheckLdsBudget(Pass):
     """Refuse a kernel whose LDS buffers do not fit, with the numbers.
 
     Needs expanded tiles: their allocations are static. Changes nothing.
+
+    Example::
+
+          kernel "k" target "generic" {
+            %a = argument parameter "a" : mem<M, global, f32>
+            %t = allocate {shape = [M], distributed_shape = [`64`], dtype = !f32} :
+                mem<M, shared, f32, physical[64]>
+            %x = read %a, [] : reg<M, f32> @access(coordinates = [$LANE], registers = 1)
+            write %x, %t, [] @access(coordinates = [$LANE], registers = 1)
+            %y = read %t, [] : reg<M, f32>
+                @access(coordinates = [63 - $LANE], registers = 1)
+            write %y, %a, [] @access(coordinates = [$LANE], registers = 1)
+            yield []
+          }
     """
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
