@@ -7,6 +7,9 @@ import json
 import pytest
 
 from wave_core.cli.app import run_command
+from wave_core.compile import Session, WaveCompileOptions
+from wave_core.compile.pipeline import plan_for
+from wave_core.diagnostics import UserError
 
 
 @pytest.fixture
@@ -83,3 +86,16 @@ def test_a_setting_without_an_option(wave):
     code, _, err = wave("run", "copy", "--set-pass", "unroll=2")
     assert code == 2
     assert "--set-pass takes PASS.OPTION=VALUE, not `unroll=2`" in err
+
+
+def test_python_gets_the_line_of_the_options():
+    session = Session()
+    options = WaveCompileOptions(passes="schedule-loops{unroll=two}")
+    with pytest.raises(UserError) as caught:
+        plan_for(session, options, session.target("generic"))
+    written = 'WaveCompileOptions(passes="schedule-loops{unroll=two}")'
+    heading, _, code, marks, fix = str(caught.value).splitlines()
+    assert heading.endswith("option `unroll` of `schedule-loops` cannot be `two`")
+    assert code.endswith(f" |     options = {written}")
+    assert marks.endswith(f" {'^' * len(written)} these options")
+    assert fix == "   = help: it takes int"

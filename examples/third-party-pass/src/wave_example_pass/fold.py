@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.ir import replace
 from wave_core.ops.arithmetic import Neg
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
@@ -22,11 +22,20 @@ class FoldDoubleNegation(Pass):
     stays until the dead code goes, since others may use it. Does nothing where the
     two negations are in different regions.
 
-    Attributes:
-        max_folds: The most negations to fold; all by default.
+    Example::
+
+          kernel "k" target "generic" {
+            %a = argument parameter "a" : mem<M, global, f32>
+            %x = read %a, [] : reg<M, f32>
+            %y = neg %x : reg<M, f32>
+        -   %z = neg %y : reg<M, f32>
+        -   write %z, %a, []
+        +   write %x, %a, []
+            yield []
+          }
     """
 
-    max_folds: int | None = None
+    max_folds: int | None = option(None, "the most negations to fold; all by default")
 
     def should_run(self, graph: Graph) -> bool:
         """Whether anything is negated."""
