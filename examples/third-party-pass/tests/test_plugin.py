@@ -32,6 +32,7 @@ def test_the_plugin_is_found_by_its_entry_point():
         "constraints": ("wave_example_pass.constraints:Interleaved",),
         "tile rules": ("wave_example_pass.complex",),
         "diagnostics": ("EXAMPLE001",),
+        "module passes": ("drop-products-with-one",),
         "lowerings": (
             "amdgpu:wave_example_pass.amdgpu",
             "sim:wave_example_pass.lanes",

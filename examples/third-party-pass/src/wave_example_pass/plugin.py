@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from wave_core.plugin import (
     ConstraintSet,
     LoweringSpec,
+    ModulePassSpec,
     OpSet,
     PassSpec,
     Phase,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from wave_core.diagnostics import Code
 
-REQUIRES_API = (1, 3)
+REQUIRES_API = (1, 4)
 
 
 @hookimpl
@@ -71,3 +72,14 @@ def wave_register_lowerings() -> Iterable[LoweringSpec]:
     yield LoweringSpec("sim", "wave_example_pass.lanes")
     missing = {"wave_example.swap_pairs": "only the simulator has it so far"}
     yield LoweringSpec("amdgpu", "wave_example_pass.amdgpu", missing)
+
+
+@hookimpl
+def wave_register_module_passes() -> Iterable[ModulePassSpec]:
+    """What is left to do when the kernel is MLIR."""
+    yield ModulePassSpec(
+        "drop-products-with-one",
+        "amdgpu",
+        "wave_example_pass.mlir:drop_products_with_one",
+        summary="x * 1.0 is x",
+    )
