@@ -78,7 +78,10 @@ class WaveGroup(TyperGroup):
         name, found, rest = super().resolve_command(ctx, args)
         if name in _COMMANDS:
             module = import_module(_COMMANDS[name][0])
-            return name, typer.main.get_command(module.app), rest
+            command: Any = typer.main.get_command(module.app)
+            # The plain help shows a flag as a flag, and not with `<bool>` behind it.
+            command.rich_markup_mode = None
+            return name, command, rest
         if found is not None and name is not None:
             found = load_command(name)
         return name, found, rest
@@ -91,6 +94,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 

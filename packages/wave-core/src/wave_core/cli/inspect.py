@@ -68,7 +68,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     told = pass_changes(case.options, passes, disable, set_pass)
     case = with_options(case, {"target": target, "preset": preset, **told})
     if what not in set(What):
-        show_view(session, case, what, svg, as_json=json)
+        show_view(session, case, what, svg, own=tuple(What), as_json=json)
         return
     if what == What.ASM:
         show_assembly(session, case, as_json=json)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
+    from typing import TextIO
 
     from rich.console import Console
 
@@ -56,11 +58,17 @@ def report_error(error: WaveError, *, as_json: bool) -> None:
         rows = [diagnostic.to_json() for diagnostic in error.diagnostics]
         print_json({"error": error.code, "diagnostics": rows})
         return
-    color = sys.stderr.isatty()
+    color = _takes_color(sys.stderr)
     for diagnostic in error.diagnostics:
         sys.stderr.write(diagnostic.render(color=color).rstrip() + "\n\n")
     if error.code:
         sys.stderr.write(f"`wave explain {error.code}` says more\n")
+
+
+def _takes_color(stream: TextIO) -> bool:
+    """Whether a stream is a terminal of somebody who wants colours (no-color.org)."""
+    refused = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return stream.isatty() and not refused
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -11,7 +11,9 @@ import typer
 
 from wave_core.cli.files import write_picture
 from wave_core.cli.output import print_json, print_table
+from wave_core.compile import codes
 from wave_core.diagnostics import user_error
+from wave_core.passes.options import did_you_mean
 from wave_core.plugin.results import ViewError, ViewRequest
 
 if TYPE_CHECKING:
@@ -25,7 +27,13 @@ if TYPE_CHECKING:
 
 
 def show_view(
-    session: Session, case: KernelCase, name: str, svg: Path | None, *, as_json: bool
+    session: Session,
+    case: KernelCase,
+    name: str,
+    svg: Path | None,
+    *,
+    own: Sequence[str],
+    as_json: bool,
 ) -> None:
     """Compile a kernel and show a plugin's view of it.
 
@@ -33,6 +41,8 @@ def show_view(
         UserError: WV0801 where no plugin has the view, WV0829 where it cannot be
             computed; what compiling raises.
     """
+    if name not in session.plugins.views:
+        raise _no_view(name, (*own, *session.plugins.views))
     view = session.plugins.load_view(name)
     spec = session.plugins.views[name].value
     try:
@@ -49,6 +59,14 @@ def show_view(
         return
     for titles, rows in result.tables:
         print_table(titles, list(rows))
+
+
+def _no_view(name: str, known: Sequence[str]) -> Exception:
+    return user_error(
+        codes.NO_SUCH_NAME,
+        f"there is no view `{name}`",
+        help=(*did_you_mean(name, known), f"there are: {', '.join(known)}"),
+    )
 
 
 def _request(session: Session, case: KernelCase, spec: ViewSpec) -> ViewRequest:

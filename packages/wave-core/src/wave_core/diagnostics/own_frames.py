@@ -19,6 +19,7 @@ INTERNAL_PACKAGES = (
     "wave_passes_scheduling",
     "wave_backend_amdgpu",
     "wave_emulator_amdgcn",
+    "importlib",
     "numpy",
     "sympy",
     "torch",

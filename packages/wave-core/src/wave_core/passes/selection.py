@@ -157,14 +157,22 @@ def _installed(
     return wanted | (optional & known.keys())
 
 
+#: The package that has the first of a kind.
+_BROUGHT_BY = {"kernel": "wave-kernels", "executor": "wave-sim-cpu"}
+
+
 def unknown_name(
     kind: str, name: str, known: Iterable[str], *notes: str, code: str = "WV0801"
 ) -> UserError:
     """Something was asked for by name and nothing of that name is installed."""
-    listed = ", ".join(f"`{each}`" for each in sorted(known)) or "none"
+    names = sorted(known)
+    listed = f"installed: {', '.join(f'`{each}`' for each in names)}"
+    if not names:
+        package = _BROUGHT_BY.get(kind)
+        listed = f"pip install {package}" if package else "installed: none"
     return user_error(
         code,
         f"there is no {kind} `{name}`",
         notes=notes,
-        help=(*did_you_mean(name, known), f"installed: {listed}"),
+        help=(*did_you_mean(name, names), listed),
     )
