@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -183,4 +184,4 @@ def _matrix(op: Op, dims: Dims, contracted: Dims, wide: DType, state: State) -> 
         exists = state.exists(dim, data.ndim, rows + position)
         if exists is not None:
             data = np.where(exists, data, np.zeros((), data.dtype))
-    return data.reshape(*data.shape[:rows], -1)
+    return data.reshape(*data.shape[:rows], prod(extents))
