@@ -3,12 +3,15 @@
 ``random_program(rng)`` makes one of any kind, ``random_matrix_program(rng)`` one that
 multiplies matrices. ``check_program(program)`` compiles it and compares every phase
 with exact arithmetic on whole arrays; ``launch_program(program)`` goes through the
-front door, on any device. A program prints as a short text; ``python -m
-wave_testing.programs --kind matrix --seed N`` makes, prints and checks it again.
+front door, on any device. ``with_real_numbers`` and ``with_special_numbers`` change
+what the inputs hold: rounded results are within an error bound. A program prints as a
+short text; ``python -m wave_testing.programs --kind matrix --seed N`` makes, prints
+and checks it again.
 """
 
 from __future__ import annotations
 
+from wave_testing.programs.bounds import with_real_numbers, with_special_numbers
 from wave_testing.programs.check import (
     Discarded,
     Outcome,
@@ -29,4 +32,6 @@ __all__ = [
     "launch_program",
     "random_matrix_program",
     "random_program",
+    "with_real_numbers",
+    "with_special_numbers",
 ]

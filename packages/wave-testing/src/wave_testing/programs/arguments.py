@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from wave_core.types import DTYPES
 from wave_testing.programs.exact import is_float
@@ -20,6 +22,15 @@ if TYPE_CHECKING:
 SENTINEL = -99
 """What integer outputs hold before the launch."""
 
+CANARY = 0xA5
+"""Every byte around an argument, and between its elements."""
+
+MARGIN = 256
+"""Bytes before and behind an argument."""
+
+SPECIAL = (float("nan"), float("inf"), float("-inf"), -0.0)
+"""What some elements of ``special`` inputs are."""
+
 
 def make_inputs(program: Program, rng: np.random.Generator) -> dict[str, Array]:
     """Random contents of the inputs, by name."""
@@ -33,7 +44,13 @@ def make_inputs(program: Program, rng: np.random.Generator) -> dict[str, Array]:
 def _contents(
     memory: MemorySpec, shape: tuple[int, ...], rng: np.random.Generator
 ) -> Array:
-    if memory.fill == "permutation":
+    if memory.fill == "real":
+        numbers = rng.choice((-1, 1), shape) * rng.uniform(0.25, 1, shape)
+    elif memory.fill == "special":
+        numbers = rng.integers(-memory.bound, memory.bound + 1, shape).astype(float)
+        chosen = rng.random(shape) < 0.01
+        numbers[chosen] = rng.choice(SPECIAL, int(chosen.sum()))
+    elif memory.fill == "permutation":
         numbers = rng.permutation(shape[0])
     elif memory.fill == "index":
         numbers = rng.integers(0, memory.bound, shape)
@@ -60,19 +77,44 @@ def poison_of(dtype: str) -> float:
 
 
 def _storage(shape: tuple[int, ...], memory: MemorySpec) -> Array:
-    dtype = DTYPES[memory.dtype].numpy()
+    """An array amid canaries; strided, every second column of reversed axes."""
+    dtype = np.dtype(DTYPES[memory.dtype].numpy())
+    wide = (*reversed(shape[:-1]), 2 * shape[-1]) if memory.strided else shape
+    size = prod(wide) * dtype.itemsize
+    around = np.full(size + 2 * MARGIN, CANARY, np.uint8)
+    array = around[MARGIN : MARGIN + size].view(dtype).reshape(wide)
     if not memory.strided:
-        return np.zeros(shape, dtype)
-    # Every second column of an array whose axes are stored in reverse.
-    wide = np.zeros((*reversed(shape[:-1]), 2 * shape[-1]), dtype)
-    order = (*reversed(range(len(shape) - 1)), len(shape) - 1)
-    return wide.transpose(order)[..., ::2]
+        return array
+    return array.transpose(*reversed(range(len(shape) - 1)), len(shape) - 1)[..., ::2]
+
+
+def stray_writes(program: Program, arguments: list[Any]) -> list[str]:
+    """Which arguments have canaries that were written."""
+    found: list[str] = []
+    for memory, array in zip(program.memories, arguments, strict=False):
+        around = array
+        while around.base is not None:
+            around = around.base
+        inside = np.zeros(around.nbytes, np.bool_)
+        start = array.__array_interface__["data"][0] - around.ctypes.data
+        own = (*array.shape, array.itemsize), (*array.strides, 1)
+        as_strided(inside[start:], *own)[...] = True
+        if (around.view(np.uint8)[~inside] != CANARY).any():
+            found.append(f"bytes around `{memory.name}` were written")
+    return found
 
 
 def differences(
-    program: Program, arguments: list[Any], reference: Reference
+    program: Program,
+    arguments: list[Any],
+    reference: Reference,
+    bounds: Mapping[str, Array] | None = None,
 ) -> list[str]:
-    """What is wrong with each output, in words; nothing where all is right."""
+    """What is wrong with each output, in words; nothing where all is right.
+
+    ``bounds`` say by how much the elements of an output may be off; by default they
+    are equal.
+    """
     found: list[str] = []
     for memory, array in zip(program.memories, arguments, strict=False):
         if not memory.is_output:
@@ -82,7 +124,11 @@ def differences(
         before = store.data if memory.updated else poison_of(memory.dtype)
         wanted = np.where(store.written, store.data, before)
         both = np.isnan(wanted) & np.isnan(wide) if wanted.dtype.kind == "f" else False
-        wrong = np.argwhere((wide != wanted) & ~np.asarray(both))
+        off = wide != wanted
+        if bounds is not None:
+            with np.errstate(invalid="ignore"):
+                off &= ~(np.abs(wide - wanted) <= bounds[memory.name])
+        wrong = np.argwhere(off & ~np.asarray(both))
         if wrong.size:
             at = tuple(int(i) for i in wrong[0])
             found.append(

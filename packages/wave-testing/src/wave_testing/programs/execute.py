@@ -11,6 +11,7 @@ from wave_core.passes import PassContext, Verify
 from wave_core.plugin.plan import plan_pipeline
 from wave_core.plugin.results import PipelineRequest
 from wave_testing.programs.arguments import differences, make_arguments, make_inputs
+from wave_testing.programs.bounds import error_bounds
 from wave_testing.programs.kernel import bindings, program_kernel
 from wave_testing.programs.reference import Reference
 
@@ -54,6 +55,12 @@ class Execution:
     def arguments(self) -> list[Any]:
         """One argument for each parameter, outputs poisoned; fresh each time."""
         return make_arguments(self.program, self._inputs)
+
+    def wrong(self, arguments: list[Any]) -> list[str]:
+        """What is wrong with the outputs; real numbers may be off by their bounds."""
+        real = any(memory.fill == "real" for memory in self.program.memories)
+        bounds = error_bounds(self.program, self._inputs) if real else None
+        return differences(self.program, arguments, self.reference, bounds)
 
     def trace(self) -> Graph:
         """The program's kernel, traced."""
@@ -108,7 +115,7 @@ class Execution:
         reports = tuple(
             r for r in getattr(result, "reports", ()) if r.severity is Severity.ERROR
         )
-        wrong = differences(self.program, arguments, self.reference)
+        wrong = self.wrong(arguments)
         wrong += self._changed_inputs(before, arguments)
         return wrong, reports
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import wave_core.lang as tkl
 from wave_core.compile import WaveCompileOptions, wave_compile
 from wave_core.diagnostics import InternalError, SimulationError, UserError
-from wave_testing.programs.arguments import differences
+from wave_testing.programs.arguments import stray_writes
 from wave_testing.programs.check import Discarded, ProgramFailure, default_session
 from wave_testing.programs.execute import TARGET, Execution
 from wave_testing.programs.kernel import bindings, program_kernel
@@ -69,7 +69,8 @@ def launch_program(
         raise Discarded.of(error) from error
     except InternalError as error:
         raise ProgramFailure(program, "launch", "internal error", error) from error
-    wrong = differences(program, arguments, execution.reference)
+    wrong = execution.wrong(arguments)
+    wrong += stray_writes(program, arguments)
     if wrong:
         raise ProgramFailure(program, "launch", "wrong result", "; ".join(wrong))
     return arguments

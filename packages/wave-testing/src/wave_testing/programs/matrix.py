@@ -34,15 +34,19 @@ MAX_WORK = 96
 """Products of 16x16x16 in the whole launch: what keeps a check under half a second."""
 
 _ATTEMPTS = 200
-_PLAIN = 0.85
+_PLAIN = 0.75
 """Share of accesses that follow the dims of their memory."""
+
+_EMPTY = 0.02
+"""Share of dims without elements."""
 
 
 def random_matrix_program(rng: np.random.Generator, seed: int = 0) -> Program:
     """A kernel with one product or two that writes what comes of them.
 
     Products are plain or batched; or share an operand that is read twice; or one
-    multiplies what the other gives, as attention does. Operands lie in memory in
+    multiplies what the other gives, as attention does; or loops follow each other or
+    stand in each other. Operands lie in memory in
     either order, gathered, strided or scaled before use; results are scaled, biased,
     reduced, cast and stored in either order. Sizes lie at the borders of tiles.
 
@@ -61,7 +65,7 @@ def random_matrix_program(rng: np.random.Generator, seed: int = 0) -> Program:
 def _attempt(rng: np.random.Generator, seed: int) -> Program | None:
     space = Space(rng)
     kernel: Callable[[_Kernel], Names | None] = space.pick(KERNELS)
-    _lay_out(space, chained=kernel is _chained)
+    _lay_out(space, chained=kernel is _chained, loops=kernel in (_nested, _one_by_one))
     if _work(space) > MAX_WORK:
         return None
     making = _Kernel(rng, space)
@@ -72,10 +76,10 @@ def _attempt(rng: np.random.Generator, seed: int) -> Program | None:
     return pruned(making.program(seed)) if any(wrote) else None
 
 
-def _lay_out(space: Space, *, chained: bool) -> None:
+def _lay_out(space: Space, *, chained: bool, loops: bool) -> None:
     """The dims: M and N on the grid, a batch at times, what products contract.
 
-    E is contracted beside K, as a convolution does.
+    E is contracted beside K, as a convolution does; L is that of a second loop.
     """
     for axis, (name, waves) in enumerate(zip("MN", space.pick(WAVES), strict=True)):
         space.dims[name] = _on_grid(space, name, axis, waves)
@@ -87,6 +91,9 @@ def _lay_out(space: Space, *, chained: bool) -> None:
     if not chained and space.chance(0.1):
         inner = Dim("K", _extent(space, 32, 2))
     space.dims["K"] = inner
+    if loops:
+        tile = space.pick((2, 4, 16, 32))
+        space.dims["L"] = Dim("L", _extent(space, tile, 3), loop=tile)
     if chained:
         space.dims["D"] = Dim("D", _extent(space, 16, 3))
     elif space.chance(0.25):
@@ -103,6 +110,8 @@ def _on_grid(space: Space, name: str, axis: int, waves: int) -> Dim:
 
 def _extent(space: Space, tile: int, most: int) -> int:
     """A whole number of tiles more often than not; else anything near a border."""
+    if space.chance(_EMPTY):
+        return 0
     if space.chance(0.6):
         return tile * space.pick(range(1, most + 1))
     near = (tile - 1, tile + 1, tile // 2, tile + 8, 2 * tile - 4, 1, 7, 37, 61)
@@ -114,6 +123,8 @@ def _work(space: Space) -> int:
     held = {name: dim.tile_in(looped=True) for name, dim in space.dims.items()}
     tiles = {name: -(-held[name] // 16) for name in held if name in "MNKD"}
     steps = tiles["M"] * tiles["N"] * tiles["K"] * max(1, space.dims["K"].trips)
+    if "L" in held:
+        steps *= max(1, space.dims["L"].trips) * held["L"]
     if "D" in tiles:
         steps += steps * tiles["D"] // tiles["N"]
     return space.units * steps * held.get("B", 1) * held.get("E", 1)
@@ -247,6 +258,37 @@ def _product(kernel: _Kernel) -> Names | None:
     return kernel.over("K", [kernel.zeros(rows, columns)], body)
 
 
+def _one_by_one(kernel: _Kernel) -> Names | None:
+    """A product over K, and one over L on top of it, in a loop after the other."""
+    sums: Names | None = None
+    for axis in kernel.build.shuffled("KL"):
+        starts = [kernel.zeros("M", "N")] if sums is None else list[str | None](sums)
+        sums = kernel.over(axis, starts, lambda sums, k=axis: _added(kernel, k, sums))
+        if sums is None:
+            return None
+    return sums
+
+
+def _nested(kernel: _Kernel) -> Names | None:
+    """A loop in a loop; operands are tiles of both axes, or of the inner one alone."""
+    inside = kernel.space.chance(0.6)
+    outer = kernel.outer
+
+    def body(sums: Names) -> Names | None:
+        kernel.outer = (*outer, "L") if inside else outer
+        found = kernel.over("K", [*sums], lambda sums: _added(kernel, "K", sums))
+        kernel.outer = outer
+        return found
+
+    return kernel.over("L", [kernel.zeros("M", "N")], body)
+
+
+def _added(kernel: _Kernel, k: str, sums: Names) -> Names | None:
+    """One product on top of a sum."""
+    found = kernel.multiply(kernel.operand("M", k), kernel.operand("N", k), sums[0])
+    return None if found is None else [found]
+
+
 def _twice(kernel: _Kernel) -> Names | None:
     """Two products with the same left operand, read for each of them."""
 
@@ -350,4 +392,13 @@ EPILOGUE = (
 )
 """What may follow a product, in this order, and how often."""
 
-KERNELS = (_product, _product, _product, _twice, _chained, _chained)
+KERNELS = (
+    _product,
+    _product,
+    _product,
+    _twice,
+    _chained,
+    _chained,
+    _one_by_one,
+    _nested,
+)

@@ -76,6 +76,7 @@ class MemorySpec:
         dims: Names of the size symbols of its axes.
         dtype: The element type by name.
         fill: What it holds before the launch: ``small`` integers up to ``bound``,
+            these with some ``special`` numbers, ``real`` numbers that are rounded,
             ``index`` values below ``bound``, a ``permutation``, or nothing.
         bound: See ``fill``.
         strided: Whether it is a view of a larger array.

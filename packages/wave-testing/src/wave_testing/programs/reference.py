@@ -121,7 +121,9 @@ class Reference:
     def run(self) -> None:
         """Execute all steps, unless there is no workgroup to do so."""
         if 0 not in self.program.grid:
-            self.steps(self.program.steps)
+            # Infinities take part, and their differences are no mistake.
+            with np.errstate(invalid="ignore"):
+                self.steps(self.program.steps)
 
     def steps(self, steps: tuple[Step, ...]) -> None:
         """Execute some steps."""
