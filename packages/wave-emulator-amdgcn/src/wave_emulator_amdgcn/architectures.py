@@ -25,6 +25,12 @@ class Architecture:
         split_counters: waits have counters of their own for loads, stores, LDS.
         flat_scratch: scratch addresses need no set-up by the kernel.
         older_codes: it has opcodes that the decoder's tables of its family lack.
+        flushes_halves: products of 16-bit floats lose denormals.
+        wide_copies: copies from memory to LDS may have 12 and 16 bytes.
+        replicated: both halves of a wave hold the operands of a product.
+        ieee_mode: MODE says whether minima and maxima follow IEEE 754-2008.
+        null: the number of the scalar register that is none.
+        store_counter: the counter that stores raise.
     """
 
     name: str
@@ -38,17 +44,41 @@ class Architecture:
     split_counters: bool = False
     flat_scratch: bool = True
     older_codes: bool = False
+    flushes_halves: bool = False
+    wide_copies: bool = False
+    replicated: bool = False
+    ieee_mode: bool = True
+    null: int | None = None
+    store_counter: str = "vm"
 
 
 ARCHITECTURES = {
     row.name: row
     for row in (
         Architecture(
-            "gfx90a", 0x3F, "cdna", 64, 65536, 32, flat_scratch=False, older_codes=True
+            "gfx90a",
+            0x3F,
+            "cdna",
+            64,
+            65536,
+            32,
+            flat_scratch=False,
+            older_codes=True,
+            flushes_halves=True,
         ),
         Architecture("gfx942", 0x4C, "cdna", 64, 65536, 32, fp8_fnuz=True),
-        Architecture("gfx950", 0x4F, "cdna", 64, 163840, 64),
-        Architecture("gfx1100", 0x41, "rdna3", 32, 65536, 32),
+        Architecture("gfx950", 0x4F, "cdna", 64, 163840, 64, wide_copies=True),
+        Architecture(
+            "gfx1100",
+            0x41,
+            "rdna3",
+            32,
+            65536,
+            32,
+            replicated=True,
+            null=124,
+            store_counter="vs",
+        ),
         Architecture(
             "gfx1201",
             0x4E,
@@ -58,6 +88,9 @@ ARCHITECTURES = {
             32,
             ids_in_ttmp=True,
             split_counters=True,
+            ieee_mode=False,
+            null=124,
+            store_counter="store",
         ),
     )
 }

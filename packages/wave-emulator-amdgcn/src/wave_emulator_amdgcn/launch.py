@@ -279,7 +279,7 @@ class _Launch:
         if self.options.order is not None:
             scramble(machine, self.options.order + first)
         machine.set_mode(descriptor.float_mode & 0xF0)
-        if self.code.architecture.family != "rdna4":
+        if self.code.architecture.ieee_mode:
             machine.ieee = descriptor.ieee
             machine.dx10_clamp = descriptor.dx10_clamp
         groups = first + machine.group

@@ -22,17 +22,12 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.hazards.checks import Checks
     from wave_emulator_amdgcn.memory import Regions
 
-__all__ = ["EXEC", "M0", "VCC", "Machine", "Shape", "m0_of"]
+__all__ = ["EXEC", "M0", "VCC", "Machine", "Shape"]
 
 VCC = 106
 EXEC = 126
 M0 = 124
 """M0 on gfx9; gfx11 and later have it at 125 and NULL at 124."""
-
-
-def m0_of(family: str) -> int:
-    """The number of M0."""
-    return M0 if family == "cdna" else 125
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,7 @@ class Machine:
         self.flush16 = False
         self.flush32_results = False
         self.flush16_results = False
-        self.ieee = architecture.family != "rdna4"
+        self.ieee = architecture.ieee_mode
         self.dx10_clamp = True
         self.mode = 0xF0
         self.reports: dict[tuple[str, int], Report] = {}
@@ -140,7 +135,7 @@ class Machine:
 
     def write_scalar(self, row: int, g: Selection, value: Array) -> None:
         """Set a scalar register; writing EXEC changes the active lanes."""
-        if row == 124 and self.architecture.family != "cdna":
+        if row == self.architecture.null:
             return
         self.S[row, g] = value
         if row in (EXEC, EXEC + 1):
@@ -148,7 +143,7 @@ class Machine:
 
     def write_scalar_pair(self, row: int, g: Selection, value: Array) -> None:
         """Set two scalar registers to 64 bits; NULL takes both."""
-        if row == 124 and self.architecture.family != "cdna":
+        if row == self.architecture.null:
             return
         self.S[row, g] = value.astype(np.uint32)
         self.S[row + 1, g] = (value >> np.uint64(32)).astype(np.uint32)

@@ -346,11 +346,9 @@ def _store_counter(
     ins: Instruction, architecture: Architecture, writes: int
 ) -> tuple[str, int]:
     returns = "ATOMIC" in ins.name and _returns(ins)
-    if architecture.family == "cdna":
-        return "vm", writes if returns else 0
     if returns:
         return ("load" if architecture.split_counters else "vm"), writes
-    return ("store" if architecture.split_counters else "vs"), 0
+    return architecture.store_counter, 0
 
 
 def _unit(ins: Instruction) -> str:

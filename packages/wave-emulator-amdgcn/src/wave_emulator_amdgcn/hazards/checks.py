@@ -64,13 +64,10 @@ class Checks:
         self.lds_shadow = Shadow(len(machine.lds.data))
         self.lds_written = Written(len(machine.lds.data), initially=False)
         self.taint = Taint(machine)
-        split, cdna = (
-            self.architecture.split_counters,
-            self.architecture.family == "cdna",
-        )
+        split = self.architecture.split_counters
         self.lds_counter = "ds" if split else "lgkm"
         self.load_counter = "load" if split else "vm"
-        self.store_counter = "store" if split else "vm" if cdna else "vs"
+        self.store_counter = self.architecture.store_counter
         self._passed: dict[int, Words] = {}
         self._before_load: dict[int, Words] | None = None
         self._exchanged: Bools | None = None

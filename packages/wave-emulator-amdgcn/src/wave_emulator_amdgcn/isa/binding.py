@@ -68,8 +68,8 @@ def prepare(ins: Instruction, architecture: Architecture) -> Instruction:
         **ins.fields,
         "__cdna": int(cdna),
         "__true16": int(not cdna),
-        "__replicated": int(architecture.family == "rdna3"),
-        "__wide_dma": int(architecture.name == "gfx950"),
+        "__replicated": int(architecture.replicated),
+        "__wide_dma": int(architecture.wide_copies),
     }
     name = ins.name if ins.encoding == "VOPD" else canonical(ins.name)
     return replace(ins, name=name, fields=fields)

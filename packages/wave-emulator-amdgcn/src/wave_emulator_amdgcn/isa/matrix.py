@@ -214,7 +214,7 @@ def _bind(ins: Instruction, shape: Mfma, scales: Function | None) -> Run:
     def run(m: Machine, g: Selection) -> None:
         a, b = load(m, g)
         old = old_values(m, g)
-        flushing = halves and m.architecture.name == "gfx90a"
+        flushing = halves and m.architecture.flushes_halves
         if flushing:
             a, b = _flushes(shape.a)(a), _flushes(shape.b)(b)
             old = floats.flush(old.view(np.float32)).view(np.uint32)
