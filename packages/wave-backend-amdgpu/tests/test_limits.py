@@ -27,7 +27,7 @@ def no_compiler(monkeypatch):
     def run(*_):
         raise AssertionError("the compiler was asked")
 
-    monkeypatch.setattr(backend, "_run", run)
+    monkeypatch.setattr(backend, "ask", run)
 
 
 # ---- LDS
@@ -195,14 +195,14 @@ def test_malformed_mlir_is_a_message_with_the_line(lowered, old, new, message):
     assert caught.value.code == "WV0604"
     shown = str(caught.value)
     assert message in shown
-    assert "the compiler refused `copy`: source.mlir:" in shown
+    assert "the MLIR given for `copy` is malformed: " in shown
     assert "`wave compile --emit mlir`" in shown
 
 
 def test_the_line_is_that_of_the_mistake(lowered):
     graph, chip, text = edited(lowered, "gpu.block_id x", "gpu.block_id q")
     line = next(i for i, x in enumerate(text.split("\n"), 1) if "block_id q" in x)
-    with pytest.raises(UserError, match=f"source.mlir:{line}:"):
+    with pytest.raises(UserError, match=f"line {line}, column"):
         compile_graph(graph, chip, Settings(override=text))
 
 
