@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
@@ -35,16 +36,22 @@ def check_attributes(op: Op, at: Location) -> None:
     Raises:
         UserError: WV0222.
     """
-    for field in op.fields:
-        kinds = field.declared.split(" | ")
-        if field.name not in op.attributes or not _KINDS.keys() >= set(kinds):
-            continue
+    for field, kinds in _checked_fields(type(op)):
         value = op.attributes[field.name]
+        if value is field.default:
+            continue
         if "int" in kinds and not isinstance(value, bool) and _is_integer(value):
             value = op.attributes[field.name] = operator.index(value)
         fits = any(_KINDS[kind][0](value) for kind in kinds)
         if not fits or (type(value) is int and not _in_range(field, value)):
             raise _unfit(op, field, value, at)
+
+
+@lru_cache(maxsize=256)
+def _checked_fields(cls: type[Op]) -> tuple[tuple[Field, tuple[str, ...]], ...]:
+    """The attributes that are checked, each with the kinds that it takes."""
+    rows = [(field, tuple(field.declared.split(" | "))) for field in cls.fields]
+    return tuple(row for row in rows if _KINDS.keys() >= set(row[1]))
 
 
 def _is_integer(value: object) -> bool:
