@@ -9,7 +9,7 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_backend_amdgpu.compile.backend import compile_graph
 from wave_core.compile import Config, Session, wave_compile
-from wave_core.ir import clone_graph, erase
+from wave_core.ir import erase
 from wave_emulator_amdgcn import LaunchOptions, emulate, load
 from wave_emulator_amdgcn.hazards.planted import planted
 
@@ -128,7 +128,7 @@ def test_weaker_waits_for_copies_are_reported(session, target):
 def test_missing_barriers_are_reported(session, target):
     product = Product(session, (128, 128, 96), (128, 128, 32), (2, 2), target)
     for position in range(2):
-        graph = clone_graph(product.compiled.graph)
+        graph = product.compiled.graph.clone()
         barriers = [op for op in graph.walk() if op.op_name == "shared_memory_barrier"]
         erase(barriers[position])
         result, _ = product.launch(product.code(graph))

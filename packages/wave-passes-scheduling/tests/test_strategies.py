@@ -10,7 +10,7 @@ from pipelined_kernels import K, M, N, staged_gemm, statistics
 
 import wave_core.lang as tkw
 from wave_core.compile import SchedulingType, Session
-from wave_core.diagnostics import PluginError
+from wave_core.diagnostics import PluginError, UserError
 from wave_core.passes import PassContext
 from wave_core.plugin import StrategySpec, hookimpl
 from wave_kernels.definitions.gemm import gemm_kernel
@@ -46,6 +46,38 @@ def test_a_plugin_adds_a_strategy():
     kernel(a, b, c)
     assert (c == 128).all()
     assert statistics(kernel)["stages"] == 2
+
+
+def test_the_option_takes_the_name_of_a_plugin_strategy():
+    options = tkw.WaveCompileOptions(
+        subs={M: 32, N: 32, K: 128}, device="sim", schedule="slow"
+    )
+    session = Session(plugins={"slow": plugin("slow")})
+    kernel = tkw.wave_compile(options, staged_gemm(), session=session)
+    assert statistics(kernel)["stages"] == 2
+
+
+UNKNOWN = (
+    "error[WV0801]: there is no scheduling strategy `slwo`\n"
+    "  = help: did you mean `slow`?\n"
+    "  = help: installed: `fetch-ahead`, `four-stage`, `modulo`, `prefetch`,"
+    " `prefetch-attention`, `slow`"
+)
+
+
+def test_an_unknown_strategy_names_those_of_plugins():
+    options = tkw.WaveCompileOptions(
+        subs={M: 32, N: 32, K: 128}, device="sim", schedule="slwo"
+    )
+    session = Session(plugins={"slow": plugin("slow")})
+    with pytest.raises(UserError) as caught:
+        tkw.wave_compile(options, staged_gemm(), session=session)
+    assert str(caught.value) == UNKNOWN
+
+
+def test_a_known_strategy_may_be_given_by_its_word():
+    options = tkw.WaveCompileOptions(schedule="prefetch")
+    assert options.schedule is SchedulingType.PREFETCH
 
 
 def test_two_strategies_of_one_name_are_refused():

@@ -27,7 +27,7 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.compile import wave_compile
 from wave_core.diagnostics import UserError
-from wave_core.ir import ACCESS, clone_graph, erase, set_attributes
+from wave_core.ir import ACCESS, erase, set_attributes
 
 LARGE, SMALL = ((256, 256, 32), (4, 2)), ((128, 128, 32), (2, 2))
 F8 = {"gfx942": tkl.f8e4m3fnuz, "gfx950": tkl.f8e4m3fn}
@@ -134,10 +134,10 @@ def test_each_barrier_and_each_wait_is_needed(target):
     kernel = direct_gemm(sizes, (128, 128, 32), (2, 2), target)
     count = len(ops(kernel.graph, "shared_memory_barrier"))
     for position in range(count):
-        graph = clone_graph(kernel.graph)
+        graph = kernel.graph.clone()
         erase(ops(graph, "shared_memory_barrier")[position])
         assert reported(kernel, graph, sizes) == {"WV0901"}
-    graph = clone_graph(kernel.graph)
+    graph = kernel.graph.clone()
     for op in ops(graph, "shared_memory_barrier"):
         set_attributes(op, wait_async_ops=False)
     assert reported(kernel, graph, sizes) == {"WV0901"}

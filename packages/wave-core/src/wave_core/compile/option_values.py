@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from enum import Enum, EnumType
+from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 from wave_core.compile import codes
 from wave_core.diagnostics import user_error
@@ -95,7 +95,8 @@ def check_types(options: Any, at: Location) -> None:
         value: object = getattr(options, row.name)
         choices = _enum(hints[row.name])
         if choices is not None:
-            value = _member(row.name, value, choices, at)
+            names = str in get_args(hints[row.name])
+            value = _member(row.name, value, choices, at, names=names)
             object.__setattr__(options, row.name, value)
         elif not _fits(value, hints[row.name]):
             raise _unfit(row.name, value, str(row.type), at)
@@ -119,13 +120,21 @@ def _fits(value: object, wanted: Any) -> bool:
 
 
 def _enum(wanted: Any) -> type[Enum] | None:
-    return cast("type[Enum]", wanted) if isinstance(wanted, EnumType) else None
+    """The enum of a type, alone or beside strings, which are names of plugins."""
+    for each in (wanted, *get_args(wanted)):
+        if isinstance(each, type) and issubclass(each, Enum):
+            return each
+    return None
 
 
-def _member(name: str, value: object, wanted: type[Enum], at: Location) -> Enum:
+def _member(
+    name: str, value: object, wanted: type[Enum], at: Location, *, names: bool
+) -> Enum | str:
     for member in wanted:
         if value is member or value in (member.value, member.name):
             return member
+    if names and isinstance(value, str):
+        return value
     words = ", ".join(f"`{member}`" for member in wanted.__members__)
     raise _unfit(name, value, f"one of {words}", at)
 

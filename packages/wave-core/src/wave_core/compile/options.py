@@ -130,7 +130,7 @@ class WaveCompileOptions:
         "most lane-steps to simulate when the device is `auto`",
         Role.LAUNCH,
     )
-    schedule: SchedulingType = of_pass(
+    schedule: SchedulingType | str = of_pass(
         SchedulingType.NONE, SCHEDULING, "schedule-loops.strategy"
     )
     use_scheduling_barriers: bool = of_pass(False, SCHEDULING, "schedule-loops.hints")

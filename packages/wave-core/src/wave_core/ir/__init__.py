@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wave_core.ir.clone import clone_graph, clone_into, clone_op
+from wave_core.ir.clone import clone_into, clone_op
 from wave_core.ir.dead_code import eliminate_dead_code
 from wave_core.ir.equal import first_difference
 from wave_core.ir.facts import (
@@ -58,7 +58,6 @@ __all__ = [
     "Vocabulary",
     "capture",
     "captured_value",
-    "clone_graph",
     "clone_into",
     "clone_op",
     "eliminate_dead_code",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from wave_core.ir.graph import Graph, Region, region_of
-from wave_core.ops.structure import Argument
+from wave_core.ops.structure import Argument, region_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from wave_core.ir.graph import Graph, Region
     from wave_core.ops.base import Op, Slot
 
     CopyFacts = Callable[[Op, Op], None]
@@ -17,23 +17,13 @@ if TYPE_CHECKING:
 SomeOp = TypeVar("SomeOp", bound="Op")
 
 
-def clone_graph(graph: Graph) -> Graph:
-    """An independent copy: ops, types, tags, locations and all facts."""
-    copy = Graph(
-        graph.name,
-        graph.target,
-        bindings=dict(graph.bindings),
-        constraints=graph.constraints,
-        dynamic_symbols=graph.dynamic_symbols,
-        facts_present=set(graph.facts_present),
-        location=graph.location,
-    )
+def copy_body(graph: Graph, copy: Graph) -> None:
+    """Fill an empty graph: ops, types, tags, locations and all facts."""
 
     def facts(old: Op, new: Op) -> None:
         graph.facts.copied(old, copy.facts, new)
 
     _fill(graph.body, copy.body, {}, facts)
-    return copy
 
 
 def clone_op(op: SomeOp, operands: Mapping[Op, Op], region: Region) -> SomeOp:

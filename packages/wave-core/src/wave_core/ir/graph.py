@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch import fx
 
+from wave_core.ir.clone import copy_body
 from wave_core.ir.facts import FactTables
-from wave_core.ops.structure import Argument
+from wave_core.ir.printer import print_graph
+from wave_core.ir.verify import verify
+from wave_core.ops.structure import Argument, captures_of, region_of
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
@@ -213,23 +216,24 @@ class Graph:
         Raises:
             InternalError: WV9902, WV9903, WV9907, a diagnostic for each problem.
         """
-        # A lazy seam: the verifier works on graphs, so it imports this module.
-        from wave_core.ir.verify import verify  # noqa: PLC0415
-
         verify(self)
 
     def clone(self) -> Graph:
         """An independent copy with the same facts and locations."""
-        # A lazy seam, as above.
-        from wave_core.ir.clone import clone_graph  # noqa: PLC0415
-
-        return clone_graph(self)
+        copy = Graph(
+            self.name,
+            self.target,
+            bindings=dict(self.bindings),
+            constraints=self.constraints,
+            dynamic_symbols=self.dynamic_symbols,
+            facts_present=set(self.facts_present),
+            location=self.location,
+        )
+        copy_body(self, copy)
+        return copy
 
     def __str__(self) -> str:
         """The text form."""
-        # A lazy seam, as above.
-        from wave_core.ir.printer import print_graph  # noqa: PLC0415
-
         return print_graph(self)
 
 
@@ -262,19 +266,7 @@ def resolve(op: Op) -> Op:
     return op
 
 
-def region_of(op: Op) -> Region:
-    """The region that holds ``op``."""
-    assert op.owner is not None, "the op is in no graph"
-    return op.owner
-
-
 def captured_value(parent: Op, argument: Argument) -> Op:
     """The value of the enclosing region that ``argument`` captures."""
     inner = [a for a in region_of(argument).arguments if a.role == "capture"]
     return captures_of(parent)[inner.index(argument)]
-
-
-def captures_of(op: Op) -> tuple[Op, ...]:
-    """The outer values that the regions of an op use."""
-    captures: tuple[Op, ...] = getattr(op, "captures", ())
-    return captures

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import InternalError, WaveError, make_diagnostic
-from wave_core.ir.graph import captures_of
 from wave_core.ir.verify_facts import FactRules
 from wave_core.ops.control import Conditional, Iterate
-from wave_core.ops.structure import GetResult
+from wave_core.ops.structure import GetResult, captures_of
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from wave_core.ops.base import Op, attribute, operand, variadic
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
+    from wave_core.ir.graph import Region
     from wave_core.types import Type
 
 
@@ -48,3 +49,15 @@ class GetResult(Op, name="get_result", traits={Trait.PURE}):
         body = self.source.regions[0]
         terminator = body.terminator
         return None if terminator is None else terminator.operands[self.position].type
+
+
+def region_of(op: Op) -> Region:
+    """The region that holds ``op``."""
+    assert op.owner is not None, "the op is in no graph"
+    return op.owner
+
+
+def captures_of(op: Op) -> tuple[Op, ...]:
+    """The outer values that the regions of an op use."""
+    captures: tuple[Op, ...] = getattr(op, "captures", ())
+    return captures

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location
@@ -32,12 +32,13 @@ class Step:
 
     Attributes:
         name: What it is: ``tagged``, ``pipeline``, ``insert``, ...
-        arguments: What it works on, in the order that its kind declares.
+        arguments: What it works on, in the order that its kind declares: values of
+            `Plain`, which the function that recorded the step has checked.
         location: The line of the schedule; it plays no part in equality.
     """
 
     name: str
-    arguments: tuple[Plain, ...]
+    arguments: tuple[Any, ...]
     location: Location | None = field(default=None, compare=False)
 
 

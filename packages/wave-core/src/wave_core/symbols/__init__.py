@@ -6,7 +6,6 @@ from wave_core.symbols.convert import from_sympy, to_sympy
 from wave_core.symbols.division import ceildiv, floordiv, mod
 from wave_core.symbols.error import SymbolError
 from wave_core.symbols.evaluate import Evaluator, evaluate
-from wave_core.symbols.exchange import EXCHANGE_LANES, before_exchange, exchanged
 from wave_core.symbols.expr import Expr, as_expr, constant, product, symbol, total
 from wave_core.symbols.facts import Facts
 from wave_core.symbols.layout import Digit, Layout
@@ -39,7 +38,6 @@ from wave_core.symbols.surface import Form, Op, surface
 from wave_core.symbols.tape import Tape, compile_tape
 
 __all__ = [
-    "EXCHANGE_LANES",
     "Coverage",
     "Digit",
     "Evaluator",
@@ -56,7 +54,6 @@ __all__ = [
     "Tape",
     "absolute",
     "as_expr",
-    "before_exchange",
     "ceildiv",
     "compile_tape",
     "conjuncts",
@@ -64,7 +61,6 @@ __all__ = [
     "coverage",
     "eq",
     "evaluate",
-    "exchanged",
     "floordiv",
     "from_sympy",
     "ge",

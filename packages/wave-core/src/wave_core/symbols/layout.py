@@ -6,6 +6,7 @@ the register number. Layouts are canonical, so equal distributions compare equal
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wave_core.symbols.error import SymbolError
 from wave_core.symbols.expr import Expr, combine
+from wave_core.symbols.text import PLAIN_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -116,10 +118,8 @@ class Layout:
         return Layout(lanes, registers, tuple(table))
 
     def __str__(self) -> str:
-        # A lazy seam: the text form imports this module to read layouts back.
-        from wave_core.symbols.layout_text import format_layout  # noqa: PLC0415
-
-        return format_layout(self)
+        rows = [f"{_name(dim)}: {_sum(digits)}" for dim, digits in self.table]
+        return f"{self.lanes}x{self.registers} {{{', '.join(rows)}}}"
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -377,3 +377,12 @@ def _replication(layout: Layout) -> int:
         msg = f"elements of {layout} are replicated unevenly"
         raise SymbolError(msg)
     return layout.lanes * layout.registers // len(counts)
+
+
+def _name(dim: str) -> str:
+    return dim if PLAIN_NAME.fullmatch(dim) else json.dumps(dim)
+
+
+def _sum(digits: Iterable[Digit]) -> str:
+    ordered = sorted(digits, key=lambda d: -abs(d.coeff))
+    return " + ".join([str(digit) for digit in ordered]) or "0"

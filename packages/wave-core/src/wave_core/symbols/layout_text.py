@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from wave_core.symbols.error import SymbolError
 from wave_core.symbols.layout import Digit, Layout
 from wave_core.symbols.text import PLAIN_NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _HEAD = re.compile(r"\s*(\d{1,9})x(\d{1,9})\s*\{\s*")
 _NAME = re.compile(rf'("(?:[^"\\]|\\.)*"|{PLAIN_NAME.pattern})\s*:\s*')
@@ -26,21 +23,6 @@ _ZERO = re.compile(r"0\s*")
 _PLUS = re.compile(r"\+\s*")
 _COMMA = re.compile(r",\s*")
 _END = re.compile(r"\}\s*\Z")
-
-
-def format_layout(layout: Layout) -> str:
-    """The text of a layout."""
-    rows = [f"{_name(dim)}: {_digits(digits)}" for dim, digits in layout.table]
-    return f"{layout.lanes}x{layout.registers} {{{', '.join(rows)}}}"
-
-
-def _name(dim: str) -> str:
-    return dim if PLAIN_NAME.fullmatch(dim) else json.dumps(dim)
-
-
-def _digits(digits: Iterable[Digit]) -> str:
-    ordered = sorted(digits, key=lambda d: -abs(d.coeff))
-    return " + ".join([str(digit) for digit in ordered]) or "0"
 
 
 def parse_layout(text: str) -> Layout:

@@ -22,7 +22,8 @@ from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.shape import Assemble
 from wave_core.ops.transposed import TransposedRead
 from wave_core.passes import Pass
-from wave_core.symbols import EXCHANGE_LANES, Facts, Layout, before_exchange, exchanged
+from wave_core.symbols import Facts, Layout
+from wave_core.targets.exchange import EXCHANGE_LANES, before_exchange, exchanged
 from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
 if TYPE_CHECKING:

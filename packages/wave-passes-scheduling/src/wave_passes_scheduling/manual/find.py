@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.ir import PLACEMENT, region_of, resolve
 from wave_core.ops.matrix import Mma
@@ -33,7 +33,8 @@ def tagged(
         UserError: WV0503 where there are none, but for loops without iterations: what
             they hold is not worth keeping.
     """
-    tag, kind, iteration = cast("tuple[str, str | None, int | None]", step.arguments)
+    tag, kind, _ = step.arguments
+    iteration: int | None = step.arguments[2]
     having = [op for op in ops if tag in op.tags]
     found = [op for op in having if kind is None or is_of_type(op, kind)]
     if having and not found and all(map(is_idle, having)):
@@ -42,7 +43,7 @@ def tagged(
         raise complaints.no_such_tag(graph, step, tag, kind, having)
     if iteration is None:
         return found
-    own = set(iterations[iteration]) if iteration < len(iterations) else set[object]()
+    own = iterations[iteration] if iteration < len(iterations) else ()
     chosen = [op for op in found if op in own]
     if not chosen:
         what = f"no op with tag `{tag}` is in iteration {iteration} of an unrolled loop"
@@ -83,7 +84,7 @@ def along_dim(graph: Graph, ops: Sequence[Op], step: Step) -> list[Op]:
     Raises:
         UserError: WV0503 where they have no place along it, or too few.
     """
-    _, dim, count, part = cast("tuple[object, str, int, int]", step.arguments)
+    _, dim, count, part = step.arguments
     origins = [_origin(graph, op, dim) for op in ops]
     places = [_distance(origin, origins[0]) for origin in origins]
     if None in places:
@@ -151,11 +152,9 @@ def picked(ops: Sequence[Op], step: Step) -> list[Op]:
     Raises:
         UserError: WV0503 for an index beyond it.
     """
-    place = step.arguments[1]
-    if isinstance(place, tuple):
-        start, stop, stride = cast("tuple[int | None, int | None, int | None]", place)
-        return list(ops[start:stop:stride])
-    index = cast("int", place)
+    index: int | tuple[int | None, ...] = step.arguments[1]
+    if isinstance(index, tuple):
+        return list(ops[slice(*index)])
     if not -len(ops) <= index < len(ops):
         raise complaints.not_found(
             step, f"there are {len(ops)} nodes, and node {index} is asked for"
@@ -167,8 +166,8 @@ def interleaved(
     base: Sequence[Op], others: Sequence[Sequence[Op]], step: Step
 ) -> list[Op]:
     """One list with others put between, each at its interval; the rest at the end."""
-    every, offsets = cast("list[tuple[int, ...]]", step.arguments[2:4])
-    after = cast("tuple[tuple[int, ...], ...]", step.arguments[4])
+    every, offsets = step.arguments[2:4]
+    after: Sequence[Sequence[int]] = step.arguments[4]
     left = [list(ops) for ops in others]
     waited = [-offset for offset in offsets]
     found: list[Op] = []

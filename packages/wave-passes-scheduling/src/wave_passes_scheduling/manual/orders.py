@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import UserError
 from wave_core.ir import insert_after, insert_before, region_of
 from wave_core.ops import sync
 from wave_core.ops.base import Op
-from wave_core.ops.control import Conditional
+from wave_core.ops.control import Conditional, Iterate
 from wave_passes_scheduling.manual import complaints
 from wave_passes_scheduling.manual.bodies import lifted, side_by_side
 from wave_passes_scheduling.manual.values import Cluster, Place, Selection
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wave_core.ir import Graph, Region
-    from wave_core.ops.control import Iterate
     from wave_core.passes import PassContext
-    from wave_core.passes.manual import Plain, Step
+    from wave_core.passes.manual import Step
 
 _CLASSES: dict[str, type[Op]] = {
     cls.op_name: cls
@@ -30,9 +29,9 @@ _CLASSES: dict[str, type[Op]] = {
 """What schedules may insert, by name."""
 
 
-def made_op(plain: Plain) -> Op:
+def made_op(plain: tuple[Any, ...]) -> Op:
     """A new op from its plain form."""
-    _, name, rows = cast("tuple[str, str, tuple[tuple[str, object], ...]]", plain)
+    _, name, rows = plain
     return _CLASSES[name](**dict(rows))
 
 
@@ -106,11 +105,11 @@ def loop_at(place: Place | Selection, step: Step) -> Iterate:
         UserError: WV0514 where it stands for none.
     """
     from_ops = place.loop[:1] if isinstance(place, Place) else place.ops
-    loops = [op for op in from_ops if op.op_name == "iterate"]
+    loops = [op for op in from_ops if isinstance(op, Iterate)]
     if len(loops) != 1 or (isinstance(place, Place) and place.name != "kernel"):
         what = f"a loop is needed, and there are {len(loops)}"
         raise complaints.no_place(step, what, loops)
-    return cast("Iterate", loops[0])
+    return loops[0]
 
 
 def _check_region(region: Region, wanted: Sequence[Sequence[Op]], step: Step) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
+from wave_core.ops.control import Iterate
 from wave_core.passes.manual import Ref
 from wave_passes_scheduling.manual import find, orders
 from wave_passes_scheduling.manual.carry import (
@@ -29,9 +31,8 @@ if TYPE_CHECKING:
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
-    from wave_core.ops.control import Iterate
     from wave_core.passes import PassContext
-    from wave_core.passes.manual import ManualSchedule, Plain, Step
+    from wave_core.passes.manual import ManualSchedule, Step
     from wave_passes_scheduling.manual.carry import ManualLoop, Settings
     from wave_passes_scheduling.manual.values import Value
     from wave_passes_scheduling.rebuild import PipelinedLoop
@@ -44,7 +45,7 @@ class ManualRun:
         """Start before the first step."""
         self._graph, self._context, self._settings = graph, context, settings
         self._tracker = Tracker(graph)
-        self._values: list[Value] = []
+        self._values: list[Any] = []
         self._iterations: list[list[Op]] = []
         self._kernels: list[list[Op]] = []
         self.loops: list[ManualLoop] = []
@@ -63,7 +64,8 @@ class ManualRun:
             self._values.append(_STEPS[step.name](self, step))
         if self._settings.hints:
             for (kernel,) in self._kernels:
-                hints = keep_order(cast("Iterate", kernel))
+                assert isinstance(kernel, Iterate), "what is pipelined is a loop"
+                hints = keep_order(kernel)
                 self._context.count("scheduling_barriers", hints)
 
     # ------------------------------------------------------------------ finding ops
@@ -79,7 +81,7 @@ class ManualRun:
     def in_space(self, step: Step) -> Value:
         """Ops by address space."""
         source = self._selection(step.arguments[0])
-        _, space, part = cast("tuple[Ref, str, int]", step.arguments)
+        _, space, part = step.arguments
         return self._select(step, find.in_space(source.ops, space, part), source)
 
     def along_dim(self, step: Step) -> Value:
@@ -91,7 +93,7 @@ class ManualRun:
     def filtered(self, step: Step) -> Value:
         """Ops by where they stand and by type."""
         source = self._selection(step.arguments[0])
-        _, ref, kind = cast("tuple[Ref, Ref | None, str | None]", step.arguments)
+        _, ref, kind = step.arguments
         place = None if ref is None else self._place(ref)
         if isinstance(place, Selection):
             place = Place("kernel", [orders.loop_at(place, step)])
@@ -114,7 +116,7 @@ class ManualRun:
     def interleaved(self, step: Step) -> Value:
         """One list with others put between."""
         base = self._selections(step.arguments[0])
-        rows = cast("tuple[Plain, ...]", step.arguments[1])
+        rows = step.arguments[1]
         others = [self._selections(row) for row in rows]
         first = [op for each in base for op in each.ops]
         lists = [[op for each in row for op in each.ops] for row in others]
@@ -125,14 +127,14 @@ class ManualRun:
         excused = bool(sources) and all(source.excused for source in sources)
         return Selection(self._tracker.watch(ops), step, excused)
 
-    def _selection(self, ref: Plain) -> Selection:
-        return cast("Selection", self._values[cast("Ref", ref).number])
+    def _selection(self, ref: Ref) -> Selection:
+        return self._values[ref.number]
 
-    def _selections(self, refs: Plain) -> list[Selection]:
-        return [self._selection(ref) for ref in cast("tuple[Ref, ...]", refs)]
+    def _selections(self, refs: Iterable[Ref]) -> list[Selection]:
+        return [self._selection(ref) for ref in refs]
 
-    def _place(self, ref: Plain) -> Place | Selection:
-        return cast("Place | Selection", self._values[cast("Ref", ref).number])
+    def _place(self, ref: Ref) -> Place | Selection:
+        return self._values[ref.number]
 
     # -------------------------------------------------------------------- pipelines
 
@@ -144,14 +146,12 @@ class ManualRun:
 
     def pipeline(self, step: Step) -> Value:
         """Overlap the iterations of a loop."""
-        ref, refs, ahead, count = cast(
-            "tuple[Ref, tuple[Ref, ...], bool, int | None]", step.arguments
-        )
+        ref, refs, ahead, count = step.arguments
         loop = loop_of(self._selection(ref), step)
         if find.is_idle(loop):
             leave_loop(loop, "it has no iterations", self._context)
             return _nothing(loop)
-        stages = [cast("Stage", self._values[each.number]) for each in refs]
+        stages = [self._values[each.number] for each in refs]
         settings = self._settings
         found = schedule_loop(
             self._graph,
@@ -193,8 +193,8 @@ class ManualRun:
 
     def part(self, step: Step) -> Value:
         """Kernel, prologue or epilogue."""
-        made = cast("Pipelined", self._values[cast("Ref", step.arguments[0]).number])
-        return made.parts[cast("str", step.arguments[1])]
+        made = self._values[step.arguments[0].number]
+        return made.parts[step.arguments[1]]
 
     # ---------------------------------------------------------------------- changes
 
@@ -204,7 +204,7 @@ class ManualRun:
         if isinstance(place, Place) and place.missing:
             return None
         loop = orders.loop_at(place, step)
-        factor = cast("int", step.arguments[1])
+        factor = step.arguments[1]
         if isinstance(place, Selection):
             separate_iterations(self._graph, loop, factor, self._context)
         with self._tracker.through(loop) as copies:
@@ -236,7 +236,7 @@ class ManualRun:
             if isinstance(item, Ref):
                 value = self._values[item.number]
                 inner = value.parts if isinstance(value, Cluster) else [value]
-                parts += cast("list[Selection | Op]", inner)
+                parts += inner
             else:
                 parts.append(orders.made_op(item))
         return Cluster(parts, step)
@@ -244,8 +244,8 @@ class ManualRun:
     def reorder(self, step: Step) -> Value:
         """The ops of a body in the order of clusters."""
         place = self._place(step.arguments[0])
-        refs = cast("tuple[Ref, ...]", step.arguments[1])
-        clusters = [cast("Cluster", self._values[ref.number]) for ref in refs]
+        refs = step.arguments[1]
+        clusters = [self._values[ref.number] for ref in refs]
         moved = orders.reorder(self._graph, place, clusters, step, self._context)
         self._context.count("moved_ops", moved)
         self.changed |= moved > 0
@@ -255,7 +255,7 @@ class ManualRun:
         """A new op beside others."""
         where, ref, plain = step.arguments
         op = orders.made_op(plain)
-        done = orders.insert(cast("str", where), self._place(ref), op, step)
+        done = orders.insert(where, self._place(ref), op, step)
         self._context.count("inserted_ops", int(done))
         self.changed |= done
         return None

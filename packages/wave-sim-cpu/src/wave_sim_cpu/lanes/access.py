@@ -8,7 +8,7 @@ import numpy as np
 
 from wave_core.diagnostics import Severity
 from wave_core.ir.facts import ACCESS
-from wave_core.symbols import EXCHANGE_LANES
+from wave_core.targets.exchange import EXCHANGE_LANES
 from wave_core.types import dynamic_symbol
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.addressing import AccessPlan, Cells

@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from wave_core.symbols import (
-    EXCHANGE_LANES,
-    Digit,
-    Layout,
-    before_exchange,
-    exchanged,
-    parse_layout,
-)
+from wave_core.symbols import Digit, Layout, parse_layout
+from wave_core.targets.exchange import EXCHANGE_LANES, before_exchange, exchanged
 
 
 @st.composite
