@@ -75,9 +75,9 @@ def test_user_lines_reach_the_mlir_and_the_debug_information(lowered):
 @pytest.mark.parametrize("name", ["copy", "gemm"])
 def test_module_for_iree_has_the_function(lowered, name):
     graph, chip = lowered(name)
-    assert name in function_names(compile_vmfb(graph, chip))
+    assert name in function_names(compile_vmfb(graph, chip).code)
 
 
 def test_module_for_iree_with_sizes_of_the_launch(lowered):
     graph, chip = lowered("gemm", settings={"DYNAMIC": 1})
-    assert "gemm" in function_names(compile_vmfb(graph, chip))
+    assert "gemm" in function_names(compile_vmfb(graph, chip).code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -80,7 +81,9 @@ def test_the_device_runs_on_memory_of_the_host(code_bytes):
     device = open_device()
     a, b = np.arange(4096, dtype=np.float32), np.zeros(4096, np.float32)
     buffers = [(x.ctypes.data, x.nbytes) for x in (a, b)]
-    loaded = device.load(code_bytes("copy", "gfx942"), "copy", 256, 0)
+    code = code_bytes("copy", "gfx942")
+    artifact = SimpleNamespace(code=code, manifest=SimpleNamespace(name="copy"))
+    loaded = device.load(artifact)
     loaded.launch((16, 1, 1), buffers, b"", 0)
     assert (a == b).all()
     assert device.results[0].reports == ()

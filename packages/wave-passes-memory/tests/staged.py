@@ -11,6 +11,7 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.kernels import make_case
+from wave_core.executors import LaunchRequest
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
 BLOCK_M, BLOCK_N, BLOCK_K = tkl.sym.BLOCK_M, tkl.sym.BLOCK_N, tkl.sym.BLOCK_K
@@ -83,9 +84,9 @@ def run_gemm(kernel, sizes, dtype=tkl.f16, symbols=None):
 
 def simulate(kernel, arguments, symbols=None):
     """What the lane simulator counts and reports."""
-    executor = session().plugins.load_executor("sim")
-    options = {"target": kernel.compiled.target}
-    return executor.run(kernel.graph, arguments, symbols or {}, options)
+    device = session().plugins.load_executor("sim")
+    target = kernel.compiled.target
+    return device.launch(LaunchRequest.of(kernel.graph, target, arguments, symbols))
 
 
 def case_of(name, target, shape=None, settings=None):

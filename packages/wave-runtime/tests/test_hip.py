@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from wave_runtime import DeviceError, LaunchRefused, LoadedKernel, hip, open_device
 from wave_runtime.kernarg import pack
+
+ARTIFACT = SimpleNamespace(code=b"ELF", manifest=SimpleNamespace(name="k", threads=256))
 
 
 class Function:
@@ -76,7 +79,7 @@ def test_architecture_is_read():
 
 def test_launch_passes_pointers_then_words():
     library = Library()
-    code = hip.HipDevice(library).load(b"ELF", "k", 256, 0)
+    code = hip.HipDevice(library).load(ARTIFACT)
     code.launch((4, 2, 1), [(0x1000, 64), (0x2000, 64)], b"\x05\0\0\0", 7)
     assert library.seen == pack([0x1000, 0x2000], b"\x05\0\0\0")
     (arguments,) = library.called("hipModuleLaunchKernel")
@@ -88,19 +91,19 @@ def test_the_thread_keeps_its_current_device():
     library = Library()
     library.current = 1
     device = hip.HipDevice(library, 0)
-    device.load(b"ELF", "k", 256, 0).launch((1, 1, 1), [], b"", 0)
+    device.load(ARTIFACT).launch((1, 1, 1), [], b"", 0)
     assert library.current == 1
     assert [each[0].value for each in library.called("hipSetDevice")] == [0, 1] * 2
 
 
 FAILING = {
     "hipInit": hip.HipDevice,
-    "hipModuleLoadData": lambda lib: hip.HipDevice(lib).load(b"", "k", 64, 0),
-    "hipModuleGetFunction": lambda lib: hip.HipDevice(lib).load(b"", "k", 64, 0),
+    "hipModuleLoadData": lambda lib: hip.HipDevice(lib).load(ARTIFACT),
+    "hipModuleGetFunction": lambda lib: hip.HipDevice(lib).load(ARTIFACT),
     "hipModuleLaunchKernel": lambda lib: (
-        hip.HipDevice(lib).load(b"", "k", 64, 0).launch((1, 1, 1), [], b"", 0)
+        hip.HipDevice(lib).load(ARTIFACT).launch((1, 1, 1), [], b"", 0)
     ),
-    "hipModuleUnload": lambda lib: hip.HipDevice(lib).load(b"", "k", 64, 0).close(),
+    "hipModuleUnload": lambda lib: hip.HipDevice(lib).load(ARTIFACT).close(),
     "hipMalloc": lambda lib: hip.HipDevice(lib).allocate(64),
     "hipMemcpy": lambda lib: hip.HipDevice(lib).copy(1, 2, 3),
     "hipFree": lambda lib: hip.HipDevice(lib).free(1),
@@ -135,5 +138,5 @@ def test_devices_are_opened_by_number(monkeypatch):
 def test_arrays_of_the_host_are_refused(artifact):
     kernel = LoadedKernel(artifact, hip.HipDevice(Library()))
     a, b = np.zeros((8, 8), "f2"), np.zeros((8, 8), "f2")
-    with pytest.raises(LaunchRefused, match="`a` is in host memory"):
+    with pytest.raises(LaunchRefused, match="`a` is in memory of cpu"):
         kernel(a, 1.0, b)

@@ -99,15 +99,18 @@ def test_dlpack_of_torch(kernel):
 class FakeTensor:
     """A tensor on a GPU, as far as a launch looks at it."""
 
-    dtype = torch.float16
+    dtype, layout, is_nested, requires_grad = torch.float16, torch.strided, False, False
 
     def __init__(self, array):
         self.shape = torch.Size(array.shape)
         self.device = torch.device("cuda", 0)
         self.data_ptr = lambda: array.ctypes.data
+        self.stride = lambda: (array.shape[1], 1)
 
     is_contiguous = data_ptr = lambda self: True
-    is_neg = lambda self: False  # noqa: E731
+    is_neg = is_conj = lambda self: False
+    element_size = lambda self: 2  # noqa: E731
+    __torch_dispatch__ = torch.Tensor.__torch_dispatch__
 
 
 class Interface:
@@ -161,11 +164,11 @@ REFUSED = {
     "`s` is 1e+300": (matrix(), 1e300, matrix()),
     "`b` is not row-major": (matrix(), 1.0, matrix(70, 100).T),
     "`b` has 2 dimensions, 1 were given": (matrix(), 1.0, np.zeros(100, np.float16)),
-    "type str is no array": (matrix(), 1.0, "b"),
+    "of type `str`": (matrix(), 1.0, "b"),
     "`b` is written, and is read-only": (matrix(), 1.0, read_only()),
     "`a` is at 0x": (crooked(), 1.0, matrix()),
     "`b` is written and overlaps `a`": (SAME, 1.0, SAME),
-    ">f2 was given": (matrix(dtype=">f2"), 1.0, matrix()),
+    "an array of float16 in foreign byte order": (matrix(dtype=">f2"), 1.0, matrix()),
     "complex64 was given": (torch.zeros(100, 70).cfloat(), 1.0, matrix()),
 }
 
@@ -190,7 +193,7 @@ def test_another_kind_of_argument_is_looked_at_anew(kernel):
 
 @pytest.mark.parametrize(
     ("memory", "ordinal", "says"),
-    [("device", None, "`a` is in host memory"), (None, 1, "`a` is on device 0")],
+    [("rocm", None, "`a` is in memory of cpu"), (None, 1, "`a` is on device 0")],
 )
 def test_another_place_is_refused(artifact, memory, ordinal, says):
     device = open_device("null")

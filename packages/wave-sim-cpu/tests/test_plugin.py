@@ -10,6 +10,8 @@ import pytest
 from tiles import gemm
 
 from wave_core.diagnostics import UserError
+from wave_core.executors import LaunchRequest, LaunchSettings
+from wave_core.targets import generic_target
 from wave_sim_cpu import plugin
 from wave_sim_cpu.executor import LaneExecutor, TileExecutor
 
@@ -40,18 +42,17 @@ def test_executor_takes_arguments_by_position() -> None:
     a, b = (rng.standard_normal((64, 32)).astype(np.float16) for _ in range(2))
     c = np.zeros((64, 64), np.float32)
     graph = gemm(64, 64, 32, tile=64)
-    result = TileExecutor().run(graph, (a, b, c), {}, {"checks": ["bounds"]})
+    settings = LaunchSettings(checks={"bounds"})
+    request = LaunchRequest.of(graph, generic_target(), (a, b, c), settings=settings)
+    result = TileExecutor().launch(request)
     assert result.ok
     np.testing.assert_allclose(c, a.astype(float) @ b.astype(float).T, atol=1e-3)
-
-
-def test_unknown_option_is_an_error() -> None:
-    with pytest.raises(UserError, match="no option `chekcs`"):
-        TileExecutor().run(gemm(1, 1, 1), (0, 0, 0), {}, {"chekcs": True})
 
 
 def test_lanes_refuse_what_is_not_lowered() -> None:
     arrays = [np.zeros((16, 16), t) for t in (np.float16, np.float16, np.float32)]
     with pytest.raises(UserError) as caught:
-        LaneExecutor().run(gemm(16, 16, 16), arrays)
+        LaneExecutor().launch(
+            LaunchRequest.of(gemm(16, 16, 16), generic_target(), arrays)
+        )
     assert caught.value.code == "WV0912"

@@ -12,11 +12,13 @@ from tiles import F32, M, Tiles, spread
 from wave_core.backends import LoweringTable, lowers
 from wave_core.constraints.machine import LANE
 from wave_core.diagnostics import UserError
+from wave_core.executors import LaunchRequest, LaunchSettings
 from wave_core.ir.graph import Graph
 from wave_core.ops.arithmetic import Neg
 from wave_core.ops.base import Op, operand
 from wave_core.ops.memory import Read, Write
 from wave_core.ops.traits import Trait
+from wave_core.targets import generic_target
 from wave_core.types import Type
 from wave_sim_cpu.executor import LaneExecutor, TileExecutor
 
@@ -106,7 +108,9 @@ def run(level: str, op: type[Op], rules: Any = (), **unsupported: str) -> Any:
     table = LoweringTable.of(level, rules, named)
     b = np.zeros_like(START)
     graph = GRAPHS[level](op)
-    LEVELS[level]().run(graph, (START, b), {}, {"lowerings": table})
+    settings = LaunchSettings(lowerings=table)
+    request = LaunchRequest.of(graph, generic_target(), (START, b), settings=settings)
+    LEVELS[level]().launch(request)
     return b
 
 

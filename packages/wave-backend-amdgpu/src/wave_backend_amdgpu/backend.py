@@ -61,7 +61,8 @@ class AmdgpuBackend:
             text = final_mlir(graph, target, settings, table)
             return {f"{name}.mlir": text.encode()}
         if form == "vmfb":
-            return {f"{name}.vmfb": compile_vmfb(graph, target, settings, table)}
+            module = compile_vmfb(graph, target, settings, table)
+            return {f"{name}.vmfb": module.code}
         if form != "hsaco":
             settings = replace(settings, intermediates=True)
         output = compile_graph(graph, target, settings, table)

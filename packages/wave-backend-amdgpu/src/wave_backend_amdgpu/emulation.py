@@ -7,7 +7,7 @@ it hands back is plain data.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,9 +18,12 @@ from wave_core.diagnostics import (
     make_diagnostic,
     simulation_error,
 )
+from wave_runtime import open_device
+from wave_runtime.devices import Device
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Diagnostic
+    from wave_core.executors import LaunchSettings
     from wave_core.ir import Graph
     from wave_core.targets import Target
     from wave_runtime import DeviceError, Manifest
@@ -52,10 +55,13 @@ ERRORS: Mapping[str, str] = {
 
 PACKAGE = "wave-emulator-amdgcn"
 
+EMULATOR = "emulator"
+"""The name of the emulator among the devices of the runtime."""
+
 SHOWN_STALLS = 3
 
 
-class Emulator(Protocol):
+class Emulator(Device, Protocol):
     """What the emulator's device has besides the runtime's interface."""
 
     def configure(self, *, hazards: bool, poison: frozenset[int]) -> None:
@@ -164,20 +170,23 @@ def _diagnostic(row: Mapping[str, Any], graph: Graph, places: _Places) -> Diagno
     )
 
 
-def poisoned(options: Mapping[str, object], manifest: Manifest) -> frozenset[int]:
+def poisoned(settings: LaunchSettings, manifest: Manifest) -> frozenset[int]:
     """Positions of the bindings whose bytes count as unwritten before the launch."""
-    chosen = options.get("poison_outputs", False)
     return frozenset(
         place
         for place, row in enumerate(manifest.bindings)
-        if row.written
-        and (chosen is True or (isinstance(chosen, Collection) and row.name in chosen))
+        if row.written and settings.poisons(row.name)
     )
 
 
-def looks_for_hazards(options: Mapping[str, object]) -> bool:
-    """Whether any check is wanted; the emulator looks for all hazards or for none."""
-    return bool(options.get("checks", True))
+def open_emulator() -> Emulator:
+    """A fresh emulator.
+
+    Raises:
+        DeviceError: where it is not installed.
+    """
+    device: Any = open_device(EMULATOR)
+    return device
 
 
 def stopped(error: DeviceError, graph: Graph) -> Exception:

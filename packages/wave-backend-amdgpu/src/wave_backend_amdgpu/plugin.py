@@ -161,6 +161,9 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
         requires=_NEEDED,
         summary="an AMD GPU, by HIP",
         backend="amdgpu",
+        reads=("rocm",),
+        strided=False,
+        architectures="wave_runtime.hip:architectures",
     )
     yield ExecutorSpec(
         "iree",
@@ -168,6 +171,7 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
         requires=_NEEDED,
         summary="a GPU, by IREE",
         backend="amdgpu",
+        strided=False,
     )
     yield ExecutorSpec(
         "emulator",
@@ -175,6 +179,7 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
         requires=_NEEDED,
         summary="the CPU, on AMD machine code, with hazards and cycles",
         backend="amdgpu",
+        strided=False,
     )
 
 

@@ -21,8 +21,9 @@ class Toy:
     calls: ClassVar[list] = []
     reports: ClassVar[list] = []
 
-    def run(self, lowered, arguments, bindings=None, options=None):
-        Toy.calls.append((lowered, arguments, dict(bindings), dict(options)))
+    def launch(self, request):
+        Toy.calls.append(request)
+        arguments = list(request.host_arguments().values())
         np.copyto(arguments[-1], arguments[0])
         return SimpleNamespace(
             counters={"copied": arguments[0].size}, reports=tuple(Toy.reports)

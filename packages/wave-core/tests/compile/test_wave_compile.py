@@ -82,20 +82,20 @@ def test_executor_gets_target_and_checks(make_session, copy_kernel, tiles):
     given = options(tiles, checks=("races",), poison_outputs=True)
     kernel = wave_compile(given, copy_kernel, session=make_session())
     kernel(halves(33, 65), halves(33, 65))
-    ((graph, _, _, told),) = make_session.calls()
-    assert graph is kernel.graph
-    assert told["target"].name == "generic"
-    assert told["checks"] == ("races",)
-    assert told["poison_outputs"] is True
+    (request,) = make_session.calls()
+    assert request.graph is kernel.graph
+    assert request.target.name == "generic"
+    assert request.settings.checks == {"races"}
+    assert request.settings.poison_outputs is True
 
 
 def test_executor_gets_the_rules_of_plugins(make_session, copy_kernel, tiles):
     session = make_session()
     kernel = wave_compile(options(tiles), copy_kernel, session=session)
     kernel(halves(33, 65), halves(33, 65))
-    ((_, _, _, told),) = make_session.calls()
-    assert told["lowerings"] is session.plugins.lowering_table("sim")
-    assert told["lowerings"].backend == "sim"
+    (request,) = make_session.calls()
+    assert request.settings.lowerings is session.plugins.lowering_table("sim")
+    assert request.settings.lowerings.backend == "sim"
 
 
 @pytest.mark.parametrize("severity", list(Severity))

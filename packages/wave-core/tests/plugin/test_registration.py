@@ -160,10 +160,10 @@ def test_wave_register_tile_rules(host, monkeypatch):
 
 
 def test_wave_register_executors(host, module):
-    module.Toy = type("Toy", (), {"run": lambda self, lowered, arguments: arguments})
+    module.Toy = type("Toy", (), {"launch": lambda self, request: [request]})
     spec = 'ExecutorSpec("toy", "wave_test_made:Toy", requires={Fact.EXPANDED})'
     plugins = host(toy=hook("wave_register_executors", spec))
-    assert plugins.load_executor("toy").run(None, [1]) == [1]
+    assert plugins.load_executor("toy").launch(1) == [1]
     assert plugins.executors["toy"].value.requires == frozenset({"expanded"})
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wave_emulator_amdgcn.arrays import Bytes
+    from wave_runtime import Artifact
 
 __all__ = ["EmulatedCode", "EmulatorDevice", "open_device"]
 
@@ -38,7 +40,7 @@ class EmulatorDevice:
     name: str = "emulator"
     options: LaunchOptions = field(default_factory=LaunchOptions)
     results: list[LaunchResult] = field(default_factory=list[LaunchResult])
-    _last: list[tuple[CodeObject, str, LaunchResult]] = field(
+    _launched: list[tuple[CodeObject, str, LaunchResult]] = field(
         default_factory=list[tuple[CodeObject, str, LaunchResult]]
     )
 
@@ -54,39 +56,47 @@ class EmulatorDevice:
             hazards: look for hazards, which takes longer.
             poison: ordinals of buffers whose bytes count as unwritten.
         """
+        self._launched.clear()
         self.options = replace(
             self.options, hazards=hazards, poison=poison, counters=True
         )
 
     def summary(self) -> dict[str, Any]:
-        """The last launch as JSON values: counters, cycles, stalls, reports."""
-        code, name, result = self._last[-1]
-        cost = estimate(code, code.kernel(name), result)
+        """The launches since `configure` as JSON values.
+
+        Waves, counters and reports of all of them; cycles and stalls of the last,
+        as each is the part of another device.
+        """
+        costs = [
+            estimate(code, code.kernel(name), result)
+            for code, name, result in self._launched
+        ]
+        counters: Counter[str] = Counter()
+        for cost in costs:
+            counters.update(cost.counters)
+        results = [result for _, _, result in self._launched]
         return {
-            "waves": result.waves,
-            "counters": cost.counters,
-            "cycles": cost.cycles,
-            "stalls": cost.stalls,
-            "reports": [asdict(report) for report in result.reports],
+            "waves": sum(result.waves for result in results),
+            "counters": dict(counters),
+            "cycles": costs[-1].cycles,
+            "stalls": costs[-1].stalls,
+            "reports": [asdict(row) for result in results for row in result.reports],
         }
 
-    def load(
-        self, code: bytes, name: str, threads: int, lds_bytes: int
-    ) -> EmulatedCode:
+    def load(self, artifact: Artifact) -> EmulatedCode:
         """Load a code object; block and LDS size come from its metadata.
 
         Raises:
             CodeObjectError: it cannot be used.
         """
-        del threads, lds_bytes
-        loaded = load(code)
+        loaded, name = load(artifact.code), artifact.manifest.name
         loaded.kernel(name)
         return EmulatedCode(self, loaded, name)
 
     def launched(self, code: CodeObject, name: str, result: LaunchResult) -> None:
         """Keep what a launch did."""
         self.results.append(result)
-        self._last = [(code, name, result)]
+        self._launched.append((code, name, result))
 
     def synchronize(self) -> None:
         """Launches are done when they return."""

@@ -27,6 +27,7 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.compile import wave_compile
 from wave_core.diagnostics import UserError
+from wave_core.executors import LaunchRequest
 from wave_core.ir import ACCESS, erase, set_attributes
 
 LARGE, SMALL = ((256, 256, 32), (4, 2)), ((128, 128, 32), (2, 2))
@@ -122,10 +123,10 @@ def test_two_barriers_and_one_wait_an_iteration(tile, target):
 def reported(kernel, graph, sizes):
     m, n, k = sizes
     a, b = np.ones((m, k), np.float16), np.ones((n, k), np.float16)
-    executor = session().plugins.load_executor("sim")
-    options = {"target": kernel.compiled.target}
+    device = session().plugins.load_executor("sim")
     arguments = [a, b, np.zeros((m, n), np.float32)]
-    return {row.code for row in executor.run(graph, arguments, {}, options).reports}
+    request = LaunchRequest.of(graph, kernel.compiled.target, arguments)
+    return {row.code for row in device.launch(request).reports}
 
 
 @TARGETS

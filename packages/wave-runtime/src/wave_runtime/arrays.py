@@ -8,13 +8,14 @@ the full *view*.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
 
 from wave_runtime import dlpack
-from wave_runtime.errors import LaunchRefused
+from wave_runtime.errors import LaunchRefused, Misfit, UnfitArgument
 
 _TYPES = {
     "f2": "f16",
@@ -25,17 +26,16 @@ _TYPES = {
     "i4": "i32",
     "i8": "i64",
     "b1": "bool",
-    "u1": "i8",
+    "u1": "uint8",
 }
 """By kind and size in ``typestr``."""
 
-_NAMES = {
+NAMES = {
     "float16": "f16",
     "bfloat16": "bf16",
     "float32": "f32",
     "float64": "f64",
     "int8": "i8",
-    "uint8": "i8",
     "int16": "i16",
     "int32": "i32",
     "int64": "i64",
@@ -48,8 +48,11 @@ _NAMES = {
 }
 """By the names that torch and numpy use."""
 
-_TORCH_MEMORY = {"cpu": "host", "cuda": "device"}
-"""torch calls AMD's GPUs ``cuda`` too; others by their own name."""
+HOST, PINNED = "cpu", "pinned"
+"""Memory of the CPU, and such that GPUs reach too."""
+
+ANY_GPU = "gpu"
+"""Memory of a GPU of which nothing says the maker."""
 
 BYTES = {
     "f64": 8,
@@ -66,25 +69,61 @@ BYTES = {
 
 @dataclass(frozen=True, slots=True)
 class ArrayView:
-    """Memory that an argument stands for.
+    """Memory that an argument stands for; never a copy.
 
     Attributes:
-        pointer: Its address.
+        pointer: The address of element 0 of every dimension.
         shape: Extents.
         dtype: The element type; a name of no kernel where it is unknown.
-        contiguous: Whether it is row-major without gaps.
-        memory: ``host``, ``device``, ``pinned`` (both reach it), or another name.
+        strides: Bytes from one element to the next along each dimension.
+        item_bytes: Bytes of one element.
+        memory: Which memory: ``cpu``, ``pinned`` (GPUs reach it too), ``cuda``,
+            ``rocm``, ``gpu`` (one of the two), or another name.
         ordinal: Which device; ``None`` where nothing says it.
         writable: Whether it may be written.
+        requires_grad: Whether gradients flow through it.
+        kind: What was passed, for messages: ``torch.Tensor``, ``numpy.ndarray``.
+        owner: What keeps the memory alive.
     """
 
     pointer: int
     shape: tuple[int, ...]
     dtype: str
-    contiguous: bool
-    memory: str = "host"
+    strides: tuple[int, ...]
+    item_bytes: int
+    memory: str = HOST
     ordinal: int | None = None
     writable: bool = True
+    requires_grad: bool = False
+    kind: str = "array"
+    owner: object = field(default=None, repr=False, compare=False)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether it is row-major without gaps."""
+        return _row_major(self.shape, self.strides, self.item_bytes)
+
+    @property
+    def place(self) -> str:
+        """Where it is, as torch says it: ``cpu``, ``cuda:0``."""
+        return self.memory if self.ordinal is None else f"{self.memory}:{self.ordinal}"
+
+    @property
+    def interface(self) -> dict[str, Any]:
+        """The memory by the protocol ``__array_interface__``, elements as raw bytes."""
+        return {
+            "data": (self.pointer, not self.writable),
+            "shape": self.shape,
+            "strides": self.strides,
+            "typestr": f"|V{self.item_bytes}",
+            "version": 3,
+        }
+
+    def is_in(self, memories: tuple[str, ...]) -> bool:
+        """Whether it lies in one of ``memories``; pinned memory lies in all."""
+        if self.memory == ANY_GPU:
+            return any(each != HOST for each in memories)
+        return self.memory == PINNED or self.memory in memories
 
 
 Glance = Callable[[Any, int], tuple[int, Hashable]]
@@ -106,7 +145,7 @@ def view(value: Any) -> ArrayView:
     ``__cuda_array_interface__`` or ``__array_interface__``.
 
     Raises:
-        LaunchRefused: for anything else.
+        UnfitArgument: for anything else.
     """
     return reader_of(value.__class__).view(value)
 
@@ -114,45 +153,140 @@ def view(value: Any) -> ArrayView:
 @lru_cache(maxsize=256)
 def reader_of(kind: type[Any]) -> Reader:
     """How to look at arguments of a type."""
+    if issubclass(kind, ArrayView):
+        return Reader(_glance_view, _same)
     if hasattr(kind, "data_ptr") and hasattr(kind, "is_contiguous"):
-        return Reader(_glance_torch, _view_torch)
+        return _torch_reader(kind)
     if hasattr(kind, "__array_interface__") and hasattr(kind, "ctypes"):
-        return Reader(_glance_numpy, _view_numpy)
+        masked = hasattr(kind, "mask") and hasattr(kind, "filled")
+        return Reader(_refuse_masked, _refuse_masked) if masked else _NUMPY
     if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
         return Reader(_glance_dlpack, _view_dlpack)
     return Reader(_glance_interface, _view_interface)
+
+
+def _torch_reader(kind: type[Any]) -> Reader:
+    own = getattr(kind, "__torch_dispatch__", None)
+    tensor = _loaded("torch", "Tensor")
+    if own is not getattr(tensor, "__torch_dispatch__", None):
+        return Reader(_refuse_wrapper, _refuse_wrapper)
+    return Reader(_glance_torch, _view_torch)
+
+
+def _loaded(module: str, name: str) -> Any:
+    """Something of a library that is loaded already; ``None`` where it is not."""
+    return getattr(sys.modules.get(module), name, None)
+
+
+def type_name(value: object) -> str:
+    """The type of ``value``, with the module of what is not Python's own."""
+    cls = type(value)
+    own = cls.__module__ == "builtins"
+    return cls.__name__ if own else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _glance_view(value: ArrayView, stream: int) -> tuple[int, Hashable]:
+    del stream
+    return value.pointer, value
+
+
+def _same(value: ArrayView) -> ArrayView:
+    return value
+
+
+def _refuse_masked(value: Any, stream: int = 0) -> Any:
+    del value, stream
+    raise UnfitArgument(
+        Misfit.KIND,
+        "a masked array",
+        "pass `argument.filled(value)`",
+        "the mask would be ignored",
+    )
+
+
+def _refuse_wrapper(value: Any, stream: int = 0) -> Any:
+    del stream
+    raise UnfitArgument(
+        Misfit.KIND,
+        f"a {type(value).__name__}, a wrapper around other tensors",
+        "pass the tensor inside; compile the code around the launch without it",
+    )
 
 
 @lru_cache(maxsize=256)
 def dtype_name(dtype: Hashable) -> str:
     """The name of an element type of torch or numpy; its own text if unknown."""
     text = str(dtype).rpartition(".")[2]
-    return _NAMES.get(text, text)
+    return NAMES.get(text, text)
 
 
 def _glance_torch(value: Any, stream: int) -> tuple[int, Hashable]:
     del stream
-    plain = value.is_contiguous() and not value.is_neg()
-    return value.data_ptr(), (value.shape, value.dtype, plain, value.device)
+    try:
+        plain = value.is_contiguous() and not value.is_neg()
+        key = (value.shape, value.dtype, plain, value.device)
+        return value.data_ptr(), key if plain else (*key, value.stride())
+    except RuntimeError:
+        # Nothing that lies in memory: the view says what it is.
+        return _view_torch(value).pointer, None
 
 
 def _view_torch(value: Any) -> ArrayView:
-    memory, ordinal = str(value.device.type), value.device.index
+    _check_torch(value)
+    size = int(value.element_size())
+    name = str(value.device.type)
+    if name == "cuda" and getattr(_loaded("torch", "version"), "hip", None):
+        name = "rocm"
     return ArrayView(
-        value.data_ptr(),
+        _torch_address(value),
         tuple(value.shape),
         dtype_name(value.dtype),
-        bool(value.is_contiguous()) and not value.is_neg(),
-        _TORCH_MEMORY.get(memory, memory),
-        None if memory == "cpu" else ordinal,
+        tuple(step * size for step in value.stride()),
+        size,
+        name,
+        None if name == HOST else value.device.index,
+        requires_grad=bool(value.requires_grad),
+        kind="torch.Tensor",
+        owner=value,
     )
+
+
+def _torch_address(value: Any) -> int:
+    try:
+        return int(value.data_ptr())
+    except RuntimeError:
+        # Inside ``vmap`` and ``grad`` of torch.func.
+        return _refuse_wrapper(value)
+
+
+def _check_torch(value: Any) -> None:
+    """Refuse a tensor whose elements are not in memory as they are."""
+    if value.device.type == "meta":
+        raise UnfitArgument(
+            Misfit.DEVICE, "a meta tensor, which has no elements", "pass a real tensor"
+        )
+    layout = "nested" if value.is_nested else str(value.layout)
+    if layout != "torch.strided":
+        raise UnfitArgument(
+            Misfit.LAYOUT,
+            f"a tensor of layout {layout.removeprefix('torch.')}",
+            "pass a dense tensor: `argument.to_dense()`",
+        )
+    if value.is_neg() or value.is_conj():
+        raise UnfitArgument(
+            Misfit.LAYOUT,
+            "a lazily negated view",
+            "pass `argument.resolve_neg().resolve_conj()`",
+            "its memory holds other values than it shows",
+        )
 
 
 def _glance_numpy(value: Any, stream: int) -> tuple[int, Hashable]:
     del stream
     flags = value.flags
-    key = (value.shape, value.dtype, flags.c_contiguous, flags.writeable)
-    return _numpy_address(value), key
+    plain = flags.c_contiguous
+    key = (value.shape, value.dtype, plain, flags.writeable)
+    return _numpy_address(value), key if plain else (*key, value.strides)
 
 
 def _numpy_address(value: Any) -> int:
@@ -165,13 +299,32 @@ def _numpy_address(value: Any) -> int:
 
 
 def _view_numpy(value: Any) -> ArrayView:
+    dtype = value.dtype
+    if dtype.names is not None or dtype.hasobject:
+        raise UnfitArgument(
+            Misfit.DTYPE,
+            f"an array of {dtype}",
+            "pass an array of numbers, such as one field of it",
+        )
+    if not dtype.isnative:
+        raise UnfitArgument(
+            Misfit.LAYOUT,
+            f"an array of {dtype.name} in foreign byte order",
+            "pass `argument.astype(argument.dtype.newbyteorder('='))`",
+        )
     return ArrayView(
         _numpy_address(value),
         value.shape,
-        dtype_name(value.dtype),
-        bool(value.flags.c_contiguous),
+        dtype_name(dtype),
+        value.strides,
+        dtype.itemsize,
         writable=bool(value.flags.writeable),
+        kind="numpy.ndarray",
+        owner=value,
     )
+
+
+_NUMPY = Reader(_glance_numpy, _view_numpy)
 
 
 def _glance_dlpack(value: Any, stream: int) -> tuple[int, Hashable]:
@@ -180,18 +333,43 @@ def _glance_dlpack(value: Any, stream: int) -> tuple[int, Hashable]:
 
 def _view_dlpack(value: Any) -> ArrayView:
     found = dlpack.read(value)
-    compact = found.strides is None or _row_major(found.shape, found.strides, 1)
     return ArrayView(
-        found.pointer, found.shape, found.dtype, compact, found.memory, found.ordinal
+        found.pointer,
+        found.shape,
+        found.dtype,
+        _byte_strides(found.shape, found.strides, found.item_bytes),
+        found.item_bytes,
+        found.memory,
+        found.ordinal,
+        kind=type_name(value),
+        owner=value,
     )
 
 
+def _byte_strides(
+    shape: tuple[int, ...], strides: tuple[int, ...] | None, size: int
+) -> tuple[int, ...]:
+    """Strides of elements as strides of bytes; ``None`` stands for row-major."""
+    if strides is not None:
+        return tuple(step * size for step in strides)
+    steps: list[int] = []
+    for extent in reversed(shape):
+        steps.append(size)
+        size *= extent
+    return tuple(reversed(steps))
+
+
 def _interface(value: Any) -> tuple[str, dict[str, Any]]:
+    number = _loaded("numpy", "generic")
     for name in ("__cuda_array_interface__", "__array_interface__"):
         table = getattr(value, name, None)
-        if isinstance(table, dict):
+        if isinstance(table, dict) and not (number and isinstance(value, number)):
             return name, cast("dict[str, Any]", table)
-    raise LaunchRefused(f"an argument of type {type(value).__name__} is no array")
+    raise UnfitArgument(
+        Misfit.KIND,
+        "None" if value is None else f"of type `{type_name(value)}`",
+        "pass a torch tensor, a numpy array or another array that speaks DLPack",
+    )
 
 
 def _glance_interface(value: Any, stream: int) -> tuple[int, Hashable]:
@@ -215,11 +393,19 @@ def _view_interface(value: Any) -> ArrayView:
     dtype = _TYPES.get(kind, kind) if order in "<|=" else f"{order}{kind}"
     if hasattr(value, "dtype"):
         dtype = dtype_name(value.dtype)
-    strides = table.get("strides")
-    compact = strides is None or _row_major(shape, strides, int(kind[1:]))
+    strides, size = table.get("strides"), int(kind[1:])
     pointer, locked = table["data"]
-    memory = "device" if name == "__cuda_array_interface__" else "host"
-    return ArrayView(int(pointer), shape, dtype, compact, memory, None, not locked)
+    return ArrayView(
+        int(pointer),
+        shape,
+        dtype,
+        _byte_strides(shape, None, size) if strides is None else tuple(strides),
+        size,
+        ANY_GPU if name == "__cuda_array_interface__" else HOST,
+        writable=not locked,
+        kind=type_name(value),
+        owner=value,
+    )
 
 
 def _row_major(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> bool:

@@ -10,6 +10,8 @@ from wave_runtime.errors import DeviceError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wave_runtime.artifact import Artifact
+
 GROUP = "wave_runtime.devices"
 """The entry-point group; a value is ``"module:function"``, called without arguments."""
 
@@ -42,7 +44,8 @@ class Device(Protocol):
     """Something that runs code objects.
 
     Besides what is listed, a device may have ``memory``, where arguments must be
-    (``host`` or ``device``; anywhere without it), and ``ordinal``, which GPU it is.
+    (``cpu``, ``cuda`` or ``rocm``; anywhere without it), and ``ordinal``, which GPU it
+    is.
     """
 
     @property
@@ -55,8 +58,8 @@ class Device(Protocol):
         """What code it runs, such as ``gfx942``; ``None`` for any."""
         ...
 
-    def load(self, code: bytes, name: str, threads: int, lds_bytes: int) -> LoadedCode:
-        """Load a code object.
+    def load(self, artifact: Artifact) -> LoadedCode:
+        """Load the code of a kernel.
 
         Raises:
             DeviceError: where the driver refuses it.
@@ -71,11 +74,11 @@ class Device(Protocol):
 def device_names() -> tuple[str, ...]:
     """The names that `open_device` takes."""
     found = {point.name for point in entry_points(group=GROUP)}
-    return tuple(sorted(found | {"hip", "null"}))
+    return tuple(sorted(found | {"hip", "iree", "null"}))
 
 
 def open_device(name: str) -> Device:
-    """Open a device; ``hip:1`` is the second GPU.
+    """Open a device; ``hip:1`` is the second GPU, ``iree:local-task`` IREE on the CPU.
 
     Raises:
         DeviceError: where there is none of that name, or its driver is missing.
@@ -85,6 +88,10 @@ def open_device(name: str) -> Device:
         from wave_runtime.hip import open_hip  # noqa: PLC0415 - needs a driver
 
         return open_hip(int(ordinal or 0))
+    if kind == "iree":
+        from wave_runtime.iree_hal import IreeDevice  # noqa: PLC0415 - an extra
+
+        return IreeDevice(ordinal or "hip")
     if name == "null":
         from wave_runtime.null import open_null  # noqa: PLC0415 - one of several
 

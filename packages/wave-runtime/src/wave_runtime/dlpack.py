@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
-from wave_runtime.errors import LaunchRefused
+from wave_runtime.errors import Misfit, UnfitArgument
 
 _CAPSULE = b"dltensor"
 
@@ -37,7 +37,7 @@ _pointer_of = cast(
 ROCM = 10
 """``kDLROCM``."""
 
-MEMORIES = {1: "host", 2: "cuda", 3: "host", 10: "device", 11: "pinned", 13: "cuda"}
+MEMORIES = {1: "cpu", 2: "cuda", 3: "cpu", 10: "rocm", 11: "pinned", 13: "cuda"}
 """By ``DLDeviceType``."""
 
 DTYPES = {
@@ -45,7 +45,7 @@ DTYPES = {
     (0, 16): "i16",
     (0, 32): "i32",
     (0, 64): "i64",
-    (1, 8): "i8",
+    (1, 8): "uint8",
     (2, 16): "f16",
     (2, 32): "f32",
     (2, 64): "f64",
@@ -66,12 +66,14 @@ class Tensor:
 
     Attributes:
         strides: In elements; ``None`` for row-major.
+        item_bytes: Bytes of one element.
     """
 
     pointer: int
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None
     dtype: str
+    item_bytes: int
     memory: str
     ordinal: int | None
 
@@ -88,7 +90,7 @@ def glance(value: Any, stream: int) -> tuple[int, Hashable]:
     The producer waits for work of other streams on the memory.
 
     Raises:
-        LaunchRefused: where the producer gives nothing.
+        UnfitArgument: where the producer gives nothing.
     """
     try:
         if value.__dlpack_device__()[0] == ROCM:
@@ -107,9 +109,12 @@ def glance(value: Any, stream: int) -> tuple[int, Hashable]:
     return data + offset, (kind, ordinal, code, bits, lanes, extents, steps)
 
 
-def _nothing(value: object, error: Exception) -> LaunchRefused:
-    return LaunchRefused(
-        f"an argument of type {type(value).__name__} gives no DLPack: {error}"
+def _nothing(value: object, error: Exception) -> UnfitArgument:
+    return UnfitArgument(
+        Misfit.KIND,
+        f"of type {type(value).__name__}, which cannot be shared through DLPack",
+        "pass a torch tensor or a numpy array",
+        f"{type(error).__name__}: {error}",
     )
 
 
@@ -117,19 +122,21 @@ def read(value: Any) -> Tensor:
     """All that a producer says of an argument.
 
     Raises:
-        LaunchRefused: where it gives nothing.
+        UnfitArgument: where it gives nothing.
     """
     pointer, key = glance(value, 0)
-    kind, ordinal, code, bits, lanes, extents, steps = cast("_Key", key)
+    _, _, code, bits, lanes, extents, steps = cast("_Key", key)
+    kind, ordinal = map(int, value.__dlpack_device__())
     name = DTYPES.get((code, bits), f"dlpack type {code} of {bits} bits")
-    memory = MEMORIES.get(kind, f"dlpack device {kind}")
+    memory = MEMORIES.get(kind, f"DLPack device {kind}")
     return Tensor(
         pointer,
         _numbers(extents),
         None if steps is None else _numbers(steps),
         name if lanes == 1 else f"{lanes} lanes of {name}",
+        lanes * -(-bits // 8),
         memory,
-        None if memory == "host" else ordinal,
+        None if memory == "cpu" else ordinal,
     )
 
 

@@ -13,12 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wave_runtime.arrays import view
 from wave_runtime.errors import DeviceError
 from wave_runtime.kernarg import pack
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from wave_runtime.artifact import Artifact
     from wave_runtime.devices import Buffer
 
 _NAMES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
@@ -172,7 +174,7 @@ class HipDevice:
     """
 
     name = "hip"
-    memory = "device"
+    memory = "rocm"
 
     def __init__(self, library: Any, ordinal: int = 0) -> None:
         """Open a GPU.
@@ -191,16 +193,16 @@ class HipDevice:
         found = _ARCHITECTURE.search(properties.raw)
         return None if found is None else found[1].decode()
 
-    def load(self, code: bytes, name: str, threads: int, lds_bytes: int) -> HipCode:
+    def load(self, artifact: Artifact) -> HipCode:
         """Load a code object and find the kernel in it.
 
         Raises:
             DeviceError: where the driver refuses it.
         """
-        del lds_bytes  # static: the code object says it
+        name, threads = artifact.manifest.name, artifact.manifest.threads
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
         with self._driver.current(self.ordinal):
-            self._driver.call("hipModuleLoadData", ctypes.byref(module), code)
+            self._driver.call("hipModuleLoadData", ctypes.byref(module), artifact.code)
             self._driver.call(
                 "hipModuleGetFunction", ctypes.byref(function), module, name.encode()
             )
@@ -241,6 +243,42 @@ class HipDevice:
         """
         with self._driver.current(self.ordinal):
             self._driver.call("hipDeviceSynchronize")
+
+
+class HipArray:
+    """A copy of an array of the CPU in memory of a GPU.
+
+    It speaks ``__cuda_array_interface__``, and gives its memory back when it is
+    collected.
+    """
+
+    def __init__(self, device: HipDevice, array: Any) -> None:
+        """Copy ``array``, which is row-major.
+
+        Raises:
+            DeviceError: where there is not enough memory.
+        """
+        self._device = device
+        seen = view(array)
+        self._pointer = device.allocate(array.nbytes)
+        self._bytes = array.nbytes
+        self.dtype = array.dtype
+        self.__cuda_array_interface__ = {
+            **seen.interface,
+            "data": (self._pointer, False),
+            "strides": None,
+        }
+        device.copy(self._pointer, seen.pointer, self._bytes)
+
+    def fetch(self, array: Any) -> None:
+        """Copy the elements into ``array``, once all launches are done."""
+        self._device.synchronize()
+        self._device.copy(view(array).pointer, self._pointer, self._bytes)
+
+    def __del__(self) -> None:
+        """Give the memory back; nothing to do where there was not enough."""
+        if hasattr(self, "_pointer"):
+            self._device.free(self._pointer)
 
 
 def open_hip(ordinal: int = 0) -> HipDevice:

@@ -1,17 +1,34 @@
 """Runs modules (``.vmfb``) through IREE's runtime, on any of its drivers.
 
-On a GPU this has not been run by its authors; loading, listing and calling conventions
-have.
+Its authors have run it on the CPU, with the driver ``local-task``, and on no GPU.
 """
 
 from __future__ import annotations
 
+import ctypes
+import math
+import struct
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from wave_runtime.arrays import NAMES
 from wave_runtime.errors import DeviceError
+from wave_runtime.grid import GridExpression
+from wave_runtime.kernarg import INTEGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from wave_runtime.artifact import Artifact
+    from wave_runtime.devices import Buffer
+    from wave_runtime.manifest import Manifest
+
+_NUMPY_NAMES = {short: name for name, short in NAMES.items()} | {
+    "index": "int64",
+    "bool": "int8",
+}
+"""By the names of element types in manifests."""
 
 
 def _runtime() -> Any:
@@ -44,35 +61,109 @@ def function_names(module: bytes) -> tuple[str, ...]:
     return tuple(loaded.function_names)
 
 
-class IreeProgram:
-    """A module on a device."""
+class IreeDevice:
+    """One driver of IREE; arguments are in memory of the CPU, and IREE copies them.
 
-    def __init__(self, module: bytes, driver: str = "hip") -> None:
-        """Load ``module``.
+    Attributes:
+        name: How it was opened.
+        memory: Where arguments are.
+        architecture: The module says what it runs on.
+    """
+
+    memory = "cpu"
+    architecture = None
+
+    def __init__(self, driver: str) -> None:
+        """Take a driver: ``hip``, ``local-task`` for the CPU, ..."""
+        self.name = f"iree:{driver}"
+        self._driver = driver
+
+    def load(self, artifact: Artifact) -> IreeCode:
+        """Load a module.
 
         Raises:
-            DeviceError: where the driver or the device is missing.
+            DeviceError: where the driver, its device or the function is missing, or
+                the module is none.
         """
-        runtime = _runtime()
+        runtime, name = _runtime(), artifact.manifest.name
         try:
-            config = runtime.Config(driver)
-            loaded = runtime.VmModule.copy_buffer(config.vm_instance, module)
+            config = runtime.Config(self._driver)
+            loaded = runtime.VmModule.copy_buffer(config.vm_instance, artifact.code)
             context = runtime.SystemContext(config=config)
             context.add_vm_module(loaded)
-        except (RuntimeError, ValueError) as error:
-            raise DeviceError(f"IREE, driver {driver}: {error}") from None
-        self._functions = context.modules[loaded.name]
+            function = context.modules[loaded.name][name]
+        except (RuntimeError, ValueError, KeyError) as error:
+            raise DeviceError(f"IREE, driver {self._driver}: {error}") from None
+        return IreeCode(function, artifact.manifest)
 
-    def __call__(self, name: str, arguments: Sequence[Any]) -> list[Any]:
-        """Call a function; gives the tensors that the kernel writes.
+    def synchronize(self) -> None:
+        """Launches are done when they return."""
+
+
+class IreeCode:
+    """A function of a loaded module.
+
+    It takes the kernel's tensors and the words of its constants, and returns the
+    tensors that the kernel writes.
+    """
+
+    def __init__(self, function: Any, manifest: Manifest) -> None:
+        """Parse the shapes of the bindings."""
+        self._function = function
+        self._rows = [
+            (row, [GridExpression(text) for text in row.shape])
+            for row in manifest.bindings
+        ]
+        self._constants = manifest.constants
+
+    def launch(
+        self,
+        grid: tuple[int, int, int],
+        buffers: Sequence[Buffer],
+        words: bytes,
+        stream: int,
+    ) -> None:
+        """Call the function, and write its results into the buffers.
 
         Raises:
             DeviceError: where the call fails.
         """
+        del grid, stream  # The module computes its grid, and IREE has its own queue.
+        values = dict(self._values(words))
+        arrays = [
+            _array(address, row.dtype, [extent(values) for extent in shape])
+            for (row, shape), (address, _) in zip(self._rows, buffers, strict=True)
+        ]
+        numbers = struct.unpack(f"<{len(words) // 4}i", words)
         try:
-            found = self._functions[name](*arguments)
+            found = self._function(*arrays, *numbers)
         except (RuntimeError, ValueError) as error:
             raise DeviceError(f"IREE: {error}") from None
-        several = isinstance(found, (tuple, list))
-        results: list[Any] = [*found] if several else [found]
-        return [result.to_host() for result in results]
+        results: list[Any] = [*found] if type(found) in {tuple, list} else [found]
+        written = [place for place, (row, _) in enumerate(self._rows) if row.written]
+        for place, result in zip(written, results, strict=True):
+            arrays[place][...] = result.to_host()
+
+    def _values(self, words: bytes) -> Iterator[tuple[str, int]]:
+        """The integers among the constants."""
+        place = 0
+        for row in self._constants:
+            size = 4 * row.words
+            if row.dtype in INTEGERS:
+                data = words[place : place + size]
+                yield row.name, int.from_bytes(data, "little", signed=True)
+            place += size
+
+
+def _array(address: int, dtype: str, shape: Sequence[int]) -> Any:
+    """Memory of the CPU as an array; the module takes truth values as bytes."""
+    # IREE's runtime brings numpy along, which knows short floats by another library.
+    numpy: Any = import_module("numpy")
+    name = _NUMPY_NAMES[dtype]
+    short = find_spec("ml_dtypes") is not None and import_module("ml_dtypes")
+    kind = numpy.dtype(getattr(short, name, name))
+    count = math.prod(shape) * kind.itemsize
+    data: Any = bytearray()
+    if count:
+        data = (ctypes.c_char * count).from_address(address)
+    return numpy.frombuffer(data, kind).reshape(shape)

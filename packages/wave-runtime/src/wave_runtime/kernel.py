@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from wave_runtime.arrays import reader_of, view
-from wave_runtime.errors import DeviceError, LaunchRefused
+from wave_runtime.errors import DeviceError, LaunchRefused, Misfit
 from wave_runtime.kernarg import INTEGERS, scalar_packer
 from wave_runtime.plan import Plan, Planner
 
@@ -47,9 +47,7 @@ class LoadedKernel:
         self.manifest = manifest
         self.device = device
         self._planner = Planner(manifest, device)
-        self.code = device.load(
-            artifact.code, manifest.name, manifest.threads, manifest.lds_bytes
-        )
+        self.code = device.load(artifact)
         place = {name: i for i, name in enumerate(manifest.parameters)}
         self._tensors = [place[row.name] for row in manifest.bindings]
         self._written = [i for i, row in enumerate(manifest.bindings) if row.written]
@@ -77,7 +75,7 @@ class LoadedKernel:
         if len(arguments) != len(self.manifest.parameters):
             raise self._miscounted(len(arguments))
         tensors = [arguments[place] for place in self._tensors]
-        queue = stream if type(stream) is int else _queue(stream, tensors)
+        queue = stream if type(stream) is int else _handle(stream, tensors)
         seen = [reader_of(each.__class__).glance(each, queue) for each in tensors]
         scalars = self._pack_scalars(arguments) if self._scalars else b""
         looks: list[Hashable] = [look for _, look in seen]
@@ -91,7 +89,8 @@ class LoadedKernel:
         lengths = iter(plan.lengths)
         buffers = [(pointer, next(lengths)) for pointer, _ in seen]
         self._check_addresses(buffers)
-        self.code.launch(plan.grid, buffers, plan.sizes + scalars, queue)
+        for sizes in plan.parts:
+            self.code.launch(plan.grid, buffers, sizes + scalars, queue)
 
     def _miscounted(self, count: int) -> LaunchRefused:
         names = ", ".join(self.manifest.parameters)
@@ -140,27 +139,33 @@ class LoadedKernel:
             if size and address % ALIGNMENT:
                 raise LaunchRefused(
                     f"`{row.name}` is at {address:#x}, which is no multiple of"
-                    f" {ALIGNMENT} bytes: pass a copy"
+                    f" {ALIGNMENT} bytes: pass a copy",
+                    Misfit.ALIGNMENT,
                 )
 
     def _overlap(self, one: int, other: int) -> LaunchRefused:
         names = [row.name for row in self.manifest.bindings]
         return LaunchRefused(
             f"`{names[one]}` is written and overlaps `{names[other]}`: pass a copy of"
-            " one of them"
+            " one of them",
+            Misfit.OVERLAP,
         )
 
 
-def _queue(stream: Any, tensors: Sequence[Any]) -> int:
-    """The handle of a stream."""
-    if stream is None:
-        torch = sys.modules.get("torch")
-        if torch is None:
-            return 0
-        for each in tensors:
-            if isinstance(each, torch.Tensor) and each.is_cuda:
-                return int(torch.cuda.current_stream(each.device).cuda_stream)
+def stream_of(arguments: Sequence[Any]) -> int:
+    """The queue that a launch belongs on: torch's current one for its GPU tensors."""
+    torch = sys.modules.get("torch")
+    if torch is None:
         return 0
+    for each in arguments:
+        if isinstance(each, torch.Tensor) and each.is_cuda:
+            return int(torch.cuda.current_stream(each.device).cuda_stream)
+    return 0
+
+
+def _handle(stream: Any, tensors: Sequence[Any]) -> int:
+    if stream is None:
+        return stream_of(tensors)
     handle = getattr(stream, "cuda_stream", stream)
     if not isinstance(handle, int):
         raise LaunchRefused(f"{type(stream).__name__} is no stream")

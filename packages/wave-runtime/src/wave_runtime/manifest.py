@@ -32,6 +32,9 @@ WORDS = {
 }
 """32-bit words of a scalar argument, by element type."""
 
+DEVICE_SYMBOL = "$DD{}"
+"""The constant with the coordinate of a device along an axis."""
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.$]{0,255}")
 
 
@@ -72,6 +75,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bindings: The pointer arguments, in the order of the code's arguments.
         constants: The words after them, in order.
         grid: Workgroups on each axis, as text.
+        devices: Devices on each axis, as text, where the work is spread over several;
+            the code takes its coordinates as the constants ``$DD0``, ``$DD1``, ...
         threads: Threads of a workgroup.
         wave_size: Lanes of a wave.
         lds_bytes: LDS of a workgroup.
@@ -95,6 +100,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code_bytes: int
     code_digest: str
     versions: dict[str, str]
+    devices: tuple[str, ...] = ()
     format: int = FORMAT
 
     def to_json(self) -> bytes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wave_runtime.artifact import Artifact
     from wave_runtime.devices import Buffer
 
 
@@ -54,10 +55,9 @@ class NullDevice:
     ordinal: int | None = None
     loaded: list[NullCode] = field(default_factory=list[NullCode])
 
-    def load(self, code: bytes, name: str, threads: int, lds_bytes: int) -> NullCode:
-        """Remember the code."""
-        del code, threads, lds_bytes
-        self.loaded.append(NullCode(name))
+    def load(self, artifact: Artifact) -> NullCode:
+        """Remember the kernel."""
+        self.loaded.append(NullCode(artifact.manifest.name))
         return self.loaded[-1]
 
     def synchronize(self) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import struct
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from wave_runtime.arrays import BYTES, ArrayView
-from wave_runtime.errors import LaunchRefused
+from wave_runtime.errors import LaunchRefused, Misfit
 from wave_runtime.grid import GridExpression
 from wave_runtime.kernarg import INTEGERS
+from wave_runtime.manifest import DEVICE_SYMBOL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wave_runtime.devices import Device
     from wave_runtime.manifest import BindingInfo, Manifest
@@ -27,6 +30,14 @@ MAX_ITEMS = (1 << 32) - 1
 """Work items of the first axis. Source: HSA, ``grid_size_x`` of a dispatch packet."""
 
 
+_SAME_BITS = frozenset({("index", "i64"), ("i8", "uint8")})
+"""What a kernel takes, what it is given."""
+
+
+MAX_DEVICES = 4096
+"""Parts of one launch; a manifest with more comes from no compiler."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How to launch with arguments like these.
@@ -34,13 +45,13 @@ class Plan:
     Attributes:
         grid: Workgroups.
         empty: Whether there is nothing to do.
-        sizes: The first words after the pointers.
+        parts: The first words after the pointers, for the part of each device.
         lengths: Bytes of each binding.
     """
 
     grid: Grid
     empty: bool
-    sizes: bytes
+    parts: tuple[bytes, ...]
     lengths: tuple[int, ...]
 
 
@@ -53,6 +64,7 @@ class Planner:
         self._ordinal = getattr(device, "ordinal", None)
         self._device = device.name
         self._grid = [GridExpression(text) for text in manifest.grid]
+        self._spread = [GridExpression(text) for text in manifest.devices]
         self._shapes = [
             [GridExpression(text) for text in row.shape] for row in manifest.bindings
         ]
@@ -61,7 +73,7 @@ class Planner:
     @property
     def symbols(self) -> frozenset[str]:
         """The names that grid and shapes depend on."""
-        rows = [self._grid, *self._shapes]
+        rows = [self._grid, self._spread, *self._shapes]
         return frozenset(name for row in rows for each in row for name in each.symbols)
 
     def plan(self, views: Sequence[ArrayView], scalars: Mapping[str, Any]) -> Plan:
@@ -74,10 +86,24 @@ class Planner:
         rows = zip(self._manifest.bindings, self._shapes, views, strict=True)
         lengths = tuple(self._check(row, shape, v, values) for row, shape, v in rows)
         grid = self._counts(values)
-        words = struct.pack(
+        parts = tuple(self._words({**values, **part}) for part in self._devices(values))
+        return Plan(grid, not (all(grid) and parts), parts, lengths)
+
+    def _devices(self, values: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+        """The coordinates of each device that shares the work; one launch does all."""
+        counts = [range(max(0, expression(values))) for expression in self._spread]
+        if math.prod(map(len, counts)) > MAX_DEVICES:
+            raise LaunchRefused(
+                f"the work is spread over more than {MAX_DEVICES} devices",
+                Misfit.EXTENT,
+            )
+        for coordinates in product(*counts):
+            yield {DEVICE_SYMBOL.format(i): at for i, at in enumerate(coordinates)}
+
+    def _words(self, values: Mapping[str, int]) -> bytes:
+        return struct.pack(
             f"<{len(self._sizes)}i", *[values[name] for name in self._sizes]
         )
-        return Plan(grid, not all(grid), words, lengths)
 
     def _counts(self, values: Mapping[str, int]) -> Grid:
         counts = [max(0, expression(values)) for expression in self._grid]
@@ -87,7 +113,8 @@ class Planner:
             if count > min(limit, MAX_GRID):
                 raise LaunchRefused(
                     f"{count} workgroups of {self._manifest.threads} threads on axis"
-                    f" {axis}, more than a launch can have"
+                    f" {axis}, more than a launch can have",
+                    Misfit.EXTENT,
                 )
         return counts[0], counts[1], counts[2]
 
@@ -111,7 +138,8 @@ class Planner:
                 if expression.text in expression.symbols:
                     self._check_extent(row.name, extent)
                     values.setdefault(expression.text, extent)
-        missing = [name for name in self._sizes if name not in values]
+        devices = {DEVICE_SYMBOL.format(axis) for axis in range(len(self._spread))}
+        missing = [name for name in self._sizes if name not in {*values, *devices}]
         if missing:
             raise LaunchRefused(f"nothing gives {', '.join(missing)} a value")
         return values
@@ -119,7 +147,9 @@ class Planner:
     def _check_extent(self, name: str, extent: int) -> None:
         if extent >= self._manifest.max_extent:
             raise LaunchRefused(
-                f"`{name}`: an extent of {extent} is beyond {self._manifest.max_extent}"
+                f"`{name}`: an extent of {extent} is beyond"
+                f" {self._manifest.max_extent}",
+                Misfit.EXTENT,
             )
 
     def _check(
@@ -131,7 +161,7 @@ class Planner:
     ) -> int:
         """Compare an argument with its parameter; its size in bytes."""
         self._check_place(row, found)
-        if found.dtype != row.dtype and (row.dtype, found.dtype) != ("index", "i64"):
+        if found.dtype != row.dtype and (row.dtype, found.dtype) not in _SAME_BITS:
             raise LaunchRefused(f"`{row.name}` is {row.dtype}, {found.dtype} was given")
         total = BYTES.get(row.dtype, 1)
         for expression, extent in zip(shape, found.shape, strict=True):
@@ -142,28 +172,32 @@ class Planner:
                 )
             total *= extent
         if not found.contiguous:
-            raise LaunchRefused(f"`{row.name}` is not row-major: pass a compact copy")
+            raise LaunchRefused(
+                f"`{row.name}` is not row-major: pass a compact copy", Misfit.LAYOUT
+            )
         if row.limit is not None and total >= row.limit:
             raise LaunchRefused(
                 f"`{row.name}` has {total} bytes, and {row.limit} are out of reach of"
-                " the buffer instructions that the kernel uses"
+                " the buffer instructions that the kernel uses",
+                Misfit.EXTENT,
             )
         return total
 
     def _check_place(self, row: BindingInfo, found: ArrayView) -> None:
         """Refuse memory that the device does not reach, or must not write."""
-        reached = self._memory in {None, found.memory} or found.memory == "pinned"
-        if not reached:
+        if self._memory is not None and not found.is_in((self._memory,)):
             raise LaunchRefused(
-                f"`{row.name}` is in {found.memory} memory; device {self._device}"
-                f" reaches {self._memory} memory: copy it there"
+                f"`{row.name}` is in memory of {found.place}; device {self._device}"
+                f" reaches that of {self._memory}: copy it there",
+                Misfit.DEVICE,
             )
         if None not in {self._ordinal, found.ordinal} and (
             self._ordinal != found.ordinal
         ):
             raise LaunchRefused(
                 f"`{row.name}` is on device {found.ordinal}, the kernel on"
-                f" {self._ordinal}"
+                f" {self._ordinal}",
+                Misfit.DEVICE,
             )
         if row.written and not found.writable:
             raise LaunchRefused(f"`{row.name}` is written, and is read-only")

@@ -73,6 +73,7 @@ class Generated:
         bindings: The pointer arguments in order.
         constants: The words after them in order.
         grid: Workgroups on each axis.
+        devices: Devices on each axis.
         threads: Threads of a workgroup.
         wave_size: Lanes of a wave.
         where: The location of the function, as a suffix.
@@ -84,6 +85,7 @@ class Generated:
     bindings: tuple[Binding, ...]
     constants: tuple[Constant, ...]
     grid: tuple[Expr, ...]
+    devices: tuple[Expr, ...]
     threads: int
     wave_size: int
     where: str = ""
@@ -102,7 +104,7 @@ def generate(
         UserError: WV0601 for an op that has no lowering.
     """
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
-    constants = constants_of(graph)
+    constants = constants_of(graph, geometry)
     facts = facts_of(graph, geometry, constants)
     emit = Emitter(graph, target, options, facts, table, interface or HalInterface())
     bind_constants(emit, constants)
@@ -121,6 +123,7 @@ def generate(
         bindings=bindings,
         constants=constants,
         grid=geometry.grid,
+        devices=geometry.devices,
         threads=threads,
         wave_size=target.wave_size,
         where=scoped(where) if options.debug else where,

@@ -48,8 +48,8 @@ class Constant:
     parameter: bool
 
 
-def constants_of(graph: Graph) -> tuple[Constant, ...]:
-    """Sizes that the launch binds, then scalar arguments."""
+def constants_of(graph: Graph, geometry: Geometry) -> tuple[Constant, ...]:
+    """Sizes that the launch binds, coordinates of the device, then scalar arguments."""
     scalars = [
         argument
         for argument in graph.parameters
@@ -57,6 +57,7 @@ def constants_of(graph: Graph) -> tuple[Constant, ...]:
     ]
     named = {argument.label for argument in scalars}
     sizes = [s for s in _launch_symbols(graph) if s.name not in named]
+    sizes += [device_symbol(axis) for axis in range(len(geometry.devices))]
     rows = [Constant(s.name, DTYPES["i32"], 1, parameter=False) for s in sizes]
     for argument in scalars:
         dtype = argument.register_type.dtype
@@ -79,8 +80,9 @@ def facts_of(
 ) -> Facts:
     """What is known about the symbols of the kernel."""
     facts = geometry.facts
+    devices = {device_symbol(axis) for axis in range(len(geometry.devices))}
     for row in constants:
-        if not row.parameter:
+        if not row.parameter and symbol(row.name) not in devices:
             facts = facts.with_range(symbol(row.name), 0, EXTENT_LIMIT - 1)
     for op in graph.walk():
         if (
@@ -190,5 +192,3 @@ def _bind_workgroups(emit: Emitter, geometry: Geometry) -> None:
                 own = builder.op(f"arith.remui {name}, {count} : i32")
                 name = builder.op(f"arith.divui {name}, {count} : i32")
             emit.indices.bind(workgroup_symbol(further), own, 32, 0)
-    for axis in range(len(geometry.devices)):
-        emit.indices.bind(device_symbol(axis), builder.constant("0", "i32"), 32, 0)

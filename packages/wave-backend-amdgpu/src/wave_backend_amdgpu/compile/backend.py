@@ -215,7 +215,7 @@ def compile_vmfb(
     target: Target,
     settings: Settings | None = None,
     table: LoweringTable | None = None,
-) -> bytes:
+) -> Artifact:
     """A module for IREE's runtime, with a function of the kernel's name.
 
     Raises:
@@ -231,8 +231,9 @@ def compile_vmfb(
     text = program(code)
     answer = _answer(graph, target, text, Form.PROGRAM, settings, table)
     texts = {".mlir": answer.text or text, ".wave": str(graph)}
-    settings.dumps.write(_stem(graph, target), texts, {".vmfb": answer.output})
-    return answer.output
+    output = answer.output
+    settings.dumps.write(_stem(graph, target), texts, {".vmfb": output})
+    return Artifact(manifest_of(code, graph, target, output), output)
 
 
 def _answer(
@@ -297,6 +298,7 @@ def manifest_of(
         code_bytes=len(output),
         code_digest=digest(output),
         versions=dict(versions()),
+        devices=tuple(map(str, code.devices)),
     )
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_core.compile.compiler import wave_compile
-from wave_core.compile.launch.array_views import look_at
-from wave_core.compile.launch.buffer import Refusal
 from wave_core.diagnostics import internal_error
+from wave_core.executors import host_array
+from wave_runtime.arrays import view
+from wave_runtime.errors import UnfitArgument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from wave_core.compile.launch.run import LaunchRecord
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
+    from wave_core.types import DType
 
 #: What bytes of integer outputs hold before a launch: unlikely as a result.
 _POISON_BYTE = 0xA5
@@ -112,7 +114,8 @@ def run_case(
     compile_s = time.perf_counter() - started
     progress("make inputs")
     arguments = list(case.make_arguments(np.random.default_rng(seed)))
-    outputs = [_array(arguments[position]) for position in case.outputs]
+    tensors = kernel.signature.parameters
+    outputs = [_array(arguments[i], tensors[i].dtype) for i in case.outputs]
     for output in outputs:
         poison(output)
     progress("compute the reference")
@@ -135,14 +138,14 @@ def run_case(
     )
 
 
-def _array(argument: object) -> npt.NDArray[Any]:
+def _array(argument: object, dtype: DType) -> npt.NDArray[Any]:
     """The memory of an output."""
-    found = look_at(argument)
-    if isinstance(found, Refusal):
+    try:
+        return host_array(view(argument), dtype)
+    except UnfitArgument as unfit:
         raise internal_error(
-            "WV9905", f"a kernel case has an output that is {found.what}"
-        )
-    return found.array
+            "WV9905", f"a kernel case has an output that is {unfit.what}"
+        ) from None
 
 
 def poison(output: npt.NDArray[Any]) -> None:

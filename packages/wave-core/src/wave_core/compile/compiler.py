@@ -13,7 +13,7 @@ from wave_core.compile.fingerprint import fingerprint
 from wave_core.compile.inputs import input_files, wants_report
 from wave_core.compile.kernel import Compiled, Timings, WaveKernel
 from wave_core.compile.kernels import is_kernel
-from wave_core.compile.launch.prepare import LaunchShape
+from wave_core.compile.launch.prepare import ON_CPU, LaunchShape
 from wave_core.compile.launch.signature import Signature
 from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.pipeline import check_pass_names, plan_for
@@ -292,6 +292,7 @@ def front_of(
         graph.bindings,
         graph.constraints,
         graph.dynamic_symbols,
+        ON_CPU if device is None else device.spec,
     )
     return Front(
         options=options,

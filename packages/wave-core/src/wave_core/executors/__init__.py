@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from wave_core.executors.request import LaunchRequest, LaunchSettings, host_array
 from wave_core.executors.spec import Executor, ExecutorSpec
 
-__all__ = ["Executor", "ExecutorSpec"]
+__all__ = [
+    "Executor",
+    "ExecutorSpec",
+    "LaunchRequest",
+    "LaunchSettings",
+    "host_array",
+]

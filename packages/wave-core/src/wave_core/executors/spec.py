@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from wave_core.executors.request import LaunchRequest
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,12 @@ class ExecutorSpec:
         summary: One line for ``wave plugins``.
         stop_after: The last phase or pass that the executor wants; all by default.
         backend: Whose machine code the executor runs. It is given the lowering rules
-            of that backend, and under ``compile_options`` the compile options.
+            of that backend, and the compile options.
+        reads: The memories that it reads and writes: ``cpu``, ``cuda``, ``rocm``.
+        strided: Whether it takes arrays that are not row-major.
+        architectures: ``"module:function"`` that says which architectures the GPUs
+            of this machine have, in order, and raises the runtime's ``DeviceError``
+            where there are none; ``None`` for what is no GPU.
     """
 
     name: str
@@ -31,6 +36,9 @@ class ExecutorSpec:
     summary: str = ""
     stop_after: str | None = None
     backend: str | None = None
+    reads: tuple[str, ...] = ("cpu",)
+    strided: bool = True
+    architectures: str | None = None
 
     def __post_init__(self) -> None:
         """Keep the facts as a frozen set."""
@@ -38,32 +46,19 @@ class ExecutorSpec:
 
 
 class Executor(Protocol):
-    """Runs a lowered kernel.
+    """A device: runs kernels.
 
-    ``lowered`` is what the pipeline leaves, a graph. The kernel writes its outputs
-    in place: into the arguments, never into copies of them.
+    The arguments are where the device reads them, and the kernel writes its outputs
+    in place: nothing is copied.
     """
 
-    def run(
-        self,
-        lowered: object,
-        arguments: Sequence[object],
-        bindings: Mapping[str, int] | None = None,
-        options: Mapping[str, object] | None = None,
-    ) -> object:
-        """Run ``lowered`` once on ``arguments``.
-
-        Args:
-            lowered: The graph.
-            arguments: One for each parameter, in order.
-            bindings: Values of the symbols that were left open at compile time.
-            options: The ``target``; ``checks`` and ``poison_outputs`` as in
-                ``WaveCompileOptions``; under ``lowerings`` the `LoweringTable` with
-                the rules that plugins register for the executor's name, or for its
-                backend. Further ones
-                are between the executor and who calls it directly.
+    def launch(self, request: LaunchRequest) -> object:
+        """Run a kernel once.
 
         Returns:
-            A report of the executor's own kind: counters, findings.
+            A report of the device's own kind: counters, findings.
+
+        Raises:
+            LaunchError: where the device cannot run it.
         """
         ...

@@ -63,7 +63,6 @@ def run(
         reads 0 or is left out, a race takes some order.
 
     Raises:
-        LaunchError: WV07xx for an argument that does not fit.
         SimulationError: WV0908, WV0909 beyond a limit.
     """
     options = options or SimulationOptions()

@@ -123,7 +123,6 @@ def run(
             executed by its ``evaluate``.
 
     Raises:
-        LaunchError: WV07xx for an argument that does not fit.
         SimulationError: WV0908 beyond the step limit.
         UserError: WV0912 for an expanded graph, or an op without a rule.
     """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wave_core.diagnostics import Severity
+from wave_core.executors import LaunchRequest, LaunchSettings
 from wave_core.passes import PassContext, Verify
 from wave_core.plugin.plan import plan_pipeline
 from wave_core.plugin.results import PipelineRequest
@@ -52,9 +54,15 @@ class Execution:
         found |= {s.name: s.value for s in self.program.scalars if s.bind}
         return found
 
-    def arguments(self) -> list[Any]:
-        """One argument for each parameter, outputs poisoned; fresh each time."""
-        return make_arguments(self.program, self._inputs)
+    def arguments(self, *, strided: bool = True) -> list[Any]:
+        """One argument for each parameter, outputs poisoned; fresh each time.
+
+        ``strided`` says whether views of larger arrays may be among them.
+        """
+        memories = self.program.memories
+        if not strided:
+            memories = tuple(replace(each, strided=False) for each in memories)
+        return make_arguments(replace(self.program, memories=memories), self._inputs)
 
     def wrong(self, arguments: list[Any]) -> list[str]:
         """What is wrong with the outputs; real numbers may be off by their bounds."""
@@ -104,14 +112,15 @@ class Execution:
         checks: Any = True,  # noqa: FBT002 - an option
     ) -> tuple[list[str], tuple[Any, ...]]:
         """Run a graph; what is wrong with its outputs, and errors reported."""
-        arguments = self.arguments()
+        strided = session.plugins.executors[device].value.strided
+        arguments = self.arguments(strided=strided)
         before = [array.copy() for array in arguments]
-        options = {"target": session.target(self.target), "checks": checks}
-        options["poison_outputs"] = frozenset(
-            m.name for m in self.program.memories if not m.fill
+        poisoned = frozenset(m.name for m in self.program.memories if not m.fill)
+        settings = LaunchSettings(checks=checks, poison_outputs=poisoned)
+        request = LaunchRequest.of(
+            graph, session.target(self.target), arguments, self.symbols(), settings
         )
-        executor = session.plugins.load_executor(device)
-        result = executor.run(graph, arguments, self.symbols(), options)
+        result = session.plugins.load_executor(device).launch(request)
         reports = tuple(
             r for r in getattr(result, "reports", ()) if r.severity is Severity.ERROR
         )

@@ -59,7 +59,9 @@ def launch_program(
         target=target,
         **options,
     )
-    arguments = [a if a.ndim else a.item() for a in execution.arguments()]
+    strided = session.plugins.executors[device].value.strided
+    given = execution.arguments(strided=strided)
+    arguments = [a if a.ndim else a.item() for a in given]
     try:
         wave_compile(asked, program_kernel(program), session=session)(*arguments)
     except SimulationError as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from wave_runtime.arrays import ArrayView
 
 #: Elements up to which offsets are counted one by one.
 _COUNTED = 1 << 22
@@ -16,22 +17,30 @@ _COUNTED = 1 << 22
 _EXACT_WORK = 100_000
 
 
-def overlaps_itself(array: npt.NDArray[Any]) -> bool:
-    """Whether two elements of ``array`` share memory, or may, where it is too hard."""
-    if array.size < 2:
+class _Addresses:
+    """Memory of any device as an array that nobody reads."""
+
+    def __init__(self, seen: ArrayView) -> None:
+        self.__array_interface__ = seen.interface
+
+
+def overlaps_itself(seen: ArrayView) -> bool:
+    """Whether two elements share memory, or may, where it is too hard."""
+    count = math.prod(seen.shape)
+    if count < 2:
         return False
     rows = sorted(
         (abs(stride), size)
-        for size, stride in zip(array.shape, array.strides, strict=True)
+        for size, stride in zip(seen.shape, seen.strides, strict=True)
         if size > 1
     )
-    reach = array.itemsize
+    reach = seen.item_bytes
     nested = True
     for stride, size in rows:
         nested = nested and stride >= reach
         reach += (size - 1) * stride
     return not nested and (
-        rows[0][0] < array.itemsize or array.size > _COUNTED or _repeats(rows)
+        rows[0][0] < seen.item_bytes or count > _COUNTED or _repeats(rows)
     )
 
 
@@ -44,11 +53,14 @@ def _repeats(rows: list[tuple[int, int]]) -> bool:
     return len(np.unique(offsets)) < len(offsets)
 
 
-def overlap(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+def overlap(one: ArrayView, other: ArrayView) -> bool:
     """Whether two arrays share an element's memory, or may, where it is too hard."""
-    if not (one.size and other.size and np.may_share_memory(one, other)):
+    if not (all(one.shape) and all(other.shape)):
+        return False
+    first, second = (np.asarray(_Addresses(each)) for each in (one, other))
+    if not np.may_share_memory(first, second):
         return False
     try:
-        return bool(np.shares_memory(one, other, max_work=_EXACT_WORK))  # pyright: ignore[reportArgumentType] - any integer, says numpy's manual
+        return bool(np.shares_memory(first, second, max_work=_EXACT_WORK))  # pyright: ignore[reportArgumentType] - any integer, says numpy's manual
     except np.exceptions.TooHardError:
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +14,21 @@ from wave_core.compile.launch.sizes import find_sizes
 from wave_core.compile.launch.tensors import check_tensor
 from wave_core.constraints import Assumption, ReorderingConstraint
 from wave_core.constraints.reordering import permutes_grid
+from wave_core.executors import ExecutorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from wave_core.compile.launch.buffer import Buffer
-    from wave_core.compile.launch.scalars import Scalar
     from wave_core.compile.launch.signature import Signature
     from wave_core.constraints import Constraint
     from wave_core.diagnostics import Location
+    from wave_core.executors.request import Scalar
     from wave_core.symbols import Expr
+    from wave_runtime.arrays import ArrayView
+
+
+ON_CPU = ExecutorSpec("cpu", "")
+"""A device that reads memory of the CPU, whatever the strides."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class LaunchShape:
         bindings: Symbols bound at compile time.
         constraints: The kernel's constraints.
         dynamic: Symbols that a launch must bind.
+        device: What runs the kernel.
     """
 
     signature: Signature
@@ -43,6 +49,7 @@ class LaunchShape:
     bindings: Mapping[Expr, int]
     constraints: tuple[Constraint, ...] = ()
     dynamic: tuple[Expr, ...] = ()
+    device: ExecutorSpec = ON_CPU
 
 
 @dataclass(frozen=True)
@@ -50,17 +57,14 @@ class Prepared:
     """Checked arguments.
 
     Attributes:
-        arguments: One for each parameter: an array that shares the user's memory, or
-            a number.
+        arguments: One for each parameter: the user's memory, or a number.
         sizes: The symbols that the launch binds, by name.
         grid: Workgroups on each axis.
-        buffers: What is known about each array, by parameter.
     """
 
-    arguments: tuple[Any, ...]
+    arguments: tuple[ArrayView | Scalar, ...]
     sizes: Mapping[str, int]
     grid: tuple[int, ...]
-    buffers: Mapping[str, Buffer] = field(repr=False)
 
     @property
     def is_empty(self) -> bool:
@@ -80,7 +84,7 @@ def prepare(
     report = LaunchReport(signature, call)
     _check_count(report, given)
     report.raise_if_errors()
-    buffers, scalars = _look(report, given)
+    buffers, scalars = _look(report, given, shape)
     symbols = {
         row.symbol: int(scalars[row.name])
         for row in signature.parameters
@@ -88,6 +92,7 @@ def prepare(
     }
     sizes = find_sizes(report, buffers, symbols)
     report.raise_if_errors()
+    _check_one_device(report, buffers)
     _check_aliasing(report, buffers)
     _check_sizes(report, shape, sizes)
     report.raise_if_errors()
@@ -96,11 +101,11 @@ def prepare(
     _check_reordering(report, shape, sizes, grid)
     report.raise_if_errors()
     arguments = tuple(
-        buffers[row.name].array if row.is_tensor else scalars[row.name]
+        buffers[row.name] if row.is_tensor else scalars[row.name]
         for row in signature.parameters
     )
     named = {str(key): value for key, value in sizes.items()}
-    return Prepared(arguments, named, grid, buffers)
+    return Prepared(arguments, named, grid)
 
 
 def _check_count(report: LaunchReport, given: Sequence[Any]) -> None:
@@ -121,13 +126,13 @@ def _check_count(report: LaunchReport, given: Sequence[Any]) -> None:
 
 
 def _look(
-    report: LaunchReport, given: Sequence[Any]
-) -> tuple[dict[str, Buffer], dict[str, Scalar]]:
-    buffers: dict[str, Buffer] = {}
+    report: LaunchReport, given: Sequence[Any], shape: LaunchShape
+) -> tuple[dict[str, ArrayView], dict[str, Scalar]]:
+    buffers: dict[str, ArrayView] = {}
     scalars: dict[str, Scalar] = {}
     for parameter, value in zip(report.signature.parameters, given, strict=True):
         if parameter.is_tensor:
-            buffer = check_tensor(report, parameter, value)
+            buffer = check_tensor(report, parameter, value, shape)
             if buffer is not None:
                 buffers[parameter.name] = buffer
         else:
@@ -137,12 +142,32 @@ def _look(
     return buffers, scalars
 
 
-def _check_aliasing(report: LaunchReport, buffers: Mapping[str, Buffer]) -> None:
+def _check_one_device(report: LaunchReport, buffers: Mapping[str, ArrayView]) -> None:
+    """One GPU reads all arguments."""
+    on_gpu = [
+        row
+        for row in report.signature.tensors
+        if row.name in buffers and buffers[row.name].ordinal is not None
+    ]
+    for row in on_gpu[1:]:
+        here, first = buffers[row.name].place, buffers[on_gpu[0].name].place
+        if here != first:
+            report.argument(
+                codes.DEVICE,
+                row,
+                f"on device `{here}`, and `{on_gpu[0].name}` is on `{first}`",
+                f"copy it there: `argument.to({first!r})`",
+                ["a launch runs on one device"],
+                on_gpu[0],
+            )
+
+
+def _check_aliasing(report: LaunchReport, buffers: Mapping[str, ArrayView]) -> None:
     """An output shares memory with no other argument."""
     for one, other in combinations(report.signature.tensors, 2):
         if not (one.is_output or other.is_output):
             continue
-        if overlap(buffers[one.name].array, buffers[other.name].array):
+        if overlap(buffers[one.name], buffers[other.name]):
             output, rest = (one, other) if one.is_output else (other, one)
             report.argument(
                 codes.OVERLAP,

@@ -12,7 +12,10 @@ from wave_core.compile.devices import load_device
 from wave_core.compile.frozen import FrozenMap
 from wave_core.compile.launch.prepare import launch_grid, prepare
 from wave_core.diagnostics import Severity, SimulationError, launch_error
+from wave_core.executors import LaunchRequest, LaunchSettings
 from wave_core.symbols import symbol
+from wave_runtime.errors import LaunchRefused, Misfit, RuntimeFailure
+from wave_runtime.kernel import stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,11 +62,20 @@ def launch(
         return LaunchRecord(compiled.device.name, prepared.grid, prepared.sizes)
     if not compiled.device.chosen:
         _check_automatic(compiled, prepared, call)
-    executor = load_device(compiled.session, compiled.device)
-    started = time.perf_counter()
-    result = executor.run(
-        compiled.lowered, prepared.arguments, prepared.sizes, _options(compiled)
+    device = load_device(compiled.session, compiled.device)
+    request = LaunchRequest(
+        graph=compiled.lowered,
+        target=compiled.target,
+        arguments=prepared.arguments,
+        sizes=prepared.sizes,
+        settings=_settings(compiled),
+        stream=stream_of(arguments),
     )
+    started = time.perf_counter()
+    try:
+        result = device.launch(request)
+    except RuntimeFailure as failure:
+        raise _dressed(failure, compiled, call) from failure
     record = _record(compiled, prepared, result, time.perf_counter() - started)
     errors = [row for row in record.reports if row.severity is Severity.ERROR]
     if errors:
@@ -71,18 +83,48 @@ def launch(
     return record
 
 
-def _options(compiled: Compiled) -> dict[str, object]:
-    """What an executor is told besides the arguments; see `Executor.run`."""
+_CODES = {
+    Misfit.ALIGNMENT: codes.ALIGNMENT,
+    Misfit.DTYPE: codes.DTYPE,
+    Misfit.EXTENT: codes.EXTENT,
+    Misfit.KIND: codes.ARGUMENT_KIND,
+    Misfit.LAYOUT: codes.LAYOUT,
+    Misfit.OVERLAP: codes.OVERLAP,
+}
+"""What a device may refuse that fits the kernel's types; all else is the device."""
+
+
+def _dressed(
+    failure: RuntimeFailure, compiled: Compiled, call: Location | None
+) -> Exception:
+    """What the runtime refuses, or reports of a driver, as a diagnostic."""
+    signature, name = compiled.shape.signature, compiled.device.name
+    why = failure.why if isinstance(failure, LaunchRefused) else Misfit.DEVICE
+    return launch_error(
+        _CODES.get(why, codes.DEVICE),
+        f"device `{name}` cannot run `{signature.kernel}`: {failure}",
+        at=signature.location,
+        label="this kernel",
+        secondary=[(call, "launched here")],
+        help=(
+            "device='sim' runs it on the CPU",
+            "`wave compile --emit hsaco` needs no GPU",
+        )
+        if why is Misfit.DEVICE
+        else (),
+    )
+
+
+def _settings(compiled: Compiled) -> LaunchSettings:
     plugins, spec = compiled.session.plugins, compiled.device.spec
-    found: dict[str, object] = {
-        "target": compiled.target,
-        "checks": compiled.options.checks,
-        "poison_outputs": compiled.options.poison_outputs,
-        "lowerings": plugins.lowering_table(spec.backend or spec.name),
-    }
-    if spec.backend is not None:
-        found["compile_options"] = compiled.options
-    return found
+    options = compiled.options
+    checks = options.checks
+    return LaunchSettings(
+        checks=checks if isinstance(checks, bool) else frozenset(checks),
+        poison_outputs=options.poison_outputs,
+        lowerings=plugins.lowering_table(spec.backend or spec.name),
+        compile_options=options,
+    )
 
 
 def _record(

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from wave_core.compile import codes
-from wave_core.compile.launch.array_views import is_a
 
 if TYPE_CHECKING:
     from wave_core.compile.launch.report import LaunchReport
     from wave_core.compile.launch.signature import Parameter
-
-Scalar = bool | int | float
-"""A number as executors get it."""
+    from wave_core.executors.request import Scalar
 
 
 def check_scalar(
     report: LaunchReport, parameter: Parameter, value: Any
 ) -> Scalar | None:
     """The number that ``value`` is; ``None`` where it is reported as unfit."""
-    if is_a(value, "numpy", "generic"):
-        value = value.item()
-    elif is_a(value, "torch", "Tensor") or is_a(value, "numpy", "ndarray"):
+    if isinstance(value, np.generic):
+        value = cast("Any", value).item()
+    elif hasattr(value, "shape"):
         what = f"an array, not a number of type {parameter.dtype}"
         report.argument(codes.SCALAR, parameter, what, "pass `argument.item()`")
         return None

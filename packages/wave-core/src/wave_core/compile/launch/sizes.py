@@ -11,10 +11,10 @@ from wave_core.symbols.node import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from wave_core.compile.launch.buffer import Buffer
     from wave_core.compile.launch.report import LaunchReport
     from wave_core.compile.launch.signature import Parameter, Signature
     from wave_core.symbols import Expr
+    from wave_runtime.arrays import ArrayView
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _determines(expr: Expr, symbol: Expr) -> bool:
 
 def find_sizes(
     report: LaunchReport,
-    buffers: Mapping[str, Buffer],
+    buffers: Mapping[str, ArrayView],
     known: Mapping[Expr, int],
 ) -> dict[Expr, int]:
     """Symbols that the launch gives a value, checked against every argument.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from wave_core.compile import codes
-from wave_core.compile.launch.array_views import look_at
-from wave_core.compile.launch.buffer import Refusal
 from wave_core.compile.launch.overlap import overlaps_itself
 from wave_core.types import DTYPES
+from wave_runtime.arrays import ArrayView, view
+from wave_runtime.errors import Misfit, UnfitArgument
 
 if TYPE_CHECKING:
-    from wave_core.compile.launch.buffer import Buffer
+    from wave_core.compile.launch.prepare import LaunchShape
     from wave_core.compile.launch.report import LaunchReport
     from wave_core.compile.launch.signature import Parameter
 
@@ -19,25 +20,80 @@ if TYPE_CHECKING:
 MAX_ELEMENTS = 2**31 - 1
 
 
+_CODES = {
+    Misfit.KIND: codes.ARGUMENT_KIND,
+    Misfit.DTYPE: codes.DTYPE,
+    Misfit.DEVICE: codes.DEVICE,
+    Misfit.LAYOUT: codes.LAYOUT,
+}
+
+
 def check_tensor(
-    report: LaunchReport, parameter: Parameter, value: Any
-) -> Buffer | None:
-    """The buffer that ``value`` is; ``None`` where it is reported as unfit."""
-    given = look_at(value)
-    if isinstance(given, Refusal):
-        notes = [given.note] if given.note else []
-        report.argument(given.code, parameter, given.what, given.help, notes)
+    report: LaunchReport, parameter: Parameter, value: Any, shape: LaunchShape
+) -> ArrayView | None:
+    """The memory that ``value`` is; ``None`` where it is reported as unfit."""
+    try:
+        given = view(value)
+    except UnfitArgument as unfit:
+        notes = [unfit.note] if unfit.note else []
+        report.argument(_CODES[unfit.why], parameter, unfit.what, unfit.help, notes)
         return None
-    for check in (_check_dtype, _check_rank, _check_memory, _check_extent):
-        check(report, parameter, given)
-        if report.is_bad(parameter):
-            return None
-    if parameter.is_output:
-        _check_output(report, parameter, given)
+    _check_place(report, parameter, given, shape)
+    checks = (_check_dtype, _check_rank, _check_memory, _check_extent, _check_grad)
+    for check in (*checks, *((_check_output,) if parameter.is_output else ())):
+        if not report.is_bad(parameter):
+            check(report, parameter, given)
+    if not (report.is_bad(parameter) or shape.device.strided or given.contiguous):
+        _report_strides(report, parameter, given, shape)
     return None if report.is_bad(parameter) else given
 
 
-def _check_dtype(report: LaunchReport, parameter: Parameter, given: Buffer) -> None:
+def describe(given: ArrayView) -> str:
+    """What was given, for messages."""
+    dims = ", ".join(map(str, given.shape))
+    return f"{given.kind} of {given.dtype}[{dims}]"
+
+
+def _check_place(
+    report: LaunchReport, parameter: Parameter, given: ArrayView, shape: LaunchShape
+) -> None:
+    if given.is_in(shape.device.reads):
+        return
+    on_cpu = shape.device.reads == ("cpu",)
+    report.argument(
+        codes.DEVICE,
+        parameter,
+        f"a {given.kind} on device `{given.place}`",
+        (
+            "pass `argument.cpu()`, and copy outputs back afterwards"
+            if on_cpu
+            else "copy it to the GPU first: `argument.cuda()`; or compile with "
+            "device='sim'"
+        ),
+        [f"device `{shape.device.name}` reads and writes memory of {_memories(shape)}"],
+    )
+
+
+def _memories(shape: LaunchShape) -> str:
+    return " or ".join(
+        "the CPU" if each == "cpu" else each for each in shape.device.reads
+    )
+
+
+def _report_strides(
+    report: LaunchReport, parameter: Parameter, given: ArrayView, shape: LaunchShape
+) -> None:
+    report.argument(
+        codes.LAYOUT,
+        parameter,
+        f"strided by {given.strides} bytes, and device `{shape.device.name}` takes "
+        "row-major arrays only",
+        "pass `argument.contiguous()`, or a copy by `numpy.ascontiguousarray`",
+        ["machine code knows the shape of an argument, not its strides"],
+    )
+
+
+def _check_dtype(report: LaunchReport, parameter: Parameter, given: ArrayView) -> None:
     wanted = parameter.dtype.name
     if given.dtype == wanted or {given.dtype, wanted} == {"i64", "index"}:
         return
@@ -48,7 +104,7 @@ def _check_dtype(report: LaunchReport, parameter: Parameter, given: Buffer) -> N
     report.argument(
         codes.DTYPE,
         parameter,
-        f"{_article(given.describe())}; the kernel wants {wanted}",
+        f"{_article(describe(given))}; the kernel wants {wanted}",
         f"{advice}, or declare the parameter with {_declared(given.dtype)}",
         ["nothing is converted silently"],
     )
@@ -62,19 +118,19 @@ def _article(text: str) -> str:
     return f"a {text}"
 
 
-def _check_rank(report: LaunchReport, parameter: Parameter, given: Buffer) -> None:
+def _check_rank(report: LaunchReport, parameter: Parameter, given: ArrayView) -> None:
     wanted = len(parameter.extents)
     if len(given.shape) == wanted:
         return
     report.argument(
         codes.RANK,
         parameter,
-        f"{_article(given.describe())}; the kernel wants {wanted} dimensions",
+        f"{_article(describe(given))}; the kernel wants {wanted} dimensions",
         "reshape the argument, or declare the parameter with its dimensions",
     )
 
 
-def _check_memory(report: LaunchReport, parameter: Parameter, given: Buffer) -> None:
+def _check_memory(report: LaunchReport, parameter: Parameter, given: ArrayView) -> None:
     """Elements lie on multiples of their size."""
     width = given.item_bytes
     if any(stride % width for stride in given.strides):
@@ -84,16 +140,16 @@ def _check_memory(report: LaunchReport, parameter: Parameter, given: Buffer) -> 
             f"strided by {given.strides} bytes, not by whole elements of {width} bytes",
             "pass a copy with `numpy.ascontiguousarray(argument)`",
         )
-    elif given.array.size and given.address % width:
+    elif all(given.shape) and given.pointer % width:
         report.argument(
             codes.ALIGNMENT,
             parameter,
-            f"at address {given.address:#x}, not a multiple of {width} bytes",
+            f"at address {given.pointer:#x}, not a multiple of {width} bytes",
             "allocate it aligned; slices at odd byte offsets are not",
         )
 
 
-def _check_extent(report: LaunchReport, parameter: Parameter, given: Buffer) -> None:
+def _check_extent(report: LaunchReport, parameter: Parameter, given: ArrayView) -> None:
     if not all(given.shape):
         return
     count, reach = 1, 1
@@ -110,15 +166,26 @@ def _check_extent(report: LaunchReport, parameter: Parameter, given: Buffer) -> 
         )
 
 
-def _check_output(report: LaunchReport, parameter: Parameter, given: Buffer) -> None:
-    if given.requires_grad:
+def _check_grad(report: LaunchReport, parameter: Parameter, given: ArrayView) -> None:
+    if given.requires_grad and (parameter.is_output or _tracks_gradients()):
+        what = "written by the kernel and requires grad"
         report.argument(
             codes.REQUIRES_GRAD,
             parameter,
-            "written by the kernel and requires grad",
-            "pass `argument.detach()`; the launch is invisible to autograd",
+            what if parameter.is_output else "read by the kernel and requires grad",
+            "pass `argument.detach()`; under `torch.no_grad()` inputs pass as they are",
+            ["the launch is invisible to autograd: no gradient would flow through it"],
         )
-    elif not given.writable:
+
+
+def _tracks_gradients() -> bool:
+    """Whether torch records what is computed; only torch has such tensors."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.is_grad_enabled()
+
+
+def _check_output(report: LaunchReport, parameter: Parameter, given: ArrayView) -> None:
+    if not given.writable:
         report.argument(
             codes.READ_ONLY,
             parameter,
@@ -126,7 +193,7 @@ def _check_output(report: LaunchReport, parameter: Parameter, given: Buffer) -> 
             "pass an array that can be written",
             ["outputs are written in place, never copied"],
         )
-    elif overlaps_itself(given.array):
+    elif overlaps_itself(given):
         report.argument(
             codes.OVERLAP,
             parameter,
