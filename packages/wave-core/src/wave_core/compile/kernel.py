@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from wave_core.compile import codes
 from wave_core.compile.explain import explain_kernel
 from wave_core.compile.key import content_key
 from wave_core.compile.launch.run import LaunchRecord, cost_of, launch
-from wave_core.diagnostics import capture_location, launch_error
+from wave_core.diagnostics import capture_location
 from wave_core.passes.observe import Verify
 
 if TYPE_CHECKING:
@@ -107,10 +107,10 @@ class Compiled:
 class WaveKernel:
     """A compiled kernel.
 
-    Call it with one argument for each parameter, in order: tensors (torch, numpy, or
-    anything with DLPack on the CPU) and numbers. Outputs are allocated by the caller
-    and written in place. Nothing is copied, and nothing is written where an argument
-    is wrong.
+    Call it with one argument for each parameter, in order or by name: tensors (torch,
+    numpy, or anything with DLPack) where the device reads them, and numbers. Outputs
+    are allocated by the caller and written in place. Nothing is copied, and nothing
+    is written where an argument is wrong. ``torch.compile`` sees one opaque operator.
     """
 
     def __init__(self, compiled: Compiled, source: KernelLike) -> None:
@@ -119,6 +119,8 @@ class WaveKernel:
         self._source = source
         self.last_run: LaunchRecord | None = None
         """What the last launch did."""
+        self.operator: object | None = None
+        """What holds the kernel's operator among those of torch, once it has one."""
 
     @property
     def name(self) -> str:
@@ -189,17 +191,16 @@ class WaveKernel:
             LaunchError: WV07xx where an argument does not fit.
             SimulationError: WV09xx where a simulator found a defect of the kernel.
         """
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.compiler.is_compiling():
+            # Loaded where torch is at work already.
+            from wave_core.compile.opaque import call_opaque  # noqa: PLC0415
+
+            call_opaque(self, arguments, named)
+            return
         call = capture_location()
-        if named:
-            raise launch_error(
-                codes.ARGUMENT_COUNT,
-                f"`{self.name}` takes positional arguments only",
-                at=self.signature.location,
-                secondary=[(call, f"passes `{next(iter(named))}=`")],
-                help=f"call {self.signature}",
-            )
         self.last_run = None
-        self.last_run = launch(self.compiled, arguments, call)
+        self.last_run = launch(self.compiled, arguments, named, call)
 
     def cost(self, sizes: Mapping[str, int] | None = None) -> int:
         """Lane-steps of a simulation, for these values of dynamic symbols."""

@@ -39,10 +39,10 @@ LAUNCH_CODES = (
     ),
     Code(
         "WV0703",
-        "a launch has another number of arguments than the kernel",
+        "the arguments of a launch are not the parameters of the kernel",
         """
         Cause: the compiled kernel takes one argument per parameter, outputs
-        included.
+        included, by position or by name, each once.
 
         Bad:
             run(a, b)                     # def gemm(a, b, c)
@@ -51,7 +51,8 @@ LAUNCH_CODES = (
             c = torch.empty(M, N)
             run(a, b, c)
 
-        Fix: pass all of them in order; outputs are written in place.
+        Fix: pass all of them, in order or as `run(a=a, b=b, c=c)`; outputs are
+        written in place.
         """,
     ),
     Code(
@@ -229,7 +230,8 @@ LAUNCH_CODES = (
         Good:
             with torch.no_grad(): run(weight.detach(), x, y)
 
-        Fix: detach, or wrap the kernel in a `torch.autograd.Function`.
+        Fix: detach, or wrap the kernel in a `torch.autograd.Function`. Inputs pass
+        under `torch.no_grad()`, outputs never.
         """,
     ),
     Code(

@@ -15,6 +15,7 @@ from wave_core.compile.launch.tensors import check_tensor
 from wave_core.constraints import Assumption, ReorderingConstraint
 from wave_core.constraints.reordering import permutes_grid
 from wave_core.executors import ExecutorSpec
+from wave_core.passes.options import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -73,7 +74,10 @@ class Prepared:
 
 
 def prepare(
-    shape: LaunchShape, given: Sequence[Any], call: Location | None = None
+    shape: LaunchShape,
+    given: Sequence[Any],
+    named: Mapping[str, Any] | None = None,
+    call: Location | None = None,
 ) -> Prepared:
     """Check the arguments of a launch. Nothing is written.
 
@@ -82,7 +86,7 @@ def prepare(
     """
     signature = shape.signature
     report = LaunchReport(signature, call)
-    _check_count(report, given)
+    given = _in_order(report, given, named or {})
     report.raise_if_errors()
     buffers, scalars = _look(report, given, shape)
     symbols = {
@@ -108,19 +112,36 @@ def prepare(
     return Prepared(arguments, named, grid)
 
 
-def _check_count(report: LaunchReport, given: Sequence[Any]) -> None:
+def _in_order(
+    report: LaunchReport, given: Sequence[Any], named: Mapping[str, Any]
+) -> list[Any]:
+    """The arguments in the order of the parameters."""
+    names = [row.name for row in report.signature.parameters]
+    placed = dict(zip(names, given, strict=False))
+    for name in named:
+        if name in placed:
+            _report_call(report, f"got argument `{name}` twice", "once by position")
+        elif name not in names:
+            help_text = did_you_mean(name, names)
+            _report_call(report, f"has no parameter `{name}`", *help_text)
+    missing = [name for name in names if name not in {*placed, *named}]
+    if missing or len(given) > len(names):
+        count = len(given) + len(named)
+        what = f"takes {len(names)} arguments, {count} were given"
+        notes = [f"missing: {', '.join(missing)}"] if missing else []
+        _report_call(report, what, *notes)
+    placed |= named
+    return [placed.get(name) for name in names]
+
+
+def _report_call(report: LaunchReport, what: str, *notes: str) -> None:
     signature = report.signature
-    wanted = len(signature.parameters)
-    if len(given) == wanted:
-        return
-    missing = [row.name for row in signature.parameters[len(given) :]]
-    notes = [f"missing: {', '.join(missing)}"] if missing else []
     report.kernel(
         codes.ARGUMENT_COUNT,
-        f"`{signature.kernel}` takes {wanted} arguments, {len(given)} were given",
+        f"`{signature.kernel}` {what}",
         signature.location,
         "this kernel",
-        f"call {signature}; outputs are allocated by the caller",
+        f"call {signature}, in order or by name; outputs are allocated by the caller",
         notes,
     )
 

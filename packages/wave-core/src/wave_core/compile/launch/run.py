@@ -49,15 +49,18 @@ class LaunchRecord:
 
 
 def launch(
-    compiled: Compiled, arguments: Sequence[Any], call: Location | None
+    compiled: Compiled,
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
+    call: Location | None,
 ) -> LaunchRecord:
-    """Check ``arguments`` and run the kernel on them.
+    """Check arguments, given in order and by name, and run the kernel on them.
 
     Raises:
         LaunchError: WV07xx.
         SimulationError: WV09xx.
     """
-    prepared = prepare(compiled.shape, arguments, call)
+    prepared = prepare(compiled.shape, arguments, named, call)
     if prepared.is_empty:
         return LaunchRecord(compiled.device.name, prepared.grid, prepared.sizes)
     if not compiled.device.chosen:
@@ -69,7 +72,7 @@ def launch(
         arguments=prepared.arguments,
         sizes=prepared.sizes,
         settings=_settings(compiled),
-        stream=stream_of(arguments),
+        stream=stream_of((*arguments, *named.values())),
     )
     started = time.perf_counter()
     try:

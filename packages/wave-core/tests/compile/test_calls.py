@@ -1,0 +1,76 @@
+"""Ways to call a kernel: by name, inside ``torch.compile``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from wave_core.compile import WaveCompileOptions, wave_compile
+from wave_core.diagnostics import LaunchError
+
+
+@pytest.fixture
+def kernel(make_session, copy_kernel, tiles):
+    options = WaveCompileOptions(subs={"M": 4, "N": 6, **tiles}, device="sim")
+    return wave_compile(options, copy_kernel, session=make_session())
+
+
+def arrays():
+    return np.ones((4, 6), np.float16), np.zeros((4, 6), np.float16)
+
+
+def by_name(kernel, a, b):
+    kernel(b=b, a=a)
+
+
+def mixed(kernel, a, b):
+    kernel(a, b=b)
+
+
+@pytest.mark.parametrize("call", [by_name, mixed])
+def test_arguments_by_name(kernel, call):
+    a, b = arrays()
+    call(kernel, a, b)
+    assert (b == 1).all()
+
+
+A, B = arrays()
+
+WRONG = {
+    "got argument `a` twice": ((A, B), {"a": A}),
+    "has no parameter `bb`": ((A,), {"bb": B, "b": B}),
+    "takes 2 arguments, 1 were given": ((), {"b": B}),
+    "takes 2 arguments, 3 were given": ((A, B, B), {}),
+}
+
+
+@pytest.mark.parametrize("says", WRONG)
+def test_wrong_names(kernel, says):
+    given, named = WRONG[says]
+    with pytest.raises(LaunchError) as caught:
+        kernel(*given, **named)
+    (found,) = caught.value.diagnostics
+    assert found.code == "WV0703"
+    assert says in found.message
+    assert (B == 0).all()
+
+
+def test_the_nearest_name_is_told(kernel):
+    with pytest.raises(LaunchError, match="did you mean") as caught:
+        kernel(A, B, aa=A)
+    assert {row.code for row in caught.value.diagnostics} == {"WV0703"}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_torch_compile_sees_one_operator(kernel, make_session, backend):
+    def doubled(a):
+        b = torch.empty_like(a)
+        kernel(a, b=b)
+        return 2 * b
+
+    compiled = torch.compile(doubled, backend=backend, fullgraph=True)
+    a = torch.arange(24.0).reshape(4, 6).half()
+    for scale in (1, 3):
+        assert torch.equal(compiled(scale * a), 2 * scale * a)
+    assert len(make_session.calls()) == 2
