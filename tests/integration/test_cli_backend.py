@@ -158,7 +158,7 @@ def test_assembly_is_measured(wave):
 def test_devices_that_are_not_there(wave, device):
     done = wave("run", *COPY, "--device", device)
     assert done.code == 1
-    assert f"error[WV0708]: device `{device}` cannot run the kernel" in done.err
+    assert f"error[WV0708]: device `{device}` cannot run `copy`: " in done.err
     assert "needs no GPU" in done.err
     again = wave("run", *COPY, "--device", device, "--json")
     assert (again.code, again.json["error"]) == (1, "WV0708")

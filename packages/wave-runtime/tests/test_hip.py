@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from wave_runtime import DeviceError, LaunchRefused, LoadedKernel, hip, open_device
+from wave_runtime.arrays import view
 from wave_runtime.kernarg import pack
 
 ARTIFACT = SimpleNamespace(code=b"ELF", manifest=SimpleNamespace(name="k", threads=256))
@@ -140,3 +141,26 @@ def test_arrays_of_the_host_are_refused(artifact):
     a, b = np.zeros((8, 8), "f2"), np.zeros((8, 8), "f2")
     with pytest.raises(LaunchRefused, match="`a` is in memory of cpu"):
         kernel(a, 1.0, b)
+
+
+def test_an_array_is_copied_to_the_gpu_and_back_and_its_memory_given_back():
+    library = Library()
+    device = hip.HipDevice(library)
+    array = np.arange(6, dtype=np.float16).reshape(2, 3)
+    placed = hip.HipArray(device, array)
+    seen = view(placed)
+    assert (seen.shape, seen.dtype, seen.contiguous) == ((2, 3), "f16", True)
+    assert not seen.is_in(("cpu",))
+    placed.fetch(array)
+    there, back = library.called("hipMemcpy")
+    assert there[1].value == back[0].value == array.ctypes.data
+    assert there[2].value == 12
+    del placed, seen
+    assert len(library.called("hipFree")) == 1
+
+
+def test_a_gpu_that_is_full_keeps_nothing():
+    library = Library(hipMalloc=2)
+    with pytest.raises(DeviceError, match="out of memory"):
+        hip.HipArray(hip.HipDevice(library), np.zeros(4))
+    assert library.called("hipFree") == []

@@ -23,6 +23,8 @@ class Toy:
 
     def launch(self, request):
         Toy.calls.append(request)
+        if request.arguments[0].memory != "cpu":
+            return None
         arguments = list(request.host_arguments().values())
         np.copyto(arguments[-1], arguments[0])
         return SimpleNamespace(
@@ -31,12 +33,13 @@ class Toy:
 
 
 def toy_plugin(**executors):
-    """A plugin with devices, by name: what each requires."""
+    """A plugin with devices, by name: what each requires, or fields of the spec."""
 
     @hookimpl
     def wave_register_executors():
         for name, requires in executors.items():
-            yield ExecutorSpec(name, "toy_device:Toy", requires=requires)
+            more = requires if isinstance(requires, dict) else {"requires": requires}
+            yield ExecutorSpec(name, "toy_device:Toy", **more)
 
     plugin = types.ModuleType("toy_plugin")
     plugin.REQUIRES_API = (1, 0)

@@ -260,6 +260,7 @@ class HipArray:
         """
         self._device = device
         seen = view(array)
+        assert seen.contiguous, "row-major"
         self._pointer = device.allocate(array.nbytes)
         self._bytes = array.nbytes
         self.dtype = array.dtype

@@ -74,26 +74,32 @@ class IreeDevice:
     architecture = None
 
     def __init__(self, driver: str) -> None:
-        """Take a driver: ``hip``, ``local-task`` for the CPU, ..."""
+        """Open a driver: ``hip``, ``local-task`` for the CPU, ...
+
+        Raises:
+            DeviceError: where the driver or its device is missing.
+        """
         self.name = f"iree:{driver}"
-        self._driver = driver
+        runtime = _runtime()
+        try:
+            self._config = runtime.Config(driver)
+        except (RuntimeError, ValueError, KeyError) as error:
+            raise DeviceError(f"IREE, driver {driver}: {error}") from None
 
     def load(self, artifact: Artifact) -> IreeCode:
         """Load a module.
 
         Raises:
-            DeviceError: where the driver, its device or the function is missing, or
-                the module is none.
+            DeviceError: where the code is no module, or the function is missing.
         """
-        runtime, name = _runtime(), artifact.manifest.name
+        runtime, config, name = _runtime(), self._config, artifact.manifest.name
         try:
-            config = runtime.Config(self._driver)
             loaded = runtime.VmModule.copy_buffer(config.vm_instance, artifact.code)
             context = runtime.SystemContext(config=config)
             context.add_vm_module(loaded)
             function = context.modules[loaded.name][name]
         except (RuntimeError, ValueError, KeyError) as error:
-            raise DeviceError(f"IREE, driver {self._driver}: {error}") from None
+            raise DeviceError(f"IREE refused the module: {error}") from None
         return IreeCode(function, artifact.manifest)
 
     def synchronize(self) -> None:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_core.compile.compiler import wave_compile
+from wave_core.compile.devices import load_device
+from wave_core.compile.launch.run import dressed
 from wave_core.diagnostics import internal_error
-from wave_core.executors import host_array
+from wave_core.executors import PlacesArrays, host_array
 from wave_runtime.arrays import view
-from wave_runtime.errors import UnfitArgument
+from wave_runtime.errors import RuntimeFailure, UnfitArgument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -122,7 +124,7 @@ def run_case(
     expected = [np.asarray(each) for each in case.reference(arguments)]
     scale = case.scale(arguments) if case.scale is not None else None
     progress("run")
-    kernel(*arguments)
+    _launch(kernel, arguments)
     assert kernel.last_run is not None, "it has just run"
     progress("compare")
     worst, relative, wrong = _compare(outputs, expected, scale, case.tolerance)
@@ -136,6 +138,24 @@ def run_case(
         compile_s,
         kernel.last_run,
     )
+
+
+def _launch(kernel: WaveKernel, arguments: Sequence[Any]) -> None:
+    """Launch; on copies, where the device reads other memory than the CPU's."""
+    compiled = kernel.compiled
+    device = load_device(compiled.session, compiled.device)
+    if "cpu" in compiled.device.spec.reads or not isinstance(device, PlacesArrays):
+        kernel(*arguments)
+        return
+    rows = list(zip(kernel.parameters, arguments, strict=True))
+    try:
+        placed = [device.place(each) if row.is_tensor else each for row, each in rows]
+        kernel(*placed)
+        for (row, here), there in zip(rows, placed, strict=True):
+            if row.is_output:
+                there.fetch(here)
+    except RuntimeFailure as failure:
+        raise dressed(failure, compiled, None) from None
 
 
 def _array(argument: object, dtype: DType) -> npt.NDArray[Any]:

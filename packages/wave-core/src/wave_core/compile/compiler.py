@@ -167,7 +167,8 @@ class Front:
 def _compile(
     options: WaveCompileOptions, kernel: KernelLike, session: Session
 ) -> Compiled:
-    device = find_device(session, options.device, options.location)
+    target = session.target(options.target, options.location).name
+    device = find_device(session, options.device, target, options.location)
     _check_stages(options, device)
     front = front_of(options, kernel, session, device)
     lowered = lower_front(front, kernel, device.spec.stop_after)

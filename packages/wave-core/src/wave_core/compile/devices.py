@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from wave_core.compile import codes
 from wave_core.diagnostics import user_error
 from wave_core.passes.options import did_you_mean
+from wave_runtime.errors import DeviceError
 
 if TYPE_CHECKING:
     from wave_core.compile.session import Session
@@ -29,11 +31,17 @@ _BROUGHT_BY = {
 
 @dataclass(frozen=True)
 class Device:
-    """What runs a kernel, and whether the user named it."""
+    """What runs a kernel.
+
+    Attributes:
+        spec: Its declaration.
+        provider: The plugin that declares it.
+        reason: Why it was picked; empty where the user named it.
+    """
 
     spec: ExecutorSpec
     provider: str
-    chosen: bool
+    reason: str = ""
 
     @property
     def name(self) -> str:
@@ -41,18 +49,61 @@ class Device:
         return self.spec.name
 
 
-def find_device(session: Session, name: str, at: Location | None = None) -> Device:
-    """The device that ``device=name`` means.
+def find_device(
+    session: Session, name: str, target: str, at: Location | None = None
+) -> Device:
+    """The device that ``device=name`` means for a kernel of ``target``.
+
+    ``auto`` is the device of a GPU that runs code of the target, else a simulator.
 
     Raises:
         UserError: WV0719 where it is not installed.
     """
     table = session.plugins.executors
-    wanted = LANES if name == AUTO else name
+    wanted, reason = (name, "") if name != AUTO else _pick(session, target)
     found = table.get(wanted)
     if found is None:
         raise _not_installed(wanted, name, tuple(table), at)
-    return Device(found.value, found.provider.name, chosen=name != AUTO)
+    return Device(found.value, found.provider.name, reason)
+
+
+def _pick(session: Session, target: str) -> tuple[str, str]:
+    """The device for a target, and why."""
+    why = f"no installed package has a GPU device for target `{target}`"
+    for name, row in session.plugins.executors.items():
+        if not _may_run(session, row.value, target):
+            continue
+        found = session.gpus(row.value)
+        if target in found.architectures:
+            return name, f"a GPU of target `{target}` is here"
+        why = found.problem or (
+            f"no GPU here is of target `{target}`: {', '.join(found.architectures)}"
+        )
+    return LANES, why
+
+
+def _may_run(session: Session, spec: ExecutorSpec, target: str) -> bool:
+    """Whether a device could be a GPU of that target."""
+    backend = session.plugins.backends.get(spec.backend or "")
+    known = backend is None or target in backend.value.targets
+    return spec.architectures is not None and known
+
+
+@dataclass(frozen=True)
+class Gpus:
+    """The GPUs of a kind of device: their architectures, or why there are none."""
+
+    architectures: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def look_for_gpus(function: str) -> Gpus:
+    """What the ``"module:function"`` of an `ExecutorSpec` finds."""
+    module, _, name = function.partition(":")
+    try:
+        return Gpus(tuple(getattr(import_module(module), name)()))
+    except DeviceError as error:
+        return Gpus(problem=f"no GPU was found: {error}")
 
 
 def load_device(session: Session, device: Device) -> Executor:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from wave_core.compile import codes
 from wave_core.compile.config import Config
+from wave_core.compile.devices import Gpus, look_for_gpus
 from wave_core.diagnostics import user_error
 from wave_core.passes.options import did_you_mean
 from wave_core.plugin.manager import PluginHost
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from wave_core.compile.read_log import Known
     from wave_core.diagnostics import Location
+    from wave_core.executors import ExecutorSpec
     from wave_core.plugin.discover import EntryPointLike
 
 T = TypeVar("T")
@@ -66,6 +68,7 @@ class Session:
         """What decides the meaning of functions that were compiled."""
         self._targets: dict[str, Target] = {}
         self._digests: dict[str, tuple[Target, str]] = {}
+        self._gpus: dict[str, Gpus] = {}
         self._lock = threading.Lock()
 
     @cached_property
@@ -99,6 +102,13 @@ class Session:
             text = hashlib.sha256(repr(target).encode()).hexdigest()
             known = self._digests[target.name] = (target, text)
         return known[1]
+
+    def gpus(self, spec: ExecutorSpec) -> Gpus:
+        """The GPUs that a device could run on; looked for once a session."""
+        assert spec.architectures is not None, "only GPUs have one"
+        if spec.architectures not in self._gpus:
+            self._gpus[spec.architectures] = look_for_gpus(spec.architectures)
+        return self._gpus[spec.architectures]
 
     def announce(self, topic: str, message: str) -> None:
         """Tell the user something, once a session for each topic."""

@@ -125,6 +125,7 @@ class _Memory:
 
 def host_array(seen: ArrayView, dtype: DType) -> Any:
     """A numpy array of ``dtype`` over memory of the CPU; nothing is copied."""
+    assert seen.is_in(("cpu",)), "a device gets the memory that it reads"
     import numpy as np  # noqa: PLC0415 - importing a plugin must not load it
 
     return np.asarray(_Memory(seen)).view(dtype.numpy())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from wave_core.executors.request import LaunchRequest
@@ -43,6 +43,27 @@ class ExecutorSpec:
     def __post_init__(self) -> None:
         """Keep the facts as a frozen set."""
         object.__setattr__(self, "requires", frozenset(self.requires))
+
+
+class RemoteArray(Protocol):
+    """A copy of an array of the CPU where a device reads it."""
+
+    def fetch(self, array: object) -> None:
+        """Copy the elements back into ``array``, once all launches are done."""
+        ...
+
+
+@runtime_checkable
+class PlacesArrays(Protocol):
+    """What a device has besides `Executor` where it does not read the CPU's memory."""
+
+    def place(self, array: object) -> RemoteArray:
+        """Copy an array to where the device reads it; it can be an argument.
+
+        Raises:
+            DeviceError: of the runtime, where there is no such device or no room.
+        """
+        ...
 
 
 class Executor(Protocol):

@@ -63,7 +63,7 @@ def launch(
     prepared = prepare(compiled.shape, arguments, named, call)
     if prepared.is_empty:
         return LaunchRecord(compiled.device.name, prepared.grid, prepared.sizes)
-    if not compiled.device.chosen:
+    if compiled.device.reason:
         _check_automatic(compiled, prepared, call)
     device = load_device(compiled.session, compiled.device)
     request = LaunchRequest(
@@ -78,7 +78,7 @@ def launch(
     try:
         result = device.launch(request)
     except RuntimeFailure as failure:
-        raise _dressed(failure, compiled, call) from failure
+        raise dressed(failure, compiled, call) from failure
     record = _record(compiled, prepared, result, time.perf_counter() - started)
     errors = [row for row in record.reports if row.severity is Severity.ERROR]
     if errors:
@@ -97,7 +97,7 @@ _CODES = {
 """What a device may refuse that fits the kernel's types; all else is the device."""
 
 
-def _dressed(
+def dressed(
     failure: RuntimeFailure, compiled: Compiled, call: Location | None
 ) -> Exception:
     """What the runtime refuses, or reports of a driver, as a diagnostic."""
@@ -161,18 +161,20 @@ def cost_of(compiled: Compiled, sizes: Mapping[str, int]) -> int:
 def _check_automatic(
     compiled: Compiled, prepared: Prepared, call: Location | None
 ) -> None:
-    """Say that a simulator runs the kernel, and refuse what would take too long.
+    """Say what runs the kernel, and refuse a simulation that would take too long.
 
     Raises:
         LaunchError: WV0720.
     """
-    name = compiled.device.name
+    name, reason = compiled.device.name, compiled.device.reason
+    is_gpu = compiled.device.spec.architectures is not None
+    what = "device" if is_gpu else "simulator"
     compiled.session.announce(
-        "auto-device",
-        f"no GPU backend is installed: kernels run on the simulator `{name}` "
+        f"auto-device {name} {reason}",
+        f"{reason}; kernels run on the {what} `{name}` "
         f"(say device={name!r} to choose it)",
     )
-    limit = compiled.options.cost_limit
+    limit = None if is_gpu else compiled.options.cost_limit
     cost = 0 if limit is None else cost_of(compiled, prepared.sizes)
     if limit is None or cost <= limit:
         return
