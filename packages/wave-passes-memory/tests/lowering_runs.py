@@ -23,7 +23,8 @@ class Lowered:
         self.graph = kernel.trace(bindings)
         amendment = Amendment.of_text(Pipeline.parse(passes)) if passes else None
         request = PipelineRequest(target, self.graph.name, "naive")
-        plan = plan_pipeline(session.plugins, request, user=amendment)
+        asked = () if amendment is None else (("test", amendment),)
+        plan = plan_pipeline(session.plugins, request, asked)
         context = PassContext(self.target)
         report = plan.runner((), Verify.EACH).run(cast("object", self.graph), context)
         self.counted = {run.name: dict(run.statistics) for run in report.passes}

@@ -100,7 +100,8 @@ class Execution:
         """Run the passes of the session on a graph, in place."""
         target = session.target(self.target)
         request = PipelineRequest(target.name, graph.name, "naive")
-        plan = plan_pipeline(session.plugins, request, user=amendment)
+        asked = () if amendment is None else (("test", amendment),)
+        plan = plan_pipeline(session.plugins, request, asked)
         runner = plan.runner(observers, verify)
         runner.run(graph, PassContext(target), stop_after)
 
