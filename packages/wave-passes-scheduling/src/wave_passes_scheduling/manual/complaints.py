@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import UserError, make_diagnostic, user_error
 from wave_core.passes.options import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from wave_core.diagnostics import Location, UserError
+    from wave_core.diagnostics import Location
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes.manual import Step
@@ -97,7 +98,7 @@ def in_schedule(error: UserError, step: Step) -> UserError:
     """An error about ops, said of the line of the schedule that asks for them."""
     found = error.diagnostics[0]
     labels = [found.primary] if found.primary is not None else []
-    return user_error(
+    said = make_diagnostic(
         found.code,
         found.message,
         at=step.location,
@@ -105,8 +106,8 @@ def in_schedule(error: UserError, step: Step) -> UserError:
         secondary=[(x.location, x.message) for x in (*labels, *found.secondary)],
         notes=found.notes,
         help=found.help,
-        **found.data,
     )
+    return UserError(replace(said, data=found.data))
 
 
 def counted(ops: Iterable[Op]) -> str:
