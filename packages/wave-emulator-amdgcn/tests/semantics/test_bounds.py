@@ -217,6 +217,70 @@ def test_poison_moves_with_its_bits(arch, name):
     assert rig.codes(m) == (["EM0505"] if name in TAKES else [])
 
 
+def bitop(bits, table):
+    """V_BITOP3 of the loaded register and 15."""
+    register = 256 + RESULT
+    return rig.encode(
+        "gfx950", "VOP3", f"V_BITOP3_B{bits}", vdst=register, src0=register,
+        src1=128 + 15, src2=128, omod=table >> 6, abs=table >> 3 & 7, neg=table & 7,
+    )  # fmt: skip
+
+
+AND, OR = 0xC0, 0xFC
+
+
+@pytest.mark.parametrize(
+    ("steps", "found"),
+    [
+        ((bitop(32, AND),), []),
+        ((bitop(32, OR),), ["EM0505"]),
+        ((bitop(16, OR),), ["EM0505"]),
+        ((bitop(16, OR), bitop(32, AND)), []),
+    ],
+)
+def test_a_table_of_three_bits_moves_poison(steps, found):
+    writes = b"".join(byte_store("gfx950", at) for at in (4, 5))
+    loads = wait("gfx950"), load_of("gfx950", 32, 4), wait("gfx950")
+    m = checked("gfx950", writes, *loads, *steps, uses("gfx950"))
+    assert rig.codes(m) == found
+
+
+HERE, TEMPORARY = 256 + RESULT, 40
+SAME = dict.fromkeys(("sdst", "ssrc0", "ssrc1"), TEMPORARY)
+COPIES = {
+    "an accumulator": (
+        ("VOP3P", "V_ACCVGPR_WRITE", {"vdst": 256, "src0": HERE}),
+        ("VOP3P", "V_ACCVGPR_READ", {"vdst": HERE, "src0": 256}),
+    ),
+    "two at once": (
+        ("VOP3P", "V_PK_MOV_B32", {"vdst": HERE, "src0": HERE, "src1": HERE}),
+    ),
+    "a pair of scalar halves": (
+        ("VOP1", "V_READFIRSTLANE_B32", {"vdst": 256 + TEMPORARY, "src0": HERE}),
+        ("SOP2", "S_PACK_LL_B32_B16", SAME),
+        ("VOP1", "V_MOV_B32", {"vdst": HERE, "src0": TEMPORARY}),
+    ),
+    "a choice of scalars": (
+        ("VOP1", "V_READFIRSTLANE_B32", {"vdst": 256 + TEMPORARY, "src0": HERE}),
+        ("SOP2", "S_CSELECT_B32", SAME),
+        ("VOP1", "V_MOV_B32", {"vdst": HERE, "src0": TEMPORARY}),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_hold_poison_by_bits(name):
+    """Low bits that are written stay so, and those that are not."""
+    arch, found = "gfx942", []
+    for first in (4, 3):
+        steps = [rig.encode(arch, cls, op, **at) for cls, op, at in COPIES[name]]
+        steps.append(moved(arch, "V_AND_B32", src0=15))
+        load = wait(arch), load_of(arch, 32, first), wait(arch)
+        writes = b"".join(byte_store(arch, at) for at in (4, 5))
+        found.append(rig.codes(checked(arch, writes, *load, *steps, uses(arch))))
+    assert found == [[], ["EM0505"]]
+
+
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
 def test_a_store_of_a_byte_takes_no_other(arch):
     code = vector_memory(
