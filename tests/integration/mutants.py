@@ -18,8 +18,7 @@ from wave_core.ir import (
     set_operands,
 )
 from wave_core.ops.compare import Cast, Select
-from wave_core.ops.constant import LaneExpr, Splat
-from wave_core.ops.expression import ApplyExpr
+from wave_core.ops.constant import ApplyExpr, LaneExpr, Splat
 from wave_core.ops.memory import Read
 from wave_core.ops.shape import Assemble
 from wave_core.ops.sync import SharedMemoryBarrier, WorkgroupBarrier

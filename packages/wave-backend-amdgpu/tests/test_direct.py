@@ -13,8 +13,7 @@ from wave_core.constraints import (
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import UserError
 from wave_core.ir import ACCESS, LANDING, Access, Graph
-from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Allocate, GatherToLDS
 from wave_core.ops.structure import Yield
 from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.plugin import PluginHost

@@ -11,8 +11,7 @@ from wave_core.builtin.synchronize.barriers import InsertSafeBarriers
 from wave_core.constraints import HardwareConstraint
 from wave_core.constraints.machine import LANE
 from wave_core.ir import ACCESS, LANDING, Access, Graph
-from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Allocate, Read
+from wave_core.ops.memory import Allocate, GatherToLDS, Read
 from wave_core.ops.structure import Yield
 from wave_core.ops.sync import MemoryCounterWait, SharedMemoryBarrier, WorkgroupBarrier
 from wave_core.passes import PassContext

@@ -20,8 +20,7 @@ from wave_core.ops import Op
 from wave_core.ops.arithmetic import Add, Maximum, Mul, Neg, Softsign
 from wave_core.ops.compare import Gt, Select
 from wave_core.ops.constant import Splat
-from wave_core.ops.control import Conditional, Iterate, SetSymbol
-from wave_core.ops.debug import Breakpoint
+from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol
 from wave_core.ops.memory import Read, Write
 from wave_core.ops.structure import GetResult, Yield
 from wave_core.symbols import Layout, constant, lt, parse_layout, symbol

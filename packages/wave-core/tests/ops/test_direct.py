@@ -16,8 +16,7 @@ from wave_core.ir import (
     print_graph,
     problems,
 )
-from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Allocate, GatherToLDS
 from wave_core.ops.structure import Yield
 from wave_core.ops.traits import EffectKind
 from wave_core.symbols import as_expr, lt, symbol

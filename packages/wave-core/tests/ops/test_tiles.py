@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from wave_core.ops.constant import Scalar, SelfIndex, Splat
-from wave_core.ops.expression import ApplyExpr, argument_symbol
+from wave_core.ops.constant import ApplyExpr, Scalar, SelfIndex, Splat, argument_symbol
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Allocate
 from wave_core.ops.reduce import Reduce, Shuffle, identity_value

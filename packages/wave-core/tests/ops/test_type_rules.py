@@ -7,9 +7,8 @@ import pytest
 from wave_core.diagnostics import UserError
 from wave_core.ops import arithmetic, compare, rules
 from wave_core.ops.builtin import builtin_ops
-from wave_core.ops.constant import Scalar, SelfIndex, Splat
+from wave_core.ops.constant import ApplyExpr, Scalar, SelfIndex, Splat
 from wave_core.ops.control import Conditional
-from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.reduce import Reduce, Shuffle

@@ -11,9 +11,8 @@ from lowered import K, Kernel, L, M, N, R, flat
 from wave_core.ir.facts import PLACEMENT, Placement
 from wave_core.ops.arithmetic import Add, FloorDiv
 from wave_core.ops.compare import Select
-from wave_core.ops.constant import LaneExpr, Splat
-from wave_core.ops.debug import Breakpoint
-from wave_core.ops.expression import ApplyExpr, argument_symbol
+from wave_core.ops.constant import ApplyExpr, LaneExpr, Splat, argument_symbol
+from wave_core.ops.control import Breakpoint
 from wave_core.ops.matrix import Mma
 from wave_core.ops.reduce import Shuffle
 from wave_core.ops.shape import Assemble

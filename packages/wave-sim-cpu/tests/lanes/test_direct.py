@@ -9,7 +9,7 @@ from lowered import WV, Kernel, L, M, R
 from wave_core.diagnostics import InternalError
 from wave_core.ir.facts import ACCESS, LANDING, Access
 from wave_core.ops.constant import Splat
-from wave_core.ops.direct import GatherToLDS
+from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.sync import (
     MemoryCounterWait,
     SharedMemoryBarrier,

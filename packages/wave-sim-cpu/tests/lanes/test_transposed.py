@@ -7,8 +7,8 @@ import pytest
 from lowered import Kernel, L, M, R, flat
 
 from wave_core.ir.facts import ACCESS, Access
+from wave_core.ops.memory import TransposedRead
 from wave_core.ops.sync import SharedMemoryBarrier
-from wave_core.ops.transposed import TransposedRead
 from wave_core.symbols import lt
 from wave_core.targets import generic_target
 from wave_core.types import DTYPES

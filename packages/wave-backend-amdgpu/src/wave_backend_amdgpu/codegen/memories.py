@@ -11,8 +11,7 @@ from wave_core.analysis.dependences.storage import lds_bytes
 from wave_core.analysis.effects import written_memories
 from wave_core.ir import ACCESS, resolve, walk
 from wave_core.ops.control import Iterate
-from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
 from wave_core.symbols import Expr, constant, product
 from wave_core.types import MemoryType, RegisterType
 from wave_core.types.dtype import i8

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from wave_core.ir.facts import ACCESS, LANDING, PLACEMENT
 from wave_core.ops.control import Iterate
-from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate, Read, Write
-from wave_core.ops.relayout import Relayout
-from wave_core.ops.shape import Broadcast, Permute, Reshape
+from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
+from wave_core.ops.shape import Broadcast, Permute, Relayout, Reshape
 from wave_core.ops.structure import Argument, GetResult
 from wave_core.ops.traits import Trait
 from wave_core.types import MemoryType, RegisterType

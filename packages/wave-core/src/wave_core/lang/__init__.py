@@ -140,9 +140,8 @@ from wave_core.lang.types import (
     SymbolBind,
 )
 from wave_core.ops.control import Iterate
-from wave_core.ops.direct import GatherToLDS
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Read, Write
+from wave_core.ops.memory import GatherToLDS, Read, Write
 from wave_core.ops.sync import (
     MemoryCounterWait,
     SchedulingBarrier,

@@ -15,8 +15,7 @@ from wave_core.lang.mapping import (
     resolve_mapping,
 )
 from wave_core.lang.types import dims_of
-from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
 from wave_core.trace.context import active
 from wave_core.trace.operands import as_tuple, not_a_value
 from wave_core.trace.planned import planned

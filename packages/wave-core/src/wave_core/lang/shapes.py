@@ -10,9 +10,8 @@ from sympy.logic.boolalg import Boolean
 
 from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.lang.types import dims_of, splat
-from wave_core.ops.constant import Scalar, SelfIndex
+from wave_core.ops.constant import ApplyExpr, Scalar, SelfIndex
 from wave_core.ops.control import SetSymbol
-from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.reduce import Reduce, Shuffle
 from wave_core.ops.shape import Broadcast, Extract, Permute, Reshape
 from wave_core.trace.context import active, tag_set

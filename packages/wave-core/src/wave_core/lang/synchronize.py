@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.ops import sync
-from wave_core.ops.debug import Breakpoint
+from wave_core.ops.control import Breakpoint
 from wave_core.trace.surface import surface
 from wave_core.trace.value import emit_op
 

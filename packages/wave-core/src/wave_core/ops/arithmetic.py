@@ -21,8 +21,6 @@ _FLOATS_ONLY = "write `cast(value, f32)` first"
 class Add(Binary, name="add"):
     """The sum, ``lhs + rhs``. Dtypes: numbers."""
 
-    numpy_name = "add"
-
 
 class Sub(Binary, name="sub"):
     """The difference, ``lhs - rhs``. Dtypes: numbers."""
@@ -103,13 +101,9 @@ class Xor(Binary, name="xor"):
 class Maximum(Binary, name="maximum"):
     """The larger element; NaN if either is NaN. Dtypes: numbers."""
 
-    numpy_name = "maximum"
-
 
 class Minimum(Binary, name="minimum"):
     """The smaller element; NaN if either is NaN. Dtypes: numbers."""
-
-    numpy_name = "minimum"
 
 
 class Atan2(Binary, name="atan2"):
@@ -168,19 +162,13 @@ class FloatUnary(Unary):
 class Exp(FloatUnary, name="exp"):
     """e to the power ``value``. Dtypes: floats."""
 
-    numpy_name = "exp"
-
 
 class Exp2(FloatUnary, name="exp2"):
     """2 to the power ``value``. Dtypes: floats."""
 
-    numpy_name = "exp2"
-
 
 class Sqrt(FloatUnary, name="sqrt"):
     """The square root; NaN of a negative. Dtypes: floats."""
-
-    numpy_name = "sqrt"
 
 
 class Rsqrt(FloatUnary, name="rsqrt"):
@@ -194,25 +182,17 @@ class Rsqrt(FloatUnary, name="rsqrt"):
 class Log(FloatUnary, name="log"):
     """The natural logarithm. Dtypes: floats."""
 
-    numpy_name = "log"
-
 
 class Log2(FloatUnary, name="log2"):
     """The logarithm to base 2. Dtypes: floats."""
-
-    numpy_name = "log2"
 
 
 class Log10(FloatUnary, name="log10"):
     """The logarithm to base 10. Dtypes: floats."""
 
-    numpy_name = "log10"
-
 
 class Reciprocal(FloatUnary, name="reciprocal"):
     """One over ``value``. Dtypes: floats."""
-
-    numpy_name = "reciprocal"
 
 
 class Round(FloatUnary, name="round"):
@@ -236,37 +216,25 @@ class RoundEven(FloatUnary, name="roundeven"):
 class Floor(FloatUnary, name="floor"):
     """The greatest whole number that is not above ``value``. Dtypes: floats."""
 
-    numpy_name = "floor"
-
 
 class Ceil(FloatUnary, name="ceil"):
     """The least whole number that is not below ``value``. Dtypes: floats."""
-
-    numpy_name = "ceil"
 
 
 class Sin(FloatUnary, name="sin"):
     """The sine of an angle in radians. Dtypes: floats."""
 
-    numpy_name = "sin"
-
 
 class Cos(FloatUnary, name="cos"):
     """The cosine of an angle in radians. Dtypes: floats."""
-
-    numpy_name = "cos"
 
 
 class Sinh(FloatUnary, name="sinh"):
     """The hyperbolic sine. Dtypes: floats."""
 
-    numpy_name = "sinh"
-
 
 class Tanh(FloatUnary, name="tanh"):
     """The hyperbolic tangent. Dtypes: floats."""
-
-    numpy_name = "tanh"
 
 
 class TanhApprox(FloatUnary, name="tanh_approx"):
@@ -280,8 +248,6 @@ class TanhApprox(FloatUnary, name="tanh_approx"):
 
 class Cbrt(FloatUnary, name="cbrt"):
     """The cube root, negative of a negative. Dtypes: floats."""
-
-    numpy_name = "cbrt"
 
 
 class Softsign(FloatUnary, name="softsign"):
@@ -313,42 +279,12 @@ class Softsign(FloatUnary, name="softsign"):
 
 
 BINARY = (
-    Add,
-    Sub,
-    Mul,
-    Div,
-    FloorDiv,
-    Mod,
-    And,
-    Or,
-    Xor,
-    Maximum,
-    Minimum,
-    Atan2,
-    Pow,
+    *(Add, Sub, Mul, Div, FloorDiv, Mod, Pow, Atan2),
+    *(And, Or, Xor, Maximum, Minimum),
 )
 
 UNARY = (
-    Neg,
-    Not,
-    Abs,
-    Exp,
-    Exp2,
-    Sqrt,
-    Rsqrt,
-    Log,
-    Log2,
-    Log10,
-    Reciprocal,
-    Round,
-    RoundEven,
-    Floor,
-    Ceil,
-    Sin,
-    Cos,
-    Sinh,
-    Tanh,
-    TanhApprox,
-    Cbrt,
-    Softsign,
+    *(Neg, Not, Abs, Reciprocal, Round, RoundEven, Floor, Ceil, Softsign),
+    *(Exp, Exp2, Sqrt, Rsqrt, Cbrt, Log, Log2, Log10),
+    *(Sin, Cos, Sinh, Tanh, TanhApprox),
 )

@@ -6,29 +6,14 @@ from typing import TYPE_CHECKING
 
 from wave_core.ops.arithmetic import BINARY, UNARY
 from wave_core.ops.compare import COMPARISONS, Cast, Select
-from wave_core.ops.constant import LaneExpr, Scalar, SelfIndex, Splat
-from wave_core.ops.control import Conditional, Iterate, SetSymbol
-from wave_core.ops.debug import Breakpoint
-from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.expression import ApplyExpr
+from wave_core.ops.constant import ApplyExpr, LaneExpr, Scalar, SelfIndex, Splat
+from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.memory import Allocate, GatherToLDS, Read, TransposedRead, Write
 from wave_core.ops.reduce import Reduce, Shuffle
-from wave_core.ops.relayout import Relayout
-from wave_core.ops.shape import Assemble, Broadcast, Extract, Permute, Reshape
+from wave_core.ops.shape import Assemble, Broadcast, Extract, Permute, Relayout, Reshape
 from wave_core.ops.structure import Argument, GetResult, Yield
-from wave_core.ops.sync import (
-    MemoryCounterWait,
-    SchedulingBarrier,
-    SchedulingGroupBarrier,
-    SetWavePrio,
-    SharedMemoryBarrier,
-    SharedMemoryBarrierSignal,
-    SharedMemoryBarrierWait,
-    WaveFence,
-    WorkgroupBarrier,
-)
-from wave_core.ops.transposed import TransposedRead
+from wave_core.ops.sync import SYNCHRONIZATION
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
@@ -48,9 +33,6 @@ def builtin_ops() -> tuple[type[Op], ...]:
         *(Reduce, Shuffle, Mma),
         *(Allocate, Read, Write, TransposedRead, GatherToLDS),
         *(Iterate, Conditional, SetSymbol),
-        *(SharedMemoryBarrier, WorkgroupBarrier, WaveFence),
-        *(SharedMemoryBarrierSignal, SharedMemoryBarrierWait),
-        *(SetWavePrio, MemoryCounterWait),
-        *(SchedulingBarrier, SchedulingGroupBarrier),
+        *SYNCHRONIZATION,
         Breakpoint,
     )

@@ -1,4 +1,4 @@
-"""Loops, conditions, and symbols that change their value."""
+"""Loops, conditions, symbols that change their value, and breakpoints."""
 
 from __future__ import annotations
 
@@ -98,3 +98,18 @@ class SetSymbol(Op, name="set_symbol", traits={Trait.ORDERED}):
     def infer(self) -> None:
         """No value."""
         rules.require_family(self, self.value, "value", rules.INTEGERS)
+
+
+class Breakpoint(Op, name="breakpoint", traits={Trait.ORDERED}):
+    """Stops a simulation here and shows registers as tensors.
+
+    Backends leave it out. Shapes and dtypes: any registers.
+    """
+
+    values: tuple[Op, ...] = variadic(help="the registers to show")
+    labels: tuple[str, ...] = attribute(default=(), help="their names")
+
+    def infer(self) -> None:
+        """No value."""
+        for value in self.values:
+            rules.register_type(self, value, "value")

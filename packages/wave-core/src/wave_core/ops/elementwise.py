@@ -90,8 +90,11 @@ class Elementwise(Op, traits={Trait.PURE, Trait.ELEMENTWISE}):
         return dtype
 
     def compute(self, np: Any, *arrays: Any) -> Any:
-        """The meaning on arrays of the compute type; ``np`` is numpy."""
-        return getattr(np, self.numpy_name)(*arrays)
+        """The meaning on arrays of the compute type; ``np`` is numpy.
+
+        By default numpy's function ``numpy_name``, or the one named as the op.
+        """
+        return getattr(np, self.numpy_name or self.op_name)(*arrays)
 
     def evaluate(self, *operands: Any) -> Any:
         """Compute wide, round once to the element type of the result."""

@@ -12,6 +12,7 @@ from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
     from wave_core.symbols import Expr
+    from wave_core.types import Type
 
 
 def align(array: Any, dims: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Any:
@@ -178,3 +179,22 @@ class Assemble(Op, name="assemble", traits={Trait.PURE}):
         roles = tuple(f"source {i}" for i in range(len(self.sources)))
         dtype = rules.same_dtype(self, self.sources, roles)
         return RegisterType(tuple(self.shape), dtype)
+
+
+class Relayout(Op, name="relayout", traits={Trait.PURE}):
+    """The same tile in another layout (its placement row says which).
+
+    Inserted where a use needs a layout that the value does not have; expansion
+    renames registers where it can and goes through LDS where it must. Shapes and
+    dtypes: those of the value.
+    """
+
+    value: Op = operand(help="the register")
+
+    def infer(self) -> Type | None:
+        """The type of the operand."""
+        return self.value.type
+
+    def evaluate(self, *operands: Any) -> Any:
+        """The value itself."""
+        return operands[0]

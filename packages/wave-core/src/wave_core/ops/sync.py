@@ -114,3 +114,10 @@ class SchedulingGroupBarrier(_Ordered, name="scheduling_group_barrier"):
         help="(kind of instruction, how many) pairs"
     )
     sync_id: int = attribute(default=0, help="groups of one number keep their order")
+
+
+SYNCHRONIZATION = (
+    *(SharedMemoryBarrier, WorkgroupBarrier, WaveFence),
+    *(SharedMemoryBarrierSignal, SharedMemoryBarrierWait),
+    *(SetWavePrio, MemoryCounterWait, SchedulingBarrier, SchedulingGroupBarrier),
+)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from wave_core.analysis.waves import wave_number
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import ACCESS, LANDING, Access, capture, erase, insert_before
-from wave_core.ops.direct import GatherToLDS
+from wave_core.ops.memory import GatherToLDS
 from wave_core.symbols import constant, logical_and, lt
 from wave_core.targets import BufferBounds
 from wave_passes_memory.copies.prove import addresses

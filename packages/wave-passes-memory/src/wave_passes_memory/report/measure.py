@@ -11,8 +11,7 @@ import numpy as np
 from wave_core.analysis.waves import wave_number
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import ACCESS, LANDING, region_of, resolve
-from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
 from wave_core.symbols import Kind, constant, logical_and
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.layouts.conflicts import conflict_cycles

@@ -18,9 +18,8 @@ from wave_core.ir import (
     replace,
     resolve,
 )
-from wave_core.ops.memory import Allocate, Read
+from wave_core.ops.memory import Allocate, Read, TransposedRead
 from wave_core.ops.shape import Assemble
-from wave_core.ops.transposed import TransposedRead
 from wave_core.passes import Pass
 from wave_core.symbols import Facts, Layout
 from wave_core.targets.exchange import EXCHANGE_LANES, before_exchange, exchanged

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from wave_core.ir import ACCESS, LANDING, region_of
 from wave_core.ops.arithmetic import FloorDiv, Mod
 from wave_core.ops.control import Conditional
-from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Read, Write
+from wave_core.ops.memory import GatherToLDS, Read, Write
 from wave_core.ops.traits import Trait
 from wave_core.symbols import logical_and
 from wave_core.types import RegisterType

@@ -23,8 +23,7 @@ from wave_sim_cpu.units import coordinates
 if TYPE_CHECKING:
     from wave_core.ir.facts import Access
     from wave_core.ops.base import Op
-    from wave_core.ops.memory import Allocate, Read, Write
-    from wave_core.ops.transposed import TransposedRead
+    from wave_core.ops.memory import Allocate, Read, TransposedRead, Write
     from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.copies import Copies, Early
     from wave_sim_cpu.lanes.machine import Machine

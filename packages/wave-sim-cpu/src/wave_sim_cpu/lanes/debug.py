@@ -13,7 +13,7 @@ from wave_sim_cpu.result import Snapshot
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_core.ops.debug import Breakpoint
+    from wave_core.ops.control import Breakpoint
     from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.expressions import Linear
     from wave_sim_cpu.lanes.machine import Machine

@@ -13,7 +13,7 @@ from wave_sim_cpu.lanes.access import Accessor, spread_cells
 from wave_sim_cpu.options import Check
 
 if TYPE_CHECKING:
-    from wave_core.ops.direct import GatherToLDS
+    from wave_core.ops.memory import GatherToLDS
     from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.lanes.addressing import Cells
     from wave_sim_cpu.lanes.machine import Machine

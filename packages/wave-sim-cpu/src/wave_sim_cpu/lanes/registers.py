@@ -8,8 +8,8 @@ import numpy as np
 
 from wave_core.constraints.machine import REGISTER
 from wave_core.ops.arithmetic import FloorDiv, Mod
+from wave_core.ops.constant import argument_symbol
 from wave_core.ops.elementwise import convert
-from wave_core.ops.expression import argument_symbol
 from wave_core.symbols import Expr, Kind
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.value import Poison, Value, join, spread, where
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from wave_core.ops.base import Op
     from wave_core.ops.compare import Select
-    from wave_core.ops.constant import LaneExpr, Scalar, Splat
-    from wave_core.ops.expression import ApplyExpr
+    from wave_core.ops.constant import ApplyExpr, LaneExpr, Scalar, Splat
     from wave_core.ops.reduce import Shuffle
     from wave_core.ops.shape import Assemble
     from wave_core.types import DType

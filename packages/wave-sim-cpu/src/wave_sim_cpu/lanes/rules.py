@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wave_core.ops import sync as barriers
 from wave_core.ops.compare import Select
-from wave_core.ops.constant import LaneExpr, Scalar, Splat
-from wave_core.ops.control import Conditional, Iterate, SetSymbol
-from wave_core.ops.debug import Breakpoint
-from wave_core.ops.direct import GatherToLDS
+from wave_core.ops.constant import ApplyExpr, LaneExpr, Scalar, Splat
+from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol
 from wave_core.ops.elementwise import Elementwise
-from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.memory import Allocate, GatherToLDS, Read, TransposedRead, Write
 from wave_core.ops.reduce import Reduce, Shuffle
 from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import GetResult
-from wave_core.ops.sync import (
-    MemoryCounterWait,
-    SchedulingBarrier,
-    SchedulingGroupBarrier,
-    SetWavePrio,
-    SharedMemoryBarrier,
-    SharedMemoryBarrierSignal,
-    SharedMemoryBarrierWait,
-    WaveFence,
-    WorkgroupBarrier,
-)
-from wave_core.ops.transposed import TransposedRead
 from wave_sim_cpu.lanes import (
     access,
     control,
@@ -80,14 +66,14 @@ def lane_rules() -> Mapping[type[Op], AnyRule]:
         Conditional: control.conditional,
         GetResult: control.get_result,
         SetSymbol: control.set_symbol,
-        SharedMemoryBarrier: sync.shared_memory_barrier,
-        WorkgroupBarrier: sync.workgroup_barrier,
-        WaveFence: sync.hint,
-        SharedMemoryBarrierSignal: sync.signal,
-        SharedMemoryBarrierWait: sync.wait,
-        MemoryCounterWait: sync.memory_counter_wait,
-        SetWavePrio: sync.hint,
-        SchedulingBarrier: sync.hint,
-        SchedulingGroupBarrier: sync.hint,
+        barriers.SharedMemoryBarrier: sync.shared_memory_barrier,
+        barriers.WorkgroupBarrier: sync.workgroup_barrier,
+        barriers.WaveFence: sync.hint,
+        barriers.SharedMemoryBarrierSignal: sync.signal,
+        barriers.SharedMemoryBarrierWait: sync.wait,
+        barriers.MemoryCounterWait: sync.memory_counter_wait,
+        barriers.SetWavePrio: sync.hint,
+        barriers.SchedulingBarrier: sync.hint,
+        barriers.SchedulingGroupBarrier: sync.hint,
         Breakpoint: debug.breakpoint_op,
     }

@@ -12,7 +12,7 @@ from wave_sim_cpu.result import Snapshot
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_core.ops.debug import Breakpoint
+    from wave_core.ops.control import Breakpoint
     from wave_core.symbols import Expr
     from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.logical.state import State

@@ -7,29 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_core.diagnostics import user_error
-from wave_core.ops.constant import Scalar, SelfIndex, Splat
-from wave_core.ops.control import Conditional, Iterate, SetSymbol
-from wave_core.ops.debug import Breakpoint
-from wave_core.ops.direct import GatherToLDS
+from wave_core.ops import sync
+from wave_core.ops.constant import ApplyExpr, Scalar, SelfIndex, Splat
+from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol
 from wave_core.ops.elementwise import Elementwise
-from wave_core.ops.expression import ApplyExpr
 from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
 from wave_core.ops.reduce import Reduce
-from wave_core.ops.relayout import Relayout
-from wave_core.ops.shape import Broadcast, Extract, Permute, Reshape
+from wave_core.ops.shape import Broadcast, Extract, Permute, Relayout, Reshape
 from wave_core.ops.structure import GetResult
-from wave_core.ops.sync import (
-    MemoryCounterWait,
-    SchedulingBarrier,
-    SchedulingGroupBarrier,
-    SetWavePrio,
-    SharedMemoryBarrier,
-    SharedMemoryBarrierSignal,
-    SharedMemoryBarrierWait,
-    WaveFence,
-    WorkgroupBarrier,
-)
 from wave_core.passes import Fact
 from wave_sim_cpu import codes
 from wave_sim_cpu.launch import Launch, prepare
@@ -89,15 +75,15 @@ def logical_rules() -> Mapping[type[Op], TileRule]:
         Iterate: control_rules.iterate,
         Conditional: control_rules.conditional,
         Breakpoint: breakpoint_op,
-        SharedMemoryBarrier: control_rules.ignore,
-        WorkgroupBarrier: control_rules.ignore,
-        WaveFence: control_rules.ignore,
-        SharedMemoryBarrierSignal: control_rules.ignore,
-        SharedMemoryBarrierWait: control_rules.ignore,
-        MemoryCounterWait: control_rules.ignore,
-        SetWavePrio: control_rules.ignore,
-        SchedulingBarrier: control_rules.ignore,
-        SchedulingGroupBarrier: control_rules.ignore,
+        sync.SharedMemoryBarrier: control_rules.ignore,
+        sync.WorkgroupBarrier: control_rules.ignore,
+        sync.WaveFence: control_rules.ignore,
+        sync.SharedMemoryBarrierSignal: control_rules.ignore,
+        sync.SharedMemoryBarrierWait: control_rules.ignore,
+        sync.MemoryCounterWait: control_rules.ignore,
+        sync.SetWavePrio: control_rules.ignore,
+        sync.SchedulingBarrier: control_rules.ignore,
+        sync.SchedulingGroupBarrier: control_rules.ignore,
     }
 
 

@@ -17,8 +17,7 @@ from wave_sim_cpu.units import coordinates
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_core.ops.direct import GatherToLDS
-    from wave_core.ops.memory import Read, Write
+    from wave_core.ops.memory import GatherToLDS, Read, Write
     from wave_core.symbols import Expr
     from wave_core.types import AccessMapping
     from wave_sim_cpu.arrays import Array, Bits

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_core.ops.constant import argument_symbol
 from wave_core.ops.elementwise import compute_dtype, convert
-from wave_core.ops.expression import argument_symbol
 from wave_core.ops.reduce import identity_value
 from wave_core.symbols import Expr, as_expr
 from wave_core.types import DTYPES
@@ -18,8 +18,7 @@ from wave_sim_cpu.logical.state import aligned, spread
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_core.ops.constant import Scalar, SelfIndex, Splat
-    from wave_core.ops.expression import ApplyExpr
+    from wave_core.ops.constant import ApplyExpr, Scalar, SelfIndex, Splat
     from wave_core.ops.matrix import Mma
     from wave_core.ops.reduce import Reduce
     from wave_core.ops.shape import Extract, Reshape

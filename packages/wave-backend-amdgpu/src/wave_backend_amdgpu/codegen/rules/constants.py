@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from wave_backend_amdgpu.codegen.types import element, vector
 from wave_core.backends import lowers
 from wave_core.constraints.machine import REGISTER
-from wave_core.ops.constant import LaneExpr, Scalar, Splat
-from wave_core.ops.expression import ApplyExpr, argument_symbol
+from wave_core.ops.constant import ApplyExpr, LaneExpr, Scalar, Splat, argument_symbol
 from wave_core.symbols import Expr, symbol
 
 if TYPE_CHECKING:

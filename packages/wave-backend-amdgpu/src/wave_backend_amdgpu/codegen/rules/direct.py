@@ -13,7 +13,7 @@ from wave_core.backends import lowers
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import internal_error
 from wave_core.ir import ACCESS, LANDING
-from wave_core.ops.direct import GatherToLDS
+from wave_core.ops.memory import GatherToLDS
 from wave_core.symbols import constant, eq, total
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from wave_backend_amdgpu.codegen.rules.shape import sliced
 from wave_backend_amdgpu.codegen.scalar_offsets import scalar_offset_load, split_piece
 from wave_backend_amdgpu.codegen.types import Value, element, stored, vector
 from wave_core.backends import lowers
-from wave_core.ops.memory import Allocate, Read, Write
-from wave_core.ops.transposed import TransposedRead
+from wave_core.ops.memory import Allocate, Read, TransposedRead, Write
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.accesses import Piece

@@ -6,18 +6,8 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.emitter import unsupported
 from wave_core.backends import lowers
-from wave_core.ops.debug import Breakpoint
-from wave_core.ops.sync import (
-    MemoryCounterWait,
-    SchedulingBarrier,
-    SchedulingGroupBarrier,
-    SetWavePrio,
-    SharedMemoryBarrier,
-    SharedMemoryBarrierSignal,
-    SharedMemoryBarrierWait,
-    WaveFence,
-    WorkgroupBarrier,
-)
+from wave_core.ops import sync
+from wave_core.ops.control import Breakpoint
 from wave_core.targets import BarrierKind
 
 if TYPE_CHECKING:
@@ -51,16 +41,16 @@ _MASKS = {
 """Names of instruction kinds: the language's and the hardware's, and the MLIR word."""
 
 
-@lowers(SharedMemoryBarrier)
-def shared_memory_barrier(op: SharedMemoryBarrier, emit: Emitter) -> None:
+@lowers(sync.SharedMemoryBarrier)
+def shared_memory_barrier(op: sync.SharedMemoryBarrier, emit: Emitter) -> None:
     """Wait for the wave's own LDS accesses (and copies), then for the others."""
     if op.wait_async_ops or op.tensor_wait:
         emit.builder.line("amdgpu.memory_counter_wait load(0)")
     emit.builder.line("amdgpu.lds_barrier")
 
 
-@lowers(WorkgroupBarrier)
-def workgroup_barrier(op: WorkgroupBarrier, emit: Emitter) -> None:
+@lowers(sync.WorkgroupBarrier)
+def workgroup_barrier(op: sync.WorkgroupBarrier, emit: Emitter) -> None:
     """The bare barrier."""
     del op
     if emit.target.barrier is BarrierKind.SPLIT:
@@ -70,8 +60,8 @@ def workgroup_barrier(op: WorkgroupBarrier, emit: Emitter) -> None:
         emit.builder.line("rocdl.s.barrier")
 
 
-@lowers(WaveFence)
-def wave_fence(op: WaveFence, emit: Emitter) -> None:
+@lowers(sync.WaveFence)
+def wave_fence(op: sync.WaveFence, emit: Emitter) -> None:
     """An order of accesses of LDS for the compiler: no instruction comes of it."""
     del op
     emit.builder.line(f'llvm.fence syncscope("wavefront") acq_rel {_LDS_ONLY}')
@@ -93,8 +83,8 @@ def _fence(emit: Emitter, order: str) -> None:
     emit.builder.line(f'llvm.fence syncscope("workgroup") {order} {_LDS_ONLY}')
 
 
-@lowers(SharedMemoryBarrierSignal)
-def signal(op: SharedMemoryBarrierSignal, emit: Emitter) -> None:
+@lowers(sync.SharedMemoryBarrierSignal)
+def signal(op: sync.SharedMemoryBarrierSignal, emit: Emitter) -> None:
     """Arrive. Without split barriers the wait does both, which is stricter."""
     _check_whole_workgroup(op, op.bar_id)
     if op.tensor_wait:
@@ -105,8 +95,8 @@ def signal(op: SharedMemoryBarrierSignal, emit: Emitter) -> None:
         _signal(emit)
 
 
-@lowers(SharedMemoryBarrierWait)
-def wait(op: SharedMemoryBarrierWait, emit: Emitter) -> None:
+@lowers(sync.SharedMemoryBarrierWait)
+def wait(op: sync.SharedMemoryBarrierWait, emit: Emitter) -> None:
     """Wait for all to have arrived."""
     _check_whole_workgroup(op, op.bar_id)
     if emit.target.barrier is BarrierKind.SPLIT:
@@ -122,14 +112,14 @@ def _check_whole_workgroup(op: Op, bar_id: int) -> None:
         raise unsupported(op, why, "use barrier 0, that of the whole workgroup")
 
 
-@lowers(SetWavePrio)
-def set_wave_prio(op: SetWavePrio, emit: Emitter) -> None:
+@lowers(sync.SetWavePrio)
+def set_wave_prio(op: sync.SetWavePrio, emit: Emitter) -> None:
     """The priority."""
     emit.builder.line(f"rocdl.s.setprio {op.priority}")
 
 
-@lowers(MemoryCounterWait)
-def memory_counter_wait(op: MemoryCounterWait, emit: Emitter) -> None:
+@lowers(sync.MemoryCounterWait)
+def memory_counter_wait(op: sync.MemoryCounterWait, emit: Emitter) -> None:
     """Wait for the counters that are named, as far as they can count."""
     counts = {"load": op.load, "store": op.store, "ds": op.ds, "exp": op.exp}
     limits = {counter.name: counter.limit for counter in emit.target.counters}
@@ -146,15 +136,15 @@ def memory_counter_wait(op: MemoryCounterWait, emit: Emitter) -> None:
         emit.builder.line(f"amdgpu.memory_counter_wait {' '.join(rows)}")
 
 
-@lowers(SchedulingBarrier)
-def scheduling_barrier(op: SchedulingBarrier, emit: Emitter) -> None:
+@lowers(sync.SchedulingBarrier)
+def scheduling_barrier(op: sync.SchedulingBarrier, emit: Emitter) -> None:
     """Instructions do not move across, but the kinds that are named."""
     kinds = sorted({_mask(op, name) for name in op.operations} - {"none"})
     emit.builder.line(f"rocdl.sched.barrier {'|'.join(kinds) or 'none'}")
 
 
-@lowers(SchedulingGroupBarrier)
-def scheduling_group_barrier(op: SchedulingGroupBarrier, emit: Emitter) -> None:
+@lowers(sync.SchedulingGroupBarrier)
+def scheduling_group_barrier(op: sync.SchedulingGroupBarrier, emit: Emitter) -> None:
     """One line for each group."""
     for name, count in op.instructions:
         emit.builder.line(

@@ -14,8 +14,7 @@ from wave_core.constraints import wave_symbol
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import ACCESS, LANDING
 from wave_core.ops.control import Conditional, SetSymbol
-from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Read, Write
+from wave_core.ops.memory import GatherToLDS, Read, Write
 from wave_core.symbols import Expr, conjuncts, constant, evaluate, total
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from wave_core.analysis.loops import loops_around
 from wave_core.ir import insert_before, replace
 from wave_core.ops.compare import Cast, Select
-from wave_core.ops.constant import SelfIndex, Splat
-from wave_core.ops.expression import ApplyExpr, argument_symbol
+from wave_core.ops.constant import ApplyExpr, SelfIndex, Splat, argument_symbol
 from wave_core.ops.reduce import Reduce, identity_value
 from wave_core.ops.shape import Extract
 from wave_core.passes import Pass

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.ir import LANDING, erase, insert_before
-from wave_core.ops.direct import GatherToLDS
-from wave_core.ops.memory import Read, Write
+from wave_core.ops.memory import GatherToLDS, Read, Write
 from wave_core.passes import Pass
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from wave_core.ir import (
     set_operands,
     walk,
 )
-from wave_core.ops.relayout import Relayout
+from wave_core.ops.shape import Relayout
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
 from wave_core.types import MemoryType

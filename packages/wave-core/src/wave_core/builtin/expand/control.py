@@ -9,8 +9,7 @@ from wave_core.builtin.distribute.placements import ids_of, project
 from wave_core.builtin.distribute.rules import acting_values
 from wave_core.builtin.expand.scope import Scope
 from wave_core.diagnostics import user_error
-from wave_core.ops.control import Conditional, Iterate, SetSymbol
-from wave_core.ops.debug import Breakpoint
+from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol
 from wave_core.ops.structure import GetResult, Yield
 from wave_core.passes.tile_rules import expands
 from wave_core.symbols import as_expr

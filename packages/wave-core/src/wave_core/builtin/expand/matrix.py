@@ -12,8 +12,7 @@ from wave_core.ir import resolve
 from wave_core.ops.compare import Cast
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Read
-from wave_core.ops.relayout import Relayout
-from wave_core.ops.shape import Broadcast, Permute
+from wave_core.ops.shape import Broadcast, Permute, Relayout
 from wave_core.passes.tile_rules import expands
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import user_error
 from wave_core.ops.base import Op, bind_fields
 from wave_core.ops.constant import LaneExpr, Scalar, SelfIndex, Splat
-from wave_core.ops.relayout import Relayout
-from wave_core.ops.shape import Broadcast, Permute
+from wave_core.ops.shape import Broadcast, Permute, Relayout
 from wave_core.ops.traits import Trait
 from wave_core.passes.tile_rules import expands
 
