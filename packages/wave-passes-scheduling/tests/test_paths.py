@@ -10,7 +10,7 @@ import pytest
 from loop_problems import random_problem
 
 from wave_passes_scheduling.arrays import NO_PATH
-from wave_passes_scheduling.paths import components, longest_paths, recurrence_interval
+from wave_passes_scheduling.paths import longest_paths, recurrence_interval
 from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
 
 
@@ -89,13 +89,6 @@ def test_an_interval_that_recurrences_forbid_is_refused():
     paths = longest_paths(LoopProblem(tasks, (), (Dependence(0, 0, 5, 1),)))
     with pytest.raises(ValueError, match="interval of 5"):
         paths.at(4)
-
-
-def test_components_come_in_the_order_of_dependences():
-    tasks = tuple(Task(name, "VALU") for name in "abcd")
-    edges = ((3, 2), (2, 3), (2, 0), (1, 0))
-    rows = tuple(Dependence(s, t, 1, int(s < t)) for s, t in edges)
-    assert components(LoopProblem(tasks, (), rows)) == [[1], [2, 3], [0]]
 
 
 def test_three_hundred_tasks_take_less_than_a_second():

@@ -7,7 +7,6 @@ from hypothesis import given, strategies as st
 
 from wave_core.builtin.distribute.defaults import Lead, Shape, default_placement
 from wave_core.builtin.distribute.placements import flatten
-from wave_core.symbols import coverage
 
 
 def test_a_16_by_64_f16_tile_takes_two_steps_of_8_rows():
@@ -63,5 +62,5 @@ def test_every_element_of_the_tile_is_held(tile, bits, lanes, data):
     placement = default_placement(lead, Shape(tile, shapes, lanes, 128))
     steps = {dim for dim, _, _ in placement.steps}
     spread = {d: tile[d] for d in dims if d in placement.layout.dims or d in steps}
-    assert coverage(flatten(placement), spread).missing == 0
+    assert flatten(placement).coverage(spread).missing == 0
     assert all(tile[d] == 1 for d in dims if d not in spread)

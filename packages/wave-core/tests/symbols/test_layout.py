@@ -1,4 +1,4 @@
-"""Layouts, their operations and their relations."""
+"""Layouts and their operations."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from wave_core.symbols import (
     Evaluator,
     Layout,
     SymbolError,
-    lane_map,
     parse_layout,
-    register_map,
-    sequence_of,
     symbol,
 )
 
@@ -64,7 +61,6 @@ def test_equal_distributions_are_equal_layouts():
 def test_drop_removes_registers_and_replicates_lanes():
     reduced = RESULT_16.drop(["M"])
     assert str(reduced) == "64x1 {N: (lane/1%16)}"
-    assert reduced.replication() == 4
     tiled = OPERAND_16.tile({"M": (2, 16), "K": (4, 16)}, ["M", "K"])
     assert tiled.drop(["K"]) == parse_layout("64x2 {M: 16*(reg/1%2) + (lane/1%16)}")
 
@@ -86,37 +82,9 @@ def test_small_questions():
     shared = parse_layout("4x8 {K: (reg/1%8), M: (reg/4%2)}")
     assert shared.contiguous_run("K") == 4
     assert RESULT_32.contiguous_run("M") == 4
-    assert OPERAND_16.same_lanes(RESULT_16.rename({"N": "M", "M": "K"}), ["M", "K"])
-    assert OPERAND_16.broadcast_dims(["B"]).extent("B") == 1
     assert OPERAND_16.offset("K", 17, 2) == 6
     with pytest.raises(SymbolError):
         OPERAND_16.digits("Q")
-
-
-def test_sequence_prints_start_size_stride():
-    base = 64 * symbol("$WG0")
-    assert (
-        str(sequence_of(OPERAND_16, "K", base))
-        == "64*$WG0 + 4*($LANE // 16 % 4) : 4 : 1"
-    )
-    assert str(sequence_of(OPERAND_16, "M")) == "$LANE % 16 : 1 : 1"
-
-
-def test_maps_between_operands():
-    tiled = OPERAND_16.tile({"K": (2, 16)}, ["K"])
-    assert register_map(tiled, OPERAND_16) == (0, 1, 2, 3)
-    turned = OPERAND_16.rename({"M": "K", "K": "M"})
-    assert register_map(OPERAND_16, turned) is None
-    holders = lane_map(OPERAND_16, turned)
-    assert holders is not None
-    check_holders(OPERAND_16, turned, holders)
-    assert lane_map(OPERAND_16, tiled) is None
-
-
-def check_holders(src, dst, holders):
-    for dim in dst.dims:
-        held = src.offsets(dim)[holders[..., 0], holders[..., 1]]
-        assert (held == dst.offsets(dim)).all()
 
 
 @st.composite
@@ -153,38 +121,6 @@ def test_offsets_agree_with_expressions(layout):
         )
         assert (got == layout.offsets(dim)).all()
         assert got[-1, -1] == layout.offset(dim, layout.lanes - 1, layout.registers - 1)
-
-
-@given(layouts(), layouts())
-def test_register_map_renames_within_the_lane(src, dst):
-    found = register_map(src, dst)
-    if found is None:
-        return
-    for dim in dst.dims:
-        assert (src.offsets(dim)[:, list(found)] == dst.offsets(dim)).all()
-
-
-@given(layouts())
-def test_every_layout_maps_to_itself_and_to_its_tiling(layout):
-    assert register_map(layout, layout) is not None
-    tiled = layout.tile({"K": (2, 100), "B": (3, 1)}, ["B", "K"])
-    found = register_map(tiled, layout)
-    assert found is not None
-    assert found == register_map(layout, layout)
-
-
-@given(layouts(), layouts())
-def test_lane_map_finds_holders_or_nothing(src, dst):
-    holders = lane_map(src, dst)
-    have = {tuple(v) for v in elements(src)}
-    need = {tuple(v) for v in elements(dst)}
-    assert (holders is not None) == (need <= have)
-    if holders is not None:
-        check_holders(src, dst, holders)
-
-
-def elements(layout):
-    return np.stack([layout.offsets(dim).ravel() for dim in layout.dims], -1).tolist()
 
 
 @given(layouts())

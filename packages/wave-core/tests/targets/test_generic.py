@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from wave_core.diagnostics import UserError
-from wave_core.symbols import coverage
 from wave_core.targets import generic_target
 
 TARGET = generic_target()
@@ -16,7 +15,7 @@ TARGET = generic_target()
 def test_every_element_sits_in_exactly_one_place(row, operand):
     sizes = dict(zip("MNK", row.shape, strict=True))
     layout = getattr(row, operand)
-    found = coverage(layout, {dim: sizes[dim] for dim in layout.dims})
+    found = layout.coverage({dim: sizes[dim] for dim in layout.dims})
     assert (found.missing, found.outside) == (0, 0)
     assert found.min_multiplicity == found.max_multiplicity == 1
 

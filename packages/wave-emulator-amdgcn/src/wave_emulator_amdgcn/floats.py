@@ -36,8 +36,6 @@ __all__ = [
     "to_small",
 ]
 
-_TINY = {"f32": np.float32(2.0**-126), "f16": np.float16(2.0**-14), "f64": 2.0**-1022}
-
 
 def flush(value: Array) -> Array:
     """Denormals become zeros of the same sign."""

@@ -20,9 +20,6 @@ class Check(StrEnum):
     ALIGNMENT = "alignment"
 
 
-ALL_CHECKS: frozenset[Check] = frozenset(Check)
-
-
 @dataclass(frozen=True)
 class SimulationOptions:
     """Options of one simulation; immutable.

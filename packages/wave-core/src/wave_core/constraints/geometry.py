@@ -128,11 +128,6 @@ class Geometry:
         """The size of a dimension, in elements."""
         return self.bind(parse_expr(dim))
 
-    def is_constrained(self, dim: str) -> bool:
-        """Whether any constraint distributes the dimension."""
-        groups = {str(g.dim) for g in self._groups}
-        return dim in groups or dim in self._tilings
-
     def tile(self, dim: str, loops: Mapping[str, Expr]) -> Expr:
         """Elements of ``dim`` that one wave holds at a time."""
         levels = self.levels(dim, loops)

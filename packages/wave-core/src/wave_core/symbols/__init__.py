@@ -8,7 +8,7 @@ from wave_core.symbols.error import SymbolError
 from wave_core.symbols.evaluate import Evaluator, evaluate
 from wave_core.symbols.expr import Expr, as_expr, constant, product, symbol, total
 from wave_core.symbols.facts import Facts
-from wave_core.symbols.layout import Digit, Layout
+from wave_core.symbols.layout import Coverage, Digit, Layout
 from wave_core.symbols.layout_text import parse_layout
 from wave_core.symbols.logic import (
     absolute,
@@ -30,9 +30,7 @@ from wave_core.symbols.logic import (
 from wave_core.symbols.node import Kind
 from wave_core.symbols.parse import parse_expr
 from wave_core.symbols.ranges import Interval
-from wave_core.symbols.relation import Coverage, coverage, lane_map, register_map
 from wave_core.symbols.remainder import Remainder, split_remainders
-from wave_core.symbols.sequence import IndexSequence, sequence_of
 from wave_core.symbols.substitute import substitute_all
 from wave_core.symbols.surface import Form, Op, surface
 from wave_core.symbols.tape import Tape, compile_tape
@@ -44,7 +42,6 @@ __all__ = [
     "Expr",
     "Facts",
     "Form",
-    "IndexSequence",
     "Interval",
     "Kind",
     "Layout",
@@ -58,14 +55,12 @@ __all__ = [
     "compile_tape",
     "conjuncts",
     "constant",
-    "coverage",
     "eq",
     "evaluate",
     "floordiv",
     "from_sympy",
     "ge",
     "gt",
-    "lane_map",
     "le",
     "logical_and",
     "logical_not",
@@ -78,9 +73,7 @@ __all__ = [
     "parse_expr",
     "parse_layout",
     "product",
-    "register_map",
     "select",
-    "sequence_of",
     "split_remainders",
     "substitute_all",
     "surface",

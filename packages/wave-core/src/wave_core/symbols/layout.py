@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
-
-    from wave_core.symbols.relation import Coverage
 
 Source = Literal["lane", "reg"]
 
@@ -89,6 +86,29 @@ def _canonical(digits: Iterable[Digit], sizes: Mapping[str, int]) -> tuple[Digit
         else:
             joined.append(digit)
     return tuple(sorted(joined, key=_order))
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How a layout fills a tile.
+
+    Attributes:
+        missing: Elements of the tile that no slot holds.
+        outside: Lane-register slots that hold an element outside of the tile.
+        min_multiplicity: Fewest slots that hold one element of the tile.
+        max_multiplicity: Most slots that hold one element of the tile.
+    """
+
+    missing: int
+    outside: int
+    min_multiplicity: int
+    max_multiplicity: int
+
+    @property
+    def exact(self) -> bool:
+        """True when every element of the tile is held exactly once."""
+        once = self.min_multiplicity == self.max_multiplicity == 1
+        return once and not self.outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,16 +200,6 @@ class Layout:
             ]
         )
 
-    def source_offsets(
-        self, source: Source, dims: Sequence[str]
-    ) -> list[tuple[int, ...]]:
-        """The part of the indices along `dims` that each lane or register adds."""
-        rows = [[d for d in self.digits(dim) if d.source == source] for dim in dims]
-        size = self.lanes if source == "lane" else self.registers
-        return [
-            tuple([sum([d.value(n) for d in row]) for row in rows]) for n in range(size)
-        ]
-
     def drop(self, dims: Iterable[str]) -> Layout:
         """The layout without some dimensions, as after reducing over them.
 
@@ -277,11 +287,6 @@ class Layout:
             registers *= count
         return Layout.make(self.lanes, registers, table)
 
-    def broadcast_dims(self, dims: Iterable[str]) -> Layout:
-        """The layout with more dimensions, of which only index 0 is held."""
-        added: dict[str, Iterable[Digit]] = dict.fromkeys(dims, ())
-        return Layout.make(self.lanes, self.registers, {**added, **dict(self.table)})
-
     def contiguous_run(self, dim: str) -> int:
         """Consecutive registers that step by one element along `dim` alone."""
         run = 1
@@ -295,25 +300,39 @@ class Layout:
                     run = min(run, d.div)
         return run
 
-    def replication(self) -> int:
-        """Lane-register slots per distinct element.
+    def coverage(self, tile: Mapping[str, int]) -> Coverage:
+        """Counts how often each element of a tile is held, over lanes and registers.
+
+        Args:
+            tile: Extent of every dimension, in elements; dimensions that the layout
+                lacks are held at index 0 only.
 
         Raises:
-            SymbolError: Elements are held different numbers of times.
+            SymbolError: The layout has a dimension that the tile lacks.
         """
-        return _replication(self)
+        import numpy as np  # noqa: PLC0415
 
-    def coverage(self, tile: Mapping[str, int]) -> Coverage:
-        """How this layout fills a tile; see `relation.coverage`."""
-        # A lazy seam: relations between layouts build on this module.
-        from wave_core.symbols.relation import coverage  # noqa: PLC0415
-
-        return coverage(self, tile)
-
-    def same_lanes(self, other: Layout, dims: Iterable[str]) -> bool:
-        """True when both spread these dimensions over lanes in the same way."""
-        return self.lanes == other.lanes and all(
-            self.lane_digits(dim) == other.lane_digits(dim) for dim in dims
+        unknown = sorted(set(self.dims) - set(tile))
+        if unknown:
+            msg = f"the tile gives no extent for {', '.join(unknown)}"
+            raise SymbolError(msg)
+        inside = np.ones((self.lanes, self.registers), dtype=bool)
+        place = np.zeros((self.lanes, self.registers), dtype=np.int64)
+        size = 1
+        for dim in sorted(tile):
+            extent = tile[dim]
+            place *= extent
+            size *= extent
+            if dim in self.dims:
+                index = self.offsets(dim)
+                inside &= (index >= 0) & (index < extent)
+                place += index
+        counts = np.bincount(place[inside], minlength=size)
+        return Coverage(
+            missing=int((counts == 0).sum()),
+            outside=int((~inside).sum()),
+            min_multiplicity=int(counts.min()) if counts.size else 0,
+            max_multiplicity=int(counts.max(initial=0)),
         )
 
 
@@ -362,21 +381,6 @@ def _compact(
 
 def _covers(digits: Sequence[Digit], place: int) -> bool:
     return any(d.div <= place < d.div * d.mod for d in digits)
-
-
-@lru_cache(maxsize=1024)
-def _replication(layout: Layout) -> int:
-    lanes = layout.source_offsets("lane", layout.dims)
-    regs = layout.source_offsets("reg", layout.dims)
-    counts: dict[tuple[int, ...], int] = {}
-    for lane in lanes:
-        for reg in regs:
-            element = tuple([a + b for a, b in zip(lane, reg, strict=True)])
-            counts[element] = counts.get(element, 0) + 1
-    if len(set(counts.values())) != 1:
-        msg = f"elements of {layout} are replicated unevenly"
-        raise SymbolError(msg)
-    return layout.lanes * layout.registers // len(counts)
 
 
 def _name(dim: str) -> str:

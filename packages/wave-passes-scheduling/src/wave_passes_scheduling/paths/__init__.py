@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from wave_passes_scheduling.paths.components import components
 from wave_passes_scheduling.paths.longest import LongestPaths, longest_paths
 from wave_passes_scheduling.paths.recurrence import Recurrence, recurrence_interval
 
 __all__ = [
     "LongestPaths",
     "Recurrence",
-    "components",
     "longest_paths",
     "recurrence_interval",
 ]
