@@ -57,7 +57,7 @@ def _mutants(data):
     shift = data.find(image) - base
     at = start
     while at < kernel.end:
-        ins = decode(image, at - base, at, code.architecture.family)
+        ins = decode(image, at - base, at, code.architecture)
         if ins is None:
             at += 4
             continue

@@ -18,8 +18,8 @@ CHIP = ARCHITECTURES["gfx1201"]
 
 def used(inst):
     """What an instruction of gfx1201 touches."""
-    found = decode(inst.to_bytes() + bytes(16), 0, 0x1000, CHIP.family)
-    return usage(prepare(found, CHIP), CHIP)
+    found = decode(inst.to_bytes() + bytes(16), 0, 0x1000, CHIP)
+    return usage(prepare(found))
 
 
 def reads(inst):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tinygrad.renderer.amd.dsl import (
     AlignedSGPRField,
@@ -24,6 +24,9 @@ from tinygrad.renderer.amd.dsl import (
     SrcField,
     VDSTYField,
 )
+
+if TYPE_CHECKING:
+    from wave_emulator_amdgcn.architectures import Architecture
 
 __all__ = ["Instruction", "decode"]
 
@@ -50,6 +53,10 @@ _ORDER = {
 #: The value of src0 that selects a variant (CDNA3 ISA, section 12.10 and 12.11).
 _MARKS = (("_SDWA_SDST", 0xF9), ("_SDWA", 0xF9), ("_DPP16", 0xFA))
 
+#: Encodings by family whose DPP forms the decoder does not find by itself.
+_WITHOUT_DPP = {"rdna3": ("VOP1", "VOP2", "VOPC", "VOP3", "VOP3P", "VOP3SD")}
+_WITHOUT_DPP["rdna4"] = _WITHOUT_DPP["rdna3"]
+
 #: The values of src0 that select DPP8, the second with FI, and DPP16 (RDNA3 ISA).
 _DPP8, _DPP8_FI, _DPP16 = 233, 234, 250
 
@@ -59,6 +66,7 @@ class Instruction:
     """One decoded instruction.
 
     Attributes:
+        chip: the machine whose code it is.
         pc: byte address.
         size: bytes.
         name: mnemonic in capitals without ``_E32`` and ``_E64``.
@@ -73,6 +81,7 @@ class Instruction:
         shown: its text, where the decoder's object means another instruction.
     """
 
+    chip: Architecture
     pc: int
     size: int
     name: str
@@ -123,24 +132,24 @@ def _allowed(field: EnumBitField, bits: int) -> bool:
     return field.allowed is None or value in field.allowed
 
 
-def decode(data: bytes, at: int, pc: int, family: str) -> Instruction | None:
+def decode(data: bytes, at: int, pc: int, chip: Architecture) -> Instruction | None:
     """Decode the instruction at ``data[at:]``; None where nothing matches."""
     word = int.from_bytes(data[at : at + 16], "little")
-    for cls in _classes(family):
+    for cls in _classes(chip.family):
         if _matches(word, cls):
-            moved = None if family == "cdna" else _between_lanes(cls, word)
+            moved = _between_lanes(cls, word, chip.family)
             inst = (moved or cls).from_bytes(data[at : at + 20])
-            found = _convert(inst, pc)
+            found = _convert(inst, pc, chip)
             if moved and cls.__name__ == "VOP3_SDST":
                 found.fields["vdst"] -= 256  # the DPP forms take it for a VGPR
             return found
     return None
 
 
-def _between_lanes(cls: type[Inst], word: int) -> type[Inst] | None:
+def _between_lanes(cls: type[Inst], word: int, family: str) -> type[Inst] | None:
     """The DPP form of an encoding, where the decoder does not find it by itself."""
     base = cls.__name__.partition("_")[0]
-    if base not in ("VOP1", "VOP2", "VOPC", "VOP3", "VOP3P", "VOP3SD"):
+    if base not in _WITHOUT_DPP.get(family, ()):
         return None
     code = word >> (32 if base.startswith("VOP3") else 0) & 0x1FF
     suffix = {_DPP8: "DPP8", _DPP8_FI: "DPP8", _DPP16: "DPP16"}.get(code)
@@ -148,7 +157,7 @@ def _between_lanes(cls: type[Inst], word: int) -> type[Inst] | None:
     return getattr(module, f"{base}_{suffix}", None) if suffix else None
 
 
-def _convert(inst: Inst, pc: int) -> Instruction:
+def _convert(inst: Inst, pc: int, chip: Architecture) -> Instruction:
     cls = type(inst)
     encoding, _, variant = cls.__name__.partition("_")
     if cls.__name__ == "VOP3_SDST" or cls.__name__ == "VOP1_SDST":  # noqa: PLR1714
@@ -158,6 +167,7 @@ def _convert(inst: Inst, pc: int) -> Instruction:
     if variant == "DPP8":
         fields["fi"] = int(fields["src0"] == _DPP8_FI)
     return Instruction(
+        chip=chip,
         pc=pc,
         size=inst.size(),
         name=name.removesuffix("_E32").removesuffix("_E64"),

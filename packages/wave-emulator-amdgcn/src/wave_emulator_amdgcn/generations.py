@@ -90,10 +90,6 @@ _REGISTERS = {"V_MFMA_I32_32X32X8_I8": (1, 16), "V_MFMA_I32_16X16X16_I8": (1, 4)
 
 #: MUBUF opcodes of gfx90a that write back and invalidate caches (MI200 ISA,
 #: BUFFER_WBINVL1, BUFFER_WBINVL1_VOL), which changes nothing that is modelled.
-_CACHE_CONTROL = Instruction(
-    0, 8, "BUFFER_WBINVL1_VOL", "MUBUF", "", {}, {}, frozenset(), None, long=False,
-    shown="buffer_wbinvl1_vol()",
-)  # fmt: skip
 _CACHE_OPCODES = (0x3E, 0x3F)
 
 
@@ -108,10 +104,10 @@ def available(name: str, architecture: Architecture) -> bool:
 def read(code: bytes, at: int, pc: int, chip: Architecture) -> Instruction | None:
     """The instruction at ``code[at:]``, decoded; None where there is none."""
     if not chip.older_codes:
-        return _with_accumulator_bits(decode(code, at, pc, chip.family))
+        return _with_accumulator_bits(decode(code, at, pc, chip))
     word = int.from_bytes(code[at : at + 4], "little")
     if word >> 26 == 0b111000 and word >> 18 & 0x7F in _CACHE_OPCODES:
-        return replace(_CACHE_CONTROL, pc=pc)
+        return _cache_control(pc, chip)
     number, name = word, ""
     for row in _OLDER:
         field = ((1 << row.bits) - 1) << row.shift
@@ -121,8 +117,15 @@ def read(code: bytes, at: int, pc: int, chip: Architecture) -> Instruction | Non
             number = word & ~field | row.numbers.get(opcode, opcode) << row.shift
             break
     data = number.to_bytes(4, "little") + code[at + 4 : at + 20]
-    ins = _with_accumulator_bits(decode(data, 0, pc, chip.family))
+    ins = _with_accumulator_bits(decode(data, 0, pc, chip))
     return ins if ins is None else _older(ins, name)
+
+
+def _cache_control(pc: int, chip: Architecture) -> Instruction:
+    return Instruction(
+        chip, pc, 8, "BUFFER_WBINVL1_VOL", "MUBUF", "", {}, {}, frozenset(), None,
+        long=False, shown="buffer_wbinvl1_vol()",
+    )  # fmt: skip
 
 
 def _with_accumulator_bits(ins: Instruction | None) -> Instruction | None:

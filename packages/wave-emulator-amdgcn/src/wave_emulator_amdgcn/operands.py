@@ -193,7 +193,7 @@ def _bits(ins: Instruction, code: int, kind: str, slot: int, literal: int) -> Fe
 
 def _true16(ins: Instruction) -> bool:
     """gfx11 and later: 8-bit VGPR fields of 16-bit operands name halves."""
-    return ins.get("__true16") == 1 and ins.encoding in ("VOP1", "VOP2", "VOPC")
+    return ins.chip.names_halves and ins.encoding in ("VOP1", "VOP2", "VOPC")
 
 
 def _modifiers(ins: Instruction, slot: int) -> tuple[bool, bool]:

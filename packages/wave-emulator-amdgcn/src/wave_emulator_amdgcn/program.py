@@ -87,19 +87,18 @@ class Program:
             raise UnknownInstructionError(
                 "EM0301", f"word {word} at {pc:#x}{self._line(pc)}"
             )
-        ins = prepare(raw, self.architecture)
+        ins = prepare(raw)
         try:
-            run = bind(ins, self.architecture)
+            run = bind(ins)
         except UnknownInstructionError as error:
             message = str(error).partition(": ")[2] + self._line(pc)
             raise UnknownInstructionError(error.code, message) from error
-        chip, following = self.architecture, pc + ins.size
+        following = pc + ins.size
         parts = tuple(
-            Bound(half, bind(half, chip), following, "", usage(half, chip))
+            Bound(half, bind(half), following, "", usage(half))
             for half in (halves(ins) if ins.encoding == "VOPD" else ())
         )
-        used = usage(ins, chip)
-        return Bound(ins, run, following, _kind(ins.name), used, parts=parts)
+        return Bound(ins, run, following, _kind(ins.name), usage(ins), parts=parts)
 
     def _line(self, pc: int) -> str:
         place = self.place(pc)

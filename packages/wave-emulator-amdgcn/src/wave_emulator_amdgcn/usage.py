@@ -14,7 +14,6 @@ from wave_emulator_amdgcn.isa.vopd import halves
 from wave_emulator_amdgcn.machine import EXEC, VCC
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.architectures import Architecture
     from wave_emulator_amdgcn.decode import Instruction
 
 __all__ = ["DATA", "SCALAR", "Usage", "operand_bits", "rows_of", "usage"]
@@ -133,10 +132,10 @@ def _accumulator(ins: Instruction, name: str) -> bool:
     return False
 
 
-def usage(ins: Instruction, architecture: Architecture) -> Usage:
+def usage(ins: Instruction) -> Usage:
     """What an instruction touches."""
     if ins.encoding == "VOPD":
-        return _of_both(*(usage(half, architecture) for half in halves(ins)))
+        return _of_both(*(usage(half) for half in halves(ins)))
     reads = writes = lower = upper = 0
     for name, code in ins.fields.items():
         count = _count(ins, name)
@@ -157,7 +156,7 @@ def usage(ins: Instruction, architecture: Architecture) -> Usage:
     implied = _implicit_reads(ins), _implicit_writes(ins)
     reads, writes = reads | implied[0], writes | implied[1]
     touched = lower | implied[0] | implied[1], upper | implied[0] | implied[1]
-    counter, pending = _counter(ins, architecture, writes)
+    counter, pending = _counter(ins, writes)
     return Usage(reads, writes, touched, counter, pending, _unit(ins))
 
 
@@ -172,7 +171,7 @@ def _half(ins: Instruction, name: str, code: int) -> int | None:
 
     Source: RDNA3 and RDNA4 ISA, "16-bit operands"; D16 loads and stores.
     """
-    if not ins.get("__true16"):
+    if not ins.chip.names_halves:
         return None
     if name in DATA and not ins.name.startswith("V_"):
         if "D16" in ins.name and "FORMAT" not in ins.name:
@@ -199,7 +198,7 @@ def operand_bits(ins: Instruction, name: str) -> int:
 
 def _whole(ins: Instruction, name: str, code: int) -> int:
     """The register that an operand is, or of which it is the upper half."""
-    halved = ins.get("__true16") and ins.encoding in _HALVES
+    halved = ins.chip.names_halves and ins.encoding in _HALVES
     return code - 128 if code >= _UPPER and halved and _is_narrow(ins, name) else code
 
 
@@ -285,11 +284,9 @@ def _loaded(ins: Instruction) -> int:
 
 
 def _soffset_used(ins: Instruction) -> bool:
-    return (
-        bool(ins.get("soffset_en"))
-        if ins.get("__cdna")
-        else ins.fields["soffset"] != 124
-    )
+    if "soffset_en" in ins.fields:
+        return bool(ins.get("soffset_en"))
+    return ins.fields["soffset"] != ins.chip.null
 
 
 def _implicit_reads(ins: Instruction) -> int:
@@ -321,34 +318,20 @@ def _implicit_writes(ins: Instruction) -> int:
     return writes
 
 
-def _counter(
-    ins: Instruction, architecture: Architecture, writes: int
-) -> tuple[str, int]:
+def _counter(ins: Instruction, writes: int) -> tuple[str, int]:
     """The counter that an instruction raises, and what stays pending."""
-    split = architecture.split_counters
-    if ins.encoding == "SMEM" and smem.words_of(ins.name):
-        return ("km" if split else "lgkm"), writes
-    if ins.encoding == "DS" and ins.name != "DS_NOP":
-        return ("ds" if split else "lgkm"), writes
-    if "BUF" in ins.encoding or ins.encoding.removeprefix("V") in (
-        "GLOBAL",
-        "SCRATCH",
-        "FLAT",
-    ):
-        if "LOAD" in ins.name:
-            return ("load" if split else "vm"), writes
-        if vmem.is_store(ins.name) or "ATOMIC" in ins.name:
-            return _store_counter(ins, architecture, writes)
+    chip, encoding = ins.chip, ins.encoding
+    if encoding == "SMEM" and smem.words_of(ins.name):
+        return chip.scalar_counter, writes
+    if encoding == "DS" and ins.name != "DS_NOP":
+        return chip.lds_counter, writes
+    if "BUF" in encoding or encoding.removeprefix("V") in vmem.FLAT:
+        atomic = "ATOMIC" in ins.name
+        if "LOAD" in ins.name or (atomic and _returns(ins)):
+            return chip.load_counter, writes
+        if atomic or vmem.is_store(ins.name):
+            return chip.store_counter, 0
     return "", 0
-
-
-def _store_counter(
-    ins: Instruction, architecture: Architecture, writes: int
-) -> tuple[str, int]:
-    returns = "ATOMIC" in ins.name and _returns(ins)
-    if returns:
-        return ("load" if architecture.split_counters else "vm"), writes
-    return architecture.store_counter, 0
 
 
 def _unit(ins: Instruction) -> str:

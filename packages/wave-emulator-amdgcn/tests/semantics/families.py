@@ -110,7 +110,7 @@ def implemented(arch):
             if ins.name != plain(op.name) and not op.name.startswith("V_MFMA"):
                 continue  # gfx90a has another instruction there
             try:
-                bind(prepare(ins, architecture), architecture)
+                bind(prepare(ins))
             except UnknownInstructionError:
                 continue
             found.append((cls.__name__, op))

@@ -220,7 +220,7 @@ class Timeline:
 
     def _waited(self, wave: _Wave, ins: Instruction) -> float:
         done = 0.0
-        for counter, allowed in waits_of(ins, self.architecture.family).items():
+        for counter, allowed in waits_of(ins).items():
             flights = wave.flights[counter]
             over = len(flights) - allowed
             if over > 0:

@@ -64,10 +64,6 @@ class Checks:
         self.lds_shadow = Shadow(len(machine.lds.data))
         self.lds_written = Written(len(machine.lds.data), initially=False)
         self.taint = Taint(machine)
-        split = self.architecture.split_counters
-        self.lds_counter = "ds" if split else "lgkm"
-        self.load_counter = "load" if split else "vm"
-        self.store_counter = self.architecture.store_counter
         self._passed: dict[int, Words] = {}
         self._before_load: dict[int, Words] | None = None
         self._exchanged: Bools | None = None
@@ -138,7 +134,7 @@ class Checks:
             scalar = bound.instruction.encoding == "SMEM"
             self.flight.issue(usage, g, self.stamp, scalar=scalar)
         elif bound.kind == "wait":
-            self.flight.wait(waits_of(bound.instruction, self.architecture.family), g)
+            self.flight.wait(waits_of(bound.instruction), g)
         loads = self._before_load is not None or self._exchanged is not None
         if self.taint.bits or loads:
             self._spread(bound, g)
@@ -160,9 +156,10 @@ class Checks:
 
     def _completed(self, waves: Ints) -> tuple[Ints, Ints, Ints]:
         """Times up to which LDS, loads and stores of waves are done."""
+        chip = self.architecture
         lds, loads, stores = (
             self.flight.completed(counter, waves)
-            for counter in (self.lds_counter, self.load_counter, self.store_counter)
+            for counter in (chip.lds_counter, chip.load_counter, chip.store_counter)
         )
         return lds, loads, stores
 
@@ -229,7 +226,7 @@ class Checks:
         copied = (writer > 0) & (writer & 3 == DMA)
         if not copied.any():
             return
-        completed = self.flight.completed(self.load_counter, wave)[:, None]
+        completed = self.flight.completed(self.architecture.load_counter, wave)[:, None]
         mine = writer >> 2 == (wave + self.lds_order.first)[:, None]
         bad = copied & mine & (shadow.written[cells] > completed)
         if bad.any():

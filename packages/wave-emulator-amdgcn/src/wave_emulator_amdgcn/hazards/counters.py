@@ -7,7 +7,7 @@ once, so the latest legal moment of completion is modelled by refusing early use
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,9 +18,37 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.usage import Usage
 
-__all__ = ["COUNTERS", "InFlight", "register_name", "waits_of"]
+__all__ = [
+    "COUNTERS",
+    "WAIT_FIELDS",
+    "InFlight",
+    "Parts",
+    "joined",
+    "register_name",
+    "waits_of",
+]
 
 COUNTERS = ("vm", "vs", "lgkm", "load", "store", "ds", "km")
+
+#: Where a number stands in a word: first bit and bits of each part, low part first.
+Parts: TypeAlias = tuple[tuple[int, int], ...]
+
+#: The counters of S_WAITCNT by family.
+WAIT_FIELDS: dict[str, dict[str, Parts]] = {
+    "cdna": {"vmcnt": ((0, 4), (14, 2)), "lgkmcnt": ((8, 4),), "expcnt": ((4, 3),)},
+    "rdna3": {"vmcnt": ((10, 6),), "lgkmcnt": ((4, 6),), "expcnt": ((0, 3),)},
+}
+WAIT_FIELDS["rdna4"] = WAIT_FIELDS["rdna3"]
+
+#: Counters in the lower and in the upper byte of other waits.
+_WAITS = {
+    "S_WAITCNT_VSCNT": ("vs", ""),
+    "S_WAITCNT_VMCNT": ("vm", ""),
+    "S_WAITCNT_LGKMCNT": ("lgkm", ""),
+    "S_WAIT_LOADCNT_DSCNT": ("ds", "load"),
+    "S_WAIT_STORECNT_DSCNT": ("ds", "store"),
+    **{f"S_WAIT_{name.upper()}CNT": (name, "") for name in COUNTERS},
+}
 
 _RING = 128
 _MOST = 64
@@ -34,35 +62,27 @@ def register_name(row: int) -> str:
     return f"a{row - 256}" if row >= 256 else f"v{row}"
 
 
-def waits_of(ins: Instruction, family: str) -> dict[str, int]:
+def waits_of(ins: Instruction) -> dict[str, int]:
     """Operations that each counter may have in flight after a wait.
 
     Source: CDNA3, RDNA3 and RDNA4 ISA, S_WAITCNT and S_WAIT_*.
     """
     bits = ins.fields.get("simm16", 0)
-    name = ins.name
-    if name == "S_WAITCNT":
-        if family == "cdna":
-            return {"vm": bits & 15 | bits >> 14 << 4, "lgkm": bits >> 8 & 15}
-        return {"vm": bits >> 10 & 63, "lgkm": bits >> 4 & 63}
-    if name == "S_WAITCNT_VSCNT":
-        return {"vs": bits & 63}
-    if name == "S_WAITCNT_VMCNT":
-        return {"vm": bits & 63}
-    if name == "S_WAITCNT_LGKMCNT":
-        return {"lgkm": bits & 63}
-    if name.startswith("S_WAIT_"):
-        return _split_waits(name, bits)
-    return {}
+    if ins.name == "S_WAITCNT":
+        fields = WAIT_FIELDS[ins.chip.family]
+        return {name: joined(bits, fields[f"{name}cnt"]) for name in ("vm", "lgkm")}
+    first, second = _WAITS.get(ins.name, ("", ""))
+    found = {first: bits & 63} if first else {}
+    return {second: bits >> 8 & 63, **found} if second else found
 
 
-def _split_waits(name: str, bits: int) -> dict[str, int]:
-    if name == "S_WAIT_LOADCNT_DSCNT":
-        return {"load": bits >> 8 & 63, "ds": bits & 63}
-    if name == "S_WAIT_STORECNT_DSCNT":
-        return {"store": bits >> 8 & 63, "ds": bits & 63}
-    counter = name.removeprefix("S_WAIT_").removesuffix("CNT").lower()
-    return {counter: bits & 63} if counter in COUNTERS else {}
+def joined(word: int, parts: Parts) -> int:
+    """The number whose bits are spread over parts of a word."""
+    value = shift = 0
+    for first, bits in parts:
+        value |= (word >> first & (1 << bits) - 1) << shift
+        shift += bits
+    return value
 
 
 class InFlight:

@@ -97,8 +97,7 @@ class Late:
 
     def wait(self, bound: Bound, waves: Ints) -> None:
         """Complete what a wait demands, and no more."""
-        family = self.machine.architecture.family
-        for counter, allowed in waits_of(bound.instruction, family).items():
+        for counter, allowed in waits_of(bound.instruction).items():
             for number in waves.tolist():
                 flights = self.flying.get(number, [])
                 left = sum(o.bound.usage.counter == counter for o in flights)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.errors import Report
-from wave_emulator_amdgcn.hazards.waitstates import ROWS
+from wave_emulator_amdgcn.hazards.waitstates import ROWS, STATES
 from wave_emulator_amdgcn.isa.control import BRANCHES, branch_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_emulator_amdgcn.hazards.waitstates import Row
+    from wave_emulator_amdgcn.hazards.waitstates import Row, States
     from wave_emulator_amdgcn.program import Bound, Program
 
 __all__ = ["missing_states"]
@@ -25,10 +25,11 @@ _NEVER_FALLS = ("S_BRANCH", "S_SETPC_B64", "S_ENDPGM")
 
 def missing_states(program: Program) -> list[Report]:
     """What is missing in the code that ran, one report for each row and place."""
-    architecture = program.architecture
-    if architecture.family != "cdna":
+    architecture = program.architecture.name
+    chip = STATES.get(architecture)
+    if chip is None:
         return []
-    rows = [row for row in ROWS if architecture.name in row.architectures]
+    rows = [row for row in ROWS if architecture in row.architectures]
     code = program.executed()
     before = _before(code)
     produced = {
@@ -38,7 +39,7 @@ def missing_states(program: Program) -> list[Report]:
     for bound in code:
         wanted = [row for row in rows if row.consumer(bound)]
         if wanted:
-            found += _missing(architecture.name, bound, wanted, (before, produced))
+            found += _missing(chip, bound, wanted, (before, produced))
     return found
 
 
@@ -56,7 +57,7 @@ def _before(code: list[Bound]) -> dict[int, list[Bound]]:
 
 
 def _missing(
-    arch: str,
+    chip: States,
     second: Bound,
     rows: list[Row],
     code: tuple[dict[int, list[Bound]], dict[int, list[Row]]],
@@ -70,7 +71,7 @@ def _missing(
                 continue
             if row.between is not None and not any(map(row.between, between)):
                 continue
-            needed = row.needed(arch, first, second)
+            needed = row.needed(chip, first, second)
             if states < needed:
                 seen[row] = f"{row.name}: {states} of {needed} wait states"
     ins = second.instruction

@@ -11,22 +11,18 @@ from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.codeobject import load
 from wave_emulator_amdgcn.generations import read
+from wave_emulator_amdgcn.hazards.counters import WAIT_FIELDS, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from wave_emulator_amdgcn.codeobject import CodeObject
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.hazards.counters import Parts
 
 __all__ = ["Defect", "instructions_of", "planted"]
 
 _NOP = 0xBF800000
-_FIELDS = {
-    "cdna": {"vmcnt": ((0, 4), (14, 2)), "lgkmcnt": ((8, 4),), "expcnt": ((4, 3),)},
-    "rdna3": {"vmcnt": ((10, 6),), "lgkmcnt": ((4, 6),), "expcnt": ((0, 3),)},
-}
-"""Parts (first bit, bits) of the counters of S_WAITCNT, low part first."""
-
 _SINGLE = {"S_WAITCNT_VSCNT", "S_WAITCNT_VMCNT", "S_WAITCNT_LGKMCNT"}
 _FIRST, _SECOND = {"LT": -1, "LE": -1, "GT": 1, "GE": 1}, {"LT": 1, "LE": 1}
 
@@ -87,13 +83,12 @@ def planted(data: bytes, kernel: str | None = None) -> Iterator[Defect]:
 def _planted(data: bytes, kernel: str | None) -> Iterator[Defect]:
     code = load(data)
     instructions = instructions_of(code, kernel)
-    family = code.architecture.family
     for position, ins in enumerate(instructions):
         raw = _raw(code, ins)
-        changes = [("wait", *c) for c in _waits(ins, raw, family)]
+        changes = [("wait", *c) for c in _waits(ins, raw)]
         if ins.name.startswith("S_BARRIER"):
             changes.append(("barrier", "removed", _NOP))
-        changes += [("bound", *c) for c in _compares(ins, raw, family)]
+        changes += [("bound", *c) for c in _compares(ins, raw)]
         if ins.encoding in ("MUBUF", "VBUFFER"):
             yield from _records(data, code, instructions[:position], ins)
         for kind, what, word in changes:
@@ -108,10 +103,10 @@ def _changed(data: bytes, code: CodeObject, ins: Instruction, raw: int) -> bytes
     return bytes(changed)
 
 
-def _waits(ins: Instruction, raw: int, family: str) -> Iterable[tuple[str, int]]:
+def _waits(ins: Instruction, raw: int) -> Iterable[tuple[str, int]]:
     """Each counter raised by one, and to its most."""
     if ins.name == "S_WAITCNT":
-        for name, parts in _FIELDS.get(family, {}).items():
+        for name, parts in WAIT_FIELDS[ins.chip.family].items():
             yield from _raised(raw, name, parts)
     elif ins.name in _SINGLE or (ins.name.startswith("S_WAIT_") and "CNT" in ins.name):
         yield from _raised(raw, "count", ((0, 6),))
@@ -119,14 +114,8 @@ def _waits(ins: Instruction, raw: int, family: str) -> Iterable[tuple[str, int]]
             yield from _raised(raw, "first count", ((8, 6),))
 
 
-def _raised(
-    raw: int, name: str, parts: tuple[tuple[int, int], ...]
-) -> Iterable[tuple[str, int]]:
-    old = shift = 0
-    for first, bits in parts:
-        old |= (raw >> first & ((1 << bits) - 1)) << shift
-        shift += bits
-    most = (1 << shift) - 1
+def _raised(raw: int, name: str, parts: Parts) -> Iterable[tuple[str, int]]:
+    old, most = joined(raw, parts), joined(-1, parts)
     for new in sorted({min(old + 1, most), most} - {old}):
         word, left = raw, new
         for first, bits in parts:
@@ -136,7 +125,7 @@ def _raised(
         yield f"{name} {old} to {new}", word
 
 
-def _compares(ins: Instruction, raw: int, family: str) -> Iterable[tuple[str, int]]:
+def _compares(ins: Instruction, raw: int) -> Iterable[tuple[str, int]]:
     """Comparisons of integers with a limit that lets one more pass, or all."""
     parts = ins.name.split("_")
     if parts[1][:3] != "CMP" or parts[-1] not in ("I32", "U32", "I64", "U64"):
@@ -153,7 +142,7 @@ def _compares(ins: Instruction, raw: int, family: str) -> Iterable[tuple[str, in
         new = _constant(ins, raw, slot, delta)
         if new is not None:
             yield f"limit by {delta}", new
-    if parts[0] == "V" and relation in _FIRST and family != "rdna4":
+    if parts[0] == "V" and relation in _FIRST and ins.chip.always_compares:
         # Opcodes of one type are eight in a row, and the last of them is always true.
         yield "limit away", raw | 7 << (16 if ins.encoding == "VOP3" else 17)
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.program import Bound
 
     Test = Callable[[Bound], bool]
-    Needed = Callable[[str, Bound, Bound], int]
+    Needed = Callable[["States", Bound, Bound], int]
 
-__all__ = ["ROWS", "Row"]
+__all__ = ["ROWS", "STATES", "Row", "States"]
 
 VECTOR = (1 << SCALAR) - 1
 _EXEC = 3 << (SCALAR + EXEC)
@@ -33,17 +33,36 @@ _M0 = 1 << (SCALAR + M0)
 _VCCZ, _EXECZ = 251, 252
 _LATER = ("gfx942", "gfx950")
 _ALL = ("gfx90a", *_LATER)
-_TRANSCENDENTAL = (
-    "V_EXP_",
-    "V_LOG_",
-    "V_RCP_",
-    "V_RSQ_",
-    "V_SQRT_",
-    "V_SIN_",
-    "V_COS_",
+_TRANSCENDENTAL = tuple(
+    f"V_{name}_" for name in ("EXP", "LOG", "RCP", "RSQ", "SQRT", "SIN", "COS")
 )
 _LANE = ("V_READLANE_B32", "V_WRITELANE_B32")
 _READ_LANE = ("V_READLANE_B32", "V_READFIRSTLANE_B32")
+
+
+@dataclass(frozen=True)
+class States:
+    """The numbers that differ between architectures.
+
+    Attributes:
+        stored: from a store of more than 8 bytes until VALU may write its data.
+        f64: from an MFMA of f64 until VALU and MFMA may read its result.
+        late: what results of XDL that take more than two passes need in addition.
+        as_xdl: all MFMA that are not f64 need as many as XDL.
+    """
+
+    stored: int
+    f64: int = 11
+    late: int = 0
+    as_xdl: bool = False
+
+
+#: By architecture; the others need none.
+STATES = {
+    "gfx90a": States(1, as_xdl=True),
+    "gfx942": States(2),
+    "gfx950": States(2, f64=19, late=1),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,142 +179,129 @@ def _both(*tests: Test) -> Test:
 
 
 def _always(states: int) -> Needed:
-    return lambda _arch, _first, _second: states
+    return lambda _chip, _first, _second: states
 
 
 def _read(states: int, bits: int = -1) -> Needed:
     """The second reads a register that the first writes."""
-    return lambda _arch, first, second: (
+    return lambda _chip, first, second: (
         states if first.usage.writes & second.usage.reads & bits else 0
     )
 
 
-def _lane_select(_arch: str, first: Bound, second: Bound) -> int:
+def _lane_select(_chip: States, first: Bound, second: Bound) -> int:
     return 4 if first.usage.writes & operand_bits(second.instruction, "src1") else 0
 
 
-def _same_register(_arch: str, first: Bound, second: Bound) -> int:
+def _same_register(_chip: States, first: Bound, second: Bound) -> int:
     """Both name one hardware register."""
     one, two = (b.instruction.get("simm16") & 63 for b in (first, second))
     return 2 if one == two else 0
 
 
-def _stored(arch: str, first: Bound, second: Bound) -> int:
-    if not _data(first) & second.usage.writes:
-        return 0
-    return 1 if arch == "gfx90a" else 2
+def _stored(chip: States, first: Bound, second: Bound) -> int:
+    return chip.stored if _data(first) & second.usage.writes else 0
 
 
-def _dot_read(_arch: str, first: Bound, second: Bound) -> int:
-    reads = second.usage.reads
-    if first.instruction.name == second.instruction.name:
-        sources = (operand_bits(second.instruction, n) for n in ("src0", "src1"))
-        reads = 0
-        for bits in sources:
-            reads |= bits
+def _dot_read(_chip: States, first: Bound, second: Bound) -> int:
+    reads, ins = second.usage.reads, second.instruction
+    if first.instruction.name == ins.name:
+        reads = operand_bits(ins, "src0") | operand_bits(ins, "src1")
     return 3 if first.usage.writes & reads & VECTOR else 0
 
 
-def _dot_write(_arch: str, first: Bound, second: Bound) -> int:
+def _dot_write(_chip: States, first: Bound, second: Bound) -> int:
     same = first.instruction.name == second.instruction.name
     return 0 if same or not first.usage.writes & second.usage.writes & VECTOR else 3
 
 
 @cache
-def _passes(bound: Bound, arch: str) -> int:
-    return passes_of(bound.instruction, COSTS[arch])
+def _passes(bound: Bound) -> int:
+    return passes_of(bound.instruction, COSTS[bound.instruction.chip.name])
 
 
-def _after_passes(arch: str, first: Bound) -> int:
+def _small(bound: Bound) -> bool:
+    return "4X4X4" in bound.instruction.name
+
+
+def _after_passes(chip: States, first: Bound) -> int:
     """From an MFMA that is not f64 until VALU, memory and MFMA may read its result."""
-    passes = _passes(first, arch)
-    if arch == "gfx90a":
-        return passes + 3
-    if not _xdl(first):
+    passes = _passes(first)
+    if not chip.as_xdl and not _xdl(first):
         return passes + 2
-    return passes + 3 + (arch == "gfx950" and passes != 2)
+    return passes + 3 + (chip.late if passes != 2 else 0)
 
 
-def _f64_result(arch: str, first: Bound, *, memory: bool) -> int:
-    if "4X4X4" in first.instruction.name:
+def _f64_result(chip: States, first: Bound, *, memory: bool) -> int:
+    if _small(first):
         return 9 if memory else 6
-    if memory:
-        return 18
-    return 19 if arch == "gfx950" else 11
+    return 18 if memory else chip.f64
 
 
-def _matrix_read(arch: str, first: Bound, second: Bound) -> int:
+def _matrix_read(chip: States, first: Bound, second: Bound) -> int:
     """VALU or memory reads the result of an MFMA."""
     if not first.usage.writes & second.usage.reads & VECTOR:
         return 0
     if _f64(first):
-        return _f64_result(arch, first, memory=_memory(second))
-    return _after_passes(arch, first)
+        return _f64_result(chip, first, memory=_memory(second))
+    return _after_passes(chip, first)
 
 
-def _matrix_overwritten(arch: str, first: Bound, second: Bound) -> int:
+def _matrix_overwritten(chip: States, first: Bound, second: Bound) -> int:
     if not first.usage.writes & second.usage.writes & VECTOR:
         return 0
     if _f64(first):
-        return 6 if "4X4X4" in first.instruction.name else 11
-    return _after_passes(arch, first) - (arch == "gfx950" and _long_xdl(first, arch))
+        return 6 if _small(first) else 11
+    return _passes(first) + (3 if chip.as_xdl or _xdl(first) else 2)
 
 
-def _long_xdl(first: Bound, arch: str) -> bool:
-    return _xdl(first) and _passes(first, arch) != 2
-
-
-def _addend_overwritten(arch: str, first: Bound, second: Bound) -> int:
+def _addend_overwritten(chip: States, first: Bound, second: Bound) -> int:
     """VALU writes what an MFMA still reads as its third operand."""
-    if _f64(first) or (arch in _LATER and not _xdl(first)):
+    if _f64(first) or not (chip.as_xdl or _xdl(first)):
         return 0
     addend = operand_bits(first.instruction, "src2")
-    return _passes(first, arch) - 1 if addend & second.usage.writes else 0
+    return _passes(first) - 1 if addend & second.usage.writes else 0
 
 
-def _matrix_factor(arch: str, first: Bound, second: Bound) -> int:
+def _matrix_factor(chip: States, first: Bound, second: Bound) -> int:
     """An MFMA reads the result of one as A or B."""
     ins = second.instruction
     sources = operand_bits(ins, "src0") | operand_bits(ins, "src1")
     if not first.usage.writes & sources & VECTOR:
         return 0
     if _f64(first):
-        return _f64_result(arch, first, memory=False)
-    return _after_passes(arch, first)
+        return _f64_result(chip, first, memory=False)
+    return _after_passes(chip, first)
 
 
-def _matrix_addend(arch: str, first: Bound, second: Bound) -> int:
+def _matrix_addend(chip: States, first: Bound, second: Bound) -> int:
     """An MFMA reads the result of one as its third operand."""
     addend = operand_bits(second.instruction, "src2")
     if not first.usage.writes & addend & VECTOR:
         return 0
-    if not _f64(second) and arch == "gfx90a" and _f64(first):
+    if chip.as_xdl and _f64(first) and not _f64(second):
         return 0
     if addend == first.usage.writes & VECTOR:
-        return _whole_addend(arch, first, second)
-    return _part_of_addend(arch, first, second)
+        return _whole_addend(chip, first, second)
+    return _part_of_addend(chip, first, second)
 
 
-def _whole_addend(arch: str, first: Bound, second: Bound) -> int:
-    names = (first.instruction.name, second.instruction.name)
-    if all(name.startswith("V_MFMA_F64_4X4X4") for name in names):
+def _whole_addend(chip: States, first: Bound, second: Bound) -> int:
+    if all(_f64(bound) and _small(bound) for bound in (first, second)):
         return 4
-    return 2 if arch != "gfx90a" and _passes(first, arch) == 2 else 0
+    return 2 if not chip.as_xdl and _passes(first) == 2 else 0
 
 
-def _part_of_addend(arch: str, first: Bound, second: Bound) -> int:
+def _part_of_addend(chip: States, first: Bound, second: Bound) -> int:
     if _f64(first):
-        if _xdl(second):
-            return 0
-        if "4X4X4" in first.instruction.name:
-            return 4
-        return 17 if arch == "gfx950" else 9
-    passes = _passes(first, arch)
-    if arch == "gfx90a":
+        large = 4 if _small(first) else chip.f64 - 2
+        return 0 if _xdl(second) else large
+    passes = _passes(first)
+    if chip.as_xdl:
         return passes + _f64(second)
     if not _xdl(first):
         return 0 if _xdl(second) else passes
-    return passes + 1 + (arch == "gfx950" and passes != 2)
+    return passes + 1 + (chip.late if passes != 2 else 0)
 
 
 _MODE = _named("S_SETREG")

@@ -33,7 +33,6 @@ from wave_emulator_amdgcn.isa.wmma import bind_wmma
 from wave_emulator_amdgcn.names import canonical
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.architectures import Architecture
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.scalar import ScalarRow
     from wave_emulator_amdgcn.isa.vector import Run
@@ -61,28 +60,19 @@ def scalar_table() -> dict[str, ScalarRow]:
     return scalar.rows()
 
 
-def prepare(ins: Instruction, architecture: Architecture) -> Instruction:
-    """The instruction under its canonical name, with what its family implies."""
-    cdna = architecture.family == "cdna"
-    fields = {
-        **ins.fields,
-        "__cdna": int(cdna),
-        "__true16": int(not cdna),
-        "__replicated": int(architecture.replicated),
-        "__wide_dma": int(architecture.wide_copies),
-    }
-    name = ins.name if ins.encoding == "VOPD" else canonical(ins.name)
-    return replace(ins, name=name, fields=fields)
+def prepare(ins: Instruction) -> Instruction:
+    """The instruction under its canonical name."""
+    return ins if ins.encoding == "VOPD" else replace(ins, name=canonical(ins.name))
 
 
-def bind(ins: Instruction, architecture: Architecture) -> Run:
+def bind(ins: Instruction) -> Run:
     """The closure that executes a prepared instruction.
 
     Raises:
         UnknownInstructionError: EM0301, EM0302.
     """
     try:
-        run = _bind(ins, architecture)
+        run = _bind(ins)
     except UnknownInstructionError as error:
         if ins.text in str(error):
             raise
@@ -93,9 +83,9 @@ def bind(ins: Instruction, architecture: Architecture) -> Run:
     return run
 
 
-def _bind(ins: Instruction, architecture: Architecture) -> Run | None:
+def _bind(ins: Instruction) -> Run | None:
     name, encoding = ins.name, ins.encoding
-    if not available(name, architecture):
+    if not available(name, ins.chip):
         return None
     if "BARRIER" in name:
         return control.bind_barrier(ins)
@@ -105,7 +95,7 @@ def _bind(ins: Instruction, architecture: Architecture) -> Run | None:
         return _bind_scalar(ins)
     if encoding == "VOPD":
         return bind_dual(ins, vector_table())
-    return _bind_memory(ins) or _bind_vector(ins, architecture)
+    return _bind_memory(ins) or _bind_vector(ins)
 
 
 def _bind_memory(ins: Instruction) -> Run | None:
@@ -114,7 +104,7 @@ def _bind_memory(ins: Instruction) -> Run | None:
         return smem.bind(ins)
     if encoding == "DS":
         return lds.bind(ins)
-    if encoding.removeprefix("V") in ("GLOBAL", "FLAT", "SCRATCH") or "BUF" in encoding:
+    if encoding.removeprefix("V") in vmem.FLAT or "BUF" in encoding:
         return vmem.bind(ins)
     return None
 
@@ -129,7 +119,7 @@ def _bind_scalar(ins: Instruction) -> Run | None:
     return None if row is None else scalar.bind(ins, row)
 
 
-def _bind_vector(ins: Instruction, architecture: Architecture) -> Run | None:
+def _bind_vector(ins: Instruction) -> Run | None:
     name = ins.name
     if name.startswith("V_MFMA"):
         scaled = ins.encoding == "VOP3PX2"
@@ -146,7 +136,7 @@ def _bind_vector(ins: Instruction, architecture: Architecture) -> Run | None:
     ):
         if name in table and binder is not None:
             return binder(ins)
-    small = smallfloats.bind(ins, architecture)
+    small = smallfloats.bind(ins)
     if small is not None:
         return small
     if name in SCALAR_ROOTS:

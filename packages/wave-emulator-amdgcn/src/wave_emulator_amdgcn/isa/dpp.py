@@ -61,13 +61,13 @@ def _whole(
         0x142: (row - 1, lane >= 16),
         0x143: ((lane & 32) - 1, lane >= 32),
     }
-    old = ins.get("__cdna") == 1
-    if control in simple and (old or control in (0x140, 0x141)):
+    shifts = ins.chip.shifts_waves
+    if control in simple and (shifts or control in (0x140, 0x141)):
         source, valid = simple[control]
         return np.clip(source, 0, lanes - 1), valid
     if 0x150 <= control <= 0x15F:
         return row | control & 15, everything
-    if 0x160 <= control <= 0x16F and not old:
+    if 0x160 <= control <= 0x16F and not shifts:
         return row | at ^ control & 15, everything
     raise UnknownInstructionError("EM0301", f"DPP control {control:#x}: {ins.text}")
 
@@ -78,7 +78,7 @@ def dpp_source(ins: Instruction, kind: str) -> Fetch:
     permutation(ins, 64)  # refuses unknown controls before anything runs
     long = ins.encoding.startswith("VOP3")
     high = bool(long and ins.get("opsel") & 1)
-    if not long and kind.endswith("16") and ins.get("__true16") and code >= 384:
+    if not long and kind.endswith("16") and ins.chip.names_halves and code >= 384:
         code, high = code - 128, True
     fetch = {
         "16": lambda: raw16(code, 0, kind, high=high),

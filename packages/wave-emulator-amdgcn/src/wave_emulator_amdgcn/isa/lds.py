@@ -200,8 +200,7 @@ def _bind_atomic(ins: Instruction, found: re.Match[str]) -> Run:
     words, offset = bits // 32, offset_of(ins)
     fields = ["data0"]
     if name == "CMPSWAP":
-        # gfx9 and RDNA: data0 holds what to compare on gfx9, data1 on gfx11 and later.
-        fields = ["data1", "data0"] if ins.get("__cdna") else ["data0", "data1"]
+        fields = ["data1", "data0"] if ins.chip.compares_first else ["data0", "data1"]
     rows = [row_of(ins, field) for field in fields]
     row = row_of(ins, "vdst")
 

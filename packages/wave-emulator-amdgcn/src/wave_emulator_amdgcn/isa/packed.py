@@ -267,7 +267,7 @@ def _dot_function(ins: Instruction) -> Function:
     selected = ins.get("opsel") or ins.get("opsel_hi", 3) != 3
     if neg or ins.get("neg_hi") or selected:
         raise UnknownInstructionError("EM0302", f"modifiers of {ins.text}")
-    if ins.name == "V_DOT2_F32_BF16" and ins.get("__cdna"):
+    if ins.name == "V_DOT2_F32_BF16" and ins.chip.adds_last:
         return _single(_dot2_bf16_last)
     return DOTS[ins.name]
 

@@ -60,14 +60,15 @@ class _Record:
     select: Ints
 
 
-def _record(m: Machine, g: Selection, row: int, *, cdna: bool) -> _Record:
+def _record(m: Machine, g: Selection, row: int) -> _Record:
+    plain = not m.architecture.out_of_bounds_modes
     words = [m.S[row + k, g].astype(np.int64)[:, None] for k in range(4)]
-    swizzles = words[1] >> 31 if cdna else words[1] >> 30
+    swizzles = words[1] >> 31 if plain else words[1] >> 30
     if swizzles.any() or (words[3] >> 23 & 1).any():
         raise UnknownInstructionError("EM0302", "a swizzled buffer resource")
     start = words[0] | (words[1] & 0xFFFF) << 32
-    # gfx9 has no OOB_SELECT: with an index it counts records, else bytes.
-    select = np.full_like(start, -1) if cdna else words[3] >> 28 & 3
+    # Without OOB_SELECT an index counts records, and anything else bytes.
+    select = np.full_like(start, -1) if plain else words[3] >> 28 & 3
     return _Record(start, words[1] >> 16 & 0x3FFF, words[2], select)
 
 
@@ -79,10 +80,9 @@ def locate(ins: Instruction, size: int, *, whole: bool) -> Locate:
     step = scalar(ins.fields.get("soffset", 128), "u32", 0)
     fixed = ins.get("offset") + ins.get("ioffset")
     vector, offen, idxen = address_row(ins), ins.get("offen"), ins.get("idxen")
-    cdna = bool(ins.get("__cdna"))
 
     def find(m: Machine, g: Selection) -> Place:
-        record = _record(m, g, row, cdna=cdna)
+        record = _record(m, g, row)
         within = np.full((m.count(g), m.lanes), fixed, np.int64)
         index = np.zeros_like(within)
         if idxen:
@@ -91,10 +91,10 @@ def locate(ins: Instruction, size: int, *, whole: bool) -> Locate:
             within = within + m.V[vector + (1 if idxen else 0), g].astype(np.int64)
             within &= 0xFFFFFFFF
         extra = step(m, g).astype(np.int64)[:, None]
-        if cdna:
-            left = _left_gfx9(record, index, within + extra, indexed=bool(idxen))
-        else:
+        if ins.chip.out_of_bounds_modes:
             left = _left_rdna(record, index, within)
+        else:
+            left = _left_gfx9(record, index, within + extra, indexed=bool(idxen))
         if m.checks is not None and m.checks.strict:
             m.checks.clipped(ins, g, -left, m.mask(g))
         left = np.maximum(left, 0)

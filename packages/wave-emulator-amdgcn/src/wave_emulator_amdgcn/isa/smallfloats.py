@@ -26,7 +26,6 @@ from wave_emulator_amdgcn.operands import raw32, typed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_emulator_amdgcn.architectures import Architecture
     from wave_emulator_amdgcn.arrays import Array, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
@@ -44,10 +43,10 @@ _OVERFLOW_CLAMP = 23
 """Bit of MODE that clamps overflow: FP16_OVFL."""
 
 
-def bind(ins: Instruction, architecture: Architecture) -> Run | None:
+def bind(ins: Instruction) -> Run | None:
     """The closure of a conversion; None for other instructions."""
     plain = replace(ins, fields={**ins.fields, "opsel": 0})
-    form = "_fnuz" if architecture.fp8_fnuz else ""
+    form = "_fnuz" if ins.chip.fp8_fnuz else ""
     if found := _WIDEN.fullmatch(ins.name):
         many = found[2] == "PK32_"
         return (_widen_many if many else _widen)(ins, plain, found, form)
@@ -77,7 +76,7 @@ def _scale(ins: Instruction, slot: int) -> Fetch:
 def _chosen(ins: Instruction, kind: str, count: int, *, scaled: bool) -> int:
     """The first bit of the source that OPSEL picks."""
     opsel = ins.get("opsel")
-    if ins.get("__cdna") and not scaled:
+    if ins.chip.sdwa and not scaled:
         return 0  # SDWA selects.
     if count == 2 and kind != "FP4":
         return 16 * (opsel & 1)

@@ -61,7 +61,7 @@ def _time(ins: Instruction) -> Run:
 
 def _offset(ins: Instruction) -> tuple[int, int | None]:
     """The fixed part, and the SGPR of the rest."""
-    if ins.get("__cdna"):
+    if "soffset_en" in ins.fields:
         value = ins.fields["offset"] if ins.get("imm") else 0
         bits = 21
         register = ins.fields["soffset"] if ins.get("soffset_en") else None
@@ -70,7 +70,8 @@ def _offset(ins: Instruction) -> tuple[int, int | None]:
     else:
         name, bits = ("ioffset", 24) if "ioffset" in ins.fields else ("offset", 21)
         value = ins.fields[name]
-        register = ins.fields["soffset"] if ins.fields["soffset"] != 124 else None
+        register = ins.fields["soffset"]
+        register = None if register == ins.chip.null else register
     return value - (1 << bits if value >> (bits - 1) & 1 else 0), register
 
 

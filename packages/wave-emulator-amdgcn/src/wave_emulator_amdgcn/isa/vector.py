@@ -178,7 +178,7 @@ def source_code(ins: Instruction, slot: int) -> int:
 def _destination(ins: Instruction, kind: str) -> Fetch:
     code = ins.fields["vdst"]
     high = bool(ins.get("opsel") >> 3 & 1)
-    if kind.endswith("16") and (high or (ins.get("__true16") and code >= 384)):
+    if kind.endswith("16") and (high or (ins.chip.names_halves and code >= 384)):
         row = code - 256 - (0 if high else 128)
         dtype = DTYPES[kind]
         return lambda m, g: (m.V[row, g] >> np.uint32(16)).astype(np.uint16).view(dtype)
@@ -227,7 +227,7 @@ def _carry_writer(ins: Instruction) -> Callable[[Machine, Selection, Bools], Non
 def _compare_writer(ins: Instruction) -> Callable[[Machine, Selection, Bools], None]:
     code = _compare_target(ins)
     to_exec = "CMPX" in ins.name
-    cdna = ins.get("__cdna") == 1
+    to_mask = not to_exec or ins.chip.exec_and_mask
     dpp = ins.variant in ("DPP16", "DPP8")
 
     def write(m: Machine, g: Selection, result: Bools) -> None:
@@ -236,7 +236,7 @@ def _compare_writer(ins: Instruction) -> Callable[[Machine, Selection, Bools], N
             bits = bits & dpp_mask(ins, m, g)
         if to_exec:
             m.write_lane_mask(EXEC, g, bits)
-        if cdna or not to_exec:
+        if to_mask:
             m.write_lane_mask(code, g, bits)
 
     return write
@@ -352,9 +352,9 @@ def _half_store(
     ins: Instruction, row: int, *, keeps: bool
 ) -> Callable[[Machine, Selection, Array], None]:
     high = bool(ins.get("opsel") >> 3 & 1)
-    if ins.get("__true16") and ins.encoding in ("VOP1", "VOP2") and row >= 128:
+    if ins.chip.names_halves and ins.encoding in ("VOP1", "VOP2") and row >= 128:
         row, high = row - 128, True
-    keeps = keeps or high or ins.get("__cdna") == 0
+    keeps = keeps or high or ins.chip.names_halves
     lanes = _lane_filter(ins)
 
     def store(m: Machine, g: Selection, bits: Array) -> None:

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
-__all__ = ["bind", "data_row", "is_store"]
+__all__ = ["FLAT", "bind", "data_row", "is_store"]
+
+FLAT = ("GLOBAL", "FLAT", "SCRATCH")
+"""Encodings of accesses without a resource; those of gfx12 begin with V."""
 
 _NAME = re.compile(
     r"(?:GLOBAL|FLAT|SCRATCH|BUFFER)_(LOAD|STORE)(_LDS)?_"
@@ -165,8 +168,7 @@ def _bind_dma(ins: Instruction, size: int, locate: Locate) -> Run:
     form has one offset, which counts for both addresses. Bytes and shorts are refused:
     the manuals do not say what the rest of the word in LDS becomes.
     """
-    widths = (4, 12, 16) if ins.get("__wide_dma") else (4,)
-    if not ins.get("__cdna") or size not in widths:
+    if size not in ins.chip.copies:
         raise UnknownInstructionError("EM0302", f"load to LDS: {ins.text}")
     offset = _signed_offset(ins)
 

@@ -29,7 +29,6 @@ def halves(ins: Instruction) -> list[Instruction]:
         fields = {
             "vdst": ins.fields[f"vdst{axis}"], "src0": ins.fields[f"src{axis}0"],
             "vsrc1": ins.fields[f"vsrc{axis}1"], "literal": ins.get("literal"),
-            "__cdna": 0,
         }  # fmt: skip
         plain = canonical(name.replace("V_DUAL_", "V_"))
         variant = "LIT" if "literal" in ins.fields else ""

@@ -59,7 +59,7 @@ def _describe(ins: Instruction) -> _Shape:
     if not found:
         raise UnknownInstructionError("EM0301", f"{ins.text} at {ins.pc:#x}")
     out, k, a = found[1], int(found[2]), found[3]
-    replicated = bool(ins.get("__replicated"))
+    replicated = ins.chip.replicated
     count = 8 if replicated or out in ("F32", "I32") else 4
     kinds = (a, found[4] or a)
     return _Shape(out, kinds, k if replicated else k // 2, replicated, count)
