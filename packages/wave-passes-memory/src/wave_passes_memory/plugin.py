@@ -190,5 +190,5 @@ def wave_register_views() -> Iterable[ViewSpec]:
 
 @hookimpl
 def wave_register_diagnostics() -> Iterable[Code]:
-    """What only this package finds wrong with memory."""
+    """Diagnostics about memory that only this package raises."""
     return MEMORY_CODES

@@ -107,5 +107,5 @@ def wave_register_views() -> Iterable[ViewSpec]:
 
 @hookimpl
 def wave_register_diagnostics() -> Iterable[Code]:
-    """What only this package finds wrong with loops and schedules."""
+    """Diagnostics about loops and schedules that only this package raises."""
     return SCHEDULE_CODES

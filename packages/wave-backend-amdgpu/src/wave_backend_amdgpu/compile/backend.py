@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Output:
-    """What was compiled.
+    """The result of a compilation.
 
     Attributes:
         artifact: Code object and manifest.
@@ -318,7 +318,7 @@ def _grid(code: Generated) -> tuple[str, ...]:
 
 @cache
 def versions() -> Mapping[str, str]:
-    """What decides the code besides the kernel, with its version."""
+    """Everything besides the kernel that decides the code, with its version."""
     found: dict[str, str] = {}
     for name in ("wave-core", "wave-backend-amdgpu", "iree-base-compiler"):
         try:

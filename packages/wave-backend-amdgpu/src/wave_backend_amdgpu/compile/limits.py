@@ -1,4 +1,4 @@
-"""What a kernel needs of the chip, checked before the compiler is asked."""
+"""Limits of the chip, checked before the compiler is asked."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _check_registers(graph: Graph, target: Target) -> None:
 
 
 def _largest_values(graph: Graph, values: Iterable[Op]) -> list[str]:
-    """What the values take, by the line that makes them, the largest first."""
+    """Registers of values by the line that makes them, the largest first."""
     sizes: dict[tuple[str, str], int] = defaultdict(int)
     for value in values:
         placement = graph.facts.get(PLACEMENT, value)

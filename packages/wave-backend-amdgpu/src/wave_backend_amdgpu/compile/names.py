@@ -1,4 +1,4 @@
-"""What the user calls a value: the variable that its line assigns to."""
+"""Names of values: the variables that the user's lines assign to."""
 
 from __future__ import annotations
 

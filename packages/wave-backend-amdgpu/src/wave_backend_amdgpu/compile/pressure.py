@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 REGISTER_BITS = 32
 
-"""What makes the contents of a memory others."""
+"""Effects that change the contents of a memory."""
 
 _Values = dict[int, "Op"]
 """Values by their keys."""

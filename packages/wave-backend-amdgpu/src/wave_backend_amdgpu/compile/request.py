@@ -1,4 +1,4 @@
-"""What the compiler is asked for, and its answer, as plain data."""
+"""Requests to the compiler and its answers, as plain data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Form(StrEnum):
-    """What a compilation gives."""
+    """The form of a compilation's result."""
 
     CODE = "hsaco"
     """A code object."""

@@ -38,7 +38,7 @@ _SHAPE = re.compile(r"_(\d+)x(\d+)x(\d+)")
 
 
 def kind_of(instruction: Instruction) -> str:
-    """What kind of instruction it is."""
+    """The kind of the instruction."""
     name = instruction.name
     if name.startswith(("buffer_load", "global_load")) and _to_lds(instruction):
         return "copy_to_lds"

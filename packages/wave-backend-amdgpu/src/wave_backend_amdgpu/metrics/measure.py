@@ -40,7 +40,7 @@ class HotLoop:
 
 @dataclass(frozen=True)
 class Metrics:
-    """What the assembly of a kernel says."""
+    """Measures of a kernel's assembly."""
 
     kernel: str
     target: str

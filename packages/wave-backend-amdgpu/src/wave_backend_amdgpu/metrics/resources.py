@@ -1,4 +1,4 @@
-"""What a wave takes of the chip, from the metadata of the assembly."""
+"""Resources of the chip that a wave takes, from the metadata of the assembly."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _row(
 
 
 def _common(source: str) -> tuple[MatrixInstruction, ...]:
-    """What every CDNA chip since CDNA2 has, and the virtual forms made of it."""
+    """Rows of every CDNA chip since CDNA2, and the virtual forms made of them."""
     virtual = source + _PERMUTED
     double = MatrixInstruction(
         MMAType.F64_16x16x4_F64.value,

@@ -1,4 +1,4 @@
-"""What the dimensions of a matrix op are, and which instruction it uses."""
+"""Roles of the dimensions of a matrix op, and the instruction that it uses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRoles:
-    """What the dimensions of a matrix op are: rows, columns, contracted, batch.
+    """Roles of the dimensions of a matrix op: rows, columns, contracted, batch.
 
     ``k`` is the contracted dimension that the instruction walks; ``outer_k`` are
     further contracted dimensions, walked one element at a time.

@@ -1,4 +1,4 @@
-"""What is known where the ops of a region run."""
+"""Facts that hold where the ops of a region run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RegionFacts:
     def facts(
         self, region: Region, registers: int = 1, given: Expr | None = None
     ) -> Facts:
-        """What holds in ``region`` for vectors of ``registers`` elements a lane.
+        """Facts in ``region`` for vectors of ``registers`` elements a lane.
 
         ``given`` is a condition that holds besides.
         """

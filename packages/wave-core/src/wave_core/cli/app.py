@@ -140,7 +140,7 @@ def run_command(arguments: list[str]) -> int:
 
 
 def _usage_or_raise(error: Exception, *, as_json: bool) -> int:
-    """What the parser of the command line raises shows itself; the rest is a crash."""
+    """Show errors of the command line's parser; anything else is a crash."""
     show = getattr(error, "show", None)
     exit_code = getattr(error, "exit_code", None)
     if callable(show) and isinstance(exit_code, int):

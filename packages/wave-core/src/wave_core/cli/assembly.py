@@ -1,4 +1,4 @@
-"""What ``wave inspect --what asm`` shows: assembly metrics of a kernel."""
+"""Assembly metrics of a kernel, for ``wave inspect --what asm``."""
 
 from __future__ import annotations
 

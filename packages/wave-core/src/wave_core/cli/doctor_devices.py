@@ -1,4 +1,4 @@
-"""What ``wave doctor`` finds besides packages: devices, and the cache of kernels."""
+"""Devices and the cache of kernels, as ``wave doctor`` lists them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Check = tuple[str, str, str]
-"""What was looked at, the state (ok, missing, broken), what was found."""
+"""A row: the subject, its state (ok, missing, broken), the finding."""
 
 MEBIBYTE = 1 << 20
 

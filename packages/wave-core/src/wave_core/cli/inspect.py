@@ -25,7 +25,7 @@ app = typer.Typer(add_completion=False)
 
 
 class What(StrEnum):
-    """What to show."""
+    """The view to show."""
 
     IR = "ir"
     INDEX = "index"

@@ -1,4 +1,4 @@
-"""What commands that compile let a user say about passes."""
+"""Options about passes, for commands that compile."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Settings = Annotated[
 def pass_changes(
     options: WaveCompileOptions, passes: str, disable: str, settings: Iterable[str]
 ) -> dict[str, object]:
-    """What these say, together with what ``options`` say already.
+    """These options joined with those that ``options`` hold already.
 
     Raises:
         typer.BadParameter: for a setting without a pass, an option or a value.

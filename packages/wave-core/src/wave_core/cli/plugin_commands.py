@@ -27,7 +27,7 @@ def command_names() -> dict[str, str]:
 
 
 def placeholder(name: str, summary: str) -> TyperCommand:
-    """What help lists for a command that is not loaded."""
+    """The line of help for a command that is not loaded."""
     return TyperCommand(name, help=summary, short_help=summary)
 
 

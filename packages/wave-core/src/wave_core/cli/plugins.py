@@ -55,7 +55,7 @@ def plugin_rows(host: PluginHost) -> list[dict[str, str]]:
 
 
 def provided(host: PluginHost) -> dict[str, list[dict[str, str]]]:
-    """What plugins registered, by kind."""
+    """Registrations of plugins, by kind."""
     return {
         kind: [
             {

@@ -1,4 +1,4 @@
-"""What ``wave inspect --what NAME`` shows where a plugin has the view."""
+"""Views of plugins for ``wave inspect --what NAME``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users bind symbols to: integers, address spaces, expressions of symbols."""
+"""Bindings of symbols: to integers, address spaces, expressions of symbols."""
 
 from __future__ import annotations
 

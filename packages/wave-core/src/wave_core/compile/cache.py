@@ -55,7 +55,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """What a cache holds.
+    """The contents of a cache.
 
     Attributes:
         folder: Where it is.
@@ -272,7 +272,7 @@ class DiskCache:
 
 
 def _listed(folder: Path) -> list[Path]:
-    """What is in a folder, in order; nothing where it cannot be read."""
+    """The entries of a folder, in order; none where it cannot be read."""
     try:
         return sorted(folder.iterdir())
     except OSError:

@@ -67,7 +67,7 @@ class UnknowableError(Exception):
 
 @dataclass(frozen=True)
 class Reads:
-    """What code reads.
+    """Names and values that code reads.
 
     Attributes:
         paths: Of its globals, and of the variables of enclosing functions.
@@ -80,7 +80,7 @@ class Reads:
 
 @lru_cache(_KEPT)
 def reads_of(code: CodeType) -> Reads:
-    """What a function's code and that of the functions inside read.
+    """Reads of a function's code and of the functions inside it.
 
     Raises:
         UnknowableError: it can reach values in ways that are not followed.

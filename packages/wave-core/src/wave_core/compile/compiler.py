@@ -131,7 +131,7 @@ def _check_arguments(options: object, kernel: object) -> None:
 def memo_key(
     options: WaveCompileOptions, kernel: KernelLike, session: Session
 ) -> Hashable | None:
-    """What compiles to the same within a session; ``None`` where it is unknown."""
+    """The key under which a session keeps the kernel; ``None`` where there is none."""
     if wants_report(options, session):
         return None
     spaces = getattr(kernel, "namespaces", ())
@@ -149,7 +149,7 @@ def memo_key(
 
 @dataclass(frozen=True)
 class Front:
-    """What is known before the pipeline runs; no device where code is emitted."""
+    """The plan before the pipeline runs; no device where code is emitted."""
 
     options: WaveCompileOptions
     session: Session
@@ -215,7 +215,7 @@ def _check_stages(options: WaveCompileOptions, device: Device) -> None:
 
 @dataclass(frozen=True)
 class Lowered:
-    """What the pipeline leaves."""
+    """The result of the pipeline."""
 
     graph: Graph
     report: RunReport

@@ -22,7 +22,7 @@ _SWITCH = {"": True, "on": True, "off": False}
 
 @dataclass(frozen=True)
 class Config:
-    """What the environment says.
+    """Settings from the environment.
 
     Attributes:
         cache: Whether compiled kernels are kept: ``WAVE_CACHE=on`` or ``off``.

@@ -31,7 +31,7 @@ _BROUGHT_BY = {
 
 @dataclass(frozen=True)
 class Device:
-    """What runs a kernel.
+    """The device that runs a kernel.
 
     Attributes:
         spec: Its declaration.
@@ -98,7 +98,7 @@ class Gpus:
 
 
 def look_for_gpus(function: str) -> Gpus:
-    """What the ``"module:function"`` of an `ExecutorSpec` finds."""
+    """The function that the ``"module:function"`` of an `ExecutorSpec` names."""
     module, _, name = function.partition(":")
     try:
         return Gpus(tuple(getattr(import_module(module), name)()))
@@ -107,7 +107,7 @@ def look_for_gpus(function: str) -> Gpus:
 
 
 def load_device(session: Session, device: Device) -> Executor:
-    """What runs kernels on ``device``; imports it."""
+    """The executor of ``device``; imports it."""
     return session.plugins.load_executor(device.name)
 
 

@@ -1,4 +1,4 @@
-"""What the meaning of a kernel's function depends on, as a key.
+"""Keys of kernels' functions: everything that their meaning depends on.
 
 The code alone is not enough: tracing runs the function, so the values of its closure,
 of the globals it reads, of the names in annotations that are strings, and of the
@@ -202,7 +202,7 @@ class _Scope:
 def _path(
     path: Path, scope: _Scope, more: Iterable[Mapping[str, Any]], walk: _Walk
 ) -> Hashable:
-    """What a path leads to, in each space that has its first name."""
+    """The values at a path, in each space that has its first name."""
     name, *names = path
     values = [walk.log.read(space, name) for space in (*more, scope.globals)]
     values.append(scope.closed.get(name, MISSING))
@@ -263,7 +263,7 @@ def _value(value: object, walk: _Walk) -> Hashable:
 
 
 def _state(value: object, cls: type[object], walk: _Walk) -> Hashable:
-    """What can be read of an object that is more than a number or a text."""
+    """The readable state of an object that is more than a number or a text."""
     if cls in {tuple, frozenset}:
         return (cls, _each(cast("Iterable[object]", value), walk))
     if cls in {list, set}:

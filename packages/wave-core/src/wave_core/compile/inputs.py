@@ -1,4 +1,4 @@
-"""What a compilation reads besides its options, and whether it tells something."""
+"""Files that a compilation reads, and whether it reports something."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _of_passes(
 def _declared(
     session: Session, owner: str, name: str, value: object
 ) -> Iterator[tuple[OptionField, object]]:
-    """What the pass says about its option; nothing where there is no such thing."""
+    """The pass's declaration of its option, if there is one."""
     found = session.plugins.pass_specs.get(owner)
     if found is None:
         return

@@ -118,9 +118,9 @@ class WaveKernel:
         self.compiled = compiled
         self._source = source
         self.last_run: LaunchRecord | None = None
-        """What the last launch did."""
+        """The record of the last launch."""
         self.operator: object | None = None
-        """What holds the kernel's operator among those of torch, once it has one."""
+        """The handle of the kernel's operator among those of torch, once it has one."""
 
     @property
     def name(self) -> str:
@@ -164,7 +164,7 @@ class WaveKernel:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What the passes warned about."""
+        """Warnings of the passes."""
         return self.compiled.warnings
 
     @cached_property

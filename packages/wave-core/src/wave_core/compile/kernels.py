@@ -48,7 +48,7 @@ class KernelCase:
 
 
 class KernelFactory(Protocol):
-    """What a plugin registers as a kernel, and what ``wave run FILE.py:NAME`` takes.
+    """The form of kernels that plugins register and ``wave run FILE.py:NAME`` takes.
 
     Sizes and settings that are not given take defaults, all of them if need be.
     """

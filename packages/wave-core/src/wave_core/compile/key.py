@@ -39,7 +39,7 @@ def content_key(compiled: Compiled) -> str:
 
 
 def schedule_entry(schedule: ManualSchedule | None) -> dict[str, object]:
-    """What a schedule adds to the key: nothing where there is none."""
+    """The schedule's part of the key: nothing where there is none."""
     return {} if schedule is None else {"schedule": schedule.digest()}
 
 

@@ -33,7 +33,7 @@ OTHER_NAMES = {
 
 
 class Role(Enum):
-    """What an option decides."""
+    """The part of compilation that an option decides."""
 
     RESULT = "what is compiled"
     REPORT = "what is told on the way: the compilation itself is wanted"

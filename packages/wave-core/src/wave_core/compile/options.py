@@ -196,7 +196,7 @@ class WaveCompileOptions:
         return self.target.name if isinstance(self.target, Target) else self.target
 
     def describe(self) -> dict[str, object]:
-        """What differs from the defaults, as JSON values."""
+        """Options that differ from the defaults, as JSON values."""
         return {row.name: _plain(value) for row, value in given(self)}
 
 

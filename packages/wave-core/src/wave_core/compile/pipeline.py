@@ -53,7 +53,7 @@ def plan_for(
 def _amendments(
     session: Session, options: WaveCompileOptions
 ) -> Iterator[tuple[str, Amendment]]:
-    """What options that front passes change in the pipeline, each with its origin.
+    """Changes of the pipeline by options that front passes, each with its origin.
 
     Raises:
         UserError: WV0824.

@@ -1,4 +1,4 @@
-"""What the key of a function was made from, and whether all of it is still there.
+"""The values from which the key of a function was made, and whether they still stand.
 
 Walking through a function's values takes tens of microseconds, looking whether each
 place still holds the object that it held takes a few.
@@ -25,7 +25,7 @@ Parts = tuple[object, ...]
 
 
 class ReadLog:
-    """What was read, in order, by the place where it was found."""
+    """Values that were read, in order, by the place where they were found."""
 
     __slots__ = ("_objects", "_rows")
 
@@ -67,7 +67,7 @@ def cell_parts(cell: CellType) -> Parts:
 
 
 def function_parts(function: FunctionType) -> Parts:
-    """What a function is made of, beside its closure and what its code names."""
+    """The parts of a function beside its closure and what its code names."""
     return (
         function.__code__,
         *mapping_parts(function.__annotations__),

@@ -65,7 +65,7 @@ class Session:
         self._announced: set[str] = set()
         self._kernels: OrderedDict[Hashable, object] = OrderedDict()
         self.functions: dict[int, Known] = {}
-        """What decides the meaning of functions that were compiled."""
+        """Values that functions read when they were compiled, with their keys."""
         self._targets: dict[str, Target] = {}
         self._digests: dict[str, tuple[Target, str]] = {}
         self._gpus: dict[str, Gpus] = {}
@@ -119,7 +119,7 @@ class Session:
             self._announce(message)
 
     def remembered(self, key: Hashable) -> object | None:
-        """What was compiled for ``key``, if it is still here."""
+        """The kernel compiled for ``key``, if it is still here."""
         if not self.config.cache:
             return None
         with self._lock:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from wave_core.targets import Target
 
 NO_INSTRUCTION = "WV0702"
-"""What a target says of a matrix instruction that it lacks."""
+"""The code of a matrix instruction that a target lacks."""
 
 
 def with_targets(error: UserError, session: Session) -> UserError:

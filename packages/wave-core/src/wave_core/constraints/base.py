@@ -1,4 +1,4 @@
-"""What all constraints share: conversion of what users write, and the location."""
+"""The base of constraints: conversion of what users write, and the location."""
 
 from __future__ import annotations
 

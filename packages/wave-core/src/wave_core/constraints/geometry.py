@@ -1,4 +1,4 @@
-"""What constraints say once symbols are bound: grid, waves, tiles, bases, limits.
+"""Geometry: grid, waves, tiles, bases and limits, once symbols are bound.
 
 Everything here is a pure function of the constraints and of the loops that an op
 stands in; nothing is propagated through the graph.
@@ -233,7 +233,7 @@ class Geometry:
 
     @cached_property
     def facts(self) -> Facts:
-        """What is known about the uniform symbols and ``$LANE``."""
+        """Facts about the uniform symbols and ``$LANE``."""
         facts = Facts.empty().with_range(LANE, 0, self.lanes - 1)
         for axis, count in enumerate(self.grid):
             facts = facts.with_range(workgroup_symbol(axis), 0, count - 1)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def first_difference(
     left: Graph, right: Graph, *, locations: bool = False
 ) -> str | None:
-    """What differs first, in program order; ``None`` if nothing does.
+    """The first difference in program order; ``None`` if there is none.
 
     Compared are ops, facts and header. Names and keys of ops do not matter; locations
     only where asked for.

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Policy(Enum):
-    """What happens to a row when its op is replaced or cloned."""
+    """Policies for a row whose op is replaced or cloned."""
 
     CARRY = "carry"
     DROP = "drop"

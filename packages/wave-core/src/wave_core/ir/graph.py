@@ -184,7 +184,7 @@ class Graph:
 
     @property
     def version(self) -> tuple[int, int]:
-        """What differs after every change of an op or a row of facts."""
+        """A number that every change of an op or a row of facts raises."""
         return self.edits, self.facts.edits
 
     @property

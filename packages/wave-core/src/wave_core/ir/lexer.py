@@ -165,7 +165,7 @@ class Reader:
         return self.text[start:end].strip()
 
     def found(self) -> str:
-        """What comes next, for a message."""
+        """The next token, for a message."""
         if self.at_end:
             return "the end of the text"
         shown = self.text[self.at : self.at + _SHOWN].split("\n")[0].split(" ")[0]

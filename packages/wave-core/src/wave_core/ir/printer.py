@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _INDENT = "  "
 ARGUMENT_FIELDS = frozenset({"role", "label", "declared"})
-"""What the first part of an argument's line says."""
+"""Roles of arguments, as the first part of an argument's line."""
 
 
 def print_graph(graph: Graph, *, locations: bool = False) -> str:

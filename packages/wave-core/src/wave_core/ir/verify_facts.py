@@ -1,4 +1,4 @@
-"""What has to hold op by op for each fact that a graph claims."""
+"""Rules that ops obey for each fact that a graph claims."""
 
 from __future__ import annotations
 

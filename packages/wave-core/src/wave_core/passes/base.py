@@ -1,4 +1,4 @@
-"""What a pass is: a frozen dataclass whose fields are its options."""
+"""Passes: frozen dataclasses whose fields are their options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a set of passes, each as one error."""
+"""Conflicts in a set of passes, each as one error."""
 
 from __future__ import annotations
 

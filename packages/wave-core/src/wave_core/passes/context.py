@@ -1,4 +1,4 @@
-"""What a pass sees besides the graph: target, kernel, diagnostics, analyses, counts."""
+"""The context of a pass: target, kernel, diagnostics, analyses, counts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class AnalysisCache:
 
 @dataclass(frozen=True)
 class PassContext:
-    """What a pass may ask, beside the graph and its own options.
+    """Everything that a pass may ask, beside the graph and its own options.
 
     Attributes:
         target: The machine, as data.
@@ -126,7 +126,7 @@ class PassContext:
         )
 
     def region_facts(self, graph: Graph) -> RegionFacts:
-        """What is known in each region of ``graph`` as it is now."""
+        """Facts in each region of ``graph`` as it is now."""
         # Lazy, as above.
         from wave_core.analysis.region_facts import RegionFacts  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 OptionValue: TypeAlias = "bool | int | float | str | tuple[OptionValue, ...] | None"
-"""What the value of an option is in text form."""
+"""Values of options in text form."""
 
 _KEYWORDS: dict[str, OptionValue] = {"none": None, "true": True, "false": False}
 _WORD = re.compile(r"[A-Za-z_][\w.\-]*", re.ASCII)

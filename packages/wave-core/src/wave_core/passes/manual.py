@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What step ``number`` of the schedule gives; steps count from 0."""
+    """The result of step ``number`` of the schedule; steps count from 0."""
 
     number: int
 
 
 Plain: TypeAlias = "bool | int | str | Ref | tuple[Plain, ...] | None"
-"""What the arguments of a step are made of."""
+"""Types of a step's arguments."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ _UNION_ORIGINS = (Union, types.UnionType)
 
 @dataclass(frozen=True)
 class OptionField:
-    """What the declaration of an option says besides its type and default.
+    """The declaration of an option, besides its type and default.
 
     Attributes:
         summary: One line for tables.
@@ -64,7 +64,7 @@ def option(
 
 
 def option_fields(cls: Any) -> dict[str, OptionField]:
-    """What the fields of a dataclass, or of an instance, declare; by field name."""
+    """Declarations of a dataclass's fields, by name."""
     nothing = OptionField()
     return {each.name: each.metadata.get(_DECLARED, nothing) for each in fields(cls)}
 

@@ -31,7 +31,7 @@ class _Edge(NamedTuple):
     reason_of_first: str = ""
 
     def reason_of(self, name: str) -> str:
-        """What the edge says about the place of ``name``; empty for nothing."""
+        """The reason that the edge gives for the place of ``name``, or nothing."""
         beside_first = self.reason_of_first if name == self.first else ""
         return self.reason if name == self.second else beside_first
 
@@ -58,7 +58,7 @@ def resolve(
 
 
 def _order_edges(passes: PassSet) -> Iterator[_Edge]:
-    """What ``after`` and ``before`` ask for."""
+    """Edges from ``after`` and ``before``."""
     for name, this in passes.active.items():
         for other in passes.named(this, this.spec.after):
             if conflicts.same_phase(passes.active[other], this, this, "after"):
@@ -101,7 +101,7 @@ def _sorted(passes: PassSet, edges: Iterable[_Edge]) -> list[str]:
 
 
 def _facts_at_end(order: list[ResolvedPass], passes: PassSet) -> dict[str, str]:
-    """What holds after the last pass, and since which; checks every pass's needs."""
+    """Facts after the last pass, and since which; checks every pass's needs."""
     held: dict[str, str] = {}
     broken: dict[str, str] = {}
     for this in order:

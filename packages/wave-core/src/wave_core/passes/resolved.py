@@ -77,7 +77,7 @@ class ResolvedPipeline:
         return self.passes[: self.names.index(name) + 1]
 
     def facts_after(self, stop_after: str | None = None) -> frozenset[str]:
-        """What holds after a phase or a pass; raises as `until`."""
+        """Facts that hold after a phase or a pass; raises as `until`."""
         held: set[str] = set()
         for each in self.until(stop_after):
             held -= each.spec.breaks

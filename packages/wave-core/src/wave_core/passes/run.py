@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PassRun:
-    """What one pass did.
+    """The record of one pass.
 
     Units: ``cpu_s`` and ``wall_s`` seconds, without loading, checks and observers.
     """
@@ -45,7 +45,7 @@ class PassRun:
 
 @dataclass(frozen=True)
 class RunReport:
-    """What a pipeline did.
+    """The record of a pipeline.
 
     Attributes:
         passes: One row for each pass, in the order they ran.

@@ -87,7 +87,7 @@ class Preset:
     options: Mapping[str, Mapping[str, object]] = field(default_factory=_no_options)
 
     def amendment(self, installed: Iterable[InstalledPass]) -> Amendment:
-        """What the preset changes, given what is installed."""
+        """Changes by the preset, given what is installed."""
         others = [
             p.name
             for p in installed

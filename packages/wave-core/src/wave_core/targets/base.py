@@ -151,7 +151,7 @@ class RegisterFile:
 
 @dataclass(frozen=True, slots=True)
 class CostTable:
-    """What a scheduler reckons with. Units: cycles of one SIMD.
+    """Costs that a scheduler reckons with. Units: cycles of one SIMD.
 
     An occupancy is the share of one SIMD: a unit that four SIMDs use in turn is
     taken four times as long as it works. The defaults are those of CDNA3 where

@@ -1,4 +1,4 @@
-"""What the lanes of a group hold once they have exchanged what they fetched.
+"""The exchange of fetched elements among the lanes of a group.
 
 A group of sixteen lanes fetches vectors of equal length. Put one after another they
 are rows of sixteen elements; after the exchange each lane holds one column of them,

@@ -1,4 +1,4 @@
-"""What the annotations of kernels and loop bodies say about their parameters."""
+"""Parameters of kernels and loop bodies, read from their annotations."""
 
 from __future__ import annotations
 import __future__

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TracerLike(Protocol):
-    """What surface functions need of a tracer; loading this loads no graph."""
+    """The interface of a tracer for surface functions; loading it loads no graph."""
 
     @property
     def constraints(self) -> Sequence[Constraint]:

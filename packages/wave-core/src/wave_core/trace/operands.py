@@ -131,7 +131,7 @@ def is_number(value: object) -> bool:
 
 
 def not_a_value(value: object, role: str, location: Location) -> Exception:
-    """What to raise where a register or memory is needed."""
+    """The error where a register or memory is needed."""
     return user_error(
         "WV0105",
         f"{role} needs a value of the kernel and got `{value!r}`",

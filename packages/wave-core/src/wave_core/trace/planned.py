@@ -15,7 +15,7 @@ class PlannedError(UserError, AttributeError):
 
 
 def planned(name: str, what: str, location: Location | None) -> PlannedError:
-    """What to raise where a planned part of the language is used.
+    """The error for the use of a planned part of the language.
 
     The code is WV0110.
     """

@@ -44,7 +44,7 @@ class Tracer:
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
-        """What has to hold for the expressions of the kernel to mean integers."""
+        """Conditions under which the expressions of the kernel mean integers."""
         return tuple(
             Assumption(expr, location=location)
             for expr, location in self._obligations.items()

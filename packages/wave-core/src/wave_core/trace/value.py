@@ -1,4 +1,4 @@
-"""What kernel code holds while it is traced: a value with Python's operators."""
+"""Values that kernel code holds while it is traced, with Python's operators."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class Value:
         )
 
     def _sympy_(self) -> _NotSympy:
-        """What sympy's operators see: nothing of theirs, so that ours run."""
+        """Nothing of sympy's for its operators, so that ours run."""
         return _NotSympy(self)
 
     def __getattr__(self, name: str) -> NoReturn:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Family(Enum):
-    """What kind of number an element is."""
+    """Kinds of numbers that elements are."""
 
     FLOAT = "float"
     INTEGER = "integer"

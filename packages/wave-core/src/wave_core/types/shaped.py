@@ -1,4 +1,4 @@
-"""What a value is: a register tile, a memory, or a scalar."""
+"""Types of values: register tiles, memories and scalars."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _filled(graph: Graph, component: _Component) -> int:
 
 
 def _structure(row: Placement, k: str) -> tuple[object, object, object]:
-    """What two operands must have in common along K."""
+    """The order of K that two operands must share."""
     layout = row.layout
     steps = tuple(step for step in row.steps if step[0] == k)
     return steps, layout.lane_digits(k), layout.reg_digits(k)

@@ -51,7 +51,7 @@ class Member:
 
     @property
     def value(self) -> Op:
-        """What is read or written."""
+        """The value that is read or written."""
         return self.op.value if isinstance(self.op, Write) else self.op
 
 

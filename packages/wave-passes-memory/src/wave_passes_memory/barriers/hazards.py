@@ -1,4 +1,4 @@
-"""What has to be ordered: pairs of accesses, and the points between them."""
+"""Hazards: pairs of accesses to be ordered, and the points between them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Order(Enum):
-    """What it takes to order two accesses."""
+    """Ways to order two accesses."""
 
     FENCE = "fence"
     """They are of one wave: the code generator must not swap them."""
@@ -134,7 +134,7 @@ class _Finder:
         loop: Iterate | None,
         done: set[Order],
     ) -> Order | None:
-        """What the pair needs, unless a later source implies it."""
+        """The order that the pair needs, unless a later source implies it."""
         if not source.conflicts(sink):
             return None
         if Order.BARRIER in done and not source.asynchronous:
@@ -146,7 +146,7 @@ class _Finder:
     def _order_beyond(
         self, source: SharedAccess, sink: SharedAccess, loop: Iterate
     ) -> Order | None:
-        """What the pair needs in iterations further apart, if more than in the next."""
+        """The order needed in iterations further apart, if more than in the next."""
         near = _needed(source, sink, self._dependences.reach(source, sink, loop, 1))
         far = self._dependences.reach_beyond(source, sink, loop)
         order = _needed(source, sink, far)

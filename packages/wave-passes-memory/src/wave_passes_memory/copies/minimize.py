@@ -105,7 +105,7 @@ class MinimizeGlobalLoads(Pass):
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is loaded and stored instead of a copy.
+    """Loads and stores in place of a copy.
 
     Attributes:
         sharing: How the box is shared out.
@@ -197,7 +197,7 @@ class _Replacement:
         )
 
     def _guard(self, width: int) -> Expr | None:
-        """What lets rows of the memory begin and end between accesses of a width."""
+        """The condition under which rows begin and end between accesses of a width."""
         own = own_symbols(self._copy.region.graph)
         found: list[Expr] = []
         for value in (self._shape[-1], self._box.limits[-1]):

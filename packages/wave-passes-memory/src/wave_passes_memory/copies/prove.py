@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Box:
-    """What a copy has been proved to do.
+    """A box of memory that a copy is proved to move.
 
     Element ``x`` of the box lies in the buffer at ``shared + x``. It is the element
     of the memory whose index is ``base + shared + x``, or 0 where that does not
@@ -72,7 +72,7 @@ class Box:
 
 
 def prove(copy: Copy, points: LanePoints, known: RegionFacts) -> Box | None:
-    """What the copy does; ``None`` where that is not a box copied whole."""
+    """The box that the copy moves; ``None`` where it is not proved to be one."""
     return _Proof(copy, points, known).box()
 
 

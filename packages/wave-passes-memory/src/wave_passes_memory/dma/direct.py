@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wave_passes_memory.layouts.schemes import Scheme
 
 WORD_BYTES = 4
-"""What addresses of direct copies are multiples of. Source: AMD CDNA3 ISA, buffer load
+"""The alignment of addresses of direct copies. Source: AMD CDNA3 ISA, buffer load
 to LDS: M0[1:0] are ignored, data moves in words."""
 
 REACH_BYTES = 1 << 31
@@ -61,7 +61,7 @@ class DirectToLds:
 
 
 def _never(transfer: Transfer) -> Refusal | None:
-    """What no width changes."""
+    """The reason against direct copies of any width, if there is one."""
     target, copy = transfer.target, transfer.copy
     if not target.direct_to_lds_bits or target.buffer_bounds is not BufferBounds.RAW:
         return Refusal(f"target `{target.name}` has no direct copies to LDS")
@@ -87,7 +87,7 @@ class DirectPlan:
 
     @property
     def chunk_bytes(self) -> int:
-        """What one lane copies lies side by side in memory."""
+        """Whether the elements that one lane copies lie side by side in memory."""
         return self.width * self.transfer.copy.buffer.dtype.bytes
 
     @property
@@ -194,7 +194,7 @@ class DirectPlan:
         return Access(places.coordinates, self.width, self._all_of(conditions))
 
     def _source(self, number: int, elements: Access) -> Access:
-        """What copy ``number`` reads: these elements of the buffer."""
+        """The elements of the buffer that copy ``number`` reads."""
         transfer, box = self.transfer, self.transfer.box
         index = [b + c for b, c in zip(box.base, elements.coordinates, strict=True)]
         named = dict(zip(box.dims, index, strict=True))

@@ -1,4 +1,4 @@
-"""What a way to bring a tile to LDS has to say: what it costs, or why it cannot."""
+"""Ways to bring a tile to LDS: each gives its cost, or why it cannot."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ class Transfer:
         return count % rows == 0 and self.facts().prove_divisible(start, rows)
 
     def facts(self, registers: int = 1) -> Facts:
-        """What holds for vectors of ``registers`` elements a lane."""
+        """Facts for vectors of ``registers`` elements a lane."""
         return self.known.facts(self.copy.region, registers)
 
 
 @dataclass(frozen=True, order=True)
 class Cost:
-    """What each thread issues.
+    """Accesses that each thread issues.
 
     Attributes:
         instructions: Accesses of global memory and of LDS together.
@@ -112,12 +112,12 @@ class Plan(Protocol):
 
     @property
     def transfer(self) -> Transfer:
-        """What is to be done."""
+        """The copy to be made."""
         ...
 
     @property
     def cost(self) -> Cost:
-        """What it costs."""
+        """The cost."""
         ...
 
     @property

@@ -1,1 +1,1 @@
-"""What a loop computes or reads again and again is done once."""
+"""Loop invariants, computed and read once."""

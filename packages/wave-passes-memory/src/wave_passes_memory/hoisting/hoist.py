@@ -171,7 +171,7 @@ class _Hoister:
 
 
 class _Invariants:
-    """What one loop does alike in each iteration."""
+    """Ops that one loop repeats alike in each iteration."""
 
     def __init__(
         self,

@@ -112,7 +112,7 @@ class _Sharing:
         return shared
 
     def _forget(self, op: Op, known: _Known) -> None:
-        """What an op leaves of what is known."""
+        """Drop from ``known`` the reads that an op makes stale."""
         if isinstance(op, SetSymbol):
             known.clear()
         self._drop(written_by(op), known)

@@ -1,1 +1,1 @@
-"""What ``wave inspect --what memory`` shows."""
+"""The view ``wave inspect --what memory``."""

@@ -1,4 +1,4 @@
-"""What there is to say about each buffer of a lowered kernel."""
+"""Measures of each buffer of a lowered kernel."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class _Measurement:
         return [*self._accesses, *self._copies]
 
     def _row(self, op: Op) -> Access | None:
-        """What an op touches of the buffer."""
+        """The part of the buffer that an op touches."""
         return self._graph.facts.get(
             LANDING if isinstance(op, GatherToLDS) else ACCESS, op
         )

@@ -73,7 +73,7 @@ def memory(request: ViewRequest) -> ViewResult:
 
 
 def buffers_of(kernel: WaveKernel) -> list[BufferReport]:
-    """What there is to say of each buffer of a compiled kernel."""
+    """A report of each buffer of a compiled kernel."""
     memory = kernel.compiled.target.memory
     geometry = kernel.compiled.geometry
     return measure(kernel.graph, _before_layouts(kernel), geometry, memory)

@@ -1,4 +1,4 @@
-"""What of a memory a workgroup needs at one point of a kernel."""
+"""The tile of a memory that a workgroup needs at one point of a kernel."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ CHUNK_BYTES = 16
 
 @dataclass(frozen=True)
 class Shape:
-    """What a thread moves.
+    """The elements that a thread moves.
 
     Attributes:
         width: Elements of a row that it loads at once.

@@ -1,4 +1,4 @@
-"""What a wave's accesses cost: phases of LDS, and cycles of its vector memory."""
+"""Costs of a wave's accesses: phases of LDS, and cycles of its vector memory."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def _dims(read: Read) -> tuple[str, ...]:
 def _bases(
     read: Read, access: Access, layout: Layout, facts: Facts
 ) -> dict[str, Expr] | None:
-    """What the coordinates have besides the layout, if no lane or register adds to it.
+    """The origin of the coordinates, if no lane or register adds to it.
 
     That is the proof that the lanes touch the elements of their layout.
     """
@@ -190,7 +190,7 @@ def _moves(value: Expr) -> bool:
 
 @lru_cache(maxsize=256)
 def _within(layout: Layout) -> dict[str, Expr]:
-    """What lane and register add along each dimension, as simple as can be."""
+    """The share of lane and register along each dimension, simplified."""
     facts = Facts().with_range(LANE, 0, layout.lanes - 1)
     facts = facts.with_range(REGISTER, 0, layout.registers - 1)
     return {d: facts.simplify(layout.expr(d, LANE, REGISTER)) for d in layout.dims}

@@ -1,4 +1,4 @@
-"""What a schedule file holds, as rows."""
+"""The rows of a schedule file."""
 
 from __future__ import annotations
 

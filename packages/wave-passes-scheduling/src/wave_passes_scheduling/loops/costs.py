@@ -38,7 +38,7 @@ class CostProfile:
         return self.latencies.get(kind, 1)
 
     def uses(self, kind: OpKind) -> tuple[Use, ...]:
-        """What one operation of this kind occupies."""
+        """The resources that one operation of this kind occupies."""
         cycles = self.occupancies.get(kind, 1)
         return tuple(Use(resource, cycles=cycles) for resource in OCCUPIES[kind])
 

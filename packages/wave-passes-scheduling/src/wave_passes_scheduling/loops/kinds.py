@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OpKind(StrEnum):
-    """What an operation is to a schedule; the value is its name in files."""
+    """Kinds of operations in a schedule; the value is the name in files."""
 
     READ_GLOBAL = "ReadGlobal"
     WRITE_GLOBAL = "WriteGlobal"
@@ -82,7 +82,7 @@ _FREE = frozenset(
 
 
 def kind_of(op: Op) -> OpKind:
-    """What an op of a lowered loop body is to a schedule."""
+    """The kind of an op of a lowered loop body in a schedule."""
     if isinstance(op, Iterate):
         return OpKind.NESTED
     if isinstance(op, Conditional):

@@ -1,4 +1,4 @@
-"""What keeps its order for another reason than values and LDS."""
+"""Orders kept for another reason than values and LDS."""
 
 from __future__ import annotations
 

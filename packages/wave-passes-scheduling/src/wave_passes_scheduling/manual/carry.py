@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the options of the pass say.
+    """Settings from the options of the pass.
 
     Attributes:
         profile: The cost profile.

@@ -1,4 +1,4 @@
-"""What authors of schedules are told; the line of the schedule comes first."""
+"""Diagnostics for authors of schedules; the line of the schedule comes first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the stages of a schedule list, as numbers of tasks of the loop."""
+"""The stages of a schedule, as numbers of tasks of the loop."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _CLASSES: dict[str, type[Op]] = {
     for cls in vars(sync).values()
     if isinstance(cls, type) and issubclass(cls, Op) and cls.op_name
 }
-"""What schedules may insert, by name."""
+"""Ops that schedules may insert, by name."""
 
 
 def made_op(plain: tuple[Any, ...]) -> Op:

@@ -49,7 +49,7 @@ class ManualRun:
         self._iterations: list[list[Op]] = []
         self._kernels: list[list[Op]] = []
         self.loops: list[ManualLoop] = []
-        """What was pipelined, in order."""
+        """The pipelined loops, in order."""
         self.changed = False
         """Whether the graph changed."""
 
@@ -139,7 +139,7 @@ class ManualRun:
     # -------------------------------------------------------------------- pipelines
 
     def stage(self, step: Step) -> Value:
-        """What runs at each place of a stage."""
+        """The operations at each place of a stage."""
         return Stage(
             tuple(tuple(self._selections(row)) for row in step.arguments), step
         )
@@ -292,4 +292,4 @@ _STEPS: dict[str, Callable[[ManualRun, Step], Value]] = {
     "insert": ManualRun.insert,
     "stagger": ManualRun.stagger,
 }
-"""What carries out each kind of step."""
+"""The function that carries out each kind of step."""

@@ -1,4 +1,4 @@
-"""What the steps of a schedule give while it is carried out."""
+"""Results of the steps of a schedule while it is carried out."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Cluster:
 
 @dataclass(eq=False)
 class Stage:
-    """What runs at each place of a stage."""
+    """The operations at each place of a stage."""
 
     places: tuple[tuple[Selection, ...], ...]
     step: Step
@@ -65,7 +65,7 @@ class Place:
 
 @dataclass(eq=False)
 class Pipelined:
-    """What a loop became: its parts by name."""
+    """The parts of a rebuilt loop, by name."""
 
     parts: dict[str, Place]
 

@@ -1,4 +1,4 @@
-"""What no schedule can beat: the intervals that resources and recurrences need."""
+"""Lower bounds of the interval, from resources and recurrences."""
 
 from __future__ import annotations
 

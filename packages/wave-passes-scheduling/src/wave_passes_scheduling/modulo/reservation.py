@@ -204,7 +204,7 @@ class ReservationTable:
 
 
 def _segments(task: Task, interval: int) -> tuple[_Segment, ...]:
-    """What a task occupies, in runs of equally many units; each cell once."""
+    """The cells that a task occupies, in runs of equally many units."""
     cells: dict[tuple[int, int], int] = {}
     for use in task.uses:
         for offset in range(use.offset, use.offset + use.cycles):

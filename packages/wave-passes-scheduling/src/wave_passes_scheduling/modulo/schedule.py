@@ -61,7 +61,7 @@ class Schedule:
         return found.taken()
 
     def violations(self) -> tuple[str, ...]:
-        """What is wrong: dependences that are broken, resources that are overfull."""
+        """Faults: dependences that are broken, resources that are overfull."""
         return (*self._broken(), *self._overfull())
 
     def lifetimes(self) -> Array:

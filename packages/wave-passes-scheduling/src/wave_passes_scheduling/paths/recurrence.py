@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recurrence:
-    """What the recurrences demand.
+    """The demands of recurrences.
 
     Attributes:
         interval: The smallest initiation interval they allow; at least 1. ``None``

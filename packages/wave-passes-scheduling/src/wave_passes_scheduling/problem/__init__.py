@@ -1,4 +1,4 @@
-"""What is scheduled: the loop as a graph of numbers, independent of any IR."""
+"""The scheduling problem: a loop as a graph of numbers, independent of any IR."""
 
 from __future__ import annotations
 

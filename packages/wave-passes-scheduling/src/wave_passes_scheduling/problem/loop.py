@@ -157,7 +157,7 @@ class LoopProblem:
         return replace(self, tasks=tuple(tasks), dependences=tuple(rows))
 
     def weights(self, interval: int) -> Array:
-        """What each dependence demands at an initiation interval, in cycles."""
+        """Cycles that each dependence demands at an initiation interval."""
         return self.latencies - self.distances * interval
 
     def describe(self, dependence: Dependence) -> str:

@@ -58,7 +58,7 @@ def unsafe_ahead(analysed: ScheduledLoop, schedule: Schedule) -> Op | None:
 
 
 def _parts(op: Op) -> Iterator[Op]:
-    """What an op does: it alone, or what the body of a conditional holds."""
+    """The op itself, or the ops in the body of a conditional."""
     if isinstance(op, Conditional):
         for inner in op.regions[0].ops:
             yield from _parts(inner)

@@ -41,7 +41,7 @@ Key = tuple["Op", int]
 
 @dataclass(frozen=True)
 class PipelinedLoop:
-    """What a loop became.
+    """The result of rebuilding a loop.
 
     Attributes:
         prologue: The ops before the kernel loop, in order.
@@ -182,7 +182,7 @@ class _Builder:
         set_operands(kernel, (inits, kernel.captures))
 
     def _following(self, body: Region, value: Op, lead: int) -> Op:
-        """What a rotating register holds in the next iteration."""
+        """The value of a rotating register in the next iteration."""
         position = self._position(value)
         if position is not None:
             return self._current(body, self._yields[position], lead)

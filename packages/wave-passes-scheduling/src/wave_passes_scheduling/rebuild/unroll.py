@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UnrolledLoop:
-    """What a loop became.
+    """The result of rebuilding a loop.
 
     Attributes:
         loop: The loop whose trips do several iterations each.

@@ -93,7 +93,7 @@ def _ordered(graph: Graph, ops: Sequence[Op]) -> Iterator[Edge]:
 
 
 def _symbols(ops: Sequence[Op]) -> Iterator[Edge]:
-    """What sets a symbol stays where it is: any op may use the symbol."""
+    """Edges that keep ops in place which set a symbol: any op may use it."""
     setting = [
         i for i, op in enumerate(ops) if any(isinstance(o, SetSymbol) for o in _in(op))
     ]

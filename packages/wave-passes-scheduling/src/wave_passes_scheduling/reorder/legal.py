@@ -221,7 +221,7 @@ def _back(latest: dict[Op, tuple[int, Edge | None]], op: Op) -> list[Edge]:
 def region_order(
     graph: Graph, region: Region, known: Dependences, without: Iterable[Op] = ()
 ) -> RegionOrder:
-    """What may change places in a region of a lowered graph.
+    """Legal orders of the ops in a region of a lowered graph.
 
     Of the body of a loop: within one iteration.
 

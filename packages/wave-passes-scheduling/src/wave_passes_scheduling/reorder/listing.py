@@ -45,7 +45,7 @@ class ClusterRow:
 
 
 TITLES = ("loop", "cluster", "operations", "priority", "waves")
-"""What the cells of a row are."""
+"""Headings of the cells of a row."""
 
 
 def cluster_rows(graph: Graph) -> Iterator[ClusterRow]:

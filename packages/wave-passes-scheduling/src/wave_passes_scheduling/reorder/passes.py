@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wave_core.passes import PassContext
 
 ORDERS = ("off", "pingpong")
-"""What `ReorderLoops` can do."""
+"""Orders that `ReorderLoops` knows."""
 
 
 @dataclass(frozen=True)

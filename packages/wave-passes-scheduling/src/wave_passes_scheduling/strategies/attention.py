@@ -73,7 +73,7 @@ def _ancestors(analysed: ScheduledLoop, tasks: set[int]) -> set[int]:
 
 
 def _closure(edges: set[tuple[int, int]], tasks: set[int]) -> set[int]:
-    """What edges lead to from ``tasks``."""
+    """The targets of edges from ``tasks``."""
     following: dict[int, list[int]] = {}
     for source, target in edges:
         following.setdefault(source, []).append(target)

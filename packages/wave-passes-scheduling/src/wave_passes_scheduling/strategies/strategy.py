@@ -1,4 +1,4 @@
-"""What a strategy is, and those of this package."""
+"""Strategies of scheduling: their form, and those of this package."""
 
 from __future__ import annotations
 

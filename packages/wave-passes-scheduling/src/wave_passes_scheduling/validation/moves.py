@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MoveResult:
-    """What became of a move.
+    """The outcome of a move.
 
     Attributes:
         schedule: The repaired schedule; ``None`` where the move is refused.

@@ -1,3 +1,3 @@
-"""What `wave inspect` shows of schedules."""
+"""Views of schedules for `wave inspect`."""
 
 from __future__ import annotations

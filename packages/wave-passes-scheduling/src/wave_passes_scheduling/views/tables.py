@@ -40,7 +40,7 @@ def _summary(loop: PlannedLoop) -> tuple[str, ...]:
 
 
 def _stages(schedule: Schedule) -> Table:
-    """What each stage does: operations of one kind, from their first to their last."""
+    """The operations of each stage by kind, from their first to their last."""
     tasks = schedule.problem.tasks
     rows = sorted(
         (stage, cycle % schedule.interval, task.kind)

@@ -51,7 +51,7 @@ class Dependences:
         self._unknown = Reach(lane=True, wave=True, group=waves > 1)
 
     def footprint(self, access: SharedAccess) -> Footprint:
-        """What one access touches."""
+        """The footprint of one access."""
         return self._footprints.of(access)
 
     def trips_surely(self, loop: Iterate) -> bool:

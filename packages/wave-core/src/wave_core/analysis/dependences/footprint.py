@@ -38,7 +38,7 @@ SEVERAL = -2
 
 @dataclass(frozen=True, eq=False)
 class Footprint:
-    """What an access touches: a pattern of the threads, moved by a uniform base.
+    """The bytes of an access: a pattern of the threads, moved by a uniform base.
 
     Attributes:
         base: Bytes by which the pattern moves; the same for all waves.
@@ -97,7 +97,7 @@ class Footprints:
         return int(np.prod(self._waves, dtype=np.int64))
 
     def of(self, access: SharedAccess) -> Footprint:
-        """What ``access`` may touch, relative to its memory."""
+        """Bytes that ``access`` may touch, relative to its memory."""
         found = self._known.get(access)
         if found is None:
             found = self._known[access] = self._find(access)

@@ -24,7 +24,7 @@ class Reach:
         return self.lane or self.wave or self.group
 
     def __or__(self, other: Reach) -> Reach:
-        """What either says."""
+        """The union of both."""
         return Reach(
             self.lane or other.lane,
             self.wave or other.wave,

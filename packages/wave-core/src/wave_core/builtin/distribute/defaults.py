@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """What the leading access of a component asks for.
+    """The layout that the leading access of a component asks for.
 
     Attributes:
         dims: Dimensions of the tile, outermost first.

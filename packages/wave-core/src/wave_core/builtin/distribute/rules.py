@@ -184,7 +184,7 @@ def demand_conditional(op: Conditional, solver: Solver) -> Demands:
 
 
 def acting_values(op: Conditional) -> Iterator[Op]:
-    """What lanes act on where the condition holds: values written, and results."""
+    """Values that lanes act on where the condition holds: written ones, and results."""
     yield from (each.value for each in walk(op.body) if isinstance(each, Write))
     terminator = op.body.terminator
     if terminator is not None:

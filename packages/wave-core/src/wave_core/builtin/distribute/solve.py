@@ -103,7 +103,7 @@ class Solver:
         return self.assigned[variable(op)].source
 
     def demands(self, op: Op) -> rules.Demands:
-        """What ``op`` needs of its operands, by position in ``operands``."""
+        """Demands of ``op`` on its operands, by position in ``operands``."""
         rule = self._demands.get(op)
         return iter(()) if rule is None else cast("rules.Demands", rule(op, self))
 
@@ -192,7 +192,7 @@ class Solver:
                 yield op, op
 
     def _rank(self, candidate: tuple[Op, Op]) -> tuple[int, int, int]:
-        """What lays itself out, writes, reads, the rest; more dimensions first."""
+        """Self-placing ops, writes, reads, the rest; more dimensions first."""
         value, op = candidate
         first = (op.has(Trait.LAYS_OUT_ITSELF), isinstance(op, Write))
         kind = (*first, isinstance(op, Read), True).index(True)

@@ -137,7 +137,7 @@ class Expander:
         self._memories[old] = new
 
     def memory(self, old: Op, scope: Scope) -> Op:
-        """What stands for a memory, as seen in the region of ``scope``."""
+        """The stand-in for a memory, as seen in the region of ``scope``."""
         return capture(scope.region, self._memories[resolve(old)])
 
     def piece(self, old: Op, ids: Ids, scope: Scope) -> Op:

@@ -59,7 +59,7 @@ class _Pending:
         self.copied.clear()
 
     def merge(self, other: _Pending) -> None:
-        """What either of two paths leaves."""
+        """The union of what two paths leave."""
         self.read |= other.read
         self.written |= other.written
         self.copied |= other.copied
@@ -189,7 +189,7 @@ def _insert(op: Op, divergent: Op | None, *, landed: bool) -> None:
 
 
 def _left_pending(region: Region) -> _Pending:
-    """What an iteration leaves without a barrier after it."""
+    """Accesses that an iteration leaves without a barrier after them."""
     left = _Pending()
     for op in region.ops:
         left.pass_over(op)

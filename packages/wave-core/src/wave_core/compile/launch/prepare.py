@@ -34,7 +34,7 @@ ON_CPU = ExecutorSpec("cpu", "")
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """What a launch needs to know about a kernel, besides its signature.
+    """Facts about a kernel that a launch needs, besides its signature.
 
     Attributes:
         signature: The kernel's parameters.

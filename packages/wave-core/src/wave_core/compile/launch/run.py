@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LaunchRecord:
-    """What one launch did.
+    """The record of one launch.
 
     Attributes:
         device: What ran it.
@@ -94,13 +94,13 @@ _CODES = {
     Misfit.LAYOUT: codes.LAYOUT,
     Misfit.OVERLAP: codes.OVERLAP,
 }
-"""What a device may refuse that fits the kernel's types; all else is the device."""
+"""Refusals of devices that fit the kernel's types; all else is the device."""
 
 
 def dressed(
     failure: RuntimeFailure, compiled: Compiled, call: Location | None
 ) -> Exception:
-    """What the runtime refuses, or reports of a driver, as a diagnostic."""
+    """A refusal of the runtime, or a report of a driver, as a diagnostic."""
     signature, name = compiled.shape.signature, compiled.device.name
     why = failure.why if isinstance(failure, LaunchRefused) else Misfit.DEVICE
     return launch_error(

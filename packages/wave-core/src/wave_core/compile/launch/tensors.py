@@ -49,7 +49,7 @@ def check_tensor(
 
 
 def describe(given: ArrayView) -> str:
-    """What was given, for messages."""
+    """A description of the argument, for messages."""
     dims = ", ".join(map(str, given.shape))
     return f"{given.kind} of {given.dtype}[{dims}]"
 
