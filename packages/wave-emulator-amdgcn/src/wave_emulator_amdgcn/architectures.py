@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 
 from wave_emulator_amdgcn.errors import CodeObjectError
 
-__all__ = ["ARCHITECTURES", "Architecture", "architecture_of_flags"]
-
 
 @dataclass(frozen=True)
 class Architecture:

@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "Bools", "Bytes", "Function", "Ints", "Selection", "Words"]
-
 #: An array whose dtype depends on the instruction.
 Array: TypeAlias = NDArray[Any]
 Bools: TypeAlias = NDArray[np.bool_]

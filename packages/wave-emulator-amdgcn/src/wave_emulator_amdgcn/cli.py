@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array
     from wave_emulator_amdgcn.codeobject import CodeObject
 
-__all__ = ["emulate_file", "parse_buffer", "parse_grid"]
-
 _SPEC = re.compile(r"(?P<shape>\d+(?:x\d+)*)x(?P<dtype>[fiu]\d+)(?:=(?P<fill>\w+))?")
 _DTYPES = {
     "f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8,

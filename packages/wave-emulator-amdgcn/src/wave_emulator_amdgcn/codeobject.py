@@ -19,8 +19,6 @@ from wave_emulator_amdgcn.elf import ElfFile, read_elf
 from wave_emulator_amdgcn.errors import CodeObjectError
 from wave_emulator_amdgcn.machine import VCC
 
-__all__ = ["Argument", "CodeObject", "Kernel", "load"]
-
 _MOST_ITEMS = 1024
 _MOST_ARGUMENTS = 4096
 _MOST_SCRATCH = 1 << 20

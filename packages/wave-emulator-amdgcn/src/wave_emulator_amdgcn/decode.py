@@ -28,8 +28,6 @@ from tinygrad.renderer.amd.dsl import (
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
 
-__all__ = ["Instruction", "decode"]
-
 #: Encodings in the order to try, most specific first. A name with ``_LIT`` has a
 #: literal that the base form cannot express.
 _ORDER = {

@@ -8,8 +8,6 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-__all__ = ["Descriptor", "parse_descriptor"]
-
 DESCRIPTOR_BYTES = 64
 
 #: Bit of kernel_code_properties, name, SGPRs it takes, in order.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bytes
     from wave_runtime import Artifact
 
-__all__ = ["EmulatedCode", "EmulatorDevice", "open_device"]
-
 
 @dataclass
 class EmulatorDevice:

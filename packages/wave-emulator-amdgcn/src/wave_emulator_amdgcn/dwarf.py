@@ -6,8 +6,6 @@ import struct
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-__all__ = ["LineTable", "read_line_table"]
-
 
 @dataclass(frozen=True)
 class LineTable:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from wave_emulator_amdgcn.errors import CodeObjectError
 
-__all__ = ["ElfFile", "Section", "Symbol", "read_elf"]
-
 EM_AMDGPU = 224
 """Machine number of AMDGPU (LLVM AMDGPU usage, ELF header)."""
 

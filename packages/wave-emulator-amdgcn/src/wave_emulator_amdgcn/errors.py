@@ -6,16 +6,6 @@ from dataclasses import dataclass
 
 from wave_runtime import DeviceError
 
-__all__ = [
-    "CODES",
-    "CodeObjectError",
-    "EmulatorError",
-    "LaunchError",
-    "Report",
-    "StepLimitError",
-    "UnknownInstructionError",
-]
-
 #: Every code with its meaning; hazards found while running are ``EM05``.
 CODES = {
     "EM0101": "the file is not an AMDGCN code object, or is truncated",

@@ -15,27 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array
 
-__all__ = [
-    "bf16_to_f32",
-    "div_fixup",
-    "f32_to_bf16",
-    "flush",
-    "fma",
-    "fma_scaled",
-    "ldexp",
-    "maximum",
-    "median3",
-    "minimum",
-    "propagating_maximum",
-    "propagating_minimum",
-    "quiet",
-    "round_to_odd_sum",
-    "small_table",
-    "to_f16_rtz",
-    "to_integer",
-    "to_small",
-]
-
 
 def flush(value: Array) -> Array:
     """Denormals become zeros of the same sign."""

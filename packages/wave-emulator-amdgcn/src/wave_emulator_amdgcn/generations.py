@@ -15,8 +15,6 @@ from wave_emulator_amdgcn.decode import Instruction, decode
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
 
-__all__ = ["available", "read"]
-
 #: The first row whose expression matches a canonical name says which have it.
 _PRESENCE = tuple(
     (re.compile(expression), frozenset(names.split()))

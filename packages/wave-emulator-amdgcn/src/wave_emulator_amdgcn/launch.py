@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Bytes, Ints
     from wave_emulator_amdgcn.codeobject import CodeObject, Kernel
 
-__all__ = ["LaunchOptions", "LaunchResult", "emulate"]
-
-
 _MOST_PRIVATE = 1 << 28
 """Bytes of scratch of the waves that are executed together, where one is smaller."""
 

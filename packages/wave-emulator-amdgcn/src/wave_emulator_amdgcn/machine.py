@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.hazards.checks import Checks
     from wave_emulator_amdgcn.memory import Regions
 
-__all__ = ["EXEC", "M0", "VCC", "Machine", "Shape"]
-
 VCC = 106
 EXEC = 126
 M0 = 124

@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bools, Bytes, Ints, Words
 
-__all__ = ["BASE", "Cells", "Region", "Regions"]
-
 BASE = 0x7F0000000000
 """First address of the mapped memory."""
 

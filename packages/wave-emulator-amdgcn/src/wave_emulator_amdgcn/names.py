@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["canonical"]
-
 _EXACT = {
     "V_ADD_NC_U32": "V_ADD_U32",
     "V_SUB_NC_U32": "V_SUB_U32",

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.machine import Machine
 
-__all__ = ["DTYPES", "Fetch", "constant", "raw16", "raw32", "raw64", "scalar", "typed"]
-
 Fetch: TypeAlias = "Callable[[Machine, Selection], Array]"
 
 DTYPES: dict[str, type[np.generic]] = {

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
 
-__all__ = ["Bound", "Program"]
-
 
 @dataclass(eq=False)
 class Bound:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound, Program
 
-__all__ = ["Loop", "all_taken"]
-
 _PATIENCE = 4096
 """Group steps after which a group that others wait behind gives way: spin locks."""
 

@@ -16,8 +16,6 @@ from wave_emulator_amdgcn.machine import EXEC, VCC
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
 
-__all__ = ["DATA", "SCALAR", "Usage", "operand_bits", "rows_of", "usage"]
-
 SCALAR = 512
 """Bit of scalar register 0."""
 

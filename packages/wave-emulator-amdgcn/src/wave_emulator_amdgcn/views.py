@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from wave_core.plugin import ViewRequest
 
-__all__ = ["cycles"]
-
 _SMALLER = (
     "choose smaller sizes, as --shape M=256,N=256: the estimate is of one workgroup"
 )

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.costs.meter import Meter
     from wave_emulator_amdgcn.program import Program
 
-__all__ = ["count_misses", "memory_share"]
-
 
 def count_misses(meter: Meter, size: int, stores: frozenset[int]) -> None:
     """Set the lines that a wave's execution of each instruction misses in L1."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.costs.tables import Cost
     from wave_emulator_amdgcn.launch import LaunchResult
 
-__all__ = ["Estimate", "estimate", "resident_groups", "timeline_of"]
-
 _TOP = 10
 
 _SETS = 3

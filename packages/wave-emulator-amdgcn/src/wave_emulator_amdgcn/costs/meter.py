@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.program import Bound
 
-__all__ = ["Meter", "Sample"]
-
 LINE_BYTES = 128
 """A cache line of L2 (CDNA3 ISA; RDNA has 128 as well)."""
 

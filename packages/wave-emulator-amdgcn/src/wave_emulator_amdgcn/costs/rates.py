@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.costs.tables import Cost
     from wave_emulator_amdgcn.decode import Instruction
 
-__all__ = ["matrix_cycles", "matrix_flops", "passes_of"]
-
 _SPARSE = re.compile(r"V_SMFMAC_[FI]32_(\d+)X(\d+)X(\d+)_([A-Z0-9]+)")
 _WMMA = re.compile(r"V_S?WMMAC?_\w+?_(\d+)X(\d+)X(\d+)_([A-Z0-9]+)")
 _BLOCKS = {4: 8, 16: 32, 32: 64}

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.costs.timeline import Event
     from wave_emulator_amdgcn.program import Program
 
-__all__ = ["draw"]
-
 _COLOURS = {
     "mfma": "#c0392b",
     "valu": "#2980b9",

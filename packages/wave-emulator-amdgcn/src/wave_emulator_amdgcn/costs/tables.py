@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
 
-__all__ = ["COSTS", "Cost", "lds_phases"]
-
 
 @dataclass(frozen=True)
 class Cost:

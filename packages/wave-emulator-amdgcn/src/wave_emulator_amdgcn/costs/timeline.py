@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.program import Bound
 
-__all__ = ["Event", "Timeline"]
-
 _SLOW = ("V_EXP", "V_LOG", "V_RCP", "V_RSQ", "V_SQRT", "V_SIN", "V_COS", "V_MUL_LO_",
          "V_MUL_HI_", "V_MAD_U64", "V_MAD_I64")  # fmt: skip
 

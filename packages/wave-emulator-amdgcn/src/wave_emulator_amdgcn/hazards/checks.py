@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.memory import Regions
     from wave_emulator_amdgcn.program import Bound
 
-__all__ = ["Checks"]
-
 _NEAR = 1 << 20
 """Bytes behind a resource within which an access counts as just past its end."""
 

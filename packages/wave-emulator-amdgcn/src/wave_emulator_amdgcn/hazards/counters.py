@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.usage import Usage
 
-__all__ = [
-    "COUNTERS",
-    "WAIT_FIELDS",
-    "InFlight",
-    "Parts",
-    "joined",
-    "register_name",
-    "waits_of",
-]
-
 COUNTERS = ("vm", "vs", "lgkm", "load", "store", "ds", "km")
 
 #: Where a number stands in a word: first bit and bits of each part, low part first.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound
 
-__all__ = ["Late"]
-
 _VECTOR = (1 << SCALAR) - 1
 _MOST = {"lgkm": 15}
 """Operations that a counter holds before a wave stalls: 4 bits; others have 6."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.hazards.waitstates import Row, States
     from wave_emulator_amdgcn.program import Bound, Program
 
-__all__ = ["missing_states"]
-
 _NEVER_FALLS = ("S_BRANCH", "S_SETPC_B64", "S_ENDPGM")
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound, Program
 
-__all__ = ["RandomLoop", "scramble"]
-
 _GRAINS = (1, 4, 16, 256)
 _EAGERNESS = (0.0, 0.02, 0.2, 0.8)
 _TURN = 512

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.hazards.counters import Parts
 
-__all__ = ["Defect", "instructions_of", "planted"]
-
 _NOP = 0xBF800000
 _SINGLE = {"S_WAITCNT_VSCNT", "S_WAITCNT_VMCNT", "S_WAITCNT_LGKMCNT"}
 _FIRST, _SECOND = {"LT": -1, "LE": -1, "GT": 1, "GE": 1}, {"LT": 1, "LE": 1}

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound
 
-__all__ = ["Taint", "Written", "everything", "registers", "stored_bits"]
-
 _ALL = np.uint32(0xFFFFFFFF)
 _EXEC = 3 << (SCALAR + EXEC)
 

@@ -15,8 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Bools, Ints
 
-__all__ = ["Access", "Conflict", "Order", "Shadow"]
-
 PLAIN, ATOMIC, DMA = 0, 1, 2
 """Kinds of writers; the low two bits of a writer's number."""
 

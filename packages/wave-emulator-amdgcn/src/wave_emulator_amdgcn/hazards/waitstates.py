@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Test = Callable[[Bound], bool]
     Needed = Callable[["States", Bound, Bound], int]
 
-__all__ = ["ROWS", "STATES", "Row", "States"]
-
 VECTOR = (1 << SCALAR) - 1
 _EXEC = 3 << (SCALAR + EXEC)
 _VCC = 3 << (SCALAR + VCC)

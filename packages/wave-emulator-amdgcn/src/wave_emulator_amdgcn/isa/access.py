@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.memory import Cells
 
-__all__ = [
-    "ATOMICS",
-    "Part",
-    "atomic",
-    "global_bounds",
-    "in_parts",
-    "load",
-    "note",
-    "report_outside",
-    "store",
-]
-
 
 @dataclass(frozen=True)
 class Part:

@@ -21,8 +21,6 @@ from wave_emulator_amdgcn.isa.vector import Row
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Function
 
-__all__ = ["dot2_bf16", "dot2_f16", "rows"]
-
 _U = np.uint32
 _L = np.uint64
 

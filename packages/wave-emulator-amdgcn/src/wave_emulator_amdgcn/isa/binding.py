@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.isa.scalar import ScalarRow
     from wave_emulator_amdgcn.isa.vector import Run
 
-__all__ = ["bind", "prepare", "scalar_table", "vector_table"]
-
-
 #: gfx12: approximate functions of scalars (RDNA4 ISA, VOP3).
 SCALAR_ROOTS = frozenset(
     f"V_S_{name}_F{bits}"

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
 
-__all__ = ["NAMES", "bind"]
-
 NAMES = {"V_BITOP3_B32": "u32", "V_BITOP3_B16": "u16"}
 
 

@@ -15,8 +15,6 @@ from wave_emulator_amdgcn.isa.vector import Row
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Function
 
-__all__ = ["rows"]
-
 
 def _never(a: Array, b: Array) -> Array:
     return np.zeros(np.broadcast_shapes(a.shape, b.shape), np.bool_)

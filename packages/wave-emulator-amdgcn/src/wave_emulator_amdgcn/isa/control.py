@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
-__all__ = [
-    "BARRIERS",
-    "BRANCHES",
-    "ENDS",
-    "FIRST",
-    "NOTHING",
-    "SIGNALS",
-    "Jump",
-    "bind_barrier",
-    "bind_jump",
-    "bind_mode",
-    "bind_saveexec",
-    "branch_target",
-]
-
 #: They change nothing that the emulator models beyond time.
 NOTHING = {
     "S_NOP", "S_SLEEP", "S_SETPRIO", "S_CLAUSE", "S_DELAY_ALU", "S_SETHALT",

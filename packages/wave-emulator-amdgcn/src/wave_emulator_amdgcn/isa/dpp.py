@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.operands import Fetch
 
-__all__ = ["dpp_mask", "dpp_source", "permutation"]
-
 
 def permutation(ins: Instruction, lanes: int) -> tuple[Ints, Bools]:
     """Which lane each lane reads, and whether that lane exists.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
-__all__ = ["BINDERS"]
-
 
 def _read_first(ins: Instruction) -> Run:
     fetch = raw32(ins.fields["src0"], ins.get("literal"))

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
-__all__ = ["bind", "offset_of", "row_of", "swizzle"]
-
 _PLAIN = re.compile(r"DS_(READ|WRITE)_B(32|64|96|128)")
 _TWO = re.compile(r"DS_(READ|WRITE)2(ST64)?_B(32|64)")
 _SMALL = re.compile(r"DS_(READ|WRITE)_([UIB])(8|16)(_D16)?(_HI)?")

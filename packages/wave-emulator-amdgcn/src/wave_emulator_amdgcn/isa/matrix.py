@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
-__all__ = ["BITS", "Mfma", "add", "addend", "bind_mfma", "bind_scaled", "describe",
-           "elements", "registers", "row_of"]  # fmt: skip
-
 _NAME = re.compile(
     r"V_MFMA_(?:SCALE_)?(F32|I32|F64)_(\d+)X(\d+)X(\d+)(?:_(\d+)B)?_([A-Z0-9]+(?:_(?:BF8|FP8))?)"
 )

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.operands import Fetch
 
-__all__ = ["DOTS", "MIXES", "PACKED", "PACKED_WIDE", "bind_dot", "bind_mix",
-           "bind_packed", "bind_packed_wide"]  # fmt: skip
-
 _H = np.uint32(0xFFFF)
 _N = np.uint32(16)
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.memory import Cells
 
-__all__ = ["Locate", "Place", "address_row", "locate"]
-
 
 @dataclass(frozen=True)
 class Place:

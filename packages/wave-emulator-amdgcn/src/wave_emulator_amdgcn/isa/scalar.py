@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
-__all__ = ["ScalarRow", "bind", "rows"]
-
 
 @dataclass(frozen=True)
 class ScalarRow:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.operands import Fetch
 
-__all__ = ["bind"]
-
 _U = np.uint32
 _SMALL = r"(FP8|BF8|FP6|BF6|FP4)"
 _WIDEN = re.compile(rf"V_CVT_(SCALEF32_)?(PK32_|PK_)?(F32|F16|BF16)_{_SMALL}")

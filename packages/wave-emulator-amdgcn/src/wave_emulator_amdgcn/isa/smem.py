@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
-__all__ = ["bind", "words_of"]
-
 _LOAD = re.compile(r"S_(BUFFER_)?LOAD_(?:DWORD(?:X(\d+))?|([UIS]?)(BYTE|SHORT|8|16))")
 _NOTHING = {
     "S_DCACHE_INV", "S_DCACHE_WB", "S_GL1_INV", "S_DCACHE_INV_VOL", "S_DCACHE_WB_VOL",

@@ -21,8 +21,6 @@ import numpy as np
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Words
 
-__all__ = ["TRANSPOSES", "transpose"]
-
 #: Bits of an element and bytes of a lane.
 TRANSPOSES = {
     "DS_READ_B64_TR_B16": (16, 8), "DS_READ_B64_TR_B8": (8, 8),

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.operands import Fetch
 
-__all__ = [
-    "Row",
-    "Run",
-    "bind",
-    "bind_scalar_result",
-    "clamped",
-    "result_writer",
-    "saturating",
-]
-
 Run: TypeAlias = "Callable[[Machine, Selection], Any]"
 
 

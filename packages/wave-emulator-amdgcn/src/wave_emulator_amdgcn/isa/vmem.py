@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
-__all__ = ["FLAT", "bind", "data_row", "is_store"]
-
 FLAT = ("GLOBAL", "FLAT", "SCRATCH")
 """Encodings of accesses without a resource; those of gfx12 begin with V."""
 

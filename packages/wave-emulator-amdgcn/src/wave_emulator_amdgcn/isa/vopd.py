@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.isa.vector import Row, Run
     from wave_emulator_amdgcn.machine import Machine
 
-__all__ = ["bind_dual", "halves"]
-
 
 def halves(ins: Instruction) -> list[Instruction]:
     """The two instructions as VOP2 or VOP1."""

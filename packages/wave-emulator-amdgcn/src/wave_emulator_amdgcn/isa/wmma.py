@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
-__all__ = ["bind_wmma"]
-
 _NAME = re.compile(
     r"V_WMMA_(F32|F16|BF16|I32)_16X16X(16|32)_([A-Z0-9]+)(?:_([A-Z0-9]+))?"
 )
