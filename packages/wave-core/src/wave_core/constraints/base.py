@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
-from wave_core.diagnostics import capture_location, coded_arguments, user_error
+from wave_core.diagnostics import capture_location, coded_init, user_error
 from wave_core.symbols import Expr, SymbolError, as_expr, from_sympy
 
 if TYPE_CHECKING:
@@ -65,9 +65,7 @@ class Kernel:
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def constraint(cls: type[C]) -> type[C]:
     """Make a class of constraints; a call that does not fit it is a diagnostic."""
-    made = dataclass(frozen=True)(cls)
-    made.__init__ = coded_arguments(made.__init__)
-    return made
+    return coded_init(dataclass(frozen=True)(cls))
 
 
 @dataclass(frozen=True, kw_only=True)

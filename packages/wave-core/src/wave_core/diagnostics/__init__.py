@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wave_core.diagnostics.arguments import coded_arguments
+from wave_core.diagnostics.arguments import coded_arguments, coded_init
 from wave_core.diagnostics.code import Code
 from wave_core.diagnostics.codes import Catalogue, catalogue, declaring_package
 from wave_core.diagnostics.collector import Collector
@@ -50,6 +50,7 @@ __all__ = [
     "capture_location",
     "catalogue",
     "coded_arguments",
+    "coded_init",
     "declaring_package",
     "explain",
     "fuse",

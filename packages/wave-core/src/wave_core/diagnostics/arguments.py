@@ -16,6 +16,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+def coded_init(cls: type[T]) -> type[T]:
+    """Make a call of the class with wrong arguments a coded diagnostic."""
+    cls.__init__ = coded_arguments(cls.__init__)
+    return cls
+
+
 def coded_arguments(function: Callable[P, T]) -> Callable[P, T]:
     """Make a call with unknown, missing or repeated arguments a coded diagnostic."""
     declared = signature(function)

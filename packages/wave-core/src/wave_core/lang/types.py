@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import capture_location, coded_arguments, user_error
+from wave_core.diagnostics import capture_location, coded_arguments, coded_init, user_error
 from wave_core.ops.constant import Splat
 from wave_core.ops.shape import Broadcast
 from wave_core.trace.context import active
@@ -26,6 +26,7 @@ GLOBAL_MEMORY = AddressSpace.GLOBAL
 SHARED_MEMORY = AddressSpace.SHARED
 
 
+@coded_init
 @dataclass(frozen=True)
 class MemoryLayout:
     """The shape of a memory in storage, where it is not the logical one.
@@ -35,7 +36,18 @@ class MemoryLayout:
 
     shape: tuple[Any, ...]
 
+    def __post_init__(self) -> None:
+        """See that the shape lists sizes.
 
+        Raises:
+            UserError: WV0220.
+        """
+        given: Any = self.shape
+        if not isinstance(given, tuple | list) or not _are_dims(self.shape):
+            raise _malformed("MemoryLayout", self.shape, "(shape=(dims..))")
+
+
+@coded_init
 @dataclass(frozen=True)
 class Memory:
     """A tensor argument: ``Memory[M, K, GLOBAL_ADDRESS_SPACE, f16]``.
@@ -64,7 +76,8 @@ class Memory:
         *dims, space, dtype = parts
         if space is AddressSpace.REGISTER:
             raise _in_registers()
-        if not _is_space(space) or not _are_dims(dims):
+        fits = layout is None or len(layout.shape) == len(dims)
+        if not _is_space(space) or not _are_dims(dims) or not fits:
             raise _malformed("Memory", items, "[dims.., address_space, dtype]")
         return cls(tuple(dims), space, dtype, layout)
 
@@ -76,9 +89,7 @@ class Memory:
             space = expression(space, location)
         physical = None
         if self.layout is not None:
-            physical = tuple(
-                expression(d, location) for d in as_tuple(self.layout.shape)
-            )
+            physical = tuple(expression(d, location) for d in self.layout.shape)
         return MemoryType(shape, space, self.dtype, physical)
 
 

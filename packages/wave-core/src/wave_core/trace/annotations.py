@@ -40,7 +40,8 @@ def declared_type(
     """The type that an annotation stands for, ``None`` for any other annotation."""
     if isinstance(annotation, DType):
         return RegisterType((), annotation)
-    if isinstance(annotation, Declares):
+    # The bare class, without dims, has the method too.
+    if isinstance(annotation, Declares) and not isinstance(annotation, type):
         return annotation.declared_type(expression, location)
     return None
 

@@ -18,7 +18,7 @@ from wave_core.trace.value import Value
 from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from wave_core.constraints import Constraint
     from wave_core.symbols import Expr
@@ -38,7 +38,7 @@ def trace_kernel(
     numbers, spaces = split_bindings(bindings, location)
     graph = Graph(name, target, numbers, tuple(constraints), location=location)
     tracer = Tracer(graph, namespaces)
-    arguments = _parameters(tracer, function, spaces)
+    arguments = _parameters(tracer, function, numbers, spaces)
     undo = activate(tracer)
     try:
         returned = function(*arguments)
@@ -67,27 +67,55 @@ def split_bindings(
 
 
 def _parameters(
-    tracer: Tracer, function: Callable[..., Any], spaces: Mapping[Expr, AddressSpace]
+    tracer: Tracer,
+    function: Callable[..., Any],
+    numbers: Mapping[Expr, int],
+    spaces: Mapping[Expr, AddressSpace],
 ) -> list[Value]:
     hints = resolve_annotations(function, tracer.namespaces)
-    arguments: list[Value] = []
+    declared: dict[str, Type] = {}
     for name in inspect.signature(function).parameters:
         where = ParameterLocation(function, name)
-        declared = declared_type(hints.get(name), tracer.expression, where)
-        if declared is None:
+        found = declared_type(hints.get(name), tracer.expression, where)
+        if found is None:
             raise _not_declared(name, hints.get(name), where)
+        declared[name] = found
+    sizes = {*numbers, *(dim for each in declared.values() for dim in each.shape)}
+    arguments: list[Value] = []
+    for name, found in declared.items():
+        where = ParameterLocation(function, name)
+        bound = _bind_space(name, found, spaces, sizes, where)
         argument = tracer.graph.body.add_argument(
-            "parameter", tracer.label(name), _bind_space(declared, spaces), where
+            "parameter", tracer.label(name), bound, where
         )
         arguments.append(Value(argument))
     return arguments
 
 
-def _bind_space(declared: Type, spaces: Mapping[Expr, AddressSpace]) -> Type:
+def _bind_space(
+    name: str,
+    declared: Type,
+    spaces: Mapping[Expr, AddressSpace],
+    sizes: Container[Expr],
+    where: Location,
+) -> Type:
     if not isinstance(declared, MemoryType) or isinstance(declared.space, AddressSpace):
         return declared
+    if declared.space in sizes:
+        raise _size_for_space(name, declared, where)
     space = spaces.get(declared.space, declared.space)
     return MemoryType(declared.shape, space, declared.dtype, declared.physical)
+
+
+def _size_for_space(name: str, declared: MemoryType, where: Location) -> Exception:
+    dims = ", ".join(map(str, (*declared.shape, declared.space)))
+    return user_error(
+        "WV0220",
+        f"`{name}` has size `{declared.space}` where its address space belongs",
+        at=where,
+        label="before the element type",
+        help=f"write `{name}: Memory[{dims}, GLOBAL_ADDRESS_SPACE, {declared.dtype}]`",
+    )
 
 
 def _not_declared(name: str, hint: object, where: Location) -> Exception:
