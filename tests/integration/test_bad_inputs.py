@@ -215,6 +215,50 @@ tkw.conditional(?)(lambda: None) :: 5; None; 'x'; tkw.read(a); a; M; 1.5
 """
 
 
+#: What the first parameter of a kernel is annotated with; ``?`` in it.
+ANNOTATIONS = """
+? :: tkl.Memory; tkl.SymbolBind; tkl.Register; tkl.MemoryLayout; 5; M; np.ndarray; int
+tkl.Memory[?, tkl.f32] :: M, N; M, N, 5; M, N, 'GLOBAL'; M, GLOBAL, N; GLOBAL; ()
+tkl.Memory[?, GLOBAL, tkl.f32] :: M, None; M, 1.5; M, {}; M, M
+tkl.Memory[M, N, GLOBAL, ?] :: 'f32'; float; np.float32; tkl.f32, 5
+tkl.Memory[M, N, GLOBAL, tkl.f32, tkl.MemoryLayout(shape=?)] :: 5; 'x'; None; (M,)
+tkl.Memory[M, N, GLOBAL, tkl.f32, tkl.MemoryLayout(shape=?)] :: (1.5, 2)
+tkl.Memory[M, N, GLOBAL, tkl.f32, tkl.MemoryLayout(?)] :: ; 1, 2; form=(M, N)
+tkl.Memory(?) :: M, N; M, N, GLOBAL, tkl.f32, 5
+tkl.SymbolBind[?] :: 5; tkl.f32; 'i32'; tkl.i32, tkl.i32
+"""
+
+#: Options of a compilation on the simulator.
+OPTIONS = """
+? :: 5; {M: 3}; nope=1; unroll=2
+?=5 :: plugin_options; dynamic_symbols; passes; disable_passes; target; preset; pipeline
+?=5 :: print_ir_after; print_ir_before; verify_each; timing; checks; poison_outputs
+?=5 :: schedule; override_schedule; dump_schedule; use_fast_math; dump_binaries
+?=5 :: override_mlir; denorm_fp_math_f32; reorder; enable_swizzle; location
+?=None :: dynamic_symbols; plugin_options; passes; disable_passes; preset; target
+?=-1 :: cost_limit; waves_per_eu; unroll_factor; multi_buffer_count; schedule
+?=10**400 :: waves_per_eu; unroll_factor; multi_buffer_count
+?='x' :: schedule; reorder; print_ir_after; pipeline; preset; target; waves_per_eu
+?='x' :: denorm_fp_math_f32; disable_passes; passes; checks; cost_limit
+?=chr(0) :: override_schedule; dump_schedule; override_mlir; dump_intermediates
+passes=? :: {5: {}}; {'schedule-loops': {5: 1}}; {'schedule-loops': {'unroll': []}}
+passes=? :: {'schedule-loops': 5}; 'schedule-loops{'; ['schedule-loops{unroll=}']
+passes=? :: 'schedule-loops{interval=-1}'; 'minimize-global-loads{max-bits=-8}'
+passes=? :: 'pack-shared-memory{alignment=0}'; 'reorder-loops{clusters=0}'
+passes=? :: {'schedule-loops': {'nope': 1}}; 'nope'
+plugin_options=? :: {'nope': 1}; {5: 1}; {'compiler_time_limit_s': 0}
+dynamic_symbols=? :: [M]; [M + 1]; ['']; [5]; [None]
+disable_passes=? :: 'expand-tiles'; [5]; {'x'}
+"""
+
+BINDINGS = """
+? :: 5; None; 'x'; []; {5: 5}; {None: 1}; {'': 1}; {M + 1: 5}; {tkl.f32: 5}; {M: 32}
+{M: ?, N: 32, K: 32} :: 'x'; None; 1.5; -1; True; M; K / 2 + M; 1j; [32]; math.nan; B
+{M: ?, N: 32, K: 32} :: 10**400; GLOBAL; np.float32(32); torch.tensor(1.5); lambda: 1
+{M: ?, N: 32, K: 32} :: sympy.Rational(1, 2); sympy.oo; sympy.I; b'x'; 2**63
+"""
+
+
 def cases(table):
     """All forms of a table with each of their texts."""
     for line in filter(None, table.replace(";\n", "; ").splitlines()):
@@ -237,6 +281,13 @@ def all_cases():
         yield "CONSTRAINTS", reduce(lambda t, row: t.replace(*row), names, text)
     yield from (("CONSTRAINTS", added(text)) for text in cases(ADDED))
     yield from (("BODY", text) for text in cases(BODIES))
+    rest = GOOD["SIGNATURE"].partition(", b:")[2]
+    for text in cases(ANNOTATIONS):
+        yield "SIGNATURE", f"a: {text}, b:{rest}"
+    for text in cases(OPTIONS):
+        bound = "" if text in {"5", "{M: 3}"} else f"{GOOD['OPTIONS']}, "
+        yield "OPTIONS", bound + text
+    yield from (("OPTIONS", f"device='sim', subs={text}") for text in cases(BINDINGS))
 
 
 CASES = tuple(all_cases())
@@ -261,7 +312,11 @@ def test_the_file_itself_is_good(tmp_path):
 
 @pytest.mark.parametrize(("part", "text"), CASES)
 def test_bad_input(part, text, tmp_path):
-    path, module = load(tmp_path, {part: text})
+    refuses(tmp_path, {part: text})
+
+
+def refuses(folder, replaced):
+    path, module = load(folder, replaced)
     with pytest.raises(WaveError) as caught:
         module.run(SESSION)
     found = caught.value.diagnostics[0]
@@ -299,6 +354,14 @@ def test_a_buffer_beyond_the_machine(first, memory, tmp_path):
     test_bad_input("BODY", f"{first}; {copies}", tmp_path)
 
 
+@pytest.mark.parametrize("name", ["override_schedule", "dump_schedule"])
+@pytest.mark.parametrize("file", ["/nope/x", "/", "x" * 300])
+def test_a_file_of_a_schedule(name, file, tmp_path):
+    loop = "tkw.iterate(K)(lambda: tkw.write(tkw.read(c), c))"
+    options = f"{GOOD['OPTIONS']}, schedule='prefetch', {name}={file!r}"
+    refuses(tmp_path, {"BODY": loop, "OPTIONS": options})
+
+
 def test_an_argument_out_of_range(tmp_path):
     path, module = load(tmp_path, {"BODY": "tkw.read(a, elements_per_thread=-8)"})
     with pytest.raises(WaveError) as caught:
@@ -310,4 +373,33 @@ error[WV0222]: `elements_per_thread` of `read` is -8
 24 |         tkw.read(a, elements_per_thread=-8)
    |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ given here
    = help: it takes an integer from 1 or nothing"""
+    )
+
+
+def test_a_size_where_the_address_space_belongs(tmp_path):
+    signature = "a: tkl.Memory[M, N, tkl.f32], b: tkl.Memory[M, N, GLOBAL, tkl.f32]"
+    path, module = load(tmp_path, {"SIGNATURE": signature})
+    with pytest.raises(WaveError) as caught:
+        module.run(SESSION)
+    assert str(caught.value).replace(str(path), "users_file.py") == (
+        """\
+error[WV0220]: `a` has size `N` where its address space belongs
+   --> users_file.py:23:16 in kernel
+23 |     def kernel(a: tkl.Memory[M, N, tkl.f32], b: tkl.Memory[M, N, GLOBAL, tkl.f32]):
+   |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ before the element type
+   = help: write `a: Memory[M, N, GLOBAL_ADDRESS_SPACE, f32]`"""
+    )
+
+
+def test_an_option_of_a_pass_out_of_range(tmp_path):
+    path, module = load(tmp_path, {"OPTIONS": "unroll_factor=-1"})
+    with pytest.raises(WaveError) as caught:
+        module.run(SESSION)
+    assert str(caught.value).replace(str(path), "users_file.py") == (
+        """\
+error[WV0804]: option `unroll` of `schedule-loops` cannot be `-1`
+   --> users_file.py:26:15 in run
+26 |     options = WaveCompileOptions(unroll_factor=-1)
+   |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ by option unroll_factor
+   = help: it takes int from 1"""
     )

@@ -123,13 +123,13 @@ def test_lines_reach_the_debug_information(emitted, kernel):
 @pytest.mark.parametrize(
     ("given", "code", "advice"),
     [
-        ({"waves_per_eu": 0}, "WV0823", "a number from 1 to 8"),
+        ({"waves_per_eu": 0}, "WV0804", "it takes int or `none` from 1"),
         ({"waves_per_eu": 9}, "WV0823", "a number from 1 to 8"),
         ({"waves_per_eu": "two"}, "WV0823", "it takes int | None"),
         ({"denorm_fp_math_f32": "flush"}, "WV0804", "preserve-sign"),
         ({"plugin_options": {"debug_lines": 3}}, "WV0804", "`true` or `false`"),
         ({"plugin_options": {"debug_line": True}}, "WV0803", "debug_lines"),
-        ({"plugin_options": {"compiler_time_limit_s": 0}}, "WV0823", "from 1"),
+        ({"plugin_options": {"compiler_time_limit_s": 0}}, "WV0804", "from 1"),
         ({"plugin_options": {"compiler_memory_limit_mib": 1.5}}, "WV0804", "int"),
     ],
 )

@@ -148,7 +148,9 @@ def wave_register_options() -> Iterable[OptionSpec]:
         (MEMORY_LIMIT, int, LIMITS[MEMORY_LIMIT], "MiB that the compiler may use"),
     )
     for name, kind, default, help_text in rows:
-        yield OptionSpec(name, kind, default, PACKAGE, help_text)
+        # Every number here counts something.
+        least = 1 if kind in (int, int | None) else None
+        yield OptionSpec(name, kind, default, PACKAGE, help_text, least)
 
 
 @hookimpl

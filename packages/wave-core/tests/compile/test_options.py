@@ -99,7 +99,7 @@ def test_unknown_option(name, hint):
     [
         ("verify_each", 1),
         ("target", None),
-        ("schedule", "fastest"),
+        ("schedule", 5),
         ("multi_buffer_count", True),
         ("checks", ("races", "luck")),
         ("print_ir_after", 3),

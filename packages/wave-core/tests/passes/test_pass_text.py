@@ -59,13 +59,14 @@ def test_pipelines_round_trip(passes):
     assert Pipeline.parse(str(pipeline)) == pipeline
 
 
+numbers = st.integers(-(2**63), 2**63 - 1)
 instances = st.builds(
     MinimizeGlobalLoads,
-    max_bits=st.integers(),
+    max_bits=numbers,
     ratio=st.floats(allow_nan=False),
     name=st.text(),
     careful=st.booleans(),
-    limit=st.none() | st.integers(),
+    limit=st.none() | numbers,
     mode=st.sampled_from(Mode),
     sizes=st.lists(st.integers()).map(tuple),
     pair=st.tuples(st.text(), st.floats(allow_nan=False)),

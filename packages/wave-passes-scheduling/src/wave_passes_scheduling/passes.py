@@ -84,17 +84,19 @@ class ScheduleLoops(Pass):
         SchedulingType.NONE, "off, or the name of a strategy: prefetch, modulo, ..."
     )
     buffers: int | None = option(
-        None, "copies of each LDS buffer; by default what the strategy needs"
+        None,
+        "copies of each LDS buffer; by default what the strategy needs",
+        at_least=1,
     )
     interval: int | None = option(
-        None, "cycles from one iteration to the next, for `modulo`"
+        None, "cycles from one iteration to the next, for `modulo`", at_least=1
     )
     profile: str = option("target", "latencies: of the `target`, or `unit`")
     override: str | None = option(None, "a schedule file to follow", reads_file=True)
     dump: str | None = option(None, "a file to write the schedule to", reports=True)
     hints: bool = option(False, "scheduling barriers between ops of different units")
     no_epilogue: bool = option(False, "run the kernel loop to the end, on masked loads")
-    unroll: int = option(1, "iterations in one trip of each innermost loop")
+    unroll: int = option(1, "iterations in one trip of each innermost loop", at_least=1)
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Schedule, rebuild and unroll the loops."""
@@ -112,7 +114,6 @@ class ScheduleLoops(Pass):
             UserError: WV0801 unknown strategy or profile, WV0502 to WV0505 a schedule
                 file that does not fit, WV0406 copies that do not fit LDS.
         """
-        self._check()
         if str(self.strategy) in OFF and self.override is None:
             return []
         if str(self.strategy) == MANUAL:
@@ -142,7 +143,6 @@ class ScheduleLoops(Pass):
         Raises:
             UserError: WV0512 where there is none, or an option says otherwise.
         """
-        self._check()
         schedule = context.schedule
         others = {"override": self.override, "interval": self.interval}
         others |= {"unroll": None if self.unroll == 1 else self.unroll}
@@ -169,16 +169,6 @@ class ScheduleLoops(Pass):
         run = ManualRun(graph, context, settings)
         run.run(schedule)
         return run
-
-    def _check(self) -> None:
-        for name in ("buffers", "interval", "unroll"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise user_error(
-                    "WV0804",
-                    f"option `{name}` of `{self.pass_name()}` cannot be `{value}`",
-                    help="it takes a number from 1 on",
-                )
 
     def _strategy(self, context: PassContext) -> Strategy:
         name = str(self.strategy)

@@ -96,8 +96,7 @@ def settings_of(
         worker: The compiler's process, unless ``in_process`` asks for none.
 
     Raises:
-        UserError: WV0823 for more waves than a SIMD of ``target`` holds, or none, and
-            for limits that nothing keeps.
+        UserError: WV0823 for more waves than a SIMD of ``target`` holds.
     """
     others = options.plugin_options
     limits = [_limit(options, name) for name in (TIME_LIMIT, MEMORY_LIMIT)]
@@ -125,29 +124,21 @@ def _limit(options: WaveCompileOptions, name: str) -> int:
     """A limit of the worker: what is asked for, or what is the rule."""
     found = options.plugin_options.get(name, LIMITS[name])
     assert isinstance(found, int), "checked with the options"
-    if found >= 1:
-        return found
-    raise user_error(
-        "WV0823",
-        f"option `{name}` is {found}",
-        at=options.location,
-        label="given here",
-        help=f"it takes a number from 1; the rule is {LIMITS[name]}",
-    )
+    return found
 
 
 def _check_waves(options: WaveCompileOptions, target: Target | None) -> None:
     wanted = options.waves_per_eu
     file = None if target is None else target.registers
     most = None if file is None else file.max_waves
-    if wanted is None or (wanted >= 1 and (most is None or wanted <= most)):
+    if wanted is None or most is None or wanted <= most:
         return
     raise user_error(
         "WV0823",
         f"option `waves_per_eu` is {wanted}",
         at=options.location,
         label="given here",
-        help="it takes a number from 1" + ("" if most is None else f" to {most}"),
+        help=f"it takes a number from 1 to {most}",
     )
 
 

@@ -15,8 +15,9 @@ from wave_core.compile.kernel import Compiled, Timings, WaveKernel
 from wave_core.compile.kernels import is_kernel
 from wave_core.compile.launch.prepare import ON_CPU, LaunchShape
 from wave_core.compile.launch.signature import Signature
+from wave_core.compile.option_values import at_options
 from wave_core.compile.options import WaveCompileOptions
-from wave_core.compile.pipeline import check_pass_names, plan_for
+from wave_core.compile.pipeline import plan_for
 from wave_core.compile.printing import printers, timing_table, to_stderr
 from wave_core.compile.read_log import recall
 from wave_core.compile.scheduling import check_schedule, schedule_of, with_schedule
@@ -239,9 +240,10 @@ def lower_front(
     try:
         report = runner.run(lowered, context, stop_after)
     except UserError as error:
-        if error.code != NO_INSTRUCTION:
-            raise
-        raise with_targets(error, session) from None
+        if error.code == NO_INSTRUCTION:
+            raise with_targets(error, session) from None
+        # What concerns no line of the kernel concerns an option.
+        raise at_options(error, options.location) from None
     if options.timing:
         to_stderr(f"timing of {kernel.name}", timing_table(front.trace_s, report))
     for warning in context.collector.warnings:
@@ -274,7 +276,6 @@ def front_of(
     if device is not None:
         needs, stop = frozenset(device.spec.requires), device.spec.stop_after
         plan.check_consumer(f"device `{device.name}`", needs, stop)
-    check_pass_names(options, plan)
     started = time.perf_counter()
     bound = resolve_bindings(options.bindings, options.location)
     written = kernel.constraints

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from enum import Enum
 from functools import cache
 from typing import Any
@@ -46,15 +47,28 @@ class _Declared:
     summary: str = ""
     setting: str = ""
     role: Role = Role.RESULT
+    at_least: float = -math.inf
 
 
 def _field(default: Any, declared: _Declared) -> Any:
     return field(default=default, metadata={_DECLARED: declared})
 
 
-def option(default: Any, summary: str, role: Role = Role.RESULT) -> Any:
-    """Declare an option of core."""
-    return _field(default, _Declared(CORE, summary, role=role))
+def option(
+    default: Any,
+    summary: str,
+    role: Role = Role.RESULT,
+    *,
+    at_least: float = -math.inf,
+) -> Any:
+    """Declare an option of core; of a number, the smallest that means something."""
+    return _field(default, _Declared(CORE, summary, role=role, at_least=at_least))
+
+
+def least(row: Field[Any]) -> float:
+    """The smallest number that an option takes."""
+    declared: _Declared | None = row.metadata.get(_DECLARED)
+    return -math.inf if declared is None else declared.at_least
 
 
 def of_pass(default: Any, owner: str, setting: str) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 from wave_core.compile import codes
-from wave_core.diagnostics import user_error
+from wave_core.compile.option_rows import least
+from wave_core.diagnostics import Label, UserError, user_error
 from wave_core.passes.text import PassText, Pipeline
 
 if TYPE_CHECKING:
@@ -17,7 +18,17 @@ if TYPE_CHECKING:
     from wave_core.passes.literal import OptionValue
 
 #: Fields that other functions here bring into form.
-_CONVERTED = frozenset({"subs", "dynamic_symbols", "passes", "location", "checks"})
+_CONVERTED = frozenset({"subs", "dynamic_symbols", "passes", "checks"})
+
+
+def at_options(
+    error: UserError, at: Location | None, which: str = "these options"
+) -> UserError:
+    """The error at the user's options, where it does not say another place."""
+    label = Label(at, which) if at is not None and at.is_known else None
+    return UserError(
+        replace(each, primary=each.primary or label) for each in error.diagnostics
+    )
 
 
 def names(option: str, given: Any, at: Location) -> tuple[str, ...]:
@@ -28,12 +39,27 @@ def names(option: str, given: Any, at: Location) -> tuple[str, ...]:
     """
     listed: object = given.split(",") if isinstance(given, str) else given
     if not isinstance(listed, Iterable):
-        raise _unfit(option, given, "names", at)
+        raise unfit(option, given, "names", at)
     found = list(cast("Iterable[object]", listed))
     if not all(isinstance(item, str) for item in found):
-        raise _unfit(option, given, "names", at)
+        raise unfit(option, given, "names", at)
     stripped = [cast("str", item).strip() for item in found]
     return tuple(dict.fromkeys(name for name in stripped if name))
+
+
+def by_name(option: str, given: Any, at: Location) -> Mapping[str, object]:
+    """Values by name.
+
+    Raises:
+        UserError: WV0823 where it is no mapping, or a key no name.
+    """
+    wanted = "a dictionary with names for keys"
+    if not isinstance(given, Mapping):
+        raise unfit(option, given, wanted, at)
+    rows = cast("Mapping[Any, object]", given)
+    if all(isinstance(key, str) for key in rows):
+        return rows
+    raise unfit(option, dict(rows), wanted, at)
 
 
 def pass_texts(given: Any, at: Location) -> tuple[PassText, ...]:
@@ -42,13 +68,20 @@ def pass_texts(given: Any, at: Location) -> tuple[PassText, ...]:
     Raises:
         UserError: WV0802 for text that does not fit, WV0823 for another type.
     """
+    try:
+        return _pass_texts(given, at)
+    except UserError as error:
+        raise at_options(error, at) from None
+
+
+def _pass_texts(given: Any, at: Location) -> tuple[PassText, ...]:
     if isinstance(given, str):
         return _ordered(Pipeline.parse(given).passes)
     if isinstance(given, Mapping):
-        rows = cast("Mapping[str, object]", given)
+        rows = by_name("passes", given, at)
         return _ordered([_of_row(name, row, at) for name, row in rows.items()])
     if not isinstance(given, Iterable):
-        raise _unfit("passes", given, "pass texts", at)
+        raise unfit("passes", given, "pass texts", at)
     items = [_of_item(item, at) for item in cast("Iterable[object]", given)]
     return _ordered(items)
 
@@ -67,17 +100,17 @@ def _of_item(item: object, at: Location) -> PassText:
         return item
     if isinstance(item, str):
         return PassText.parse(item)
-    raise _unfit("passes", item, "pass texts", at)
+    raise unfit("passes", item, "pass texts", at)
 
 
 def _of_row(name: str, row: object, at: Location) -> PassText:
     if isinstance(row, Mapping):
-        options = cast("Mapping[str, OptionValue]", row)
+        options: Mapping[str, Any] = by_name(f"passes[{name}]", row, at)
         return PassText(name, tuple(sorted(options.items())))
     if isinstance(row, str):
         text = row.strip().removeprefix("{").removesuffix("}")
         return PassText.parse(f"{name}{{{text}}}")
-    raise _unfit(f"passes[{name}]", row, "options as text or by name", at)
+    raise unfit(f"passes[{name}]", row, "options as text or by name", at)
 
 
 def check_types(options: Any, at: Location) -> None:
@@ -99,7 +132,9 @@ def check_types(options: Any, at: Location) -> None:
             value = _member(row.name, value, choices, at, names=names)
             object.__setattr__(options, row.name, value)
         elif not _fits(value, hints[row.name]):
-            raise _unfit(row.name, value, str(row.type), at)
+            raise unfit(row.name, value, str(row.type), at)
+        elif type(value) is int and not value >= least(row):
+            raise unfit(row.name, value, f"{row.type} from {least(row):g}", at)
     _check_checks(options, at)
 
 
@@ -116,7 +151,8 @@ def _fits(value: object, wanted: Any) -> bool:
         return any(_fits(value, each) for each in alternatives)
     if wanted is int:
         return type(value) is int
-    return isinstance(value, wanted)
+    # No file and no name has a NUL in it.
+    return isinstance(value, wanted) and not (isinstance(value, str) and "\0" in value)
 
 
 def _enum(wanted: Any) -> type[Enum] | None:
@@ -136,7 +172,7 @@ def _member(
     if names and isinstance(value, str):
         return value
     words = ", ".join(f"`{member}`" for member in wanted.__members__)
-    raise _unfit(name, value, f"one of {words}", at)
+    raise unfit(name, value, f"one of {words}", at)
 
 
 def _check_checks(options: Any, at: Location) -> None:
@@ -144,10 +180,11 @@ def _check_checks(options: Any, at: Location) -> None:
     given: object = options.checks
     for name in () if isinstance(given, bool) else cast("tuple[str, ...]", given):
         if name not in known:
-            raise _unfit("checks", name, f"one of {', '.join(known)}", at)
+            raise unfit("checks", name, f"one of {', '.join(known)}", at)
 
 
-def _unfit(option: str, value: object, wanted: str, at: Location) -> Exception:
+def unfit(option: str, value: object, wanted: str, at: Location) -> Exception:
+    """Option ``option`` takes what is ``wanted``, and got something else."""
     return user_error(
         codes.OPTION_VALUE,
         f"option `{option}` is {value!r}, of type {type(value).__name__}",

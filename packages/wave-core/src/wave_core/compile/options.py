@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -23,7 +23,13 @@ from wave_core.compile.option_rows import (
     option,
     rows_of,
 )
-from wave_core.compile.option_values import check_types, names, pass_texts
+from wave_core.compile.option_values import (
+    by_name,
+    check_types,
+    names,
+    pass_texts,
+    unfit,
+)
 from wave_core.compile.scheduling import SchedulingType
 from wave_core.diagnostics import Location, capture_location, user_error
 from wave_core.passes.options import did_you_mean
@@ -129,6 +135,7 @@ class WaveCompileOptions:
         AUTO_COST_LIMIT,
         "most lane-steps to simulate when the device is `auto`",
         Role.LAUNCH,
+        at_least=0,
     )
     schedule: SchedulingType | str = of_pass(
         SchedulingType.NONE, SCHEDULING, "schedule-loops.strategy"
@@ -159,8 +166,11 @@ class WaveCompileOptions:
 
     def __post_init__(self) -> None:
         """Bring every option into its immutable form."""
-        where = self.location or capture_location()
-        self._set("location", where)
+        where: object = self.location
+        if not isinstance(where, Location):
+            where = capture_location()
+        if self.location is None:
+            self._set("location", where)
         given: Any = self.subs
         if not isinstance(given, Mapping):
             raise _no_mapping(given, where)
@@ -173,7 +183,8 @@ class WaveCompileOptions:
         if not isinstance(self.checks, bool):
             self._set("checks", names("checks", self.checks, where))
         self._set("passes", pass_texts(self.passes, where))
-        self._set("plugin_options", FrozenMap(self.plugin_options))
+        others = by_name("plugin_options", self.plugin_options, where)
+        self._set("plugin_options", FrozenMap(others))
         self._set("dynamic_symbols", self._dynamic(where))
         check_types(self, where)
 
@@ -181,8 +192,11 @@ class WaveCompileOptions:
         object.__setattr__(self, name, value)
 
     def _dynamic(self, where: Location) -> tuple[Expr, ...]:
-        given = self.dynamic_symbols
-        listed = (given,) if isinstance(given, str | Expr) else tuple(given)
+        given: Any = self.dynamic_symbols
+        if not isinstance(given, Iterable | Expr):
+            raise unfit("dynamic_symbols", given, "symbols, or names of symbols", where)
+        one = isinstance(given, str | Expr)
+        listed = cast("Iterable[Any]", (given,) if one else given)
         return tuple(dict.fromkeys(symbol_of(key, where) for key in listed))
 
     @property

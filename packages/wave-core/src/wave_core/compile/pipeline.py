@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wave_core.compile import codes
 from wave_core.compile.option_rows import CORE, given
+from wave_core.compile.option_values import at_options
 from wave_core.compile.printing import ALL
-from wave_core.diagnostics import Label, UserError, user_error
+from wave_core.diagnostics import UserError, user_error
 from wave_core.passes.load import load_pass
 from wave_core.passes.phase import PHASES
 from wave_core.passes.selection import Amendment, unknown_name
@@ -17,7 +17,7 @@ from wave_core.plugin.plan import PipelinePlan, plan_pipeline
 from wave_core.plugin.results import PipelineRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from wave_core.compile.option_rows import OptionRow
     from wave_core.compile.options import WaveCompileOptions
@@ -44,9 +44,10 @@ def plan_for(
         if user:
             asked.append(("user", user))
         plan = plan_pipeline(host, request, asked)
-        _check_options(plan, user)
+        _check_options(plan, asked, options)
+        _check_pass_names(options, plan)
     except UserError as error:
-        raise _here(error, options) from None
+        raise at_options(error, options.location) from None
     return plan
 
 
@@ -86,25 +87,23 @@ def _of_plugins(session: Session, options: WaveCompileOptions) -> Mapping[str, o
     }
 
 
-def _check_options(plan: PipelinePlan, user: Amendment) -> None:
+def _check_options(
+    plan: PipelinePlan,
+    asked: Iterable[tuple[str, Amendment]],
+    options: WaveCompileOptions,
+) -> None:
     """See that options of passes fit, of those too that do not run.
 
     Raises:
         UserError: WV0803, WV0804.
     """
-    for each in plan.installed:
-        if each.name in user.options:
-            load_pass(each, user.options[each.name])
-
-
-def _here(error: UserError, options: WaveCompileOptions) -> UserError:
-    """The error at the options, where it does not say another place."""
-    label = None
-    if options.location is not None and options.location.is_known:
-        label = Label(options.location, "these options")
-    return UserError(
-        replace(each, primary=each.primary or label) for each in error.diagnostics
-    )
+    installed = {each.name: each for each in plan.installed}
+    for origin, amendment in asked:
+        for name, values in amendment.options.items():
+            try:
+                load_pass(installed[name], values)
+            except UserError as error:
+                raise at_options(error, options.location, f"by {origin}") from None
 
 
 def _has_owner(
@@ -157,7 +156,7 @@ def _user(session: Session, options: WaveCompileOptions) -> Amendment:
     )
 
 
-def check_pass_names(options: WaveCompileOptions, plan: PipelinePlan) -> None:
+def _check_pass_names(options: WaveCompileOptions, plan: PipelinePlan) -> None:
     """Refuse names in ``print_ir_after`` and ``print_ir_before`` that mean nothing.
 
     Raises:

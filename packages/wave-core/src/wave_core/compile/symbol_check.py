@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 Use = tuple["Expr", "Location | None", str]
 """A symbol, where it is used, and what for."""
 
+_SPACE = "an address space"
+
 
 def alias_bindings(
     constraints: Iterable[Constraint], bound: Mapping[Expr, int | AddressSpace]
@@ -57,6 +59,8 @@ def check_symbols(
     open_sizes = solvable(signature, given)
     found: dict[Expr, Diagnostic] = {}
     for symbol, at, what in _uses(graph, signature):
+        if isinstance(options.bindings.get(symbol), AddressSpace) and what != _SPACE:
+            found[symbol] = _space_for_size(symbol, at, what, options)
         known = symbol in bound or symbol in given or symbol.name.startswith("$")
         if known or symbol in found or aliases.get(symbol) in bound | dynamic | given:
             continue
@@ -77,7 +81,7 @@ def _uses(graph: Graph, signature: Signature) -> Iterator[Use]:
     for argument in graph.parameters:
         kind = argument.type
         if isinstance(kind, MemoryType) and not isinstance(kind.space, AddressSpace):
-            yield kind.space, argument.location, "an address space"
+            yield kind.space, argument.location, _SPACE
     for row in signature.tensors:
         for dim in row.shape or ():
             for symbol in sorted(dim.free_symbols, key=str):
@@ -124,6 +128,19 @@ def _unbound(
             ),
         ),
         symbol=str(symbol),
+    )
+
+
+def _space_for_size(
+    symbol: Expr, at: Location | None, what: str, options: WaveCompileOptions
+) -> Diagnostic:
+    return make_diagnostic(
+        codes.BINDING,
+        f"size `{symbol}` is bound to an address space",
+        options.location,
+        "in these options",
+        [(at, f"{what} uses it")],
+        help=f"bind it to an integer: WaveCompileOptions(subs={{{symbol}: 512}})",
     )
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import capture_location, coded_arguments, coded_init, user_error
+from wave_core.diagnostics import (
+    capture_location,
+    coded_arguments,
+    coded_init,
+    user_error,
+)
 from wave_core.ops.constant import Splat
 from wave_core.ops.shape import Broadcast
 from wave_core.trace.context import active

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from wave_core.passes.options import (
     convert_option,
     find_option,
+    option_fields,
     option_name,
     option_types,
     to_text_value,
@@ -51,11 +52,12 @@ class Pass(ABC):
         Raises:
             UserError: WV0803 for an unknown option, WV0804 for an unfit value.
         """
-        known = option_types(cls)
-        given: dict[str, Any] = {}
+        known, declared = option_types(cls), option_fields(cls)
+        owner, given = cls.pass_name(), dict[str, Any]()
         for name, value in options:
-            field = find_option(cls.pass_name(), name, known)
-            given[field] = convert_option(cls.pass_name(), name, value, known[field])
+            field = find_option(owner, name, known)
+            least = declared[field].at_least
+            given[field] = convert_option(owner, name, value, known[field], least)
         return cls(**given)
 
     def should_run(self, graph: Graph) -> bool:

@@ -38,18 +38,25 @@ class OptionField:
         reads_file: Whether the value names a file whose contents decide the result.
         reports: Whether the option only asks to be told something on the way; a
             compilation with it is not answered from a cache.
+        at_least: The smallest number that means something.
     """
 
     summary: str = ""
     reads_file: bool = False
     reports: bool = False
+    at_least: int | None = None
 
 
 _DECLARED = "wave_option"
 
 
 def option(
-    default: Any, summary: str, *, reads_file: bool = False, reports: bool = False
+    default: Any,
+    summary: str,
+    *,
+    reads_file: bool = False,
+    reports: bool = False,
+    at_least: int | None = None,
 ) -> Any:
     """Declare an option as a field of a frozen dataclass, such as a pass.
 
@@ -58,8 +65,9 @@ def option(
         summary: One line for tables.
         reads_file: As of `OptionField`.
         reports: As of `OptionField`.
+        at_least: As of `OptionField`.
     """
-    declared = OptionField(summary, reads_file, reports)
+    declared = OptionField(summary, reads_file, reports, at_least)
     return dataclass_field(default=default, metadata={_DECLARED: declared})
 
 
@@ -128,7 +136,9 @@ def _word(member: Enum) -> str:
     return member.value if isinstance(member.value, str) else member.name.lower()
 
 
-def convert_option(owner: str, name: str, value: object, wanted: Any) -> Any:
+def convert_option(
+    owner: str, name: str, value: object, wanted: Any, at_least: int | None = None
+) -> Any:
     """The typed option that ``value`` stands for.
 
     Args:
@@ -136,21 +146,34 @@ def convert_option(owner: str, name: str, value: object, wanted: Any) -> Any:
         name: The option.
         value: A value as text gives it, or already typed.
         wanted: The declared type.
+        at_least: The smallest number that means something.
 
     Raises:
         UserError: WV0804 where the value does not fit.
     """
     try:
-        return _convert(value, wanted)
+        return _in_range(_convert(value, wanted), at_least)
     except _MismatchError:
+        least = "" if at_least is None else f" from {at_least}"
         raise user_error(
             "WV0804",
             f"option `{name}` of `{owner}` cannot be {_shown(value)}",
             help=(
                 *did_you_mean(str(value), _words(wanted)),
-                f"it takes {describe_type(wanted)}",
+                f"it takes {describe_type(wanted)}{least}",
             ),
         ) from None
+
+
+def _in_range(value: Any, at_least: int | None) -> Any:
+    """The value, unless it is a number that is too small or has no 64 bits."""
+    if isinstance(value, int) and not _fits_range(value, at_least):
+        raise _MismatchError
+    return value
+
+
+def _fits_range(value: int, at_least: int | None) -> bool:
+    return (-(2**63) if at_least is None else at_least) <= value < 2**63
 
 
 def _words(wanted: Any) -> list[str]:

@@ -45,7 +45,8 @@ class OptionTable:
             spec = self.specs.get(name)
             if spec is None:
                 raise self._unknown(name)
-            converted = convert_option(OWNER, name, value, spec.type)
+            least = spec.at_least
+            converted = convert_option(OWNER, name, value, spec.type, least)
             if converted == spec.default:
                 continue
             if spec.package not in self.packages:

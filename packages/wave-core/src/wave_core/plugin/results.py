@@ -246,6 +246,7 @@ class OptionSpec:
         default: The value that changes nothing.
         package: The distribution that gives the option its meaning.
         help: One line.
+        at_least: The smallest number that means something.
     """
 
     name: str
@@ -253,6 +254,7 @@ class OptionSpec:
     default: object
     package: str
     help: str
+    at_least: int | None = None
 
 
 @dataclass(frozen=True)

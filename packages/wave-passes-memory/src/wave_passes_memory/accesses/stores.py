@@ -65,7 +65,7 @@ class MergeContiguousWrites(Pass):
     """
 
     max_bits: int = option(
-        0, "the widest access of one lane; 0 is the widest of the target"
+        0, "the widest access of one lane; 0 is the widest of the target", at_least=0
     )
 
     def apply(self, graph: Graph, context: PassContext) -> bool:

@@ -79,7 +79,7 @@ class MinimizeGlobalLoads(Pass):
     """
 
     max_bits: int = option(
-        0, "the widest access of one lane; 0 is the widest of the target"
+        0, "the widest access of one lane; 0 is the widest of the target", at_least=0
     )
 
     def should_run(self, graph: Graph) -> bool:

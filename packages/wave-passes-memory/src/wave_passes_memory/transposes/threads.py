@@ -81,7 +81,7 @@ class TransposeInThreads(Pass):
     """
 
     max_bits: int = option(
-        0, "the widest access of one lane; 0 is the widest of the target"
+        0, "the widest access of one lane; 0 is the widest of the target", at_least=0
     )
     hardware: bool = option(
         True, "whether to leave to the target what it can transpose"

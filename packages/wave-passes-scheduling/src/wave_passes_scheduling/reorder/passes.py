@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics import user_error
 from wave_core.ops.control import Iterate
 from wave_core.passes import Pass, option
 from wave_core.passes.selection import unknown_name
@@ -54,7 +53,9 @@ class ReorderLoops(Pass):
 
     order: str = option("off", "off, or pingpong: halves of the waves alternate")
     clusters: int | None = option(
-        None, "pairs of a memory and a matrix cluster; by default what fits"
+        None,
+        "pairs of a memory and a matrix cluster; by default what fits",
+        at_least=1,
     )
     groups: bool = option(
         False, "scheduling-group barriers that state the order of the body"
@@ -80,13 +81,6 @@ class ReorderLoops(Pass):
     def _check(self) -> None:
         if self.order not in ORDERS:
             raise unknown_name("order of loops", self.order, ORDERS)
-        if self.clusters is not None and self.clusters < 1:
-            raise user_error(
-                "WV0804",
-                f"option `clusters` of `{self.pass_name()}` cannot be"
-                f" `{self.clusters}`",
-                help="it takes a number from 1 on",
-            )
 
     def _reorder(self, graph: Graph, loop: Iterate, context: PassContext) -> bool:
         try:
