@@ -66,11 +66,59 @@ if TYPE_CHECKING:
 N = TypeVar("N", bound="Named")
 
 
+def _registered(
+    hook: str, kind: str, expected: type[N]
+) -> cached_property[Mapping[str, Registered[N]]]:
+    """A table of the host, filled by a hook when it is first looked at."""
+
+    def table(host: PluginHost) -> Mapping[str, Registered[N]]:
+        return host.registered(hook, kind, expected)
+
+    return cached_property(table)
+
+
 class PluginHost:
     """The plugins of one session; every registration is asked for once, when needed.
 
     The tables map names, in order, to `Registered` results: value and provider.
     """
+
+    pass_specs = _registered("wave_register_passes", "pass", PassSpec)
+    """The declarations of all passes."""
+    targets = _registered("wave_register_targets", "target", TargetSpec)
+    """The machines to compile for."""
+    backends = _registered("wave_register_backends", "backend", BackendSpec)
+    """What makes machine code."""
+    executors = _registered("wave_register_executors", "executor", ExecutorSpec)
+    """What runs lowered kernels."""
+    kernels = _registered("wave_register_kernels", "kernel", KernelSpec)
+    """The kernels known by name."""
+    commands = _registered("wave_register_commands", "command", CommandSpec)
+    """The subcommands that plugins add."""
+    views = _registered("wave_register_views", "view", ViewSpec)
+    """The views of compiled kernels that plugins add."""
+    presets = _registered("wave_register_presets", "preset", Preset)
+    """The named configurations of the pipeline."""
+    op_sets = _registered("wave_register_ops", "group of ops", OpSet)
+    """Where ops are declared."""
+    constraint_sets = _registered(
+        "wave_register_constraints", "group of constraints", ConstraintSet
+    )
+    """Where constraints are declared, beside the built-in ones."""
+    lowering_specs = _registered(
+        "wave_register_lowerings", "lowering module", LoweringSpec
+    )
+    """Where lowering rules are, by backend and module."""
+    tile_rule_modules = _registered("wave_register_tile_rules", "tile rules", TileRules)
+    """Where rules for laying out and cutting ops are."""
+    option_specs = _registered("wave_register_options", "option", OptionSpec)
+    """The options of compilation that plugins declare."""
+    strategies = _registered("wave_register_strategies", "strategy", StrategySpec)
+    """The ways to schedule loops."""
+    module_pass_specs = _registered(
+        "wave_register_module_passes", "module pass", ModulePassSpec
+    )
+    """The passes on the modules that backends emit."""
 
     def __init__(
         self,
@@ -114,57 +162,6 @@ class PluginHost:
         return tuple(InstalledPass(each.value, each.provider.name) for each in found)
 
     @cached_property
-    def pass_specs(self) -> Mapping[str, Registered[PassSpec]]:
-        """The declarations of all passes."""
-        return self._table("wave_register_passes", "pass", PassSpec)
-
-    @cached_property
-    def targets(self) -> Mapping[str, Registered[TargetSpec]]:
-        """The machines to compile for."""
-        return self._table("wave_register_targets", "target", TargetSpec)
-
-    @cached_property
-    def backends(self) -> Mapping[str, Registered[BackendSpec]]:
-        """What makes machine code."""
-        return self._table("wave_register_backends", "backend", BackendSpec)
-
-    @cached_property
-    def executors(self) -> Mapping[str, Registered[ExecutorSpec]]:
-        """What runs lowered kernels."""
-        return self._table("wave_register_executors", "executor", ExecutorSpec)
-
-    @cached_property
-    def kernels(self) -> Mapping[str, Registered[KernelSpec]]:
-        """The kernels known by name."""
-        return self._table("wave_register_kernels", "kernel", KernelSpec)
-
-    @cached_property
-    def commands(self) -> Mapping[str, Registered[CommandSpec]]:
-        """The subcommands that plugins add."""
-        return self._table("wave_register_commands", "command", CommandSpec)
-
-    @cached_property
-    def views(self) -> Mapping[str, Registered[ViewSpec]]:
-        """The views of compiled kernels that plugins add."""
-        return self._table("wave_register_views", "view", ViewSpec)
-
-    @cached_property
-    def presets(self) -> Mapping[str, Registered[Preset]]:
-        """The named configurations of the pipeline."""
-        return self._table("wave_register_presets", "preset", Preset)
-
-    @cached_property
-    def op_sets(self) -> Mapping[str, Registered[OpSet]]:
-        """Where ops are declared."""
-        return self._table("wave_register_ops", "group of ops", OpSet)
-
-    @cached_property
-    def constraint_sets(self) -> Mapping[str, Registered[ConstraintSet]]:
-        """Where constraints are declared, beside the built-in ones."""
-        hook = "wave_register_constraints"
-        return self._table(hook, "group of constraints", ConstraintSet)
-
-    @cached_property
     def constraint_classes(self) -> Mapping[type[Constraint], PluginInfo]:
         """The classes of plugins' constraints, and who registered each.
 
@@ -174,16 +171,6 @@ class PluginHost:
         return load_constraints(self.constraint_sets.values())
 
     @cached_property
-    def lowering_specs(self) -> Mapping[str, Registered[LoweringSpec]]:
-        """Where lowering rules are, by backend and module."""
-        return self._table("wave_register_lowerings", "lowering module", LoweringSpec)
-
-    @cached_property
-    def tile_rule_modules(self) -> Mapping[str, Registered[TileRules]]:
-        """Where rules for laying out and cutting ops are."""
-        return self._table("wave_register_tile_rules", "tile rules", TileRules)
-
-    @cached_property
     def tile_rules(self) -> tuple[AnyLowering, ...]:
         """How plugins lay out ops and cut them; loads their modules.
 
@@ -191,11 +178,6 @@ class PluginHost:
             PluginError: WV0814 where a module cannot be loaded.
         """
         return load_tile_rules(self.tile_rule_modules.values())
-
-    @cached_property
-    def option_specs(self) -> Mapping[str, Registered[OptionSpec]]:
-        """The options of compilation that plugins declare."""
-        return self._table("wave_register_options", "option", OptionSpec)
 
     @cached_property
     def options(self) -> OptionTable:
@@ -252,14 +234,9 @@ class PluginHost:
             PluginError: WV0812 for a code of two plugins, WV0818 for a malformed one
                 or one with Wave's prefix.
         """
-        found = self._table("wave_register_diagnostics", "diagnostic code", Code)
+        found = self.registered("wave_register_diagnostics", "diagnostic code", Code)
         check_codes(found.values())
         return found
-
-    @cached_property
-    def strategies(self) -> Mapping[str, Registered[StrategySpec]]:
-        """The ways to schedule loops."""
-        return self._table("wave_register_strategies", "strategy", StrategySpec)
 
     @cached_property
     def strategy_loaders(self) -> Mapping[str, Callable[[], object]]:
@@ -308,12 +285,6 @@ class PluginHost:
             tile_rules=self.tile_rules,
         )
 
-    @cached_property
-    def module_pass_specs(self) -> Mapping[str, Registered[ModulePassSpec]]:
-        """The passes on the modules that backends emit."""
-        hook = "wave_register_module_passes"
-        return self._table(hook, "module pass", ModulePassSpec)
-
     def module_passes(self, backend: str) -> tuple[ModulePass, ...]:
         """The passes on the modules of ``backend``, in the order in which they run.
 
@@ -358,8 +329,13 @@ class PluginHost:
             "diagnostics": self.diagnostics,
         }
 
-    def _table(
+    def registered(
         self, hook: str, kind: str, expected: type[N]
-    ) -> dict[str, Registered[N]]:
+    ) -> Mapping[str, Registered[N]]:
+        """What plugins return from a hook, each an ``expected``, by name.
+
+        Raises:
+            PluginError: WV0812, WV0818, WV0819 where a plugin is at fault.
+        """
         caller = getattr(self._hooks, hook)
         return by_name(kind, call_hook(caller, self._providers, expected))

@@ -13,31 +13,46 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class OpSet:
-    """A group of ops, loaded together.
+class _NamedObject:
+    """An object with a name of its own.
 
     Attributes:
-        target: ``"module:name"`` of a tuple of op classes, of a function that
-            returns one, or of a single op class.
-        summary: One line for ``wave plugins``.
+        name: What users write.
+        target: ``"module:name"`` of the object.
+        summary: One line for listings.
     """
 
+    name: str
     target: str
     summary: str = ""
 
-    @property
-    def name(self) -> str:
-        """The key: where the ops are."""
-        return self.target
+
+class TargetSpec(_NamedObject):
+    """A machine to compile for, such as ``gfx942``: a `Target` or what makes it."""
+
+
+class KernelSpec(_NamedObject):
+    """A kernel that ``wave run NAME`` knows; imported when it is run."""
+
+
+class CommandSpec(_NamedObject):
+    """A subcommand of ``wave``: a function or a typer application."""
+
+
+class StrategySpec(_NamedObject):
+    """A way to schedule loops, such as ``prefetch``, for the pass that schedules them.
+
+    The package of that pass says what the object is.
+    """
 
 
 @dataclass(frozen=True)
-class ConstraintSet:
-    """Classes of constraints, loaded together.
+class _Classes:
+    """Classes that are loaded together.
 
     Attributes:
-        target: ``"module:name"`` of a tuple of subclasses of `Constraint`, or of one;
-            each says in ``stands_for`` what it means.
+        target: ``"module:name"`` of a tuple of classes, of a function that returns
+            one, or of a single class.
         summary: One line for ``wave plugins``.
     """
 
@@ -50,19 +65,12 @@ class ConstraintSet:
         return self.target
 
 
-@dataclass(frozen=True)
-class TargetSpec:
-    """A machine to compile for.
+class OpSet(_Classes):
+    """A group of op classes."""
 
-    Attributes:
-        name: The name that ``target=`` takes: ``gfx942``.
-        target: ``"module:name"`` of a `Target`, or of a function that makes it.
-        summary: One line for ``wave plugins``.
-    """
 
-    name: str
-    target: str
-    summary: str = ""
+class ConstraintSet(_Classes):
+    """Subclasses of `Constraint`; each says in ``stands_for`` what it means."""
 
 
 @dataclass(frozen=True)
@@ -122,36 +130,6 @@ class TileRules:
     def name(self) -> str:
         """The key: where the rules are."""
         return self.module
-
-
-@dataclass(frozen=True)
-class KernelSpec:
-    """A kernel that ``wave run NAME`` knows.
-
-    Attributes:
-        name: The name.
-        target: ``"module:name"``; imported when the kernel is run.
-        summary: One line for listings.
-    """
-
-    name: str
-    target: str
-    summary: str = ""
-
-
-@dataclass(frozen=True)
-class CommandSpec:
-    """A subcommand of ``wave``.
-
-    Attributes:
-        name: The name.
-        target: ``"module:name"`` of a function or a typer application.
-        summary: One line for ``wave --help``.
-    """
-
-    name: str
-    target: str
-    summary: str = ""
 
 
 @dataclass(frozen=True)
@@ -217,21 +195,6 @@ class ViewError(Exception):
         """What is wrong, and what to do about it."""
         super().__init__(message)
         self.help = help
-
-
-@dataclass(frozen=True)
-class StrategySpec:
-    """A way to schedule loops, for whichever pass schedules them.
-
-    Attributes:
-        name: What users ask for: ``prefetch``.
-        target: ``"module:name"`` of what the pass takes; its package says what that is.
-        summary: One line for listings.
-    """
-
-    name: str
-    target: str
-    summary: str = ""
 
 
 @dataclass(frozen=True)
