@@ -117,7 +117,6 @@ def test_kinds_and_values():
         lambda: bool(A),
         minimum,
         lambda: setattr(A, "name", "b"),
-        A.__reduce__,
         lambda: (A // N).subs({N: 0}),
         lambda: A.subs({constant(1): 2}),
     ],
