@@ -19,7 +19,7 @@ from wave_testing.programs import (
     random_program,
 )
 from wave_testing.programs.execute import Execution
-from wave_testing.programs.retarget import for_target
+from wave_testing.programs.store import for_target
 
 PASSES = tuple(spec.name for spec in wave_register_passes())
 STAGING = ("ask-for-staging", "promote-shared")

@@ -26,8 +26,7 @@ from wave_testing.programs import (
     random_program,
 )
 from wave_testing.programs.__main__ import main
-from wave_testing.programs.retarget import for_target
-from wave_testing.programs.store import from_json, to_json
+from wave_testing.programs.store import for_target, from_json, to_json
 
 SEEDS = range(200, 220)
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics.diagnostic import Diagnostic, Severity
-from wave_core.diagnostics.errors import UserError, make_diagnostic
+from wave_core.diagnostics.errors import make_diagnostic
+from wave_core.diagnostics.exception_types import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable

@@ -22,21 +22,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 E = TypeVar("E", bound=WaveError)
 
-__all__ = [
-    "InternalError",
-    "LaunchError",
-    "PluginError",
-    "SimulationError",
-    "UserError",
-    "WaveError",
-    "internal_error",
-    "launch_error",
-    "make_diagnostic",
-    "plugin_error",
-    "simulation_error",
-    "user_error",
-]
-
 
 def make_diagnostic(
     code: str,

@@ -16,8 +16,14 @@ from wave_core.diagnostics.own_frames import (
     PackageTest,
     doctest_frame,
 )
-from wave_core.diagnostics.source import UNKNOWN_SPAN, Span, decode, source_line
-from wave_core.diagnostics.source_ast import function_span, parameter_span
+from wave_core.diagnostics.source import (
+    UNKNOWN_SPAN,
+    Span,
+    decode,
+    function_span,
+    parameter_span,
+    source_line,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

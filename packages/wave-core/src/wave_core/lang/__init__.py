@@ -66,24 +66,26 @@ from wave_core.lang.mathematics import (
     tanh,
     tanh_approx,
 )
-from wave_core.lang.schedules import (
+from wave_core.lang.schedules.change import (
     cluster,
-    filter_nodes,
-    get_node_by_tag,
-    get_node_by_tag_and_iteration,
-    get_node_by_tag_and_type,
     insert_after,
     insert_at_end,
     insert_at_start,
     insert_before,
     interleave_operations,
-    partition_by_address_space,
-    partition_by_dim,
-    pipeline,
     reorder_graph,
     stagger,
     unroll,
-    wave_schedule,
+)
+from wave_core.lang.schedules.decorate import wave_schedule
+from wave_core.lang.schedules.pipelines import pipeline
+from wave_core.lang.schedules.select import (
+    filter_nodes,
+    get_node_by_tag,
+    get_node_by_tag_and_iteration,
+    get_node_by_tag_and_type,
+    partition_by_address_space,
+    partition_by_dim,
 )
 from wave_core.lang.shapes import (
     ShuffleMode,

@@ -5,25 +5,10 @@ from __future__ import annotations
 from math import lcm
 from typing import TYPE_CHECKING, Any, Literal
 
+from wave_core.symbols import logic
 from wave_core.symbols.division import ceildiv, floordiv, mod
 from wave_core.symbols.error import SymbolError
 from wave_core.symbols.expr import Expr, constant, multiply, product, symbol, total
-from wave_core.symbols.logic import (
-    absolute,
-    eq,
-    ge,
-    gt,
-    le,
-    logical_and,
-    logical_not,
-    logical_or,
-    lt,
-    maximum,
-    minimum,
-    ne,
-    select,
-    xor,
-)
 from wave_core.symbols.surface import Form, Op, surface
 
 if TYPE_CHECKING:
@@ -127,7 +112,7 @@ class _Reader:
         num, den = fraction.num, fraction.den
         if den is constant(1):
             return num
-        condition = eq(mod(num, den), 0)
+        condition = logic.eq(mod(num, den), 0)
         if condition.is_constant and condition.const:
             return floordiv(num, den)
         if not self._assume or condition.is_constant:
@@ -203,7 +188,7 @@ class _Reader:
         result = self.convert(last)
         for row in reversed(rows[:-1]):
             branch, condition = row.args
-            result = select(self.convert(condition), self.convert(branch), result)
+            result = logic.select(self.convert(condition), self.convert(branch), result)
         return result
 
 
@@ -235,32 +220,25 @@ _SPECIAL: Mapping[str, Callable[[_Reader, Any], Expr]] = {
     "UnevaluatedExpr": _Reader.held,
 }
 
-_RELATIONS = frozenset(
-    {
-        "StrictLessThan",
-        "LessThan",
-        "StrictGreaterThan",
-        "GreaterThan",
-        "Equality",
-        "Unequality",
-    }
-)
+_RELATIONS: Mapping[str, Callable[..., Expr]] = {
+    "StrictLessThan": logic.lt,
+    "LessThan": logic.le,
+    "StrictGreaterThan": logic.gt,
+    "GreaterThan": logic.ge,
+    "Equality": logic.eq,
+    "Unequality": logic.ne,
+}
 
 _FUNCTIONS: Mapping[str, Callable[..., Expr]] = {
-    "Min": minimum,
-    "Max": maximum,
-    "Abs": absolute,
-    "xor": xor,
-    "And": logical_and,
-    "Or": logical_or,
-    "Not": logical_not,
-    "ITE": select,
-    "StrictLessThan": lt,
-    "LessThan": le,
-    "StrictGreaterThan": gt,
-    "GreaterThan": ge,
-    "Equality": eq,
-    "Unequality": ne,
+    "Min": logic.minimum,
+    "Max": logic.maximum,
+    "Abs": logic.absolute,
+    "xor": logic.xor,
+    "And": logic.logical_and,
+    "Or": logic.logical_or,
+    "Not": logic.logical_not,
+    "ITE": logic.select,
+    **_RELATIONS,
 }
 
 

@@ -6,23 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from wave_core.symbols import logic
 from wave_core.symbols.division import ceildiv, floordiv, mod
 from wave_core.symbols.error import SymbolError
 from wave_core.symbols.expr import constant, product, symbol, total
-from wave_core.symbols.logic import (
-    eq,
-    ge,
-    gt,
-    le,
-    logical_and,
-    logical_or,
-    lt,
-    maximum,
-    minimum,
-    ne,
-    select,
-    xor,
-)
 from wave_core.symbols.text import PLAIN_NAME
 
 if TYPE_CHECKING:
@@ -43,23 +30,23 @@ _TOKEN = re.compile(
 )
 
 _FUNCTIONS: dict[str, tuple[Callable[..., Expr], int | None]] = {
-    "and": (logical_and, None),
-    "or": (logical_or, None),
-    "min": (minimum, None),
-    "max": (maximum, None),
-    "xor": (xor, None),
-    "select": (select, 3),
+    "and": (logic.logical_and, None),
+    "or": (logic.logical_or, None),
+    "min": (logic.minimum, None),
+    "max": (logic.maximum, None),
+    "xor": (logic.xor, None),
+    "select": (logic.select, 3),
     "ceildiv": (ceildiv, 2),
 }
 """Builder of each function name, and its number of arguments if that is fixed."""
 
 _COMPARISONS: dict[str, Callable[[Expr, Expr], Expr]] = {
-    "<": lt,
-    "<=": le,
-    ">": gt,
-    ">=": ge,
-    "==": eq,
-    "!=": ne,
+    "<": logic.lt,
+    "<=": logic.le,
+    ">": logic.gt,
+    ">=": logic.ge,
+    "==": logic.eq,
+    "!=": logic.ne,
 }
 
 

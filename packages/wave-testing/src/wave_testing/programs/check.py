@@ -12,7 +12,7 @@ from wave_core.ir import first_difference, parse_graph
 from wave_core.passes import Amendment, PassObserver, Phase, Pipeline
 from wave_testing.coverage import coverage_problems
 from wave_testing.programs.execute import TARGET, Execution
-from wave_testing.programs.retarget import for_target
+from wave_testing.programs.store import for_target
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

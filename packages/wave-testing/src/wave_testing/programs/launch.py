@@ -11,7 +11,7 @@ from wave_testing.programs.arguments import stray_writes
 from wave_testing.programs.check import Discarded, ProgramFailure, default_session
 from wave_testing.programs.execute import TARGET, Execution
 from wave_testing.programs.kernel import bindings, program_kernel
-from wave_testing.programs.retarget import for_target
+from wave_testing.programs.store import for_target
 
 if TYPE_CHECKING:
     from wave_core.compile import Session
