@@ -50,7 +50,6 @@ class Kernel:
         block_limit: most work-items of a workgroup.
         block: work-items per axis, where fixed at compile time.
         vgprs: arch VGPRs and AGPRs together.
-        sgprs: SGPRs.
         entry: virtual address of the first instruction.
         end: virtual address after the last one.
     """
@@ -63,7 +62,6 @@ class Kernel:
     block_limit: int
     block: tuple[int, int, int] | None
     vgprs: int
-    sgprs: int
     entry: int
     end: int
 
@@ -110,7 +108,6 @@ class _KernelRow(msgspec.Struct, rename=lambda name: f".{name}"):
     max_flat_workgroup_size: int = 1024
     reqd_workgroup_size: tuple[int, int, int] | None = None
     vgpr_count: int = 512
-    sgpr_count: int = 104
 
 
 class _Metadata(msgspec.Struct):
@@ -212,7 +209,6 @@ def _kernel(elf: ElfFile, name: str, rows: dict[str, _KernelRow]) -> Kernel:
         block_limit=row.max_flat_workgroup_size,
         block=row.reqd_workgroup_size,
         vgprs=row.vgpr_count,
-        sgprs=row.sgpr_count,
         entry=entry,
         end=entry + size if size else _end_of_text(elf, entry),
     )

@@ -12,14 +12,10 @@ DESCRIPTOR_BYTES = 64
 
 #: Bit of kernel_code_properties, name, SGPRs it takes, in order.
 _USER_SGPRS = (
-    (0, "private_segment_buffer", 4),
-    (1, "dispatch_ptr", 2),
-    (2, "queue_ptr", 2),
-    (3, "kernarg_segment_ptr", 2),
-    (4, "dispatch_id", 2),
-    (5, "flat_scratch_init", 2),
+    (0, "private_segment_buffer", 4), (1, "dispatch_ptr", 2), (2, "queue_ptr", 2),
+    (3, "kernarg_segment_ptr", 2), (4, "dispatch_id", 2), (5, "flat_scratch_init", 2),
     (6, "private_segment_size", 1),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,12 +32,9 @@ class Descriptor:
         preload_dwords: kernel arguments that arrive in SGPRs.
         preload_offset: first of them, in dwords.
         workgroup_ids: which of x, y, z come in SGPRs.
-        scratch_offset: the wave's scratch offset comes in an SGPR.
-        workitem_dimensions: how many of x, y, z the kernel reads.
         float_mode: the FP_ROUND and FP_DENORM bits of MODE.
         ieee: NaNs are quieted and min, max follow IEEE 754-2008.
         dx10_clamp: clamping turns NaN into zero.
-        accumulator_offset: first AGPR in the unified file.
         wave32: waves have 32 lanes.
     """
 
@@ -54,12 +47,9 @@ class Descriptor:
     preload_dwords: int
     preload_offset: int
     workgroup_ids: tuple[bool, bool, bool]
-    scratch_offset: bool
-    workitem_dimensions: int
     float_mode: int
     ieee: bool
     dx10_clamp: bool
-    accumulator_offset: int
     wave32: bool
 
 
@@ -71,7 +61,7 @@ def parse_descriptor(data: bytes) -> Descriptor:
     """
     lds, private, kernarg = struct.unpack_from("<III", data, 0)
     (entry,) = struct.unpack_from("<q", data, 16)
-    rsrc3, rsrc1, rsrc2 = struct.unpack_from("<III", data, 44)
+    rsrc1, rsrc2 = struct.unpack_from("<II", data, 48)
     properties, preload = struct.unpack_from("<HH", data, 56)
     groups: dict[str, int] = {}
     first = 0
@@ -80,6 +70,7 @@ def parse_descriptor(data: bytes) -> Descriptor:
             groups[name] = first
             first += size
     groups["preload"] = first
+    ids = [bool(rsrc2 >> bit & 1) for bit in (7, 8, 9)]
     return Descriptor(
         lds_bytes=lds,
         private_bytes=private,
@@ -89,16 +80,9 @@ def parse_descriptor(data: bytes) -> Descriptor:
         user_sgpr_count=rsrc2 >> 1 & 0x1F,
         preload_dwords=preload & 0x7F,
         preload_offset=preload >> 7,
-        workgroup_ids=(
-            bool(rsrc2 >> 7 & 1),
-            bool(rsrc2 >> 8 & 1),
-            bool(rsrc2 >> 9 & 1),
-        ),
-        scratch_offset=bool(rsrc2 & 1),
-        workitem_dimensions=(rsrc2 >> 11 & 3) + 1,
+        workgroup_ids=(ids[0], ids[1], ids[2]),
         float_mode=rsrc1 >> 12 & 0xFF,
         ieee=bool(rsrc1 >> 23 & 1),
         dx10_clamp=bool(rsrc1 >> 21 & 1),
-        accumulator_offset=((rsrc3 & 0x3F) + 1) * 4,
         wave32=bool(properties >> 10 & 1),
     )

@@ -242,14 +242,10 @@ def to_f16_rtz(a: Array) -> Array:
 #: Small floats: exponent bits, mantissa bits, bias, and what the top codes mean.
 #: fp8, bf8 OCP: OFP8 rev 1.0; FNUZ: Noune et al. 2022; fp6, bf6, fp4: OCP MX 1.0.
 _SMALL = {
-    "fp8": (4, 3, 7, "nan"),
-    "bf8": (5, 2, 15, "ieee"),
-    "fp8_fnuz": (4, 3, 8, "fnuz"),
-    "bf8_fnuz": (5, 2, 16, "fnuz"),
-    "fp6": (2, 3, 1, "finite"),
-    "bf6": (3, 2, 3, "finite"),
-    "fp4": (2, 1, 1, "finite"),
-}
+    "fp8": (4, 3, 7, "nan"), "bf8": (5, 2, 15, "ieee"), "fp8_fnuz": (4, 3, 8, "fnuz"),
+    "bf8_fnuz": (5, 2, 16, "fnuz"), "fp6": (2, 3, 1, "finite"),
+    "bf6": (3, 2, 3, "finite"), "fp4": (2, 1, 1, "finite"),
+}  # fmt: skip
 
 
 @cache

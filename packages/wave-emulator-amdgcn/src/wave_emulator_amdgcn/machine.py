@@ -6,7 +6,7 @@ for the waves that execute it. ``F`` and ``I`` are the same bytes as other types
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -165,6 +165,18 @@ class Machine:
         for k in range(self.lanes // 32):
             self.write_scalar(row + k, g, words[:, k])
 
+    def report_lanes(
+        self, code: str, message: str, instruction: Instruction, g: Selection,
+        lanes: Bools, address: Ints | None = None,
+    ) -> None:  # fmt: skip
+        """Keep a hazard of the first of some lanes [waves, lanes], with their count."""
+        wave, lane = (int(v[0]) for v in np.nonzero(lanes))
+        self.report(
+            code, message, instruction, wave=int(self.waves(g)[wave]), lane=lane,
+            address=None if address is None else int(address[wave, lane]),
+            count=int(lanes.sum()),
+        )  # fmt: skip
+
     def report(
         self,
         code: str,
@@ -179,28 +191,11 @@ class Machine:
         """Keep a hazard; later ones of the same instruction only count."""
         key = (code, instruction.pc)
         old = self.reports.get(key)
-        if old is None:
-            first = self.shape.first_group * self.shape.waves_per_group
-            self.reports[key] = Report(
-                code,
-                message,
-                instruction.text,
-                instruction.pc,
-                None,
-                None if wave is None else wave + first,
-                lane,
-                address,
-                count,
-            )
-        else:
-            self.reports[key] = Report(
-                old.code,
-                old.message,
-                old.text,
-                old.pc,
-                old.source,
-                old.wave,
-                old.lane,
-                old.address,
-                old.count + count,
-            )
+        if old is not None:
+            self.reports[key] = replace(old, count=old.count + count)
+            return
+        first = self.shape.first_group * self.shape.waves_per_group
+        self.reports[key] = Report(
+            code, message, instruction.text, instruction.pc, lane=lane, address=address,
+            wave=None if wave is None else wave + first, count=count,
+        )  # fmt: skip

@@ -6,7 +6,7 @@ Registers are bits of a Python integer: bit r is vector row r, bit 512 + s scala
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.isa import smem, vmem
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SCALAR = 512
 """Bit of scalar register 0."""
+
+_VCC, _EXEC = 3 << (SCALAR + VCC), 3 << (SCALAR + EXEC)
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,6 @@ class Usage:
     counter: str
     pending: int
     unit: str
-    rows: tuple[int, ...] = field(default=())
 
 
 def rows_of(bits: int) -> list[int]:
@@ -75,28 +76,10 @@ _TO_SCALAR = ("V_READLANE_B32", "V_READFIRSTLANE_B32", "V_S_")
 
 _RESULTS = {"vdst", "sdst", "sdata"}
 _SOURCES = (
-    "src0",
-    "src1",
-    "src2",
-    "vsrc0",
-    "vsrc1",
-    "ssrc0",
-    "ssrc1",
-    "addr",
-    "vaddr",
-    "data",
-    "data0",
-    "data1",
-    "vsrc",
-    "vdata",
-    "saddr",
-    "srsrc",
-    "rsrc",
-    "sbase",
-    "soffset",
-    "scale_src0",
-    "scale_src1",
-)
+    "src0", "src1", "src2", "vsrc0", "vsrc1", "ssrc0", "ssrc1", "addr", "vaddr",
+    "data", "data0", "data1", "vsrc", "vdata", "saddr", "srsrc", "rsrc", "sbase",
+    "soffset", "scale_src0", "scale_src1",
+)  # fmt: skip
 
 
 def _span(code: int, count: int, *, accumulator: bool) -> int:
@@ -108,26 +91,21 @@ def _span(code: int, count: int, *, accumulator: bool) -> int:
     return 0
 
 
+_TO_AGPR = ("V_ACCVGPR_WRITE", "V_ACCVGPR_MOV_B32")
+_FROM_AGPR = ("V_ACCVGPR_READ", "V_ACCVGPR_MOV_B32")
+_MOVED = (*DATA[:4], "data1")
+"""What the acc bit of LDS and memory instructions makes AGPRs."""
+
+
 def _accumulator(ins: Instruction, name: str) -> bool:
     """Whether an operand names AGPRs."""
-    if ins.name.startswith("V_MFMA") or ins.name.startswith("V_SMFMAC"):
-        acc = ins.get("acc")
-        return bool(
-            {"src0": acc & 1, "src1": acc >> 1 & 1}.get(name, ins.get("acc_cd"))
-        )
-    if ins.name in ("V_ACCVGPR_READ", "V_ACCVGPR_MOV_B32") and name == "src0":
-        return True
-    if ins.name in ("V_ACCVGPR_WRITE", "V_ACCVGPR_MOV_B32") and name == "vdst":
-        return True
-    if ins.encoding in ("DS", "GLOBAL", "FLAT", "SCRATCH", "MUBUF"):
-        return bool(ins.get("acc")) and name in (
-            "vdst",
-            "data",
-            "data0",
-            "data1",
-            "vdata",
-        )
-    return False
+    if ins.name.startswith(("V_MFMA", "V_SMFMAC")):
+        sources = {"src0": ins.get("acc") & 1, "src1": ins.get("acc") >> 1 & 1}
+        return bool(sources.get(name, ins.get("acc_cd")))
+    if ins.encoding in ("DS", *vmem.FLAT, "MUBUF"):
+        return bool(ins.get("acc")) and name in _MOVED
+    named = {"src0": _FROM_AGPR, "vdst": _TO_AGPR}.get(name, ())
+    return ins.name in named
 
 
 def usage(ins: Instruction) -> Usage:
@@ -290,15 +268,13 @@ def _soffset_used(ins: Instruction) -> bool:
 def _implicit_reads(ins: Instruction) -> int:
     reads = 0
     name = ins.name
-    vcc = 3 << (SCALAR + VCC)
-    if ins.encoding == "VOP2" and (
-        "CNDMASK" in name or "ADDC" in name or "SUBB" in name
-    ):
-        reads |= vcc
-    if "DIV_FMAS" in name or "VCCZ" in name or "VCCNZ" in name:
-        reads |= vcc
-    if "EXECZ" in name or "EXECNZ" in name or "SAVEEXEC" in name:
-        reads |= 3 << (SCALAR + EXEC)
+    carries = any(tag in name for tag in ("CNDMASK", "ADDC", "SUBB"))
+    if ins.encoding == "VOP2" and carries:
+        reads |= _VCC
+    if any(tag in name for tag in ("DIV_FMAS", "VCCZ", "VCCNZ")):
+        reads |= _VCC
+    if any(tag in name for tag in ("EXECZ", "EXECNZ", "SAVEEXEC")):
+        reads |= _EXEC
     if name.startswith("S_SETREG") and "IMM" not in name:
         reads |= 1 << (SCALAR + ins.fields["sdst"])
     return reads
@@ -306,13 +282,12 @@ def _implicit_reads(ins: Instruction) -> int:
 
 def _implicit_writes(ins: Instruction) -> int:
     writes = 0
-    vcc = 3 << (SCALAR + VCC)
     if ins.encoding == "VOPC" and not (ins.variant == "SDWA_SDST" and ins.get("sd")):
-        writes |= vcc
+        writes |= _VCC
     if ins.encoding == "VOP2" and "_CO_" in ins.name:
-        writes |= vcc
+        writes |= _VCC
     if "CMPX" in ins.name or "SAVEEXEC" in ins.name:
-        writes |= 3 << (SCALAR + EXEC)
+        writes |= _EXEC
     return writes
 
 

@@ -9,9 +9,11 @@ through memory, ``control`` what only changes the order or the timing of executi
 from __future__ import annotations
 
 import re
+import zlib
 from functools import cache
 from importlib import import_module
 
+import pytest
 from tinygrad.renderer.amd.dsl import FixedBitField, VDSTYField
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
@@ -115,6 +117,31 @@ def implemented(arch):
                 continue
             found.append((cls.__name__, op))
     return tuple(found)
+
+
+#: Machines of a family share the tables of instructions, so that one of them tests an
+#: instruction for the others; all of them do with `-m fuzz`.
+EXTENT = pytest.mark.parametrize(
+    "every",
+    [
+        pytest.param(False, id="shared"),
+        pytest.param(True, id="every", marks=pytest.mark.fuzz),
+    ],
+)
+
+
+@cache
+def _held(arch):
+    return frozenset((cls, plain(op.name)) for cls, op in implemented(arch))
+
+
+def share(arch, instructions, *, every):
+    """Of ``(class, operation, name)`` those that fall to a machine, or all of them."""
+    for cls, op, name in instructions:
+        key = (cls.__name__, plain(op.name))
+        holders = [a for a in ARCHES if a[:4] == arch[:4] and key in _held(a)]
+        if every or holders[zlib.crc32(repr(key).encode()) % len(holders)] == arch:
+            yield cls, op, name
 
 
 @cache

@@ -251,10 +251,12 @@ def selected(arch, encodings):
                 yield cls, op, name
 
 
+@families.EXTENT
 @pytest.mark.parametrize("arch", families.ARCHES)
-def test_signs_halves_clamp_and_exec(arch):
+def test_signs_halves_clamp_and_exec(arch, every):
     bad = []
-    for cls, op, name in selected(arch, ("VOP3", "VOP3SD")):
+    found = selected(arch, ("VOP3", "VOP3SD"))
+    for cls, op, name in families.share(arch, found, every=every):
         bad += run_modified(arch, cls, op, name)
     assert bad == []
 
@@ -404,10 +406,11 @@ def run_dpp(arch, cls, op, name, control):
     return case.compare(results, carries, writes, plain_store)
 
 
-def dpp_classes(arch, suffix):
+def dpp_classes(arch, suffix, *, every=True):
     """Instructions and the DPP form of their encoding; 64 bits have other rules."""
     module = {c.__name__ for c in families.all_classes(arch)}
-    for cls, op, name in selected(arch, ("VOP1", "VOP2", "VOPC", "VOP3", "VOP3SD")):
+    found = selected(arch, ("VOP1", "VOP2", "VOPC", "VOP3", "VOP3SD"))
+    for cls, op, name in families.share(arch, found, every=every):
         variant = f"{cls.__name__.partition('_')[0]}_{suffix}"
         ref = lanes_of.rows(arch)[name]
         plain = "LIT" not in cls.__name__ and "64" not in ref.ins + ref.out
@@ -415,13 +418,14 @@ def dpp_classes(arch, suffix):
             yield families.any_class(arch, variant), op, name
 
 
+@families.EXTENT
 @pytest.mark.parametrize("suffix", ["DPP16", "DPP8"])
 @pytest.mark.parametrize("arch", families.ARCHES)
-def test_dpp(arch, suffix):
+def test_dpp(arch, suffix, every):
     family = "cdna" if arch.startswith("gfx9") else "rdna"
     controls = M.CONTROLS[family]
     bad = []
-    for at, (cls, op, name) in enumerate(dpp_classes(arch, suffix)):
+    for at, (cls, op, name) in enumerate(dpp_classes(arch, suffix, every=every)):
         bad += run_dpp(arch, cls, op, name, controls[-1 - at * 7 % len(controls)])
     assert bad == []
 

@@ -177,12 +177,14 @@ def run(arch, cls, op, name, *, flush=False):
     ]  # fmt: skip
 
 
+@families.EXTENT
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("arch", families.ARCHES)
-def test_vector_instructions(arch, encoding):
+def test_vector_instructions(arch, encoding, every):
     rows = lanes_of.rows(arch)
     bad = []
-    for cls, op, name in instructions(arch, encoding):
+    found = instructions(arch, encoding)
+    for cls, op, name in families.share(arch, found, every=every):
         if name in rows:
             bad += run(arch, cls, op, name)
     assert bad == []

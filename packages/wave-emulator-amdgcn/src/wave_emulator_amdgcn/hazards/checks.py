@@ -115,15 +115,8 @@ class Checks:
         if not m.full and usage.unit != "branch":
             found = found & m.active[g]
         if found.any():
-            wave, lane = (int(v[0]) for v in np.nonzero(found))
-            m.report(
-                "EM0505",
-                f"a value from memory that nobody wrote {what}",
-                ins,
-                wave=int(m.waves(g)[wave]),
-                lane=lane,
-                count=int(found.sum()),
-            )
+            message = f"a value from memory that nobody wrote {what}"
+            m.report_lanes("EM0505", message, ins, g, found)
 
     def after(self, bound: Bound, g: Selection) -> None:
         """An instruction has executed."""
@@ -249,15 +242,9 @@ class Checks:
         bad = (beyond >= 0) & (beyond < _NEAR)
         bad = bad if mask is None else bad & mask
         if bad.any():
-            wave, lane = (int(v[0]) for v in np.nonzero(bad))
-            self.machine.report(
-                "EM0510",
-                f"{int(beyond[wave, lane])} bytes behind the buffer resource",
-                ins,
-                wave=int(self.machine.waves(g)[wave]),
-                lane=lane,
-                count=int(bad.sum()),
-            )
+            behind = int(beyond[bad][0])
+            message = f"{behind} bytes behind the buffer resource"
+            self.machine.report_lanes("EM0510", message, ins, g, bad)
 
     def _race(
         self, ins: Instruction, conflict: Conflict, place: tuple[int, int, int, bool]

@@ -86,24 +86,12 @@ class Row:
     between: Test | None = None
 
 
-def _valu(bound: Bound) -> bool:
-    return bound.usage.unit == "valu"
+def _executes(*units: str) -> Test:
+    return lambda bound: bound.usage.unit in units
 
 
-def _salu(bound: Bound) -> bool:
-    return bound.usage.unit == "salu"
-
-
-def _mfma(bound: Bound) -> bool:
-    return bound.usage.unit == "mfma"
-
-
-def _memory(bound: Bound) -> bool:
-    return bound.usage.unit in ("vmem", "lds")
-
-
-def _vmem(bound: Bound) -> bool:
-    return bound.usage.unit == "vmem"
+_valu, _vmem, _salu = _executes("valu"), _executes("vmem"), _executes("salu")
+_mfma, _memory = _executes("mfma"), _executes("vmem", "lds")
 
 
 def _named(*prefixes: str) -> Test:
@@ -114,14 +102,6 @@ def _dpp(bound: Bound) -> bool:
     return bound.instruction.variant.startswith("DPP")
 
 
-def _dot(bound: Bound) -> bool:
-    return bound.instruction.name.startswith("V_DOT")
-
-
-def _f64(bound: Bound) -> bool:
-    return bound.instruction.name.startswith("V_MFMA_F64")
-
-
 def _xdl(bound: Bound) -> bool:
     """Not f32 and not f64."""
     name = bound.instruction.name
@@ -129,8 +109,8 @@ def _xdl(bound: Bound) -> bool:
     return _mfma(bound) and not plain
 
 
-def _transcendental(bound: Bound) -> bool:
-    return bound.instruction.name.startswith(_TRANSCENDENTAL)
+_dot, _f64 = _named("V_DOT"), _named("V_MFMA_F64")
+_transcendental = _named(*_TRANSCENDENTAL)
 
 
 def _partial(bound: Bound) -> bool:

@@ -47,16 +47,7 @@ def report_outside(
     m: Machine, ins: Instruction, g: Selection, at: Ints, bad: Bools, where: str
 ) -> None:
     """Report lanes that leave a memory."""
-    wave, lane = (int(v[0]) for v in np.nonzero(bad))
-    m.report(
-        "EM0503",
-        f"access outside {where}",
-        ins,
-        wave=int(m.waves(g)[wave]),
-        lane=lane,
-        address=int(at[wave, lane]),
-        count=int(bad.sum()),
-    )
+    m.report_lanes("EM0503", f"access outside {where}", ins, g, bad, at)
 
 
 def global_bounds(

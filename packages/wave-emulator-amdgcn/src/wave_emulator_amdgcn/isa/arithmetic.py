@@ -28,16 +28,9 @@ _L = np.uint64
 def rows() -> dict[str, Row]:
     """All rows by name."""
     return {
-        **_float_rows("32"),
-        **_float_rows("16"),
-        **_float_rows("64"),
-        **_integers(),
-        **_shifts(),
-        **_bits(),
-        **_three(),
-        **_halves(),
-        **_special_floats(),
-    }
+        **_float_rows("32"), **_float_rows("16"), **_float_rows("64"), **_integers(),
+        **_shifts(), **_bits(), **_three(), **_halves(), **_special_floats(),
+    }  # fmt: skip
 
 
 def _reverse(function: Function) -> Function:
@@ -114,21 +107,14 @@ def _float_rows(bits: str) -> dict[str, Row]:
     two, three = f"{t} {t}", f"{t} {t} {t}"
     half, single = bits == "16", bits == "32"
     names: dict[str, tuple[str, Function]] = {
-        "ADD": (two, np.add),
-        "SUB": (two, np.subtract),
-        "SUBREV": (two, _reverse(np.subtract)),
-        "MUL": (two, np.multiply),
-        "MIN": (two + " ieee", floats.minimum),
-        "MAX": (two + " ieee", floats.maximum),
+        "ADD": (two, np.add), "SUB": (two, np.subtract),
+        "SUBREV": (two, _reverse(np.subtract)), "MUL": (two, np.multiply),
+        "MIN": (two + " ieee", floats.minimum), "MAX": (two + " ieee", floats.maximum),
         "MINIMUM": (two, floats.propagating_minimum),
-        "MAXIMUM": (two, floats.propagating_maximum),
-        "TRUNC": (t, np.trunc),
-        "CEIL": (t, np.ceil),
-        "FLOOR": (t, np.floor),
-        "RNDNE": (t, np.rint),
-        "FRACT": (t, _fract),
-        "FREXP_MANT": (t, _mantissa),
-    }
+        "MAXIMUM": (two, floats.propagating_maximum), "TRUNC": (t, np.trunc),
+        "CEIL": (t, np.ceil), "FLOOR": (t, np.floor), "RNDNE": (t, np.rint),
+        "FRACT": (t, _fract), "FREXP_MANT": (t, _mantissa),
+    }  # fmt: skip
     found = {f"V_{name}_F{bits}": Row(t, ins, fn) for name, (ins, fn) in names.items()}
     low, high = floats.propagating_minimum, floats.propagating_maximum
     keep = {
@@ -230,41 +216,56 @@ def _signed24(a: Array) -> Array:
     return (a << np.int32(8) >> np.int32(8)).astype(np.int64)
 
 
-def _integers() -> dict[str, Row]:
-    u2, i2 = "u32 u32", "i32 i32"
-    high = np.uint64(32)
+def _high_word(widen: Function) -> Function:
+    """Bits 32 and up of a product."""
+
+    def call(a: Array, b: Array) -> Array:
+        product = widen(a) * widen(b)
+        return product >> product.dtype.type(32)
+
+    return call
+
+
+def _twice(first: Function, second: Function) -> Function:
+    return lambda a, b, c: second(first(a, b), c)
+
+
+_TWO: dict[str, Function] = {
+    "ADD": np.add, "SUB": np.subtract, "MIN": np.minimum, "MAX": np.maximum,
+}  # fmt: skip
+
+
+def _integers_of(t: str) -> dict[str, Row]:
+    """What integers of 16 and 32 bits have in common."""
+    two, three, half = f"{t} {t}", f"{t} {t} {t}", t[1:] == "16"
+    low, high = np.minimum, np.maximum
+    ordered = {"MIN3": _twice(low, low), "MAX3": _twice(high, high), "MED3": _median}
     return {
-        "V_ADD_U32": Row("u32", u2, np.add),
-        "V_SUB_U32": Row("u32", u2, np.subtract),
+        f"V_{name}_{t.upper()}": row
+        for name, row in (
+            *((k, Row(t, two, f, keeps=t == "i16" and k in ("ADD", "SUB")))
+              for k, f in _TWO.items()),
+            *((k, Row(t, three, f, keeps=half)) for k, f in ordered.items()),
+        )
+    }  # fmt: skip
+
+
+def _integers() -> dict[str, Row]:
+    u2, i2, u64 = "u32 u32", "i32 i32", "u64 u64"
+    return {
+        **_integers_of("u32"),
+        **_integers_of("i32"),
         "V_SUBREV_U32": Row("u32", u2, _reverse(np.subtract)),
-        "V_ADD_I32": Row("i32", i2, np.add),
-        "V_SUB_I32": Row("i32", i2, np.subtract),
-        "V_MIN_I32": Row("i32", i2, np.minimum),
-        "V_MAX_I32": Row("i32", i2, np.maximum),
-        "V_MIN_U32": Row("u32", u2, np.minimum),
-        "V_MAX_U32": Row("u32", u2, np.maximum),
         "V_MUL_LO_U32": Row("u32", u2, np.multiply),
-        "V_MUL_HI_U32": Row(
-            "u32", u2, lambda a, b: a.astype(_L) * b.astype(_L) >> high
-        ),
-        "V_MUL_HI_I32": Row(
-            "i32",
-            i2,
-            lambda a, b: a.astype(np.int64) * b.astype(np.int64) >> np.int64(32),
-        ),
+        "V_MUL_HI_U32": Row("u32", u2, _high_word(lambda a: a.astype(_L))),
+        "V_MUL_HI_I32": Row("i32", i2, _high_word(lambda a: a.astype(np.int64))),
         "V_MUL_U32_U24": Row("u32", u2, lambda a, b: _low24(a) * _low24(b)),
-        "V_MUL_HI_U32_U24": Row(
-            "u32",
-            u2,
-            lambda a, b: _low24(a).astype(_L) * _low24(b).astype(_L) >> high,
-        ),
+        "V_MUL_HI_U32_U24": Row("u32", u2, _high_word(lambda a: _low24(a).astype(_L))),
         "V_MUL_I32_I24": Row("i32", i2, lambda a, b: _signed24(a) * _signed24(b)),
-        "V_MUL_HI_I32_I24": Row(
-            "i32", i2, lambda a, b: _signed24(a) * _signed24(b) >> np.int64(32)
-        ),
-        "V_ADD_NC_U64": Row("u64", "u64 u64", np.add),
-        "V_ADD_U64": Row("u64", "u64 u64", np.add),
-        "V_SUB_U64": Row("u64", "u64 u64", np.subtract),
+        "V_MUL_HI_I32_I24": Row("i32", i2, _high_word(_signed24)),
+        "V_ADD_NC_U64": Row("u64", u64, np.add),
+        "V_ADD_U64": Row("u64", u64, np.add),
+        "V_SUB_U64": Row("u64", u64, np.subtract),
     }
 
 
@@ -272,18 +273,17 @@ def _shifts() -> dict[str, Row]:
     def shift(function: Function, bits: int) -> Function:
         return lambda n, a: function(a, n.astype(a.dtype) & a.dtype.type(bits - 1))
 
-    left, right = np.left_shift, np.right_shift
-    return {
-        "V_LSHLREV_B32": Row("u32", "u32 u32", shift(left, 32)),
-        "V_LSHRREV_B32": Row("u32", "u32 u32", shift(right, 32)),
-        "V_ASHRREV_I32": Row("i32", "u32 i32", shift(right, 32)),
-        "V_LSHLREV_B64": Row("u64", "u32 u64", shift(left, 64)),
-        "V_LSHRREV_B64": Row("u64", "u32 u64", shift(right, 64)),
-        "V_ASHRREV_I64": Row("i64", "u32 i64", shift(right, 64)),
-        "V_LSHLREV_B16": Row("u16", "u16 u16", shift(left, 16)),
-        "V_LSHRREV_B16": Row("u16", "u16 u16", shift(right, 16)),
-        "V_ASHRREV_I16": Row("i16", "u16 i16", shift(right, 16)),
-    }
+    found: dict[str, Row] = {}
+    for bits in (16, 32, 64):
+        count = "u16" if bits == 16 else "u32"
+        for name, sign, function in (
+            ("LSHLREV_B", "u", np.left_shift),
+            ("LSHRREV_B", "u", np.right_shift),
+            ("ASHRREV_I", "i", np.right_shift),
+        ):
+            t = f"{sign}{bits}"
+            found[f"V_{name}{bits}"] = Row(t, f"{count} {t}", shift(function, bits))
+    return found
 
 
 def _reverse_bits(a: Array) -> Array:
@@ -324,17 +324,18 @@ def _permute_bytes(a: Array, b: Array, selector: Array) -> Array:
 def _bits() -> dict[str, Row]:
     two = "b32 b32"
     return {
-        "V_AND_B32": Row("u32", two, np.bitwise_and),
-        "V_OR_B32": Row("u32", two, np.bitwise_or),
-        "V_XOR_B32": Row("u32", two, np.bitwise_xor),
+        **{
+            f"V_{name}_B{bits}": Row(f"u{bits}", " ".join([f"b{bits}"] * count), fn)
+            for bits in (16, 32)
+            for name, count, fn in (
+                ("AND", 2, np.bitwise_and),
+                ("OR", 2, np.bitwise_or),
+                ("XOR", 2, np.bitwise_xor),
+                ("NOT", 1, np.invert),
+                ("MOV", 1, np.asarray),
+            )
+        },
         "V_XNOR_B32": Row("u32", two, lambda a, b: ~(a ^ b)),
-        "V_NOT_B32": Row("u32", "b32", np.invert),
-        "V_AND_B16": Row("u16", "b16 b16", np.bitwise_and),
-        "V_OR_B16": Row("u16", "b16 b16", np.bitwise_or),
-        "V_XOR_B16": Row("u16", "b16 b16", np.bitwise_xor),
-        "V_NOT_B16": Row("u16", "b16", np.invert),
-        "V_MOV_B32": Row("u32", "b32", np.asarray),
-        "V_MOV_B16": Row("u16", "b16", np.asarray),
         "V_MOV_B64": Row("u64", "b64", np.asarray),
         "V_BFREV_B32": Row("u32", "b32", _reverse_bits),
         "V_FFBH_U32": Row("i32", "u32", _highest),
@@ -408,16 +409,14 @@ def _three() -> dict[str, Row]:
         "V_BFE_I32": Row("i32", i3, _bitfield),
         "V_ALIGNBIT_B32": Row("u32", u3, _align(1)),
         "V_ALIGNBYTE_B32": Row("u32", u3, _align(8)),
-        "V_MINMAX_I32": Row("i32", i3, lambda a, b, c: np.maximum(np.minimum(a, b), c)),
-        "V_MAXMIN_I32": Row("i32", i3, lambda a, b, c: np.minimum(np.maximum(a, b), c)),
-        "V_MINMAX_U32": Row("u32", u3, lambda a, b, c: np.maximum(np.minimum(a, b), c)),
-        "V_MAXMIN_U32": Row("u32", u3, lambda a, b, c: np.minimum(np.maximum(a, b), c)),
-        "V_MIN3_I32": Row("i32", i3, lambda a, b, c: np.minimum(np.minimum(a, b), c)),
-        "V_MAX3_I32": Row("i32", i3, lambda a, b, c: np.maximum(np.maximum(a, b), c)),
-        "V_MIN3_U32": Row("u32", u3, lambda a, b, c: np.minimum(np.minimum(a, b), c)),
-        "V_MAX3_U32": Row("u32", u3, lambda a, b, c: np.maximum(np.maximum(a, b), c)),
-        "V_MED3_I32": Row("i32", i3, _median),
-        "V_MED3_U32": Row("u32", u3, _median),
+        **{
+            f"V_{name}_{t.upper()}": Row(t, f"{t} {t} {t}", function)
+            for t in ("u32", "i32")
+            for name, function in (
+                ("MINMAX", _twice(np.minimum, np.maximum)),
+                ("MAXMIN", _twice(np.maximum, np.minimum)),
+            )
+        },
         "V_MAD_U32_U24": Row("u32", u3, lambda a, b, c: _low24(a) * _low24(b) + c),
         "V_MAD_I32_I24": Row(
             "i32", i3, lambda a, b, c: _signed24(a) * _signed24(b) + c
@@ -432,25 +431,13 @@ def _three() -> dict[str, Row]:
 
 
 def _halves() -> dict[str, Row]:
-    found: dict[str, Row] = {}
-    for sign in "ui":
-        t = f"{sign}16"
-        two, three, tag = f"{t} {t}", f"{t} {t} {t}", t.upper()
-        found |= {
-            f"V_ADD_{tag}": Row(t, two, np.add, keeps=sign == "i"),
-            f"V_SUB_{tag}": Row(t, two, np.subtract, keeps=sign == "i"),
-            f"V_SUBREV_{tag}": Row(t, two, _reverse(np.subtract)),
-            f"V_MIN_{tag}": Row(t, two, np.minimum),
-            f"V_MAX_{tag}": Row(t, two, np.maximum),
-            f"V_MAD_{tag}": Row(t, three, lambda a, b, c: a * b + c, keeps=True),
-            f"V_MAD_LEGACY_{tag}": Row(t, three, lambda a, b, c: a * b + c),
-            f"V_MED3_{tag}": Row(t, three, _median, keeps=True),
-            f"V_MIN3_{tag}": Row(
-                t, three, lambda a, b, c: np.minimum(np.minimum(a, b), c), keeps=True
-            ),
-            f"V_MAX3_{tag}": Row(
-                t, three, lambda a, b, c: np.maximum(np.maximum(a, b), c), keeps=True
-            ),
-        }
-    found["V_MUL_LO_U16"] = Row("u16", "u16 u16", np.multiply)
+    found = {
+        "V_SUBREV_U16": Row("u16", "u16 u16", _reverse(np.subtract)),
+        "V_MUL_LO_U16": Row("u16", "u16 u16", np.multiply),
+    }
+    for t in ("u16", "i16"):
+        found |= _integers_of(t)
+        three, product = f"{t} {t} {t}", _twice(np.multiply, np.add)
+        found[f"V_MAD_{t.upper()}"] = Row(t, three, product, keeps=True)
+        found[f"V_MAD_LEGACY_{t.upper()}"] = Row(t, three, product)
     return found

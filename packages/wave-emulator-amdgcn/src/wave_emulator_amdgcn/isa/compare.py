@@ -41,7 +41,7 @@ _INTEGER: dict[str, Function] = {
     "GT": np.greater, "NE": np.not_equal, "GE": np.greater_equal, "T": _always,
 }  # fmt: skip
 
-_FLOAT: dict[str, Function] = {
+FLOAT: dict[str, Function] = {
     "F": _never, "LT": np.less, "EQ": np.equal, "LE": np.less_equal,
     "GT": np.greater, "LG": _less_greater, "GE": np.greater_equal,
     "O": _not(_unordered), "U": _unordered, "NGE": _not(np.greater_equal),
@@ -82,7 +82,7 @@ def rows() -> dict[str, Row]:
     for prefix in ("V_CMP", "V_CMPX"):
         for kind in ("f16", "f32", "f64"):
             tag = kind.upper()
-            for name, function in _FLOAT.items():
+            for name, function in FLOAT.items():
                 found[f"{prefix}_{name}_{tag}"] = Row(
                     "mask", f"{kind} {kind}", function
                 )

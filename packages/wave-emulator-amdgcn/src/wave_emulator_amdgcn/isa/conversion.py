@@ -172,14 +172,10 @@ def _div_scale(spread: int, shift: int, low: int) -> Function:
         small_quotient = (quotient < tiny) & (numerator != 0)
         denormal = (np.abs(denominator) < tiny) & (denominator != 0)
         conditions = [
-            (numerator == 0) | (denominator == 0),
-            difference >= spread,
-            denormal,
-            small_reciprocal & small_quotient,
-            small_reciprocal,
-            small_quotient,
+            (numerator == 0) | (denominator == 0), difference >= spread, denormal,
+            small_reciprocal & small_quotient, small_reciprocal, small_quotient,
             _exponent_bits(numerator) <= low,
-        ]
+        ]  # fmt: skip
         if_denominator = np.where(is_denominator, up, value)
         # The manual's text scales up here too, which overflows; only scaling down,
         # undone by V_DIV_FMAS with VCC set, gives the quotient.

@@ -15,7 +15,7 @@ from wave_emulator_amdgcn.operands import raw32, scalar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_emulator_amdgcn.arrays import Array, Selection
+    from wave_emulator_amdgcn.arrays import Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
@@ -145,51 +145,30 @@ def _swap(ins: Instruction) -> Run:
     return run
 
 
-def _to_agpr(ins: Instruction) -> Run:
-    fetch = raw32(ins.fields["src0"], ins.get("literal"))
-    row = ins.fields["vdst"] - 256 + 256
+def _move(*, from_agpr: bool, to_agpr: bool) -> Callable[[Instruction], Run]:
+    """V_ACCVGPR: between registers, of which AGPRs are the rows from 256 on."""
 
-    def run(m: Machine, g: Selection) -> None:
-        m.write(row, g, fetch(m, g))
+    def binder(ins: Instruction) -> Run:
+        fetch = raw32(ins.fields["src0"], ins.get("literal"))
+        source = ins.fields["src0"]
+        row = ins.fields["vdst"] - (0 if to_agpr else 256)
 
-    return run
+        def run(m: Machine, g: Selection) -> None:
+            m.write(row, g, m.V[source, g].copy() if from_agpr else fetch(m, g))
 
+        return run
 
-def _from_agpr(ins: Instruction) -> Run:
-    source = ins.fields["src0"] - 256 + 256
-    row = ins.fields["vdst"] - 256
-
-    def run(m: Machine, g: Selection) -> None:
-        m.write(row, g, _copy(m.V[source, g]))
-
-    return run
-
-
-def _move_agpr(ins: Instruction) -> Run:
-    source, row = ins.fields["src0"] - 256 + 256, ins.fields["vdst"] - 256 + 256
-
-    def run(m: Machine, g: Selection) -> None:
-        m.write(row, g, _copy(m.V[source, g]))
-
-    return run
-
-
-def _copy(value: Array) -> Array:
-    return value.copy()
+    return binder
 
 
 BINDERS: dict[str, Callable[[Instruction], Run]] = {
-    "V_READFIRSTLANE_B32": _read_first,
-    "V_READLANE_B32": _read_lane,
-    "V_WRITELANE_B32": _write_lane,
-    "V_MBCNT_LO_U32_B32": _count_below(high=False),
+    "V_READFIRSTLANE_B32": _read_first, "V_READLANE_B32": _read_lane,
+    "V_WRITELANE_B32": _write_lane, "V_MBCNT_LO_U32_B32": _count_below(high=False),
     "V_MBCNT_HI_U32_B32": _count_below(high=True),
-    "V_PERMLANE16_SWAP_B32": _swap_rows(16),
-    "V_PERMLANE32_SWAP_B32": _swap_rows(32),
+    "V_PERMLANE16_SWAP_B32": _swap_rows(16), "V_PERMLANE32_SWAP_B32": _swap_rows(32),
     "V_PERMLANE16_B32": _permute16(across=False),
-    "V_PERMLANEX16_B32": _permute16(across=True),
-    "V_SWAP_B32": _swap,
-    "V_ACCVGPR_WRITE": _to_agpr,
-    "V_ACCVGPR_READ": _from_agpr,
-    "V_ACCVGPR_MOV_B32": _move_agpr,
-}
+    "V_PERMLANEX16_B32": _permute16(across=True), "V_SWAP_B32": _swap,
+    "V_ACCVGPR_WRITE": _move(from_agpr=False, to_agpr=True),
+    "V_ACCVGPR_READ": _move(from_agpr=True, to_agpr=False),
+    "V_ACCVGPR_MOV_B32": _move(from_agpr=True, to_agpr=True),
+}  # fmt: skip

@@ -46,11 +46,13 @@ def bind(ins: Instruction) -> Run:
     if name in TRANSPOSES:
         return _bind_transpose(ins)
     if found := _PLAIN.fullmatch(name):
-        return _bind_plain(ins, int(found[2]) // 8, reading=found[1] == "READ")
+        offsets = [offset_of(ins)]
+        return _bind_words(ins, int(found[2]) // 8, offsets, reading=found[1] == "READ")
     if found := _TWO.fullmatch(name):
-        return _bind_two(
-            ins, int(found[3]) // 8, 64 if found[2] else 1, reading=found[1] == "READ"
-        )
+        size = int(found[3]) // 8
+        step = size * (64 if found[2] else 1)
+        offsets = [ins.get(f"offset{k}") * step for k in range(2)]
+        return _bind_words(ins, size, offsets, reading=found[1] == "READ")
     if found := _SMALL.fullmatch(name):
         return _bind_small(ins, found)
     if found := _ATOMIC.fullmatch(name):
@@ -109,28 +111,10 @@ def _read(
     return access.load(m.lds, at, size, mask)
 
 
-def _bind_plain(ins: Instruction, size: int, *, reading: bool) -> Run:
-    offset = offset_of(ins)
-    if reading:
-        row = row_of(ins, "vdst")
-
-        def read(m: Machine, g: Selection) -> None:
-            _write_words(m, row, g, _read(m, ins, g, offset, size), m.mask(g))
-
-        return read
-    data = row_of(ins, "data0")
-
-    def write(m: Machine, g: Selection) -> None:
-        at, mask = _positions(m, ins, g, offset, size)
-        access.note(m, ins, g, ("lds", "write", size), at, mask)
-        words = [m.V[data + k, g] for k in range(size // 4)]
-        access.store(m.lds, at, words, size, mask)
-
-    return write
-
-
-def _bind_two(ins: Instruction, size: int, stride: int, *, reading: bool) -> Run:
-    offsets = [ins.get(f"offset{k}") * size * stride for k in range(2)]
+def _bind_words(
+    ins: Instruction, size: int, offsets: list[int], *, reading: bool
+) -> Run:
+    """Reads or writes of the same bytes at one or two offsets."""
     if reading:
         row = row_of(ins, "vdst")
 
@@ -139,7 +123,7 @@ def _bind_two(ins: Instruction, size: int, stride: int, *, reading: bool) -> Run
             _write_words(m, row, g, words, m.mask(g))
 
         return read
-    rows = [row_of(ins, "data0"), row_of(ins, "data1")]
+    rows = [row_of(ins, f"data{k}") for k in range(len(offsets))]
 
     def write(m: Machine, g: Selection) -> None:
         for offset, data in zip(offsets, rows, strict=True):
@@ -236,11 +220,8 @@ def swizzle(offset: int, lanes: int) -> Ints:
 
 
 def _bind_swizzle(ins: Instruction) -> Run:
-    row, source_row, offset = (
-        row_of(ins, "vdst"),
-        ins.fields["addr"] - 256,
-        offset_of(ins),
-    )
+    row, offset = row_of(ins, "vdst"), offset_of(ins)
+    source_row = ins.fields["addr"] - 256
 
     def run(m: Machine, g: Selection) -> None:
         source = swizzle(offset, m.lanes)

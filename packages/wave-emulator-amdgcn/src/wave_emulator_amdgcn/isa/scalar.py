@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_amdgcn import floats
+from wave_emulator_amdgcn.isa.compare import FLOAT
 from wave_emulator_amdgcn.machine import EXEC
 from wave_emulator_amdgcn.operands import scalar
 
@@ -101,13 +102,8 @@ def _writer(ins: Instruction, kind: str) -> Callable[[Machine, Selection, Array]
 def rows() -> dict[str, ScalarRow]:
     """All rows by name."""
     return {
-        **_moves(),
-        **_arithmetic(),
-        **_logic(),
-        **_bits(),
-        **_compares(),
-        **_floats(),
-    }
+        **_moves(), **_arithmetic(), **_logic(), **_bits(), **_compares(), **_floats(),
+    }  # fmt: skip
 
 
 def _u64(a: Array) -> Array:
@@ -198,62 +194,46 @@ def _arithmetic() -> dict[str, ScalarRow]:
 
 
 def _moves() -> dict[str, ScalarRow]:
-    def choose(c: Array, a: Array, b: Array) -> Array:
-        return np.where(c, a, b)
-
+    low, high = np.uint32(0xFFFF), np.uint32(16)
+    two = "u32 u32"
     found = {
         "S_MOVK_I32": ScalarRow("u32", "k16", np.asarray),
-        "S_CMOVK_I32": ScalarRow(
-            "u32", "k16 scc d:i32", lambda k, c, d: choose(c, k, d)
-        ),
-        "S_SEXT_I32_I8": ScalarRow(
-            "u32", "u32", lambda a: a.astype(np.int8).astype(np.int32)
-        ),
-        "S_SEXT_I32_I16": ScalarRow(
-            "u32", "u32", lambda a: a.astype(np.int16).astype(np.int32)
-        ),
-    }
-    for b in ("32", "64"):
-        t = "b" + b
-        found |= {
-            f"S_MOV_B{b}": ScalarRow(t, t, np.asarray),
-            f"S_CMOV_B{b}": ScalarRow(
-                t, f"{t} scc d:{t}", lambda a, c, d: choose(c, a, d)
-            ),
-            f"S_CSELECT_B{b}": ScalarRow(
-                t, f"{t} {t} scc", lambda a, b, c: choose(c, a, b)
-            ),
-        }
-    low, high = np.uint32(0xFFFF), np.uint32(16)
-    found |= {
+        "S_CMOVK_I32": ScalarRow("u32", "k16 scc d:i32", _choose),
+        "S_SEXT_I32_I8": ScalarRow("u32", "u32", lambda a: a.astype(np.int8)),
+        "S_SEXT_I32_I16": ScalarRow("u32", "u32", lambda a: a.astype(np.int16)),
         "S_PACK_LL_B32_B16": ScalarRow(
-            "u32", "u32 u32", lambda a, b: a & low | (b & low) << high
+            "u32", two, lambda a, b: a & low | (b & low) << high
         ),
         "S_PACK_LH_B32_B16": ScalarRow(
-            "u32", "u32 u32", lambda a, b: a & low | b >> high << high
+            "u32", two, lambda a, b: a & low | b >> high << high
         ),
         "S_PACK_HH_B32_B16": ScalarRow(
-            "u32", "u32 u32", lambda a, b: a >> high | b >> high << high
+            "u32", two, lambda a, b: a >> high | b >> high << high
         ),
         "S_PACK_HL_B32_B16": ScalarRow(
-            "u32", "u32 u32", lambda a, b: a >> high | (b & low) << high
+            "u32", two, lambda a, b: a >> high | (b & low) << high
         ),
     }
+    for t in ("b32", "b64"):
+        found[f"S_MOV_{t.upper()}"] = ScalarRow(t, t, np.asarray)
+        found[f"S_CMOV_{t.upper()}"] = ScalarRow(t, f"{t} scc d:{t}", _choose)
+        found[f"S_CSELECT_{t.upper()}"] = ScalarRow(
+            t, f"{t} {t} scc", lambda a, b, c: np.where(c, a, b)
+        )
     return found
 
 
+def _choose(a: Array, condition: Array, old: Array) -> Array:
+    return np.where(condition, a, old)
+
+
 _LOGIC: dict[str, Function] = {
-    "AND": lambda a, b: a & b,
-    "OR": lambda a, b: a | b,
-    "XOR": lambda a, b: a ^ b,
-    "ANDN2": lambda a, b: a & ~b,
-    "ORN2": lambda a, b: a | ~b,
-    "NAND": lambda a, b: ~(a & b),
-    "NOR": lambda a, b: ~(a | b),
-    "XNOR": lambda a, b: ~(a ^ b),
-    "ANDN1": lambda a, b: ~a & b,
+    "AND": lambda a, b: a & b, "OR": lambda a, b: a | b, "XOR": lambda a, b: a ^ b,
+    "ANDN2": lambda a, b: a & ~b, "ORN2": lambda a, b: a | ~b,
+    "NAND": lambda a, b: ~(a & b), "NOR": lambda a, b: ~(a | b),
+    "XNOR": lambda a, b: ~(a ^ b), "ANDN1": lambda a, b: ~a & b,
     "ORN1": lambda a, b: ~a | b,
-}
+}  # fmt: skip
 
 
 def _logic() -> dict[str, ScalarRow]:
@@ -301,8 +281,8 @@ def _extract(bits: int, *, signed: bool) -> Function:
     return call
 
 
-def _count_bits(a: Array) -> Array:
-    return np.bitwise_count(a)
+def _count_zeros(a: Array) -> Array:
+    return np.bitwise_count(~a)
 
 
 def _first_one(a: Array) -> Array:
@@ -357,27 +337,19 @@ def _bits() -> dict[str, ScalarRow]:
     found: dict[str, ScalarRow] = {}
     for b in (32, 64):
         u, i = f"u{b}", f"i{b}"
+        controlled = {
+            "LSHL_B": (u, _shift(np.left_shift, b)),
+            "LSHR_B": (u, _shift(np.right_shift, b)),
+            "ASHR_I": (i, _shift(np.right_shift, b)),
+            "BFE_U": (u, _extract(b, signed=False)),
+            "BFE_I": (i, _extract(b, signed=True)),
+        }
+        for name, (kind, function) in controlled.items():
+            found[f"S_{name}{b}"] = ScalarRow(u, f"{kind} u32", function, "nonzero")
         found |= {
-            f"S_LSHL_B{b}": ScalarRow(
-                u, f"{u} u32", _shift(np.left_shift, b), "nonzero"
-            ),
-            f"S_LSHR_B{b}": ScalarRow(
-                u, f"{u} u32", _shift(np.right_shift, b), "nonzero"
-            ),
-            f"S_ASHR_I{b}": ScalarRow(
-                u, f"{i} u32", _shift(np.right_shift, b), "nonzero"
-            ),
-            f"S_BFE_U{b}": ScalarRow(
-                u, f"{u} u32", _extract(b, signed=False), "nonzero"
-            ),
-            f"S_BFE_I{b}": ScalarRow(
-                u, f"{i} u32", _extract(b, signed=True), "nonzero"
-            ),
             f"S_BFM_B{b}": ScalarRow(u, "u32 u32", _mask_bits(b)),
-            f"S_BCNT1_I32_B{b}": ScalarRow("u32", u, _count_bits, "nonzero"),
-            f"S_BCNT0_I32_B{b}": ScalarRow(
-                "u32", u, lambda a: _count_bits(~a), "nonzero"
-            ),
+            f"S_BCNT1_I32_B{b}": ScalarRow("u32", u, np.bitwise_count, "nonzero"),
+            f"S_BCNT0_I32_B{b}": ScalarRow("u32", u, _count_zeros, "nonzero"),
             f"S_FF1_I32_B{b}": ScalarRow("u32", u, _first_one),
             f"S_FF0_I32_B{b}": ScalarRow("u32", u, lambda a: _first_one(~a)),
             f"S_FLBIT_I32_B{b}": ScalarRow("u32", u, _leading(b)),
@@ -390,13 +362,9 @@ def _bits() -> dict[str, ScalarRow]:
 
 
 _COMPARES: dict[str, Function] = {
-    "EQ": np.equal,
-    "LG": np.not_equal,
-    "GT": np.greater,
-    "GE": np.greater_equal,
-    "LT": np.less,
-    "LE": np.less_equal,
-}
+    "EQ": np.equal, "LG": np.not_equal, "GT": np.greater, "GE": np.greater_equal,
+    "LT": np.less, "LE": np.less_equal,
+}  # fmt: skip
 
 
 def _test_bit(bits: int, *, value: int) -> Function:
@@ -438,19 +406,13 @@ def _floats() -> dict[str, ScalarRow]:
 
     one, two = "f32", "f32 f32"
     table: dict[str, tuple[str, Function]] = {
-        "ADD": (two, np.add),
-        "SUB": (two, np.subtract),
-        "MUL": (two, np.multiply),
-        "MIN_NUM": (two, floats.minimum),
-        "MAX_NUM": (two, floats.maximum),
+        "ADD": (two, np.add), "SUB": (two, np.subtract), "MUL": (two, np.multiply),
+        "MIN_NUM": (two, floats.minimum), "MAX_NUM": (two, floats.maximum),
         "MINIMUM": (two, floats.propagating_minimum),
         "MAXIMUM": (two, floats.propagating_maximum),
-        "FMAC": ("f32 f32 d:f32", floats.fma),
-        "CEIL": (one, np.ceil),
-        "FLOOR": (one, np.floor),
-        "TRUNC": (one, np.trunc),
-        "RNDNE": (one, np.rint),
-    }
+        "FMAC": ("f32 f32 d:f32", floats.fma), "CEIL": (one, np.ceil),
+        "FLOOR": (one, np.floor), "TRUNC": (one, np.trunc), "RNDNE": (one, np.rint),
+    }  # fmt: skip
     found = {
         f"S_{name}_F32": ScalarRow("u32", ins, bits(function))
         for name, (ins, function) in table.items()
@@ -469,29 +431,12 @@ def _floats() -> dict[str, ScalarRow]:
             "u32", one, lambda a: floats.quiet(a.astype(np.float16)).view(np.uint16)
         ),
     }
-    for name, function in _FLOAT_COMPARES.items():
-        found[f"S_CMP_{name}_F32"] = ScalarRow("scc", two, function, "is")
+    for name, function in FLOAT.items():
+        if name not in ("F", "T", "TRU"):
+            found[f"S_CMP_{name}_F32"] = ScalarRow("scc", two, function, "is")
     return found
 
 
 def _widen(a: Array) -> Array:
     half = a.astype(np.uint16).view(np.float16)
     return floats.quiet(half.astype(np.float32))
-
-
-_FLOAT_COMPARES: dict[str, Function] = {
-    "EQ": np.equal,
-    "GT": np.greater,
-    "GE": np.greater_equal,
-    "LT": np.less,
-    "LE": np.less_equal,
-    "LG": lambda a, b: (a < b) | (a > b),
-    "O": lambda a, b: ~(np.isnan(a) | np.isnan(b)),
-    "U": lambda a, b: np.isnan(a) | np.isnan(b),
-    "NEQ": np.not_equal,
-    "NLG": lambda a, b: ~((a < b) | (a > b)),
-    "NGT": lambda a, b: ~(a > b),
-    "NGE": lambda a, b: ~(a >= b),
-    "NLT": lambda a, b: ~(a < b),
-    "NLE": lambda a, b: ~(a <= b),
-}

@@ -20,7 +20,7 @@ import numpy as np
 
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.isa.dpp import dpp_mask
+from wave_emulator_amdgcn.isa.vector import lane_filter
 from wave_emulator_amdgcn.operands import raw32, typed
 
 if TYPE_CHECKING:
@@ -120,18 +120,12 @@ def _wide_bits(value: Array, wide: str) -> Array:
         return floats.f32_to_bf16(single).astype(np.uint32)
 
 
-def _lanes(ins: Instruction) -> Callable[[Machine, Selection], Array | None]:
-    if ins.variant in ("DPP16", "DPP8"):
-        return lambda m, g: dpp_mask(ins, m, g)
-    return lambda m, g: m.mask(g)
-
-
 def _writer(
     ins: Instruction, wide: str, count: int
 ) -> Callable[[Machine, Selection, list[Array]], None]:
     """Results of one or two numbers; a single f16 keeps the other half."""
     row = ins.fields["vdst"] - 256
-    lanes = _lanes(ins)
+    lanes = lane_filter(ins)
     shift = _U(16 * (ins.get("opsel") >> 3 & 1))
 
     def write(m: Machine, g: Selection, values: list[Array]) -> None:
@@ -181,7 +175,7 @@ def _narrow(
     shift = 8 * (opsel >> 2 & 3) if kind == "FP4" else 16 * (opsel >> 3 & 1)
     field = _U(((1 << 2 * bits) - 1) << shift)
     row = ins.fields["vdst"] - 256
-    lanes = _lanes(ins)
+    lanes = lane_filter(ins)
 
     def run(m: Machine, g: Selection) -> None:
         words = [fetch(m, g).view(np.uint32) for fetch in fetches]

@@ -313,7 +313,7 @@ def _store(
     row = ins.fields["vdst"] - 256
     if ins.variant == "SDWA" and not kind.endswith("64"):
         return _sdwa_store(ins, row)
-    lanes = _lane_filter(ins)
+    lanes = lane_filter(ins)
     if kind.endswith("64"):
 
         def wide(m: Machine, g: Selection, bits: Array) -> None:
@@ -332,7 +332,8 @@ def _store(
     return store
 
 
-def _lane_filter(ins: Instruction) -> Callable[[Machine, Selection], Bools | None]:
+def lane_filter(ins: Instruction) -> Callable[[Machine, Selection], Bools | None]:
+    """The lanes that take a result; None for all."""
     if ins.variant in ("DPP16", "DPP8"):
         return lambda m, g: dpp_mask(ins, m, g)
     return lambda m, g: m.mask(g)
@@ -345,7 +346,7 @@ def _half_store(
     if ins.chip.names_halves and ins.encoding in ("VOP1", "VOP2") and row >= 128:
         row, high = row - 128, True
     keeps = keeps or high or ins.chip.names_halves
-    lanes = _lane_filter(ins)
+    lanes = lane_filter(ins)
 
     def store(m: Machine, g: Selection, bits: Array) -> None:
         word = bits.astype(np.uint32)
