@@ -6,17 +6,21 @@ import importlib.util
 import sys
 from dataclasses import replace
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 from wave_core.cli.output import announce
 from wave_core.compile import codes
 from wave_core.compile.kernels import KernelCase, make_case
 from wave_core.compile.session import Session
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import Location, WaveError, user_error
 from wave_core.passes.options import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_FORM = "name a kernel, or a case in a file: `FILE.py:NAME`"
 
 
 def open_session() -> Session:
@@ -48,7 +52,7 @@ def find_case(
 def _from_file(path: Path, name: str) -> object:
     """An object of the user's file, which is run by importing it."""
     if not path.is_file():
-        raise user_error(codes.NO_SUCH_NAME, f"there is no file `{path}`")
+        raise user_error(codes.NO_SUCH_NAME, f"there is no file `{path}`", help=_FORM)
     title = f"wave_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(title, path)
     if spec is None or spec.loader is None:
@@ -56,15 +60,36 @@ def _from_file(path: Path, name: str) -> object:
     module = importlib.util.module_from_spec(spec)
     sys.modules[title] = module
     sys.path.insert(0, str(path.resolve().parent))
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except WaveError:
+        raise
+    except Exception as error:  # a file of a user may fail in any way
+        raise _not_imported(path, error) from error
     if not hasattr(module, name):
         public = [each for each in vars(module) if not each.startswith("_")]
         raise user_error(
             codes.NO_SUCH_NAME,
             f"`{path}` has no `{name}`",
-            help=did_you_mean(name, public),
+            help=(
+                *did_you_mean(name, public),
+                f"it has: {', '.join(public) or 'none'}",
+            ),
         )
     return getattr(module, name)
+
+
+def _not_imported(path: Path, error: Exception) -> Exception:
+    """The user's file fails; at the last line of it that ran."""
+    ran = [row for row in extract_tb(error.__traceback__) if row.filename == str(path)]
+    line = ran[-1].lineno if ran else getattr(error, "lineno", None)
+    return user_error(
+        codes.NOT_A_KERNEL,
+        f"`{path}` cannot be imported: {type(error).__name__}: {error}",
+        at=Location.of_span(str(path), line or 1),
+        label="fails here",
+        help="`python FILE` shows all of what Python says",
+    )
 
 
 def with_options(case: KernelCase, given: Mapping[str, object]) -> KernelCase:

@@ -12,6 +12,7 @@ from wave_core.cli.output import notes, print_json, print_table
 from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
 from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.pipeline import plan_for
+from wave_core.diagnostics import Location
 
 if TYPE_CHECKING:
     from wave_core.compile.session import Session
@@ -31,7 +32,9 @@ def pipeline(
 ) -> None:
     """List every pass with its plugin and the reason for its place."""
     session = open_session()
-    options = WaveCompileOptions(target=target, preset=preset)
+    options = WaveCompileOptions(
+        target=target, preset=preset, location=Location.unknown()
+    )
     options = replace(options, **pass_changes(options, passes, disable, set_pass))
     plan = plan_for(session, options, session.target(target))
     rows = plan.rows()

@@ -30,7 +30,9 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
     passes: Passes = "",
     disable: Disabled = "",
     set_pass: Settings = [],  # noqa: B006 - typer's form
-    seed: int | None = typer.Option(None, help="Seed of the inputs; fresh by default."),
+    seed: int | None = typer.Option(
+        None, min=0, help="Seed of the inputs; fresh by default."
+    ),
     print_ir_after: str | None = typer.Option(
         None, help="Passes or phases after which to print the IR, by commas; or all."
     ),

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wave_core.compile import codes
 from wave_core.compile.compiler import wave_compile
 from wave_core.compile.devices import load_device
 from wave_core.compile.launch.run import dressed
-from wave_core.diagnostics import internal_error
+from wave_core.diagnostics import internal_error, user_error
 from wave_core.executors import PlacesArrays, host_array
 from wave_runtime.arrays import view
 from wave_runtime.errors import RuntimeFailure, UnfitArgument
@@ -88,6 +89,23 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
+def _arguments(case: KernelCase, seed: int | None) -> list[Any]:
+    """The random inputs and the outputs of a case.
+
+    Raises:
+        UserError: WV0823 for sizes whose arguments no memory holds.
+    """
+    try:
+        return list(case.make_arguments(np.random.default_rng(seed)))
+    except (MemoryError, OverflowError, ValueError) as error:
+        sizes = ", ".join(f"{name}={size}" for name, size in case.shape.items())
+        raise user_error(
+            codes.OPTION_VALUE,
+            f"the arguments of `{case.kernel.name}` at {sizes} cannot be made: {error}",
+            help="give smaller sizes: `--shape M=512`",
+        ) from error
+
+
 def run_case(
     case: KernelCase,
     *,
@@ -115,7 +133,7 @@ def run_case(
     kernel = wave_compile(options or case.options, case.kernel, session=session)
     compile_s = time.perf_counter() - started
     progress("make inputs")
-    arguments = list(case.make_arguments(np.random.default_rng(seed)))
+    arguments = _arguments(case, seed)
     tensors = kernel.signature.parameters
     outputs = [_array(arguments[i], tensors[i].dtype) for i in case.outputs]
     for output in outputs:

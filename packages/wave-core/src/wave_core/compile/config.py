@@ -69,11 +69,17 @@ def _folder(environ: Mapping[str, str]) -> Path | None:
     given = environ.get(CACHE_DIR, "")
     if not given:
         return None
-    folder = Path(given).expanduser()
+    try:
+        folder = Path(given).expanduser()
+        there = next(each for each in (folder, *folder.parents) if each.exists())
+    except (OSError, RuntimeError, ValueError) as error:
+        raise _unfit(CACHE_DIR, given, f"a folder; this: {error}") from None
     if not folder.is_absolute():
         raise _unfit(CACHE_DIR, given, "an absolute path")
-    if folder.exists() and not folder.is_dir():
-        raise _unfit(CACHE_DIR, given, "a folder; this is a file")
+    if not there.is_dir():
+        raise _unfit(CACHE_DIR, given, f"a folder; `{there}` is a file")
+    if there != folder and not os.access(there, os.W_OK | os.X_OK):
+        raise _unfit(CACHE_DIR, given, f"a folder; `{there}` lets nobody make it")
     return folder
 
 

@@ -40,5 +40,6 @@ def _unknown(name: str, rows: Catalogue) -> UserError:
             help=f"pip install {package}, or enable its plugin",
         )
     similar = rows.similar(name)
-    hints = (f"did you mean {' or '.join(similar)}?",) if similar else ()
+    hints = [f"did you mean {' or '.join(similar)}?"] if similar else []
+    hints.append("`wave explain` lists them all")
     return user_error("WV0820", f"there is no diagnostic code `{name}`", help=hints)
