@@ -142,7 +142,9 @@ tkw.reshape(?) :: tkw.read(a), 5; [], {M: 1}; tkw.read(a), {M: 'x'}
 tkw.reshape(?) :: tkw.read(a), None; tkw.read(a), [M, N], -1, 1
 tkw.reshape(?) :: tkw.read(a), [M, N], 0, 0; tkw.read(a), [M, N], 'x', 1
 tkw.extract(?) :: tkw.read(a), 'x'; tkw.read(a), [1, 2, 3]; tkw.read(a), 1.5; 5, 0
-tkw.extract(?) :: tkw.read(a), None; tkw.read(a), []
+tkw.extract(?) :: tkw.read(a), None; tkw.read(a), []; tkw.read(a), -1; tkw.read(a), 16
+tkw.extract(?) :: tkw.read(a), 10**400; tkw.read(a), K - N - 1
+tkw.set_symbol(?, 5) :: 5; M + 1; None; 'x y'; tkl.f32; a
 tkw.cast(?) :: tkw.read(a), 'f32'; tkw.read(a), float; tkw.read(a), torch.float32
 tkw.cast(?) :: tkw.read(a), None; 5, tkl.f32; tkw.read(a); a, tkl.f16
 tkw.select(?) :: tkw.read(a), 1.0, 2.0; True, 1.0, 2.0; tkw.read(a) > 0, 1.0, 'x'
@@ -159,6 +161,9 @@ tkw.self_index(?) :: K, tkl.f32; M; M, 'i32'; 'x', tkl.i32; None, tkl.i32
 tkw.apply_expr(?) :: tkw.read(i), 5; tkw.read(i), lambda: 1
 tkw.apply_expr(?) :: tkw.read(i), lambda x: 'x'; tkw.read(a), lambda x: x
 tkw.apply_expr(?) :: [], lambda: 1; 5, lambda x: x; tkw.read(i), lambda x: 1 / 0
+tkw.apply_expr(tkw.read(i), lambda x: ?) :: x / 3; 7 / (x + 1); x / 3 > 5; x % 0
+tkw.apply_expr(tkw.read(i), lambda x: ?) :: sympy.Max(x / 3, 1); x + 0.5; x ** -1
+tkw.write(?, i) :: tkw.read(i) // 0; tkw.read(i) % tkw.read(i)
 tkw.apply_expr(?) :: tkw.read(i), lambda x: x // 0; tkw.read(i), lambda x: None
 tkw.allocate(?) :: (M, N), (16, 16), 'f32'; (M, N), (16,), tkl.f32; (), (), tkl.f32
 tkw.allocate(?) :: (M, N), (-1, 16), tkl.f32

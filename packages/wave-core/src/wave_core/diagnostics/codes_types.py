@@ -217,12 +217,13 @@ TYPE_CODES = (
 
         Bad:
             tkw.extract(x, [0, 3])
+            tkw.extract(x, -1)
 
         Good:
             tkw.extract(x, [3])
 
-        Fix: give one offset. To pick by position in memory, use a mapping on the
-        `read`.
+        Fix: give one offset, from 0 to the tile's size less one. To pick by
+        position in memory, use a mapping on the `read`.
         """,
     ),
     Code(

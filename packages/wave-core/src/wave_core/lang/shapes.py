@@ -79,6 +79,8 @@ def apply_expr(value: Any, expr: Callable[..., Any], *, tag: Any = None) -> Valu
     values = as_tuple(value)
     arguments = [sympy.Symbol(f"$ARG{i}", integer=True) for i in range(len(values))]
     result = _applied(expr, arguments, location)
+    if _is_fraction(result):
+        raise _fraction(result, location)
     first = value_type(values[0]) if values else None
     # sympy's symbols count as Boolean too; they stand for integers here.
     is_truth = isinstance(result, (bool, Boolean)) and not isinstance(
@@ -91,6 +93,29 @@ def apply_expr(value: Any, expr: Callable[..., Any], *, tag: Any = None) -> Valu
         "dtype": dtype,
     }
     return emit_op(ApplyExpr, fields, tag=tag, location=location)
+
+
+def _is_fraction(result: Any) -> bool:
+    """Whether a part outside of ``floor`` and ``ceiling`` is divided."""
+    if not isinstance(result, sympy.Basic) or isinstance(
+        result, (sympy.floor, sympy.ceiling)
+    ):
+        return False
+    if isinstance(result, sympy.Rational):
+        return not result.is_Integer
+    if isinstance(result, sympy.Pow) and result.exp.could_extract_minus_sign():
+        return True
+    return any(map(_is_fraction, result.args))
+
+
+def _fraction(result: object, location: Location) -> Exception:
+    return user_error(
+        "WV0308",
+        f"`{str(result).replace('$ARG', 'x')}` of `apply_expr` is no integer",
+        at=location,
+        label="`/` gives a fraction",
+        help="write `//`, which rounds down",
+    )
 
 
 def _applied(expr: object, arguments: Sequence[Any], location: Location) -> Any:
@@ -195,7 +220,16 @@ def set_symbol(symbol: Any, register_: Any, *, tag: Any = None) -> None:
     tracer = active("set_symbol")
     if is_number(register_):
         register_ = scalar(register_, DTYPES["index"])
-    fields = {"value": register_, "symbol": tracer.expression(symbol, location)}
+    named = tracer.expression(symbol, location)
+    if not named.name:
+        raise user_error(
+            "WV0308",
+            f"`set_symbol` of `{symbol}`, which is no symbol",
+            at=location,
+            label="the first argument",
+            help="write `set_symbol(sym.OFFSET, value)`",
+        )
+    fields = {"value": register_, "symbol": named}
     emit_op(SetSymbol, fields, tag=tag, location=location)
 
 

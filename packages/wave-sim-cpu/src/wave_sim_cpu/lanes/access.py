@@ -135,6 +135,14 @@ def _poison_bits(
     return None
 
 
+_REMEDIES = {
+    codes.DIVISION_BY_ZERO: (
+        "divide by `maximum(divisor, 1)`, or `select` another value where it is 0",
+    ),
+    codes.POISON: ("write every element before it is read, or mask the read",),
+}
+
+
 def report_poison(op: Op, machine: Machine, poison: Poison, what: str) -> None:
     """Report that elements without a meaning matter at ``op``."""
     if not machine.journal.options.looks_for(Check.POISON):
@@ -150,6 +158,7 @@ def report_poison(op: Op, machine: Machine, poison: Poison, what: str) -> None:
         other=poison.origin,
         other_label=poison.reason,
         notes=(f"lane {lane} of {machine.units.describe(unit)}, among others",),
+        help=_REMEDIES.get(poison.code, ()),
         lane=lane,
         unit=unit,
     )

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.loops import loops_around
+from wave_core.diagnostics import user_error
 from wave_core.ir import insert_before, replace
 from wave_core.ops.compare import Cast, Select
 from wave_core.ops.constant import ApplyExpr, SelfIndex, Splat, argument_symbol
 from wave_core.ops.reduce import Reduce, identity_value
 from wave_core.ops.shape import Extract
 from wave_core.passes import Pass
-from wave_core.symbols import as_expr, eq
+from wave_core.symbols import as_expr, constant, eq, le, lt
 from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
+    from wave_core.symbols import Expr
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,31 @@ def _lower(op: Extract, geometry: Geometry) -> None:
         replace(op, _pick(op, op.value, geometry, insert=False))
 
 
+def _check_offset(op: Extract, offset: Expr, tile: Expr, geometry: Geometry) -> None:
+    """Refuse an offset that is never in the tile of a wave.
+
+    Raises:
+        UserError: WV0213.
+    """
+    facts = geometry.facts
+    if facts.prove(lt(offset, constant(0))) or facts.prove(le(tile, offset)):
+        raise user_error(
+            "WV0213",
+            f"`extract` at offset {offset}, and a wave holds {tile} elements of"
+            f" `{op.value.register_type.dims[-1]}`",
+            at=op.location,
+            secondary=((op.value.location, "this register"),),
+            help="give an offset from 0, smaller than the tile of the wave",
+        )
+
+
 def _pick(op: Extract, value: Op, geometry: Geometry, *, insert: bool = True) -> Op:
     kind = value.register_type
     dim = kind.shape[-1]
-    base = geometry.base(kind.dims[-1], loops_around(op))
-    wanted = eq(argument_symbol(0) - base, as_expr(op.offset[0]))
+    loops, offset = loops_around(op), geometry.bind(as_expr(op.offset[0]))
+    base = geometry.base(kind.dims[-1], loops)
+    _check_offset(op, offset, geometry.tile(kind.dims[-1], loops), geometry)
+    wanted = eq(argument_symbol(0) - base, offset)
     index = insert_before(op, SelfIndex(dim, DTYPES["i64"]))
     here = insert_before(op, ApplyExpr((index,), wanted, DTYPES["bool"]))
     filler = identity_value("max", kind.dtype)
