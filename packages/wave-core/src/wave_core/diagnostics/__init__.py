@@ -30,7 +30,7 @@ from wave_core.diagnostics.location import (
     capture_location,
     fuse,
 )
-from wave_core.diagnostics.render import render, render_json
+from wave_core.diagnostics.render import render
 
 __all__ = [
     "Catalogue",
@@ -59,7 +59,6 @@ __all__ = [
     "make_diagnostic",
     "plugin_error",
     "render",
-    "render_json",
     "simulation_error",
     "user_error",
 ]

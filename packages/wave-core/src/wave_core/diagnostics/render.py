@@ -1,20 +1,14 @@
-"""Diagnostics as text for a terminal and as JSON for tools."""
+"""Diagnostics as text for a terminal."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics.excerpt import Excerpt, Marked, display
 from wave_core.diagnostics.paint import Paint, Style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from wave_core.diagnostics.diagnostic import Diagnostic
-
-#: Version of the JSON that `render_json` prints; changes when a key does.
-JSON_VERSION = 1
 
 _STYLES = {"error": Style.ERROR, "warning": Style.WARNING, "note": Style.NOTE}
 
@@ -41,13 +35,6 @@ def render(diagnostic: Diagnostic, *, color: bool = False) -> str:
         indent = " " * (len(excerpt.pad) + len(kind) + 3)
         lines += [f"{indent}{line}".rstrip() for line in more]
     return "\n".join(lines)
-
-
-def render_json(diagnostics: Diagnostic | Iterable[Diagnostic]) -> str:
-    """One JSON document; its schema is fixed by `version`."""
-    many = (diagnostics,) if hasattr(diagnostics, "severity") else diagnostics
-    rows = [diagnostic.to_json() for diagnostic in many]  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportUnknownMemberType] # told apart by `severity`, the class would be an import cycle
-    return json.dumps({"version": JSON_VERSION, "diagnostics": rows}, indent=2)
 
 
 def _header(diagnostic: Diagnostic, paint: Paint, style: Style, pad: str) -> list[str]:
