@@ -92,18 +92,6 @@ def _select(args: list[Number]) -> Number:
     return np.where(condition != 0, yes, no)
 
 
-def _not_negative(args: list[Number]) -> Number:
-    return _flag(args[0] >= 0)
-
-
-def _is_zero(args: list[Number]) -> Number:
-    return _flag(args[0] == 0)
-
-
-def _is_not_zero(args: list[Number]) -> Number:
-    return _flag(args[0] != 0)
-
-
 def _flag(value: Any) -> Number:
     return int(value) if isinstance(value, bool) else value
 
@@ -128,9 +116,9 @@ _RULES: Mapping[Kind, Callable[[list[Number]], Number]] = {
     Kind.MIN: _fold(np.minimum, min),
     Kind.MAX: _fold(np.maximum, max),
     Kind.SELECT: _select,
-    Kind.GE: _not_negative,
-    Kind.EQ: _is_zero,
-    Kind.NE: _is_not_zero,
+    Kind.GE: lambda args: _flag(args[0] >= 0),
+    Kind.EQ: lambda args: _flag(args[0] == 0),
+    Kind.NE: lambda args: _flag(args[0] != 0),
     Kind.AND: _and,
     Kind.OR: _or,
 }

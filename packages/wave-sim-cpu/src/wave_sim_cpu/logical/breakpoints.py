@@ -24,12 +24,12 @@ def breakpoint_op(op: Breakpoint, state: State) -> None:
     named = dict(zip(labels, op.values, strict=True))
     tensors = {label: _tensor(value, state) for label, value in named.items()}
     units = state.units
-    turns = {str(s): state.get(s) for s in state.loops.values()}
+    iterations = {str(s): state.get(s) for s in state.loops.values()}
     snapshot = Snapshot(
         tensors={label: t[0] for label, t in tensors.items()},
         present={label: t[1] for label, t in tensors.items()},
         dims={k: tuple(map(str, shape_of(v))) for k, v in named.items()},
-        loops={name: int(turn) for name, turn in turns.items() if turn is not None},
+        loops={name: int(i) for name, i in iterations.items() if i is not None},
         workgroups=(units.first, units.first + units.workgroups - 1),
         location=op.location,
     )
