@@ -65,17 +65,6 @@ def test_drop_removes_registers_and_replicates_lanes():
     assert tiled.drop(["K"]) == parse_layout("64x2 {M: 16*(reg/1%2) + (lane/1%16)}")
 
 
-def test_scale_cuts_and_splits_registers():
-    packed = OPERAND_16.scale("K", 1, 2)
-    assert packed == parse_layout("64x2 {M: (lane/1%16), K: 2*(lane/16%4) + (reg/1%2)}")
-    assert packed.scale("K", 2, 1) == OPERAND_16
-    wide = parse_layout("64x32 {M: (lane/1%16), K: 32*(lane/16%4) + (reg/1%32)}")
-    assert str(wide.scale("K", 1, 32)) == "64x1 {K: (lane/16%4), M: (lane/1%16)}"
-    for bad in (8, 3):
-        with pytest.raises(SymbolError):
-            OPERAND_16.scale("K", 1, bad)
-
-
 def test_small_questions():
     assert OPERAND_16.contiguous_run("K") == 4
     assert OPERAND_16.contiguous_run("M") == 1
@@ -128,16 +117,6 @@ def test_drop_keeps_what_remains(layout):
     reduced = layout.drop(["K"])
     want = {tuple(row) for row in layout.offsets("M").T.tolist()}
     assert {tuple(row) for row in reduced.offsets("M").T.tolist()} == want
-
-
-@given(layouts(), st.sampled_from((2, 3, 4, 8)))
-def test_cut_divides_every_index(layout, den):
-    try:
-        small = layout.scale("K", 1, den)
-    except SymbolError:
-        return
-    want = {tuple(row) for row in (layout.offsets("K") // den).T.tolist()}
-    assert {tuple(row) for row in small.offsets("K").T.tolist()} == want
 
 
 @pytest.mark.parametrize(

@@ -220,53 +220,6 @@ class Layout:
             raise SymbolError(msg)
         return Layout.make(self.lanes, self.registers, table)
 
-    def scale(self, dim: str, num: int, den: int) -> Layout:
-        """The layout where an index i along `dim` became i * num // den.
-
-        With `num` > 1 each register splits into `num` consecutive ones; with `den` > 1
-        registers that fall together become one. Only registers can be cut.
-
-        Raises:
-            SymbolError: `den` would cut a lane digit or does not fit the digits.
-        """
-        if num < 1 or den < 1:
-            msg = f"cannot scale {dim} by {num}/{den}"
-            raise SymbolError(msg)
-        result = self if num == 1 else self._split(dim, num)
-        return result if den == 1 else result._cut(dim, den)  # noqa: SLF001
-
-    def _split(self, dim: str, num: int) -> Layout:
-        def spread(d: Digit, factor: int) -> Digit:
-            div = d.div * num if d.source == "reg" else d.div
-            return Digit(d.coeff * factor, d.source, div, d.mod)
-
-        self.digits(dim)
-        table = {
-            name: [spread(d, num if name == dim else 1) for d in row]
-            for name, row in self.table
-        }
-        table[dim].append(Digit(1, "reg", 1, num))
-        return Layout.make(self.lanes, self.registers * num, table)
-
-    def _cut(self, dim: str, den: int) -> Layout:
-        table = {name: list(row) for name, row in self.table}
-        lost: list[Digit] = []
-        kept: list[Digit] = []
-        for digit in self.digits(dim):
-            if digit.coeff % den == 0:
-                kept.append(
-                    Digit(digit.coeff // den, digit.source, digit.div, digit.mod)
-                )
-                continue
-            low, high = _cut_digit(digit, den)
-            lost.append(low)
-            kept.extend(high)
-        if sum(d.coeff * (d.mod - 1) for d in lost) >= den:
-            msg = f"dividing {dim} by {den} does not fit the digits of {self}"
-            raise SymbolError(msg)
-        table[dim] = kept
-        return _compact(self.lanes, self.registers, table, lost)
-
     def tile(
         self, counts: Mapping[str, tuple[int, int]], order: Sequence[str]
     ) -> Layout:
@@ -334,21 +287,6 @@ class Layout:
             min_multiplicity=int(counts.min()) if counts.size else 0,
             max_multiplicity=int(counts.max(initial=0)),
         )
-
-
-def _cut_digit(digit: Digit, den: int) -> tuple[Digit, list[Digit]]:
-    """The digit below `den` that vanishes, and what stays of it above."""
-    ratio = den // digit.coeff if digit.coeff > 0 else 0
-    if digit.source == "lane" or ratio == 0:
-        msg = f"dividing by {den} would cut the digit {digit}"
-        raise SymbolError(msg)
-    if digit.mod <= ratio:
-        return digit, []
-    if den % digit.coeff or digit.mod % ratio:
-        msg = f"dividing by {den} does not fit the digit {digit}"
-        raise SymbolError(msg)
-    low = Digit(digit.coeff, "reg", digit.div, ratio)
-    return low, [Digit(1, "reg", digit.div * ratio, digit.mod // ratio)]
 
 
 def _compact(
