@@ -7,7 +7,7 @@ order of tries is stated here.
 
 # The decoder has no public way to iterate over fields, and few types.
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Arithmetic that numpy lacks: fused multiply-add, minimum of IEEE, small floats."""
 
 # Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wave_emulator_amdgcn.arrays import Array
 
 
@@ -176,16 +178,17 @@ def maximum(a: Array, b: Array, ieee: Array = _NO) -> Array:
     return _with_nans(a, b, picked, ieee=ieee)
 
 
-def propagating_minimum(a: Array, b: Array) -> Array:
-    """Minimum of IEEE 754-2019: a NaN wins."""
-    nan = np.isnan(a) | np.isnan(b)
-    return np.where(nan, a.dtype.type(np.nan), minimum(a, b))
+def _propagating(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
+    """Minimum or maximum of IEEE 754-2019: a NaN wins."""
+
+    def call(a: Array, b: Array) -> Array:
+        nan = np.isnan(a) | np.isnan(b)
+        return np.where(nan, a.dtype.type(np.nan), pick(a, b))
+
+    return call
 
 
-def propagating_maximum(a: Array, b: Array) -> Array:
-    """Maximum of IEEE 754-2019: a NaN wins."""
-    nan = np.isnan(a) | np.isnan(b)
-    return np.where(nan, a.dtype.type(np.nan), maximum(a, b))
+propagating_minimum, propagating_maximum = _propagating(minimum), _propagating(maximum)
 
 
 def median3(a: Array, b: Array, c: Array, ieee: Array = _NO) -> Array:

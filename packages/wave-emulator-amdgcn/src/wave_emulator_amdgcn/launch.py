@@ -141,14 +141,12 @@ def _check_buffers(
 ) -> None:
     pointers = sum(a.kind == "global_buffer" for a in kernel.arguments)
     words = sum(a.kind == "by_value" for a in kernel.arguments)
-    if kernel.arguments and pointers != len(buffers):
-        raise LaunchError(
-            "EM0201", f"{len(buffers)} buffers; {kernel.name} takes {pointers}"
-        )
-    if kernel.arguments and words != len(constants):
-        raise LaunchError(
-            "EM0201", f"{len(constants)} constants; {kernel.name} takes {words}"
-        )
+    for what, given, taken in (
+        ("buffers", len(buffers), pointers),
+        ("constants", len(constants), words),
+    ):
+        if kernel.arguments and given != taken:
+            raise LaunchError("EM0201", f"{given} {what}; {kernel.name} takes {taken}")
     # LLVM drops the arguments of a kernel that has nothing to do: 0 bytes.
     needed = 8 * len(buffers) + 4 * len(constants)
     if kernel.kernarg_bytes and needed > (kernel.kernarg_bytes + 7) // 8 * 8:
@@ -280,10 +278,7 @@ class _Launch:
             machine.ieee = descriptor.ieee
             machine.dx10_clamp = descriptor.dx10_clamp
         groups = first + machine.group
-        x = groups % self.grid[0]
-        y = groups // self.grid[0] % self.grid[1]
-        z = groups // (self.grid[0] * self.grid[1])
-        self._scalars(machine, (x, y, z))
+        self._scalars(machine, _axes(groups, self.grid))
         self._items(machine)
         if self.checks is not None:
             self.checks.start(machine)
@@ -316,13 +311,17 @@ class _Launch:
         """v0 holds x, y << 10, z << 20; lanes beyond the block are off."""
         wave = np.arange(machine.shape.waves) % self.per_group
         item = wave[:, None] * self.lanes + np.arange(self.lanes)
-        x = item % self.block[0]
-        y = item // self.block[0] % self.block[1]
-        z = item // (self.block[0] * self.block[1])
+        x, y, z = _axes(item, self.block)
         machine.V[0] = x | y << 10 | z << 20
         inside = item < self.block[0] * self.block[1] * self.block[2]
         if not inside.all():
             machine.write_lane_mask(126, slice(None), inside)
+
+
+def _axes(number: Ints, sizes: tuple[int, int, int]) -> tuple[Ints, Ints, Ints]:
+    """Ordinals along x, y and z of the numbers of workgroups or work-items."""
+    plane = sizes[0] * sizes[1]
+    return number % sizes[0], number // sizes[0] % sizes[1], number // plane
 
 
 def _merge(

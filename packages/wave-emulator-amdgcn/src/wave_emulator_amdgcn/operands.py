@@ -4,10 +4,6 @@ Each function here is called once for an instruction and returns a closure that 
 called whenever the instruction runs.
 """
 
-# Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,10 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.machine import VCC
+from wave_emulator_amdgcn.machine import EXEC, VCC
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Array, Selection
+    from wave_emulator_amdgcn.arrays import Array, Bools, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.machine import Machine
 
@@ -82,20 +78,21 @@ def raw32(code: int, literal: int, kind: str = "b32") -> Fetch:
     if code == SCC:
         return lambda m, g: m.scc[g].astype(np.uint32)[:, None]
     if code in (VCCZ, EXECZ):
-        return _zero_flag(VCC if code == VCCZ else 126)
+        test = is_zero(VCC if code == VCCZ else EXEC)
+        return lambda m, g: test(m, g).astype(np.uint32)[:, None]
     if code >= 128:
         raise UnknownInstructionError("EM0301", f"source operand {code}")
     return lambda m, g: m.S[code, g][:, None]
 
 
-def _zero_flag(row: int) -> Fetch:
-    def fetch(m: Machine, g: Selection) -> Array:
-        zero = m.S[row, g] == 0
-        if m.lanes == 64:
-            zero &= m.S[row + 1, g] == 0
-        return zero.astype(np.uint32)[:, None]
+def is_zero(row: int) -> Callable[[Machine, Selection], Bools]:
+    """Whether a lane mask in scalar registers has no lane, by wave."""
 
-    return fetch
+    def test(m: Machine, g: Selection) -> Bools:
+        zero = m.S[row, g] == 0
+        return zero & (m.S[row + 1, g] == 0) if m.lanes == 64 else zero
+
+    return test
 
 
 def raw64(code: int, literal: int, kind: str) -> Fetch:

@@ -307,20 +307,22 @@ def _counter(ins: Instruction, writes: int) -> tuple[str, int]:
     return "", 0
 
 
+#: The unit of an instruction: the first row whose expression matches its encoding and
+#: name; the rest are accesses of memory.
+_UNITS = tuple(
+    (re.compile(expression), unit)
+    for expression, unit in (
+        (r"\w+ V_(MFMA|WMMA|SMFMAC).*", "mfma"),
+        (r"\w+ .*(BRANCH|SETPC|SWAPPC|CALL).*", "branch"),
+        (r"SOPP .*|\w+ .*(BARRIER|WAITCNT).*", "sync"),
+        (r"SOP.*", "salu"),
+        (r"SMEM .*", "smem"),
+        (r"DS .*", "lds"),
+        (r"VOP.*", "valu"),
+    )
+)
+
+
 def _unit(ins: Instruction) -> str:
-    name, encoding = ins.name, ins.encoding
-    if name.startswith(("V_MFMA", "V_WMMA", "V_SMFMAC")):
-        return "mfma"
-    if "BRANCH" in name or "SETPC" in name or "SWAPPC" in name or "CALL" in name:
-        return "branch"
-    if encoding == "SOPP" or "BARRIER" in name or "WAITCNT" in name:
-        return "sync"
-    if encoding.startswith("SOP"):
-        return "salu"
-    if encoding == "SMEM":
-        return "smem"
-    if encoding == "DS":
-        return "lds"
-    if encoding.startswith("VOP"):
-        return "valu"
-    return "vmem"
+    text = f"{ins.encoding} {ins.name}"
+    return next((unit for form, unit in _UNITS if form.fullmatch(text)), "vmem")

@@ -181,10 +181,14 @@ def _stored(chip: States, first: Bound, second: Bound) -> int:
     return chip.stored if _data(first) & second.usage.writes else 0
 
 
+def _factors(bound: Bound) -> int:
+    ins = bound.instruction
+    return operand_bits(ins, "src0") | operand_bits(ins, "src1")
+
+
 def _dot_read(_chip: States, first: Bound, second: Bound) -> int:
-    reads, ins = second.usage.reads, second.instruction
-    if first.instruction.name == ins.name:
-        reads = operand_bits(ins, "src0") | operand_bits(ins, "src1")
+    same = first.instruction.name == second.instruction.name
+    reads = _factors(second) if same else second.usage.reads
     return 3 if first.usage.writes & reads & VECTOR else 0
 
 
@@ -216,13 +220,21 @@ def _f64_result(chip: States, first: Bound, *, memory: bool) -> int:
     return 18 if memory else chip.f64
 
 
-def _matrix_read(chip: States, first: Bound, second: Bound) -> int:
-    """VALU or memory reads the result of an MFMA."""
-    if not first.usage.writes & second.usage.reads & VECTOR:
+def _matrix_result(
+    chip: States, first: Bound, reads: int, *, memory: bool = False
+) -> int:
+    """Registers that are read hold the result of an MFMA."""
+    if not first.usage.writes & reads & VECTOR:
         return 0
     if _f64(first):
-        return _f64_result(chip, first, memory=_memory(second))
+        return _f64_result(chip, first, memory=memory)
     return _after_passes(chip, first)
+
+
+def _matrix_read(chip: States, first: Bound, second: Bound) -> int:
+    """VALU or memory reads the result of an MFMA."""
+    reads = second.usage.reads
+    return _matrix_result(chip, first, reads, memory=_memory(second))
 
 
 def _matrix_overwritten(chip: States, first: Bound, second: Bound) -> int:
@@ -243,13 +255,7 @@ def _addend_overwritten(chip: States, first: Bound, second: Bound) -> int:
 
 def _matrix_factor(chip: States, first: Bound, second: Bound) -> int:
     """An MFMA reads the result of one as A or B."""
-    ins = second.instruction
-    sources = operand_bits(ins, "src0") | operand_bits(ins, "src1")
-    if not first.usage.writes & sources & VECTOR:
-        return 0
-    if _f64(first):
-        return _f64_result(chip, first, memory=False)
-    return _after_passes(chip, first)
+    return _matrix_result(chip, first, _factors(second))
 
 
 def _matrix_addend(chip: States, first: Bound, second: Bound) -> int:

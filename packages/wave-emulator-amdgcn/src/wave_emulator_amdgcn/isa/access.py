@@ -1,8 +1,8 @@
 """What all accesses to memory share: bounds, gathers, scatters, atomics."""
 
 # Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Rows of the vector comparisons: V_CMP, V_CMPX and the class tests."""
 
 # Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 

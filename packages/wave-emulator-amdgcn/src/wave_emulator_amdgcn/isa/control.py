@@ -1,8 +1,8 @@
 """Instructions that change the order of execution: branches, barriers, waits, ends."""
 
 # Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownVariableType=false
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.scalar import saveexec_functions
 from wave_emulator_amdgcn.machine import EXEC, VCC
-from wave_emulator_amdgcn.operands import scalar
+from wave_emulator_amdgcn.operands import is_zero, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,14 +54,6 @@ class Jump:
     taken: Bools | None
 
 
-def _is_zero(row: int) -> Callable[[Machine, Selection], Bools]:
-    def test(m: Machine, g: Selection) -> Bools:
-        zero = m.S[row, g] == 0
-        return zero & (m.S[row + 1, g] == 0) if m.lanes == 64 else zero
-
-    return test
-
-
 def _not(test: Callable[[Machine, Selection], Bools]) -> Callable[..., Bools]:
     return lambda m, g: ~test(m, g)
 
@@ -70,10 +62,10 @@ BRANCHES: dict[str, Callable[[Machine, Selection], Bools] | None] = {
     "S_BRANCH": None,
     "S_CBRANCH_SCC0": lambda m, g: ~m.scc[g],
     "S_CBRANCH_SCC1": lambda m, g: m.scc[g].copy(),
-    "S_CBRANCH_VCCZ": _is_zero(VCC),
-    "S_CBRANCH_VCCNZ": _not(_is_zero(VCC)),
-    "S_CBRANCH_EXECZ": _is_zero(EXEC),
-    "S_CBRANCH_EXECNZ": _not(_is_zero(EXEC)),
+    "S_CBRANCH_VCCZ": is_zero(VCC),
+    "S_CBRANCH_VCCNZ": _not(is_zero(VCC)),
+    "S_CBRANCH_EXECZ": is_zero(EXEC),
+    "S_CBRANCH_EXECNZ": _not(is_zero(EXEC)),
 }
 
 

@@ -4,7 +4,7 @@ Semantics: CDNA3 ISA (2023) and RDNA4 ISA (2025), chapters "Vector ALU instructi
 """
 
 # Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ import numpy as np
 
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.isa.vector import Row
+from wave_emulator_amdgcn.operands import DTYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wave_emulator_amdgcn.arrays import Array, Function
 
 _U = np.uint32
@@ -50,21 +53,23 @@ def _pair(low: Array, high: Array) -> Array:
     return low.astype(np.uint32) | high.astype(np.uint32) << _U(16)
 
 
+def _both(function: Function) -> Function:
+    """Bits of 16 of two operands, in one register."""
+    return lambda a, b: _pair(function(a), function(b))
+
+
 def _bits16(a: Array) -> Array:
     return a.view(np.uint16)
 
 
 def _clipped(low: int, high: int, dtype: type[np.generic]) -> Function:
-    return lambda a, b: _pair(
-        _bits16(np.clip(a, low, high).astype(dtype)),
-        _bits16(np.clip(b, low, high).astype(dtype)),
-    )
+    return _both(lambda a: _bits16(np.clip(a, low, high).astype(dtype)))
 
 
 def _truncated(dtype: Any) -> Function:
     """Two integers, saturated."""
     to = _saturate(dtype)
-    return lambda a, b: _pair(_bits16(to(a)), _bits16(to(b)))
+    return _both(lambda a: _bits16(to(a)))
 
 
 def _norm(limit: int, low: float, dtype: Any) -> Function:
@@ -72,30 +77,22 @@ def _norm(limit: int, low: float, dtype: Any) -> Function:
         wide = np.nan_to_num(a.astype(np.float64))
         return np.rint(np.clip(wide, low, 1.0) * limit).astype(dtype).view(np.uint16)
 
-    return lambda a, b: _pair(one(a), one(b))
+    return _both(one)
+
+
+#: How numbers are converted, result before operand.
+_NUMBERS: tuple[tuple[Callable[[Any], Function], str], ...] = (
+    (_cast, "F32_I32 F32_U32 F64_I32 F64_U32 F64_F32 F32_F64 F16_U16 F16_I16"),
+    (_cast, "I32_I16 U32_U16"),
+    (_saturate, "U32_F32 I32_F32 U32_F64 I32_F64 U16_F16 I16_F16"),
+    (_narrow, "F16_F32 F32_F16"),
+)
 
 
 def _conversions() -> dict[str, Row]:
-    i32, u32, f16, f32, f64 = np.int32, np.uint32, np.float16, np.float32, np.float64
+    i32, f32, f64 = np.int32, np.float32, np.float64
+    kinds = "f32 f32"
     found = {
-        "V_CVT_F32_I32": Row("f32", "i32", _cast(f32)),
-        "V_CVT_F32_U32": Row("f32", "u32", _cast(f32)),
-        "V_CVT_F64_I32": Row("f64", "i32", _cast(f64)),
-        "V_CVT_F64_U32": Row("f64", "u32", _cast(f64)),
-        "V_CVT_U32_F32": Row("u32", "f32", _saturate(u32)),
-        "V_CVT_I32_F32": Row("i32", "f32", _saturate(i32)),
-        "V_CVT_U32_F64": Row("u32", "f64", _saturate(u32)),
-        "V_CVT_I32_F64": Row("i32", "f64", _saturate(i32)),
-        "V_CVT_F16_F32": Row("f16", "f32", _narrow(f16)),
-        "V_CVT_F32_F16": Row("f32", "f16", _narrow(f32)),
-        "V_CVT_F64_F32": Row("f64", "f32", _cast(f64)),
-        "V_CVT_F32_F64": Row("f32", "f64", _cast(f32)),
-        "V_CVT_F16_U16": Row("f16", "u16", _cast(f16)),
-        "V_CVT_F16_I16": Row("f16", "i16", _cast(f16)),
-        "V_CVT_U16_F16": Row("u16", "f16", _saturate(np.uint16)),
-        "V_CVT_I16_F16": Row("i16", "f16", _saturate(np.int16)),
-        "V_CVT_I32_I16": Row("i32", "i16", _cast(i32)),
-        "V_CVT_U32_U16": Row("u32", "u16", _cast(u32)),
         "V_CVT_RPI_I32_F32": Row(
             "i32",
             "f32",
@@ -108,28 +105,20 @@ def _conversions() -> dict[str, Row]:
             "f32", "u32", lambda a: (((a & _U(15)).astype(i32) ^ 8) - 8) / f32(16)
         ),
         "V_CVT_F32_BF16": Row("f32", "b16", floats.bf16_to_f32),
-        "V_CVT_PK_F16_F32": Row(
-            "2f16",
-            "f32 f32",
-            lambda a, b: _pair(_bits16(_half(a)), _bits16(_half(b))),
-        ),
-        "V_CVT_PK_BF16_F32": Row(
-            "u32",
-            "f32 f32",
-            lambda a, b: _pair(floats.f32_to_bf16(a), floats.f32_to_bf16(b)),
-        ),
-        "V_CVT_PKRTZ_F16_F32": Row(
-            "2f16",
-            "f32 f32",
-            lambda a, b: _pair(floats.to_f16_rtz(a), floats.to_f16_rtz(b)),
-        ),
+        "V_CVT_PK_F16_F32": Row("2f16", kinds, _both(lambda a: _bits16(_half(a)))),
+        "V_CVT_PK_BF16_F32": Row("u32", kinds, _both(floats.f32_to_bf16)),
+        "V_CVT_PKRTZ_F16_F32": Row("2f16", kinds, _both(floats.to_f16_rtz)),
         "V_CVT_PK_U16_U32": Row("u32", "u32 u32", _clipped(0, 65535, np.uint16)),
         "V_CVT_PK_I16_I32": Row("u32", "i32 i32", _clipped(-32768, 32767, np.int16)),
-        "V_CVT_PK_I16_F32": Row("u32", "f32 f32", _truncated(np.int16)),
-        "V_CVT_PK_U16_F32": Row("u32", "f32 f32", _truncated(np.uint16)),
-        "V_CVT_PKNORM_I16_F32": Row("u32", "f32 f32", _norm(32767, -1, np.int16)),
-        "V_CVT_PKNORM_U16_F32": Row("u32", "f32 f32", _norm(65535, 0, np.uint16)),
+        "V_CVT_PK_I16_F32": Row("u32", kinds, _truncated(np.int16)),
+        "V_CVT_PK_U16_F32": Row("u32", kinds, _truncated(np.uint16)),
+        "V_CVT_PKNORM_I16_F32": Row("u32", kinds, _norm(32767, -1, np.int16)),
+        "V_CVT_PKNORM_U16_F32": Row("u32", kinds, _norm(65535, 0, np.uint16)),
     }
+    for function, names in _NUMBERS:
+        for name in names.split():
+            out, kind = name.lower().split("_")
+            found[f"V_CVT_{name}"] = Row(out, kind, function(DTYPES[out]))
     for k in range(4):
         found[f"V_CVT_F32_UBYTE{k}"] = Row("f32", "u32", _byte_to_float(k))
     return found
@@ -154,17 +143,11 @@ def _div_scale(spread: int, shift: int, low: int) -> Function:
             value, denominator, numerator
         )
         tiny = np.finfo(dtype).tiny
-        is_denominator = value.view(f"u{dtype.itemsize}") == denominator.view(
-            f"u{dtype.itemsize}"
-        )
-        is_numerator = value.view(f"u{dtype.itemsize}") == numerator.view(
-            f"u{dtype.itemsize}"
-        )
+        bits = f"u{dtype.itemsize}"
+        is_denominator = value.view(bits) == denominator.view(bits)
+        is_numerator = value.view(bits) == numerator.view(bits)
         difference = _exponent_bits(numerator) - _exponent_bits(denominator)
-        up, down = (
-            floats.ldexp(value, np.array(shift, np.int32)),
-            floats.ldexp(value, np.array(-shift, np.int32)),
-        )
+        up, down = (floats.ldexp(value, np.array(n, np.int32)) for n in (shift, -shift))
         # The manual's text says DENORM.f64 for f32 too, which no f32 can give; what
         # makes the division work is that the reciprocal is denormal in the type itself.
         small_reciprocal = np.isfinite(denominator) & (np.abs(1 / denominator) < tiny)
@@ -241,14 +224,16 @@ def _division() -> dict[str, Row]:
     }
 
 
-def _add_carry(a: Array, b: Array, c: Array | None = None) -> tuple[Array, Array]:
+def add_carry(a: Array, b: Array, c: Array | None = None) -> tuple[Array, Array]:
+    """The sum of 32-bit integers, and whether it has a carry."""
     total = a.astype(_L) + b.astype(_L)
     if c is not None:
         total = total + c.astype(_L)
     return total.astype(np.uint32), total >> _L(32) != 0
 
 
-def _sub_borrow(a: Array, b: Array, c: Array | None = None) -> tuple[Array, Array]:
+def sub_borrow(a: Array, b: Array, c: Array | None = None) -> tuple[Array, Array]:
+    """The difference of 32-bit integers, and whether it borrows."""
     total = a.astype(np.int64) - b.astype(np.int64)
     if c is not None:
         total = total - c.astype(np.int64)
@@ -274,12 +259,12 @@ def _carries() -> dict[str, Row]:
     two, three = "u32 u32", "u32 u32 mask"
     out = "u32 carry"
     return {
-        "V_ADD_CO_U32": Row(out, two, _add_carry),
-        "V_SUB_CO_U32": Row(out, two, _sub_borrow),
-        "V_SUBREV_CO_U32": Row(out, two, lambda a, b: _sub_borrow(b, a)),
-        "V_ADDC_CO_U32": Row(out, three, _add_carry),
-        "V_SUBB_CO_U32": Row(out, three, _sub_borrow),
-        "V_SUBBREV_CO_U32": Row(out, three, lambda a, b, c: _sub_borrow(b, a, c)),
+        "V_ADD_CO_U32": Row(out, two, add_carry),
+        "V_SUB_CO_U32": Row(out, two, sub_borrow),
+        "V_SUBREV_CO_U32": Row(out, two, lambda a, b: sub_borrow(b, a)),
+        "V_ADDC_CO_U32": Row(out, three, add_carry),
+        "V_SUBB_CO_U32": Row(out, three, sub_borrow),
+        "V_SUBBREV_CO_U32": Row(out, three, lambda a, b, c: sub_borrow(b, a, c)),
         "V_MAD_U64_U32": Row("u64 carry", "u32 u32 u64", _mad64(np.uint64)),
         "V_MAD_I64_I32": Row("i64 carry", "i32 i32 i64", _mad64(np.int64)),
     }

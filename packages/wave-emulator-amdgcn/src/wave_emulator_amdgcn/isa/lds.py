@@ -1,9 +1,5 @@
 """LDS instructions: reads, writes, atomics, and moves between lanes through it."""
 
-# Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import re

@@ -7,10 +7,6 @@ LLVM relies on it for all chips before gfx1250 (its pull request 152584). Swizzl
 resources and thread ids in the index are refused.
 """
 
-# Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Scalar arithmetic: SOP1, SOP2, SOPC and SOPK, one value for each wave."""
 
 # Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.isa.compare import FLOAT
+from wave_emulator_amdgcn.isa.conversion import add_carry, sub_borrow
 from wave_emulator_amdgcn.machine import EXEC
 from wave_emulator_amdgcn.operands import scalar
 
@@ -110,25 +111,6 @@ def _u64(a: Array) -> Array:
     return a.astype(np.uint64)
 
 
-def _add(a: Array, b: Array) -> tuple[Array, Array]:
-    total = _u64(a) + _u64(b)
-    return total, total >> np.uint64(32) != 0
-
-
-def _sub(a: Array, b: Array) -> tuple[Array, Array]:
-    return a - b, b > a
-
-
-def _add_carry(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
-    total = _u64(a) + _u64(b) + _u64(c)
-    return total, total >> np.uint64(32) != 0
-
-
-def _sub_borrow(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
-    total = a.astype(np.int64) - b.astype(np.int64) - c.astype(np.int64)
-    return total, total < 0
-
-
 def _signed(a: Array) -> Array:
     return a.astype(np.int64)
 
@@ -159,12 +141,12 @@ def _shift_add(n: int) -> Function:
 def _arithmetic() -> dict[str, ScalarRow]:
     u2, i2, returned = "u32 u32", "i32 i32", "returned"
     found = {
-        "S_ADD_U32": ScalarRow("u32", u2, _add, returned),
-        "S_SUB_U32": ScalarRow("u32", u2, _sub, returned),
+        "S_ADD_U32": ScalarRow("u32", u2, add_carry, returned),
+        "S_SUB_U32": ScalarRow("u32", u2, sub_borrow, returned),
         "S_ADD_I32": ScalarRow("u32", i2, _overflow(np.add), returned),
         "S_SUB_I32": ScalarRow("u32", i2, _overflow(np.subtract), returned),
-        "S_ADDC_U32": ScalarRow("u32", u2 + " scc", _add_carry, returned),
-        "S_SUBB_U32": ScalarRow("u32", u2 + " scc", _sub_borrow, returned),
+        "S_ADDC_U32": ScalarRow("u32", u2 + " scc", add_carry, returned),
+        "S_SUBB_U32": ScalarRow("u32", u2 + " scc", sub_borrow, returned),
         "S_MIN_I32": ScalarRow("u32", i2, _pick(np.less), returned),
         "S_MAX_I32": ScalarRow("u32", i2, _pick(np.greater_equal), returned),
         "S_MIN_U32": ScalarRow("u32", u2, _pick(np.less), returned),

@@ -6,10 +6,6 @@ beyond the largest number becomes infinity, or NaN where there is none, unless M
 fp6 or fp4: both are assumptions.
 """
 
-# Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import re
@@ -20,6 +16,7 @@ import numpy as np
 
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
+from wave_emulator_amdgcn.isa.matrix import BITS
 from wave_emulator_amdgcn.isa.vector import lane_filter
 from wave_emulator_amdgcn.operands import raw32, typed
 
@@ -36,7 +33,6 @@ _U = np.uint32
 _SMALL = r"(FP8|BF8|FP6|BF6|FP4)"
 _WIDEN = re.compile(rf"V_CVT_(SCALEF32_)?(PK32_|PK_)?(F32|F16|BF16)_{_SMALL}")
 _NARROW = re.compile(rf"V_CVT_(SCALEF32_)?(2XPK16_|PK32_|PK_){_SMALL}_(F32|F16|BF16)")
-_BITS = {"FP8": 8, "BF8": 8, "FP6": 6, "BF6": 6, "FP4": 4}
 _OVERFLOW_CLAMP = 23
 """Bit of MODE that clamps overflow: FP16_OVFL."""
 
@@ -90,7 +86,7 @@ def _widen(
     """One or two numbers of a byte or word, times a scale."""
     scaled, kind, wide = bool(found[1]), found[4], found[3]
     count = 2 if found[2] else 1
-    bits = _BITS[kind]
+    bits = BITS[kind]
     suffix = form if bits == 8 else ""
     shift = _chosen(ins, kind, count, scaled=scaled)
     fetch = typed(plain, ins.fields["src0"], "b32", 0)
@@ -158,7 +154,7 @@ def _wide_values(word: Array, wide: str) -> list[Array]:
 
 
 def _codes(value: Array, kind: str, form: str, *, clamp: bool) -> Array:
-    suffix = form if _BITS[kind] == 8 else ""
+    suffix = form if BITS[kind] == 8 else ""
     return floats.to_small(value, kind.lower() + suffix, clamp=clamp).astype(np.uint32)
 
 
@@ -171,7 +167,7 @@ def _narrow(
     kinds = "f32" if wide == "F32" else "b32"
     fetches = [typed(plain, ins.fields[f"src{k}"], kinds, k) for k in range(slots)]
     scale = _scale(ins, slots) if scaled else None
-    bits, opsel = _BITS[kind], ins.get("opsel")
+    bits, opsel = BITS[kind], ins.get("opsel")
     shift = 8 * (opsel >> 2 & 3) if kind == "FP4" else 16 * (opsel >> 3 & 1)
     field = _U(((1 << 2 * bits) - 1) << shift)
     row = ins.fields["vdst"] - 256

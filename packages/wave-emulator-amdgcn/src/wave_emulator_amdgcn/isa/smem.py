@@ -1,9 +1,5 @@
 """Scalar memory: loads of wave-uniform words."""
 
-# Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import re
@@ -13,6 +9,7 @@ import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa import access
+from wave_emulator_amdgcn.isa.lds import extend
 from wave_emulator_amdgcn.memory import BASE
 
 if TYPE_CHECKING:
@@ -112,8 +109,7 @@ def _bind_load(ins: Instruction, found: re.Match[str]) -> Run:
         for k, word in enumerate(words):
             value = word[:, 0]
             if signed and small < 4:
-                up = np.int32(32 - 8 * small)
-                value = (value.view(np.int32) << up >> up).view(np.uint32)
+                value = extend(value, 8 * small)
             m.write_scalar(row + k, g, value)
 
     return run

@@ -8,10 +8,6 @@ Source: CDNA4 ISA, "LDS transpose load"; the rules agree with LLVM's tests of
 ``llvm.amdgcn.ds.read.tr``; not checked against hardware.
 """
 
-# Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -4,10 +4,6 @@ A row of the table states the types of the result and of the operands and a func
 arrays. Fetching, modifiers, DPP, SDWA, clamping and writing are the same for all rows.
 """
 
-# Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,9 +1,5 @@
 """Vector memory: GLOBAL, FLAT, SCRATCH and BUFFER instructions, and DMA to LDS."""
 
-# Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import re

@@ -4,10 +4,6 @@ Layouts and modifiers: RDNA3 and RDNA4 ISA, "Wave Matrix Multiply Accumulate". S
 made in f32, in an order of numpy's, and a 16-bit result is rounded once.
 """
 
-# Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import re
