@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -72,7 +73,9 @@ def test_an_unknown_strategy_names_those_of_plugins():
     session = Session(plugins={"slow": plugin("slow")})
     with pytest.raises(UserError) as caught:
         tkw.wave_compile(options, staged_gemm(), session=session)
-    assert str(caught.value) == UNKNOWN
+    diagnostic = caught.value.diagnostics[0]
+    assert replace(diagnostic, primary=None).render() == UNKNOWN
+    assert diagnostic.location == options.location
 
 
 def test_a_known_strategy_may_be_given_by_its_word():
