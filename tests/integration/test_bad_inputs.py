@@ -342,7 +342,7 @@ error[WV0327]: `waves_per_block` of HardwareConstraint is 0
    --> users_file.py:20:13 in run
 20 |     rows = [tkw.HardwareConstraint(waves_per_block=0)]
    |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ given here
-   = help: it takes 1 to 3 positive integers"""
+   = help: it takes a positive integer for each of 1 to 5 axes"""
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.constraints.base import (
+    MAX_AXES,
     Constraint,
     SurfaceExpr,
     constraint,
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
     from wave_core.symbols import Expr
 
-
 _SHAPES = "a dictionary of counts, such as {M: 16, N: 16}"
+_WAVES = f"a positive integer for each of 1 to {MAX_AXES} axes"
 
 
 @constraint
@@ -65,7 +66,7 @@ class HardwareConstraint(Constraint):
         )
         if isinstance(waves, list):
             self._set("waves_per_block", tuple(waves))
-        self._require("waves_per_block", _are_waves(waves), "1 to 3 positive integers")
+        self._require("waves_per_block", _are_waves(waves), _WAVES)
         named = self.mma_type is None or isinstance(self.mma_type, str)
         self._require("mma_type", named, "an MMAType or its name")
         self._require(
@@ -117,7 +118,7 @@ def _are_waves(given: object) -> bool:
     if not isinstance(given, (list, tuple)):
         return False
     counts = cast("Sequence[object]", given)
-    return 1 <= len(counts) <= 3 and all(is_count(count, 1) for count in counts)
+    return 1 <= len(counts) <= MAX_AXES and all(is_count(count, 1) for count in counts)
 
 
 @constraint
