@@ -83,9 +83,9 @@ def check(session, seeds, chips):
     return tally.total()
 
 
-@pytest.mark.parametrize("first", [0, 4, 8, 12])
+@pytest.mark.parametrize("first", range(0, 16, 2))
 def test_sixteen_programs(session, first):
-    assert check(session, range(first, first + 4), ("gfx942", "gfx950")) <= 1
+    assert check(session, range(first, first + 2), ("gfx942", "gfx950")) <= 1
 
 
 @pytest.mark.fuzz

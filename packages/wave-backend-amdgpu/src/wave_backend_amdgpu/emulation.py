@@ -42,6 +42,9 @@ HAZARDS: Mapping[str, str] = {
 }
 """The code of Wave for each hazard of the emulator. Source: its ``errors.CODES``."""
 
+STRAY = "EM0503"
+"""An access at an address that no memory has."""
+
 OTHER_HAZARD = "WV0914"
 """For hazards that a later emulator may find."""
 
@@ -58,14 +61,19 @@ PACKAGE = "wave-emulator-amdgcn"
 EMULATOR = "emulator"
 """The name of the emulator among the devices of the runtime."""
 
+BOUNDS = "bounds"
+"""The check that probes make, among those that a launch may ask for."""
+
 SHOWN_STALLS = 3
 
 
 class Emulator(Device, Protocol):
     """What the emulator's device has besides the runtime's interface."""
 
-    def configure(self, *, hazards: bool, poison: frozenset[int]) -> None:
-        """Look for hazards or not; buffers whose bytes count as unwritten."""
+    def configure(
+        self, *, hazards: bool, poison: frozenset[int], keep: bool = True
+    ) -> None:
+        """Look for hazards or not; buffers that nobody wrote; whether writes stay."""
         ...
 
     def summary(self) -> Mapping[str, Any]:
@@ -87,14 +95,50 @@ class EmulationResult:
 
 
 def result_of(
-    summary: Mapping[str, Any], graph: Graph, *, hazards: bool
+    summary: Mapping[str, Any],
+    graph: Graph,
+    strays: tuple[Diagnostic, ...],
+    *,
+    hazards: bool,
 ) -> EmulationResult:
-    """The emulator's summary, in the words of Wave."""
+    """The emulator's summary, in the words of Wave, after what probes found."""
     places = _Places(graph)
-    reports = tuple(_diagnostic(row, graph, places) for row in summary["reports"])
+    found = (_diagnostic(row, graph, places) for row in summary["reports"])
+    reports = (*strays, *found)
     looked = str(len(reports)) if hazards else "not looked for"
     counters = {**_counters(summary, places), "hazards": looked}
     return EmulationResult(counters, reports)
+
+
+def strays_of(
+    summary: Mapping[str, Any], graph: Graph, probes: Sequence[str]
+) -> tuple[Diagnostic, ...]:
+    """What probes found: the address that one loaded from is its number."""
+    places = _Places(graph)
+    looked = dict(enumerate(probes))
+    return tuple(
+        _stray(row, graph, places, looked[row["address"]])
+        for row in summary["reports"]
+        if row["code"] == STRAY and row["address"] in looked
+    )
+
+
+def _stray(
+    row: Mapping[str, Any], graph: Graph, places: _Places, access: str
+) -> Diagnostic:
+    at = places.find(row["source"])
+    return make_diagnostic(
+        HAZARDS[STRAY],
+        f"the machine code of `{graph.name}`: {access} touches an element outside "
+        "its dimensions",
+        at or graph.location,
+        "out of bounds here" if at is not None else "this kernel",
+        notes=f"lane {row['lane']} of wave {row['wave']}, {row['count']} times",
+        help=("mask the access, or correct its index",),
+        emulator=STRAY,
+        lane=row["lane"],
+        wave=row["wave"],
+    )
 
 
 class _Places:

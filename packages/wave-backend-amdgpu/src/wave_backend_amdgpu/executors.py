@@ -14,10 +14,12 @@ from weakref import WeakKeyDictionary
 from wave_backend_amdgpu.compile.backend import (
     Settings,
     compile_graph,
+    compile_probed,
     compile_vmfb,
     settings_of,
 )
 from wave_backend_amdgpu.emulation import (
+    BOUNDS,
     EMULATOR,
     check_chip,
     not_installed,
@@ -25,6 +27,7 @@ from wave_backend_amdgpu.emulation import (
     poisoned,
     result_of,
     stopped,
+    strays_of,
 )
 from wave_backend_amdgpu.plugin import chips
 from wave_core.compile.options import WaveCompileOptions
@@ -34,7 +37,9 @@ from wave_runtime.hip import HipArray, open_hip
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from wave_backend_amdgpu.compile.backend import Probed
     from wave_backend_amdgpu.emulation import EmulationResult
+    from wave_core.diagnostics import Diagnostic
     from wave_core.executors import LaunchRequest
     from wave_core.ir import Graph
     from wave_runtime import Artifact
@@ -118,12 +123,16 @@ class IreeExecutor:
 class EmulatorExecutor:
     """Executes the machine code on the CPU: hazards, counters, an estimate of cycles.
 
-    The setting ``checks`` turns the search for hazards off, which is faster.
+    Results, hazards and counters are those of the code that users get. Where nothing
+    proves that accesses stay inside their memories, a build with probes runs before it,
+    which keeps no writes and says whether they do. The setting ``checks`` turns the
+    search off, which is faster.
     """
 
     def __init__(self) -> None:
         """Nothing is compiled yet."""
         self._artifacts = _PerGraph["Artifact"]()
+        self._probed = _PerGraph["Probed | None"]()
 
     def launch(self, request: LaunchRequest) -> EmulationResult:
         """Compile and execute; hazards are in the result.
@@ -145,13 +154,29 @@ class EmulatorExecutor:
         artifact = self._artifacts.of(graph, settings, make)
         hazards = bool(request.settings.checks)
         try:
+            strays = self._strays(request, settings)
             device = open_emulator()
             poison = poisoned(request.settings, artifact.manifest)
             device.configure(hazards=hazards, poison=poison)
             LoadedKernel(artifact, device)(*request.arguments)
         except DeviceError as error:
             raise stopped(error, graph) from error
-        return result_of(device.summary(), graph, hazards=hazards)
+        return result_of(device.summary(), graph, strays, hazards=hazards)
+
+    def _strays(
+        self, request: LaunchRequest, settings: Settings
+    ) -> tuple[Diagnostic, ...]:
+        """The accesses that leave their memory."""
+        if not request.settings.looks_for(BOUNDS):
+            return ()
+        make = partial(_probed, request, settings)
+        probed = self._probed.of(request.graph, settings, make)
+        if probed is None:
+            return ()
+        device = open_emulator()
+        device.configure(hazards=False, poison=frozenset(), keep=False)
+        LoadedKernel(probed.artifact, device)(*request.arguments)
+        return strays_of(device.summary(), request.graph, probed.probes)
 
 
 def _settings(request: LaunchRequest) -> Settings:
@@ -160,6 +185,11 @@ def _settings(request: LaunchRequest) -> Settings:
     if not isinstance(chosen, WaveCompileOptions):
         return Settings()
     return replace(settings_of(chosen, request.target), intermediates=False)
+
+
+def _probed(request: LaunchRequest, settings: Settings) -> Probed | None:
+    table = request.settings.lowerings
+    return compile_probed(request.graph, request.target, settings, table)
 
 
 def _artifact(request: LaunchRequest, settings: Settings) -> Artifact:

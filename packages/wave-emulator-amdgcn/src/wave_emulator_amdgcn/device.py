@@ -33,11 +33,13 @@ class EmulatorDevice:
         name: how it is called.
         options: how launches are executed.
         results: of each launch, in order.
+        keep: whether launches write to the memory of the host.
     """
 
     name: str = "emulator"
     options: LaunchOptions = field(default_factory=LaunchOptions)
     results: list[LaunchResult] = field(default_factory=list[LaunchResult])
+    keep: bool = True
     _launched: list[tuple[CodeObject, str, LaunchResult]] = field(
         default_factory=list[tuple[CodeObject, str, LaunchResult]]
     )
@@ -47,14 +49,18 @@ class EmulatorDevice:
         """Any that it knows."""
         return None
 
-    def configure(self, *, hazards: bool, poison: frozenset[int]) -> None:
+    def configure(
+        self, *, hazards: bool, poison: frozenset[int], keep: bool = True
+    ) -> None:
         """Say how launches are executed.
 
         Args:
             hazards: look for hazards, which takes longer.
             poison: ordinals of buffers whose bytes count as unwritten.
+            keep: whether buffers hold what launches wrote; else what they held.
         """
         self._launched.clear()
+        self.keep = keep
         self.options = replace(
             self.options, hazards=hazards, poison=poison, counters=True
         )
@@ -118,6 +124,8 @@ class EmulatedCode:
         """Run the kernel to its end; the result is the device's last one."""
         del stream
         arrays = [_array(address, size) for address, size in buffers]
+        if not self.device.keep:
+            arrays = [array.copy() for array in arrays]
         constants = struct.unpack(f"<{len(words) // 4}I", words)
         result = emulate(
             self.code, arrays, grid=grid, kernel=self.name, constants=constants,

@@ -14,8 +14,11 @@ from wave_core.symbols import Expr, eq, total
 from wave_core.types import dynamic_symbol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_backend_amdgpu.codegen.memories import Memory
+    from wave_core.ops.base import Op
     from wave_core.ops.memory import Read, Write
     from wave_core.symbols import Facts
 
@@ -52,7 +55,7 @@ def pieces(op: Read | Write, emit: Emitter, memory: Memory) -> list[Piece]:
     rows = zip(access.coordinates, memory.strides, strict=True)
     offset = emit.expr(total([place * stride for place, stride in rows]))
     mask = None if access.mask is None else emit.expr(access.mask)
-    offsets, masks = _by_register(op, emit, offset, mask, access.registers)
+    offsets, masks = _offsets_and_masks(op, emit, offset, mask, access.registers)
     runs = _runs(emit.facts, offsets, masks)
     widest = emit.target.memory.max_access_bits // max(memory.dtype.bits, 8)
     found: list[Piece] = []
@@ -64,21 +67,29 @@ def pieces(op: Read | Write, emit: Emitter, memory: Memory) -> list[Piece]:
     return found
 
 
-def _by_register(
+def _offsets_and_masks(
     op: Read | Write, emit: Emitter, offset: Expr, mask: Expr | None, registers: int
 ) -> tuple[list[Expr], list[Expr | None]]:
     """Offset and mask of each register, with elements of index registers bound."""
-    values = [(emit.value(v), emit.dtype(v)) for v in op.indices]
     offsets: list[Expr] = []
     masks: list[Expr | None] = []
+    for known in by_register(op.indices, emit, registers):
+        offsets.append(offset.subs(known))
+        masks.append(None if mask is None else simple(emit.facts, mask.subs(known)))
+    return offsets, masks
+
+
+def by_register(
+    indices: Sequence[Op], emit: Emitter, registers: int
+) -> Iterator[dict[Expr, Expr | int]]:
+    """What the symbols of an access with index registers are in each register."""
+    values = [(emit.value(v), emit.dtype(v)) for v in indices]
     for register in range(registers):
         known: dict[Expr, Expr | int] = {REGISTER: register}
         for position, (value, dtype) in enumerate(values):
             stand_in = bind_element(emit, value, register, dtype)
             known[dynamic_symbol(position)] = stand_in
-        offsets.append(offset.subs(known))
-        masks.append(None if mask is None else simple(emit.facts, mask.subs(known)))
-    return offsets, masks
+        yield known
 
 
 def simple(facts: Facts, mask: Expr) -> Expr | None:

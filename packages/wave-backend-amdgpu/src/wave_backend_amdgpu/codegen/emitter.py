@@ -37,6 +37,7 @@ class Emitter:
         indices: Emits index expressions.
         facts: What is known about symbols.
         memories: By the key of the defining op.
+        probes: What the probes of the code look at, in order of their addresses.
         renamed: Symbols that `SetSymbol` gave a value, with what stands for it now.
     """
 
@@ -57,6 +58,7 @@ class Emitter:
         self.builder = Builder()
         self.indices = Expressions(self.builder, facts)
         self.memories: dict[int, Memory] = {}
+        self.probes: list[str] = []
         self.renamed: dict[Expr, Expr] = {}
         self._table = table
         self._values: dict[int, Value] = {}

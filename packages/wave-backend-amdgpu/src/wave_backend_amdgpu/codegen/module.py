@@ -77,6 +77,7 @@ class Generated:
         threads: Threads of a workgroup.
         wave_size: Lanes of a wave.
         where: The location of the function, as a suffix.
+        probes: What the probes look at, in order of their addresses.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Generated:
     threads: int
     wave_size: int
     where: str = ""
+    probes: tuple[str, ...] = ()
 
 
 def generate(
@@ -127,6 +129,7 @@ def generate(
         threads=threads,
         wave_size=target.wave_size,
         where=scoped(where) if options.debug else where,
+        probes=tuple(emit.probes),
     )
 
 

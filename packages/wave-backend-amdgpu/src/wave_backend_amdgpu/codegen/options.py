@@ -24,6 +24,7 @@ class CodeOptions:
         waves_per_eu: Waves of a SIMD to aim for; the compiler's choice if ``None``.
         denormals: What f32 denormals become.
         debug: Put the user's lines into the code object (DWARF).
+        probes: Find accesses that leave their memory.
     """
 
     buffers: bool = False
@@ -31,3 +32,4 @@ class CodeOptions:
     waves_per_eu: int | None = None
     denormals: Denormals = Denormals.PRESERVE
     debug: bool = False
+    probes: bool = False

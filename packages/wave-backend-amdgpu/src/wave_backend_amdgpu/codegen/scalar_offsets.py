@@ -32,7 +32,7 @@ def split_piece(emit: Emitter, memory: Memory, piece: Piece) -> tuple[Expr, Expr
     moving, whole = _moving(emit, piece.offset), (piece.offset, constant(0))
     if moving.is_constant:
         return whole
-    facts, steady = _within_loops(emit), piece.offset - moving
+    facts, steady = within_loops(emit), piece.offset - moving
     if not (facts.prove_nonnegative(steady) and facts.prove_nonnegative(moving)):
         return whole
     if piece.mask is not None and not _inside(facts, memory, moving):
@@ -50,7 +50,7 @@ def _moving(emit: Emitter, offset: Expr) -> Expr:
     return found
 
 
-def _within_loops(emit: Emitter) -> Facts:
+def within_loops(emit: Emitter) -> Facts:
     """What holds inside the open loops."""
     facts = emit.facts
     for counter, count in emit.indices.counters.items():

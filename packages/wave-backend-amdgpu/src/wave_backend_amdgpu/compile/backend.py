@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -57,6 +57,14 @@ class Output:
     mlir: str
     assembly: str = ""
     llvm: str = ""
+
+
+@dataclass(frozen=True)
+class Probed:
+    """Code with probes, and what each of them looks at, in order of addresses."""
+
+    artifact: Artifact
+    probes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -173,6 +181,23 @@ def compile_graph(
     output = Output(artifact, answer.text or text, answer.assembly, answer.llvm)
     _dump(graph, target, settings, output)
     return output
+
+
+def compile_probed(
+    graph: Graph, target: Target, settings: Settings, table: LoweringTable | None = None
+) -> Probed | None:
+    """The artifact with probes; ``None`` where every access is proved to stay inside.
+
+    MLIR by hand has none. Raises as `compile_graph`.
+    """
+    if settings.override is not None:
+        return None
+    how = replace(settings.code, probes=True)
+    settings = replace(settings, code=how, dumps=Dumps(), intermediates=False)
+    code, _ = mlir_of(graph, target, settings, table)
+    if not code.probes:
+        return None
+    return Probed(compile_graph(graph, target, settings, table).artifact, code.probes)
 
 
 def _dump(graph: Graph, target: Target, settings: Settings, output: Output) -> None:

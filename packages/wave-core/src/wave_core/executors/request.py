@@ -40,6 +40,10 @@ class LaunchSettings:
     lowerings: LoweringTable | None = None
     compile_options: object = None
 
+    def looks_for(self, check: str) -> bool:
+        """Whether ``check`` is wanted."""
+        return self.checks if isinstance(self.checks, bool) else check in self.checks
+
     def poisons(self, name: str) -> bool:
         """Whether the memory of the parameter ``name`` counts as unwritten."""
         chosen = self.poison_outputs

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from wave_backend_amdgpu.codegen.accesses import Piece, simple
 from wave_backend_amdgpu.codegen.emitter import unsupported
 from wave_backend_amdgpu.codegen.memories import Space, memory_key
+from wave_backend_amdgpu.codegen.probes import probe
 from wave_backend_amdgpu.codegen.rules.memory import place_of
 from wave_backend_amdgpu.codegen.types import stored, vector
 from wave_core.backends import lowers
@@ -34,6 +35,7 @@ def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
             "WV9905", f"`{op.op_name}` has no access rows", at=op.location
         )
     _check_machine(op, emit, source, row.registers * source.dtype.bits)
+    probe(op, op.source, emit)
     index = place_of(emit, source, _piece(op, emit, source, row))
     base = emit.indices.index(_base(op, emit, target, landing))
     kind = vector(stored(source.dtype), row.registers)

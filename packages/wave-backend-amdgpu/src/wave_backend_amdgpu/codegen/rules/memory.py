@@ -15,6 +15,7 @@ from wave_backend_amdgpu.codegen.memories import (
     memory_key,
     packed_memory,
 )
+from wave_backend_amdgpu.codegen.probes import probe
 from wave_backend_amdgpu.codegen.rules.constants import gathered
 from wave_backend_amdgpu.codegen.rules.shape import sliced
 from wave_backend_amdgpu.codegen.scalar_offsets import scalar_offset_load, split_piece
@@ -68,6 +69,7 @@ def read(op: Read, emit: Emitter) -> None:
     ]
     registers = sum(piece.count for piece in found)
     item = element(memory.dtype)
+    probe(op, op.memory, emit, op.indices)
     emit.define(op, Value(_joined(emit, loaded, item, registers), item, registers))
 
 
@@ -96,6 +98,7 @@ def write(op: Write, emit: Emitter) -> None:
     for piece in found:
         name = sliced(emit, value, piece.register, piece.count)
         _store(emit, memory, piece, name, op.flags)
+    probe(op, op.memory, emit, op.indices)
 
 
 def _memory(op: Read | Write, emit: Emitter) -> Memory:
