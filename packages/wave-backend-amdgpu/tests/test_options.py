@@ -183,16 +183,17 @@ def test_a_folder_that_is_a_file(emitted, kernel, tmp_path, option):
     assert (tmp_path / "file").read_text() == "kept"
 
 
-def test_a_file_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_a_file_is_there_whole_or_not_at_all(lowered, tmp_path, monkeypatch):
+    graph, _ = lowered("gemm")
     dumps = Dumps(binaries=str(tmp_path))
-    dumps.write("a", {}, {".bin": b"old"})
+    dumps.write("a", graph, {}, {".bin": b"old"})
 
     def full(*_):
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr("pathlib.Path.replace", full)
     with pytest.raises(UserError, match="No space"):
-        dumps.write("a", {}, {".bin": b"new"})
+        dumps.write("a", graph, {}, {".bin": b"new"})
     assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
     assert (tmp_path / "a.bin").read_bytes() == b"old"
 

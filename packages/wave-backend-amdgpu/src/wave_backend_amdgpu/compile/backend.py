@@ -204,7 +204,7 @@ def _dump(graph: Graph, target: Target, settings: Settings, output: Output) -> N
     texts = {".mlir": output.mlir, ".ll": output.llvm, ".s": output.assembly}
     artifact = output.artifact
     binaries = {".hsaco": artifact.code, ".json": artifact.manifest.to_json()}
-    settings.dumps.write(_stem(graph, target), {".wave": str(graph), **texts}, binaries)
+    settings.dumps.write(_stem(graph, target), graph, texts, binaries)
 
 
 def _stem(graph: Graph, target: Target) -> str:
@@ -221,8 +221,7 @@ def final_mlir(
     _, text = mlir_of(graph, target, settings, table)
     if table.module_passes and settings.override is None:
         text = _answer(graph, target, text, Form.TEXT, settings, table).text
-    texts = {".mlir": text, ".wave": str(graph)}
-    settings.dumps.write(_stem(graph, target), texts, {})
+    settings.dumps.write(_stem(graph, target), graph, {".mlir": text}, {})
     return text
 
 
@@ -246,9 +245,9 @@ def compile_vmfb(
     code = generate(graph, target, settings.code, table or own_table(), interface)
     text = program(code)
     answer = _answer(graph, target, text, Form.PROGRAM, settings, table)
-    texts = {".mlir": answer.text or text, ".wave": str(graph)}
+    texts = {".mlir": answer.text or text}
     output = answer.output
-    settings.dumps.write(_stem(graph, target), texts, {".vmfb": output})
+    settings.dumps.write(_stem(graph, target), graph, texts, {".vmfb": output})
     return Artifact(manifest_of(code, graph, target, output), output)
 
 

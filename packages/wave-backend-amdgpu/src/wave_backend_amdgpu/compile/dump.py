@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.diagnostics import Location
+    from wave_core.ir import Graph
 
 
 @dataclass(frozen=True)
@@ -30,15 +31,23 @@ class Dumps:
     location: Location | None = field(default=None, compare=False)
 
     def write(
-        self, stem: str, texts: Mapping[str, str], binaries: Mapping[str, bytes]
+        self,
+        stem: str,
+        graph: Graph,
+        texts: Mapping[str, str],
+        binaries: Mapping[str, bytes],
     ) -> None:
         """Write what is asked for, as ``stem`` with the given endings.
+
+        The graph is printed only then: text has no shared parts, as expressions do.
 
         Raises:
             UserError: WV0823 for a folder that cannot be written.
         """
-        encoded = {end: text.encode() for end, text in texts.items() if text}
-        self._write("dump_intermediates", self.intermediates, stem, encoded)
+        if self.intermediates is not None:
+            stages = {".wave": str(graph), **texts}
+            encoded = {end: text.encode() for end, text in stages.items() if text}
+            self._write("dump_intermediates", self.intermediates, stem, encoded)
         self._write("dump_binaries", self.binaries, stem, binaries)
 
     def _write(
