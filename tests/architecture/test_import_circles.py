@@ -55,15 +55,18 @@ def edges(trees, *, late):
 
 
 def in_circles(graph):
-    """The modules that reach themselves: what is left when ends are taken away."""
-    left = dict(graph)
-    while True:
-        used = {target for targets in left.values() for target in targets}
-        ends = {m for m, targets in left.items() if not targets & left.keys()}
-        ends |= {m for m in left if m not in used}
-        if not ends:
-            return sorted(left)
-        left = {m: t - ends for m, t in left.items() if m not in ends}
+    """The modules that reach themselves."""
+    return sorted(name for name in graph if name in reached(graph, name))
+
+
+def reached(graph, start):
+    """The modules that ``start`` imports, and those that they import, and so on."""
+    found, left = set(), [start]
+    while left:
+        new = graph[left.pop()] - found
+        found |= new
+        left.extend(new)
+    return found
 
 
 def test_no_circle_of_modules():

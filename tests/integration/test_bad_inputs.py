@@ -405,6 +405,6 @@ def test_an_option_of_a_pass_out_of_range(tmp_path):
 error[WV0804]: option `unroll` of `schedule-loops` cannot be `-1`
    --> users_file.py:26:15 in run
 26 |     options = WaveCompileOptions(unroll_factor=-1)
-   |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ by option unroll_factor
+   |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ given by option unroll_factor
    = help: it takes int from 1"""
     )

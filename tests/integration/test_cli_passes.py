@@ -70,7 +70,7 @@ def test_an_unfit_value(wave):
     assert code == 2
     assert err == (
         "error[WV0804]: option `unroll` of `schedule-loops` cannot be `two`\n"
-        "  = help: it takes int\n"
+        "  = help: it takes int from 1\n"
         "\n`wave explain WV0804` says more\n"
     )
 
@@ -97,5 +97,5 @@ def test_python_gets_the_line_of_the_options():
     heading, _, code, marks, fix = str(caught.value).splitlines()
     assert heading.endswith("option `unroll` of `schedule-loops` cannot be `two`")
     assert code.endswith(f" |     options = {written}")
-    assert marks.endswith(f" {'^' * len(written)} these options")
-    assert fix == "   = help: it takes int"
+    assert marks.endswith(f" {'^' * len(written)} given by user")
+    assert fix == "   = help: it takes int from 1"

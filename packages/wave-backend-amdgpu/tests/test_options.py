@@ -214,23 +214,3 @@ def test_stages_are_written_when_the_kernel_is_launched(session, kernel, tmp_pat
     found = {path.name for path in tmp_path.rglob("*.*")}
     endings = (".wave", ".mlir", ".ll", ".s", ".hsaco", ".json")
     assert found == {f"mean-gfx942{ending}" for ending in endings}
-
-
-@pytest.mark.parametrize("device", ["sim", "sim-logical", "auto"])
-@pytest.mark.parametrize(
-    "option", ["override_mlir", "dump_intermediates", "dump_binaries"]
-)
-def test_devices_without_machine_code_refuse(session, kernel, tmp_path, device, option):
-    given = {option: str(tmp_path)}
-    options = tkw.WaveCompileOptions(
-        subs=SIZES, target="gfx942", device=device, **given
-    )
-    with pytest.raises(UserError) as caught:
-        wave_compile(options, kernel, session=session)
-    name = "sim" if device == "auto" else device
-    assert str(caught.value).splitlines()[0] == (
-        f"error[WV0823]: option `{option}` is given, and device `{name}` runs no "
-        "machine code"
-    )
-    assert "device='emulator' runs machine code on the CPU" in str(caught.value)
-    assert not list(tmp_path.iterdir())

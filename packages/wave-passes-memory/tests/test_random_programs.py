@@ -106,9 +106,18 @@ def changed(session, name, seed):
     return name in watch.changed
 
 
+SEEDS_OF_RARE = {
+    "merge-contiguous-writes": (8, 135),
+    "share-common-reads": (20, 36),
+    "use-transposed-reads": (4, 22),
+}
+"""Programs with work for passes that find some in few of them; found by trying all."""
+
+
 @pytest.mark.parametrize("name", PASSES)
 def test_each_pass_has_work_to_do(session, name):
-    seeds = (seed for seed in range(1, 17) if changed(session, name, seed))
+    tried = SEEDS_OF_RARE.get(name, range(1, 17))
+    seeds = (seed for seed in tried if changed(session, name, seed))
     found = list(islice(seeds, 2))
     assert len(found) == 2
     check(session, "matrix", found[:1], (name,), TARGETS.get(name, "gfx942"))

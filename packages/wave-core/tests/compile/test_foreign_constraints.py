@@ -7,6 +7,7 @@ import sys
 from copy import copy
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -26,9 +27,9 @@ class Tiles(Constraint):
     """``count`` workgroups along ``N``; told what to do by ``answer``."""
 
     count: int
-    answer: object = None
+    answer: Any = None
 
-    def stands_for(self, kernel):
+    def stands_for(self, kernel) -> Any:
         if callable(self.answer):
             return self.answer(self, kernel)
         size = kernel.bind(from_sympy(N)).constant_value

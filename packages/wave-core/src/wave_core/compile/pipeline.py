@@ -103,7 +103,8 @@ def _check_options(
             try:
                 load_pass(installed[name], values)
             except UserError as error:
-                raise at_options(error, options.location, f"by {origin}") from None
+                label = f"given by {origin}"
+                raise at_options(error, options.location, label) from None
 
 
 def _has_owner(
