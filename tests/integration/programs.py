@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from wave_core.symbols import Kind
 from wave_core.targets import generic_target
+from wave_core.types import MemoryType
 from wave_sim_cpu import lanes, logical
 from wave_sim_cpu.options import SimulationOptions
 
@@ -172,18 +174,32 @@ def arrays(kernel, tensors):
     return given
 
 
+def sizes(graph, arguments):
+    """The symbols that stand for extents of memories, by the shapes of arguments."""
+    return {
+        extent: size
+        for parameter in graph.parameters
+        if isinstance(parameter.type, MemoryType)
+        for extent, size in zip(
+            parameter.type.shape, arguments[parameter.label].shape, strict=True
+        )
+        if extent.kind is Kind.SYMBOL
+    }
+
+
 def run_lanes(graph, arguments, **options):
     """Run a lowered graph; the output and what the simulator reports."""
     fresh = {name: array.copy() for name, array in arguments.items()}
     given = SimulationOptions(**{"poison_outputs": True, **options})
-    result = lanes.run(graph, fresh, {}, generic_target(), given)
+    result = lanes.run(graph, fresh, sizes(graph, fresh), generic_target(), given)
     return list(fresh.values())[-1], result
 
 
 def run_tiles(graph, arguments):
     """Run a typed graph on whole tiles."""
     fresh = {name: array.copy() for name, array in arguments.items()}
-    result = logical.run(graph, fresh, {}, generic_target(), SimulationOptions())
+    found, options = sizes(graph, fresh), SimulationOptions()
+    result = logical.run(graph, fresh, found, generic_target(), options)
     return list(fresh.values())[-1], result
 
 
