@@ -26,6 +26,7 @@ from wave_backend_amdgpu.compile.backend import Settings, compile_graph
 from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.kernels import make_case
+from wave_core.executors import LaunchRequest
 from wave_core.ir import ACCESS, resolve
 from wave_core.ops.memory import Read, Write
 from wave_emulator_amdgcn import LaunchOptions, emulate, load
@@ -117,7 +118,7 @@ def lost_cycles(case: KernelCase) -> tuple[int, int]:
     target = kernel.compiled.target
     executor = SESSION.plugins.load_executor("sim")
     given = [array.copy() for array in arguments]
-    result: Any = executor.run(kernel.graph, given, {}, {"target": target})
+    result: Any = executor.launch(LaunchRequest.of(kernel.graph, target, given))
     code = load(compile_graph(kernel.graph, target).artifact.code)
     counted = emulate(
         code, arguments, grid=(1, 1, 1), options=LaunchOptions(counters=True)

@@ -11,6 +11,7 @@ import wave_core.lang as tkl
 from wave_backend_amdgpu.compile.backend import compile_graph
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.kernels import make_case
+from wave_core.executors import LaunchRequest
 from wave_core.ir import erase
 from wave_core.ops.sync import (
     SharedMemoryBarrier,
@@ -64,7 +65,7 @@ def without(graph, index):
 def lane_reports(session, case, graph, target):
     arguments = list(case.make_arguments(np.random.default_rng(0)))
     executor = session.plugins.load_executor("sim")
-    result = executor.run(graph, arguments, {}, {"target": target})
+    result = executor.launch(LaunchRequest.of(graph, target, arguments))
     return {row.code for row in result.reports}
 
 

@@ -11,6 +11,7 @@ import wave_core.lang as tkl
 from wave_backend_amdgpu.compile.backend import compile_graph
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.kernels import make_case
+from wave_core.executors import LaunchRequest
 from wave_emulator_amdgcn import LaunchOptions, emulate, load
 
 ROWS = [
@@ -38,8 +39,8 @@ def lane_conflicts(session, kernel, arguments):
     """Cycles lost to bank conflicts, as the lane simulator counts."""
     executor = session.plugins.load_executor("sim")
     given = [array.copy() for array in arguments]
-    options = {"target": kernel.compiled.target}
-    result = executor.run(kernel.graph, given, {}, options)
+    target = kernel.compiled.target
+    result = executor.launch(LaunchRequest.of(kernel.graph, target, given))
     return sum(result.counters.lds_conflict_cycles.values())
 
 
