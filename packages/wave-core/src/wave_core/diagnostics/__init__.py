@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wave_core.diagnostics.arguments import coded_arguments, coded_init
-from wave_core.diagnostics.code import Code
+from wave_core.diagnostics.code import Code, read_codes
 from wave_core.diagnostics.codes import Catalogue, catalogue, declaring_package
 from wave_core.diagnostics.collector import Collector
 from wave_core.diagnostics.diagnostic import Diagnostic, Label, Severity
@@ -58,6 +58,7 @@ __all__ = [
     "launch_error",
     "make_diagnostic",
     "plugin_error",
+    "read_codes",
     "render",
     "simulation_error",
     "user_error",

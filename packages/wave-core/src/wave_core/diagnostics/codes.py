@@ -9,7 +9,6 @@ from functools import cache
 
 from wave_core.diagnostics.code import Code
 from wave_core.diagnostics.codes_constraints import CONSTRAINT_CODES
-from wave_core.diagnostics.codes_distribution import DISTRIBUTION_CODES
 from wave_core.diagnostics.codes_internal import INTERNAL_CODES
 from wave_core.diagnostics.codes_launch import LAUNCH_CODES
 from wave_core.diagnostics.codes_lowering import LOWERING_CODES
@@ -39,7 +38,6 @@ _FAMILIES = (
     TRACE_CODES,
     TYPE_CODES,
     CONSTRAINT_CODES,
-    DISTRIBUTION_CODES,
     MEMORY_CODES,
     SCHEDULE_CODES,
     LOWERING_CODES,

@@ -2,323 +2,203 @@
 
 from __future__ import annotations
 
-from wave_core.diagnostics.code import Code
+from wave_core.diagnostics.code import read_codes
 
-TRACE_CODES = (
-    Code(
-        "WV0101",
-        "an op is used outside a kernel",
-        """
-        Cause: ops such as `read` and `mma` record themselves in the kernel that is
-        being traced. Called anywhere else there is nothing to record them in.
+TRACE_CODES = read_codes("""
+WV0101: an op is used outside a kernel
+Cause: ops such as `read` and `mma` record themselves in the kernel that is
+being traced. Called anywhere else there is nothing to record them in.
+Bad:
+    a_reg = tkw.read(a)          # at module level, or in the launcher
+Good:
+    @tkw.wave(constraints)
+    def copy(a: A, b: B):
+        tkw.write(tkw.read(a), b)
+Fix: move the call into the kernel, or into a function the kernel calls.
 
-        Bad:
-            a_reg = tkw.read(a)          # at module level, or in the launcher
+WV0102: Python needs the number of a value that is known only on the GPU
+Cause: a kernel runs once in Python to record its ops. A register has no
+number then, so `if`, `while`, `and`, `range`, `int()` cannot look at it.
+Bad:
+    if x > 0:
+        y = x
+Good:
+    y = tkw.select(x > zero, x, zero)     # element by element
+    @tkw.conditional(flag)                # a branch of the whole wave
+    def then(): ...
+Fix: use `select`, `conditional` or `iterate`. `if` on plain Python values,
+such as options of a kernel factory, is fine.
 
-        Good:
-            @tkw.wave(constraints)
-            def copy(a: A, b: B):
-                tkw.write(tkw.read(a), b)
+WV0103: a value is used outside the loop or kernel that computes it
+Cause: values made in the body of a loop or a conditional live there. Only
+what the body returns leaves it. Values of another kernel never come in.
+Bad:
+    @tkw.iterate(K, init_args=[c])
+    def loop(acc):
+        a_reg = tkw.read(a)
+        return tkw.mma(a_reg, tkw.read(b), acc)
+    tkw.write(a_reg, out)
+Good:
+    tkw.write(loop, out)
+Fix: carry the value through `init_args` and return it, or compute it again
+after the loop.
 
-        Fix: move the call into the kernel, or into a function the kernel calls.
-        """,
-    ),
-    Code(
-        "WV0102",
-        "Python needs the number of a value that is known only on the GPU",
-        """
-        Cause: a kernel runs once in Python to record its ops. A register has no
-        number then, so `if`, `while`, `and`, `range`, `int()` cannot look at it.
+WV0104: a register cannot be subscripted
+Cause: `[...]` picks one of several results of a loop. A register is a tile
+whose elements lie in many lanes; it has no subscripts.
+Bad:
+    row = a_reg[0, :]
+Good:
+    first, second = loop             # results of a loop with two values
+    x = tkw.extract(a_reg, [0])      # one element along the last dim
+Fix: use `extract`, `reshape`, or a mapping on the `read`.
 
-        Bad:
-            if x > 0:
-                y = x
+WV0105: an operand is not a value of the kernel
+Cause: an op got a Python object that is neither a value of this kernel nor
+a number: a torch tensor, a list, a string, the result of no return.
+Bad:
+    y = a_reg + torch.ones(16)
+Good:
+    ones = tkl.Register[M, N, tkl.f32](1.0)
+    y = a_reg + ones
+Fix: pass data in as a kernel argument; make constants with `Register` or
+`scalar`.
 
-        Good:
-            y = tkw.select(x > zero, x, zero)     # element by element
-            @tkw.conditional(flag)                # a branch of the whole wave
-            def then(): ...
+WV0106: an op is called with arguments it does not have
+Cause: an unknown keyword, a missing or a repeated argument.
+Bad:
+    tkw.read(a, element_per_thread=8)
+Good:
+    tkw.read(a, elements_per_thread=8)
+Fix: the message lists the arguments that the op takes. `tag=` is taken by
+every op.
 
-        Fix: use `select`, `conditional` or `iterate`. `if` on plain Python values,
-        such as options of a kernel factory, is fine.
-        """,
-    ),
-    Code(
-        "WV0103",
-        "a value is used outside the loop or kernel that computes it",
-        """
-        Cause: values made in the body of a loop or a conditional live there. Only
-        what the body returns leaves it. Values of another kernel never come in.
+WV0107: an annotation of the kernel cannot be looked up
+Cause: under `from __future__ import annotations` annotations are text, and
+a name in that text is not visible where the function is defined.
+Bad:
+    def make():
+        shape = (M, N)               # only used inside the annotation
+        def kernel(a: Memory[shape, f16]): ...
+Good:
+    def kernel(a: tkl.Memory[M, N, GLOBAL, tkl.f16]): ...
+Fix: use names of the module or of the enclosing function, or drop the
+`__future__` import in the kernel's file.
 
-        Bad:
-            @tkw.iterate(K, init_args=[c])
-            def loop(acc):
-                a_reg = tkw.read(a)
-                return tkw.mma(a_reg, tkw.read(b), acc)
-            tkw.write(a_reg, out)
+WV0108: the body's parameters do not fit the values it starts from
+Cause: `iterate` passes one value per entry of `init_args` to the body, in
+order, and each keeps its type through the loop.
+Bad:
+    @tkw.iterate(K, init_args=[acc, maximum])
+    def loop(acc): ...
+Good:
+    @tkw.iterate(K, init_args=[acc, maximum])
+    def loop(acc, maximum): ...
+Fix: give the body one parameter per initial value; annotate it, if at all,
+with the type of that value.
 
-        Good:
-            tkw.write(loop, out)
+WV0109: the body returns something else than what is carried
+Cause: what a body returns becomes the next value of its parameters (or the
+result of the conditional), so number, order and types must agree.
+Bad:
+    @tkw.iterate(K, init_args=[acc])          # acc is f32
+    def loop(acc):
+        return tkw.cast(tkw.mma(a_reg, b_reg, acc), tkl.f16)
+Good:
+        return tkw.mma(a_reg, b_reg, acc)
+Fix: return one value per initial value, of the same type; cast after the
+loop.
 
-        Fix: carry the value through `init_args` and return it, or compute it again
-        after the loop.
-        """,
-    ),
-    Code(
-        "WV0104",
-        "a register cannot be subscripted",
-        """
-        Cause: `[...]` picks one of several results of a loop. A register is a tile
-        whose elements lie in many lanes; it has no subscripts.
+WV0110: this name is planned and not there yet
+Cause: the language describes this feature and this version does not have
+it.
+Bad:
+    tkw.topk(x, 4, dim=N)        # where the message says so
+Good:
+    tkw.max(x, dim=N)            # an op that is there
+Fix: use what there is, or a newer version. The release notes say when a
+planned name arrives.
 
-        Bad:
-            row = a_reg[0, :]
+WV0111: a kernel parameter has an unfit annotation
+Cause: the annotation of a parameter says how it is passed: a memory, a
+scalar element type, or a symbol bound at run time. Without one there is no
+telling.
+Bad:
+    def scale(a, factor: float): ...
+Good:
+    def scale(
+        a: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16],
+        factor: tkl.f32,
+    ): ...
+Fix: annotate with `Memory[...]`, an element type, or `SymbolBind[...]`.
 
-        Good:
-            first, second = loop             # results of a loop with two values
-            x = tkw.extract(a_reg, [0])      # one element along the last dim
+WV0112: a kernel returns a value
+Cause: a kernel has no result; it writes into memories that the caller
+passes in.
+Bad:
+    def add(a: A, b: B):
+        return tkw.read(a) + tkw.read(b)
+Good:
+    def add(a: A, b: B, c: C):
+        tkw.write(tkw.read(a) + tkw.read(b), c)
+Fix: add a parameter for the output and `write` to it.
 
-        Fix: use `extract`, `reshape`, or a mapping on the `read`.
-        """,
-    ),
-    Code(
-        "WV0105",
-        "an operand is not a value of the kernel",
-        """
-        Cause: an op got a Python object that is neither a value of this kernel nor
-        a number: a torch tensor, a list, a string, the result of no return.
+WV0113: a kernel is called and not compiled
+Cause: `@wave` describes a kernel. Only `wave_compile` makes something that
+can run.
+Bad:
+    gemm(a, b, c)
+Good:
+    run = wave_compile(options, gemm)
+    run(a, b, c)
+Fix: compile once with options that bind the symbols, then call the result
+as often as needed.
 
-        Bad:
-            y = a_reg + torch.ones(16)
+WV0114: this is not a constraint
+Cause: the list passed to `@wave` holds something else than constraints.
+Bad:
+    @tkw.wave([tkw.WorkgroupConstraint(M, BLOCK_M, 0), BLOCK_N])
+Good:
+    @tkw.wave([
+        tkw.WorkgroupConstraint(M, BLOCK_M, 0),
+        tkw.WorkgroupConstraint(N, BLOCK_N, 1),
+    ])
+Fix: pass constraints only; assumptions are `tkw.Assumption(M > 0)`.
 
-        Good:
-            ones = tkl.Register[M, N, tkl.f32](1.0)
-            y = a_reg + ones
+WV0115: a tag is misused
+Cause: a tag names ops for a schedule. It is a word or a set of words; the
+name that a schedule asks for must be on some op.
+Bad:
+    tkw.read(a, tag=1)
+Good:
+    tkw.read(a, tag="read_a")
+Fix: use strings, spelt alike in the kernel and in its schedule.
 
-        Fix: pass data in as a kernel argument; make constants with `Register` or
-        `scalar`.
-        """,
-    ),
-    Code(
-        "WV0106",
-        "an op is called with arguments it does not have",
-        """
-        Cause: an unknown keyword, a missing or a repeated argument.
+WV0116: the source of a kernel is not a Python function
+Cause: `@wave` traces a Python function. It got a class, a builtin, a
+coroutine or some other object.
+Bad:
+    kernel = tkw.wave(constraints)("gemm")
+Good:
+    @tkw.wave(constraints)
+    def gemm(a: A, b: B, c: C): ...
+Fix: decorate a plain `def`.
 
-        Bad:
-            tkw.read(a, element_per_thread=8)
+WV0117: a kernel cannot be pickled by its name
+Cause: a kernel is pickled as the name of its module and its own name there,
+and is imported where it is read. This one is made inside a function, or
+another name holds it.
+Bad:
+    def make():
+        @tkw.wave(constraints)
+        def copy(a, b): ...
+        return copy
 
-        Good:
-            tkw.read(a, elements_per_thread=8)
+    pool.map(run, [make()])
+Good:
+    @tkw.wave(constraints)
+    def copy(a, b): ...
 
-        Fix: the message lists the arguments that the op takes. `tag=` is taken by
-        every op.
-        """,
-    ),
-    Code(
-        "WV0107",
-        "an annotation of the kernel cannot be looked up",
-        """
-        Cause: under `from __future__ import annotations` annotations are text, and
-        a name in that text is not visible where the function is defined.
-
-        Bad:
-            def make():
-                shape = (M, N)               # only used inside the annotation
-                def kernel(a: Memory[shape, f16]): ...
-
-        Good:
-            def kernel(a: tkl.Memory[M, N, GLOBAL, tkl.f16]): ...
-
-        Fix: use names of the module or of the enclosing function, or drop the
-        `__future__` import in the kernel's file.
-        """,
-    ),
-    Code(
-        "WV0108",
-        "the body's parameters do not fit the values it starts from",
-        """
-        Cause: `iterate` passes one value per entry of `init_args` to the body, in
-        order, and each keeps its type through the loop.
-
-        Bad:
-            @tkw.iterate(K, init_args=[acc, maximum])
-            def loop(acc): ...
-
-        Good:
-            @tkw.iterate(K, init_args=[acc, maximum])
-            def loop(acc, maximum): ...
-
-        Fix: give the body one parameter per initial value; annotate it, if at all,
-        with the type of that value.
-        """,
-    ),
-    Code(
-        "WV0109",
-        "the body returns something else than what is carried",
-        """
-        Cause: what a body returns becomes the next value of its parameters (or the
-        result of the conditional), so number, order and types must agree.
-
-        Bad:
-            @tkw.iterate(K, init_args=[acc])          # acc is f32
-            def loop(acc):
-                return tkw.cast(tkw.mma(a_reg, b_reg, acc), tkl.f16)
-
-        Good:
-                return tkw.mma(a_reg, b_reg, acc)
-
-        Fix: return one value per initial value, of the same type; cast after the
-        loop.
-        """,
-    ),
-    Code(
-        "WV0110",
-        "this name is planned and not there yet",
-        """
-        Cause: the language describes this feature and this version does not have
-        it.
-
-        Bad:
-            tkw.topk(x, 4, dim=N)        # where the message says so
-
-        Good:
-            tkw.max(x, dim=N)            # an op that is there
-
-        Fix: use what there is, or a newer version. The release notes say when a
-        planned name arrives.
-        """,
-    ),
-    Code(
-        "WV0111",
-        "a kernel parameter has an unfit annotation",
-        """
-        Cause: the annotation of a parameter says how it is passed: a memory, a
-        scalar element type, or a symbol bound at run time. Without one there is no
-        telling.
-
-        Bad:
-            def scale(a, factor: float): ...
-
-        Good:
-            def scale(
-                a: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16],
-                factor: tkl.f32,
-            ): ...
-
-        Fix: annotate with `Memory[...]`, an element type, or `SymbolBind[...]`.
-        """,
-    ),
-    Code(
-        "WV0112",
-        "a kernel returns a value",
-        """
-        Cause: a kernel has no result; it writes into memories that the caller
-        passes in.
-
-        Bad:
-            def add(a: A, b: B):
-                return tkw.read(a) + tkw.read(b)
-
-        Good:
-            def add(a: A, b: B, c: C):
-                tkw.write(tkw.read(a) + tkw.read(b), c)
-
-        Fix: add a parameter for the output and `write` to it.
-        """,
-    ),
-    Code(
-        "WV0113",
-        "a kernel is called and not compiled",
-        """
-        Cause: `@wave` describes a kernel. Only `wave_compile` makes something that
-        can run.
-
-        Bad:
-            gemm(a, b, c)
-
-        Good:
-            run = wave_compile(options, gemm)
-            run(a, b, c)
-
-        Fix: compile once with options that bind the symbols, then call the result
-        as often as needed.
-        """,
-    ),
-    Code(
-        "WV0114",
-        "this is not a constraint",
-        """
-        Cause: the list passed to `@wave` holds something else than constraints.
-
-        Bad:
-            @tkw.wave([tkw.WorkgroupConstraint(M, BLOCK_M, 0), BLOCK_N])
-
-        Good:
-            @tkw.wave([
-                tkw.WorkgroupConstraint(M, BLOCK_M, 0),
-                tkw.WorkgroupConstraint(N, BLOCK_N, 1),
-            ])
-
-        Fix: pass constraints only; assumptions are `tkw.Assumption(M > 0)`.
-        """,
-    ),
-    Code(
-        "WV0115",
-        "a tag is misused",
-        """
-        Cause: a tag names ops for a schedule. It is a word or a set of words; the
-        name that a schedule asks for must be on some op.
-
-        Bad:
-            tkw.read(a, tag=1)
-
-        Good:
-            tkw.read(a, tag="read_a")
-
-        Fix: use strings, spelt alike in the kernel and in its schedule.
-        """,
-    ),
-    Code(
-        "WV0116",
-        "the source of a kernel is not a Python function",
-        """
-        Cause: `@wave` traces a Python function. It got a class, a builtin, a
-        coroutine or some other object.
-
-        Bad:
-            kernel = tkw.wave(constraints)("gemm")
-
-        Good:
-            @tkw.wave(constraints)
-            def gemm(a: A, b: B, c: C): ...
-
-        Fix: decorate a plain `def`.
-        """,
-    ),
-    Code(
-        "WV0117",
-        "a kernel cannot be pickled by its name",
-        """
-        Cause: a kernel is pickled as the name of its module and its own name there,
-        and is imported where it is read. This one is made inside a function, or
-        another name holds it.
-
-        Bad:
-            def make():
-                @tkw.wave(constraints)
-                def copy(a, b): ...
-                return copy
-
-            pool.map(run, [make()])
-
-        Good:
-            @tkw.wave(constraints)
-            def copy(a, b): ...
-
-            pool.map(run, [copy])
-
-        Fix: define the kernel at the top of a module, or hand over what makes it.
-        """,
-    ),
-)
+    pool.map(run, [copy])
+Fix: define the kernel at the top of a module, or hand over what makes it.
+""")
