@@ -7,9 +7,10 @@ import numpy as np
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.compile import Session
-from wave_passes_scheduling.strategies import OWN, Strategy
+from wave_passes_scheduling.strategies import Strategy
+from wave_passes_scheduling.strategies.strategy import PREFETCHING
 
-OTHERS = Strategy(OWN["prefetch"].schedule)
+OTHERS = Strategy(PREFETCHING.schedule)
 """A strategy as a plugin could have one."""
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K

@@ -6,15 +6,39 @@ from pathlib import Path
 
 import pytest
 
-from wave_passes_scheduling.files import (
-    ScheduleSyntaxError,
-    read_text,
-    schedule_of,
-    write_text,
-)
-from wave_passes_scheduling.loops import unit_profile
+from wave_passes_scheduling.files.match import CARRIED
+from wave_passes_scheduling.files.rows import ScheduleSyntaxError
+from wave_passes_scheduling.files.text import read_text, write_text
+from wave_passes_scheduling.loops.costs import unit_profile
+from wave_passes_scheduling.loops.kinds import OpKind
+from wave_passes_scheduling.modulo.schedule import Schedule
+from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
 
 EXAMPLE = (Path(__file__).parent / "data" / "schedule_example.txt").read_text("utf-8")
+
+
+def schedule_of(file, profile):
+    """The schedule of a file without its kernel, dependences being those of its users.
+
+    A value that a row of type ``IterArg`` carries is used in the next iteration.
+    """
+    number = {row.key: i for i, row in enumerate(file.rows)}
+    carried = [row.kind == CARRIED for row in file.rows]
+    kinds = [
+        OpKind.NOOP if row.kind == CARRIED else OpKind(row.kind) for row in file.rows
+    ]
+    tasks = tuple(
+        Task(row.name, row.kind, profile.uses(kind))
+        for row, kind in zip(file.rows, kinds, strict=True)
+    )
+    edges = tuple(
+        Dependence(i, number[user], profile.latency(kinds[i]), int(carried[i]))
+        for i, row in enumerate(file.rows)
+        for user in row.users
+        if user in number
+    )
+    problem = LoopProblem(tasks, profile.resources, edges, profile.name)
+    return Schedule(problem, file.interval, tuple(row.cycle for row in file.rows))
 
 
 def test_the_example_is_written_as_it_was_read():

@@ -13,7 +13,7 @@ import wave_core.lang as tkw
 from wave_core.compile import Session
 from wave_core.compile.key import content_key
 from wave_core.diagnostics import UserError
-from wave_passes_scheduling.files import (
+from wave_passes_scheduling.files.storage import (
     load_schedule,
     read_json,
     save_schedule,

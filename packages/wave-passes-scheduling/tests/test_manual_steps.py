@@ -12,8 +12,11 @@ from loop_problems import random_problem
 
 from wave_core.passes.manual import Ref, Step
 from wave_passes_scheduling.manual.find import interleaved
-from wave_passes_scheduling.manual.pipelines import schedule_listed
-from wave_passes_scheduling.manual.times import Listed, broken_chain
+from wave_passes_scheduling.manual.pipelines import (
+    Listed,
+    broken_chain,
+    schedule_listed,
+)
 
 
 def random_listing(seed):

@@ -6,12 +6,9 @@ import pytest
 from interval_oracle import smallest_interval
 from loop_problems import MACHINE, random_problem
 
-from wave_passes_scheduling.modulo import (
-    Infeasible,
-    Schedule,
-    bounds_of,
-    modulo_schedule,
-)
+from wave_passes_scheduling.modulo.bounds import Infeasible, bounds_of
+from wave_passes_scheduling.modulo.schedule import Schedule
+from wave_passes_scheduling.modulo.scheduler import modulo_schedule
 from wave_passes_scheduling.problem import Dependence, LoopProblem, Task, Use
 
 SMALL = 20

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from loop_problems import random_problem
 
-from wave_passes_scheduling.arrays import NO_PATH
 from wave_passes_scheduling.paths import longest_paths, recurrence_interval
-from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
+from wave_passes_scheduling.problem import NO_PATH, Dependence, LoopProblem, Task
 
 
 def brute_force(problem, interval):

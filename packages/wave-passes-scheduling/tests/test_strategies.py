@@ -15,7 +15,8 @@ from wave_core.diagnostics import PluginError, UserError
 from wave_core.passes import PassContext
 from wave_core.plugin import StrategySpec, hookimpl
 from wave_kernels.definitions.gemm import gemm_kernel
-from wave_passes_scheduling.loops import analyse, profile_of
+from wave_passes_scheduling.loops.analysis import analyse
+from wave_passes_scheduling.loops.costs import profile_of
 from wave_passes_scheduling.strategies.strategy import MODULO
 
 

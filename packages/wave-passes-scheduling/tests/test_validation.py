@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from loop_problems import random_problem
 
-from wave_passes_scheduling.modulo import Schedule, modulo_schedule
+from wave_passes_scheduling.modulo.schedule import Schedule
+from wave_passes_scheduling.modulo.scheduler import modulo_schedule
 from wave_passes_scheduling.problem import Dependence, LoopProblem, Resource, Task, Use
 from wave_passes_scheduling.validation import ScheduleValidator
 

@@ -7,29 +7,20 @@ from typing import TYPE_CHECKING, cast
 
 from wave_core.compile.scheduling import SchedulingType
 from wave_core.diagnostics import user_error
-from wave_core.ops.control import Iterate
 from wave_core.passes import Pass, option
 from wave_core.passes.selection import unknown_name
-from wave_passes_scheduling.files import save_schedule, schedule_file
-from wave_passes_scheduling.files.storage import numbered
-from wave_passes_scheduling.loops.body import is_innermost
-from wave_passes_scheduling.manual import ManualRun, Settings
-from wave_passes_scheduling.modulo import modulo_schedule
+from wave_passes_scheduling.loops.analysis import innermost_loops
+from wave_passes_scheduling.manual.run import ManualRun
+from wave_passes_scheduling.modulo.scheduler import modulo_schedule
 from wave_passes_scheduling.planning import LoopPlanner, PlannedLoop
-from wave_passes_scheduling.rebuild import (
-    Beyond,
-    keep_order,
-    replace_loop,
-    unroll_loop,
-    unsafe_ahead,
-)
-from wave_passes_scheduling.strategies import OWN, Strategy
+from wave_passes_scheduling.rebuild.unroll import unroll_loop
+from wave_passes_scheduling.reorder.groups import keep_order
+from wave_passes_scheduling.replacing import leave_loop, replace_by_pipeline
+from wave_passes_scheduling.strategies import Strategy
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.passes import PassContext
-    from wave_core.symbols import Facts
-    from wave_passes_scheduling.modulo import Schedule
 
 MANUAL = str(SchedulingType.MANUAL)
 """The word for a schedule that the author gives."""
@@ -117,22 +108,9 @@ class ScheduleLoops(Pass):
         if str(self.strategy) in OFF and self.override is None:
             return []
         if str(self.strategy) == MANUAL:
-            made = self._by_hand(graph, context, rebuild=False).loops
-            return [
-                PlannedLoop(number, loop.analysed, loop.schedule, loop.copies)
-                for number, loop in enumerate(made)
-            ]
-        planner = LoopPlanner(
-            graph,
-            context,
-            self._strategy(context),
-            self.buffers,
-            self.interval,
-            self.profile,
-            self.override,
-            self.no_epilogue,
-        )
-        loops = enumerate(_innermost(graph))
+            return self._by_hand(graph, context, rebuild=False).loops
+        planner = LoopPlanner(graph, context, self._strategy(context), self)
+        loops = enumerate(innermost_loops(graph))
         return [planner.plan(loop, number) for number, loop in loops]
 
     def _by_hand(
@@ -158,15 +136,7 @@ class ScheduleLoops(Pass):
                 help="write `wave_compile(options, kernel, schedule)`, and all of it"
                 " into the schedule",
             )
-        settings = Settings(
-            self.profile,
-            self.buffers,
-            self.hints,
-            self.dump,
-            self.no_epilogue,
-            rebuild,
-        )
-        run = ManualRun(graph, context, settings)
+        run = ManualRun(graph, context, self, rebuild=rebuild)
         run.run(schedule)
         return run
 
@@ -174,93 +144,26 @@ class ScheduleLoops(Pass):
         name = str(self.strategy)
         if name in OFF:
             return Strategy(lambda analysed: modulo_schedule(analysed.problem))
-        if context.strategies:
-            if name in context.strategies:
-                return cast("Strategy", context.strategies[name]())
-        elif name in OWN:
-            return OWN[name]
-        raise unknown_name("scheduling strategy", name, context.strategies or OWN)
+        if name in context.strategies:
+            return cast("Strategy", context.strategies[name]())
+        raise unknown_name("scheduling strategy", name, context.strategies)
 
     def _rebuild(self, graph: Graph, plan: PlannedLoop, context: PassContext) -> bool:
-        schedule = plan.schedule
-        if schedule is None:
-            return _left(plan, plan.reason, context)
-        if self.dump is not None:
-            path = numbered(self.dump, plan.number)
-            save_schedule(schedule_file(plan.analysed, schedule), path)
-        why = "all ops fit in one stage"
-        if schedule.depth > 1:
-            facts = context.geometry(graph).facts
-            beyond = self._beyond(plan, schedule, facts, context)
-            pipelined = replace_loop(plan.analysed, schedule, facts, beyond)
-            if pipelined is not None:
-                self._finish(pipelined.kernel, schedule, plan, context)
-                return True
-            why = f"it has fewer iterations than {schedule.depth - 1}"
-        plan.give_up(graph)
-        return _left(plan, why, context)
-
-    def _finish(
-        self,
-        kernel: Iterate,
-        schedule: Schedule,
-        plan: PlannedLoop,
-        context: PassContext,
-    ) -> None:
-        """Keep the order of a kernel loop, and count it."""
-        if self.hints:
-            context.count("scheduling_barriers", keep_order(kernel))
-        if plan.copies:
-            context.count("multiplied_buffers", len(plan.copies))
-        context.count("pipelined_loops")
-        context.count("stages", schedule.depth)
-
-    def _beyond(
-        self,
-        plan: PlannedLoop,
-        schedule: Schedule,
-        facts: Facts,
-        context: PassContext,
-    ) -> Beyond | None:
-        """How to do without an epilogue, if that is wanted and surely right."""
-        if not self.no_epilogue:
-            return None
-        op = unsafe_ahead(plan.analysed, schedule)
-        if op is None:
-            context.count("epilogues_eliminated")
-            return Beyond(plan.harmless, facts)
-        loop = plan.analysed.loop
-        context.collector.warn(
-            "WV0507",
-            f"the pipelined loop over {loop.axis} keeps its epilogue:"
-            f" `{op.op_name}` cannot run in iterations beyond the last",
-            at=op.location,
-            label="this op is in a stage before the last",
+        made = replace_by_pipeline(
+            graph, context, plan, self.dump, endless=self.no_epilogue
         )
-        return None
+        if isinstance(made, str):
+            leave_loop(plan.analysed.loop, f"pipelined: {made}", context)
+        elif self.hints:
+            context.count("scheduling_barriers", keep_order(made.kernel))
+        return not isinstance(made, str)
 
     def _unroll(self, graph: Graph, context: PassContext) -> bool:
         """Put several iterations into each trip of the innermost loops."""
         if self.unroll == 1:
             return False
         facts = context.geometry(graph).facts
-        found = [unroll_loop(loop, self.unroll, facts) for loop in _innermost(graph)]
+        loops = innermost_loops(graph)
+        found = [unroll_loop(loop, self.unroll, facts) for loop in loops]
         context.count("unrolled_loops", sum(each is not None for each in found))
         return any(found)
-
-
-def _innermost(graph: Graph) -> list[Iterate]:
-    return [op for op in graph.walk() if isinstance(op, Iterate) and is_innermost(op)]
-
-
-def _left(plan: PlannedLoop, why: str, context: PassContext) -> bool:
-    """Say why a loop stays as it is."""
-    loop = plan.analysed.loop
-    context.count("loops_left")
-    context.collector.warn(
-        "WV0501",
-        f"the loop over {loop.axis} is not pipelined: {why}",
-        at=loop.location,
-        label="this loop",
-    )
-    return False

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
-from wave_passes_scheduling.files import follow_file, load_schedule, unchecked_schedule
-from wave_passes_scheduling.files.storage import numbered
-from wave_passes_scheduling.loops import analyse, profile_of
+from wave_passes_scheduling.files.match import follow_file, unchecked_schedule
+from wave_passes_scheduling.files.storage import load_schedule, numbered
+from wave_passes_scheduling.loops.analysis import analyse
 from wave_passes_scheduling.loops.copies import (
     check_copies,
     copies_that_fit,
     copies_to_live,
+    private_buffers,
 )
-from wave_passes_scheduling.loops.private import private_buffers
-from wave_passes_scheduling.modulo import Infeasible, modulo_schedule
-from wave_passes_scheduling.rebuild import multiply_buffer
+from wave_passes_scheduling.loops.costs import profile_of
+from wave_passes_scheduling.modulo.bounds import Infeasible
+from wave_passes_scheduling.modulo.scheduler import modulo_schedule
+from wave_passes_scheduling.rebuild.buffers import multiply_buffer
 from wave_passes_scheduling.strategies import StageError
 
 if TYPE_CHECKING:
@@ -28,10 +30,11 @@ if TYPE_CHECKING:
     from wave_core.ops.control import Iterate
     from wave_core.ops.memory import Allocate
     from wave_core.passes import PassContext
-    from wave_passes_scheduling.files import ScheduleFile
-    from wave_passes_scheduling.loops import ScheduledLoop
-    from wave_passes_scheduling.modulo import Schedule
-    from wave_passes_scheduling.rebuild import MultipliedBuffer
+    from wave_passes_scheduling.files.rows import ScheduleFile
+    from wave_passes_scheduling.loops.analysis import ScheduledLoop
+    from wave_passes_scheduling.modulo.schedule import Schedule
+    from wave_passes_scheduling.passes import ScheduleLoops
+    from wave_passes_scheduling.rebuild.buffers import MultipliedBuffer
     from wave_passes_scheduling.strategies import Strategy
 
     Private = Mapping[Allocate, list[SharedAccess]]
@@ -72,21 +75,13 @@ class LoopPlanner:
         graph: The graph.
         context: Target and analyses.
         strategy: Which schedule loops get, where no file says it.
-        buffers: Copies of each buffer that the user asks for.
-        interval: The interval that the user asks for.
-        profile: The cost profile, where no file names one.
-        override: The file to follow.
-        endless: Whether iterations beyond the last are to be run.
+        options: Those of the pass: what the user asks for.
     """
 
     graph: Graph
     context: PassContext
     strategy: Strategy
-    buffers: int | None
-    interval: int | None
-    profile: str
-    override: str | None
-    endless: bool
+    options: ScheduleLoops
 
     def plan(self, loop: Iterate, number: int) -> PlannedLoop:
         """The schedule of a loop, and copies of its buffers as the schedule needs.
@@ -95,7 +90,8 @@ class LoopPlanner:
             UserError: WV0502 to WV0505 a file or an interval that does not fit,
                 WV0406 copies that do not fit LDS.
         """
-        path = None if self.override is None else numbered(self.override, number)
+        override = self.options.override
+        path = None if override is None else numbered(override, number)
         file = None if path is None else load_schedule(path)
         private, harmless = self._private(loop, file)
         count = self._count(loop, private, file, path)
@@ -119,8 +115,8 @@ class LoopPlanner:
         self, loop: Iterate, file: ScheduleFile | None
     ) -> tuple[Private, frozenset[Op]]:
         """Buffers that can have copies, and accesses that do no harm at the end."""
-        one = (self.buffers or self.strategy.buffers) == 1
-        if one and file is None and not self.endless:
+        one = (self.options.buffers or self.strategy.buffers) == 1
+        if one and file is None and not self.options.no_epilogue:
             return {}, frozenset()
         known = self.context.dependences(self.graph)
         private = private_buffers(self.graph, loop, known)
@@ -129,7 +125,7 @@ class LoopPlanner:
         return private, steady
 
     def _analysed(self, loop: Iterate, file: ScheduleFile | None) -> ScheduledLoop:
-        named = self.profile if file is None else file.profile or "unit"
+        named = self.options.profile if file is None else file.profile or "unit"
         profile = profile_of(named, loop, self.context.target)
         return analyse(self.graph, loop, self.context.dependences(self.graph), profile)
 
@@ -145,9 +141,10 @@ class LoopPlanner:
         Raises:
             UserError: WV0406 for more than fit.
         """
-        if self.buffers is not None:
-            check_copies(self.graph, loop, private, self.buffers, self.context.target)
-            return self.buffers
+        asked = self.options.buffers
+        if asked is not None:
+            check_copies(self.graph, loop, private, asked, self.context.target)
+            return asked
         wanted = self.strategy.buffers
         if file is not None and path is not None:
             ops = {row.op for own in private.values() for row in own}
@@ -158,10 +155,10 @@ class LoopPlanner:
         return copies_that_fit(self.graph, private, wanted, self.context.target)
 
     def _schedule(self, analysed: ScheduledLoop) -> Schedule:
-        if self.interval is None:
+        if self.options.interval is None:
             return self.strategy.schedule(analysed)
         try:
-            return modulo_schedule(analysed.problem, self.interval)
+            return modulo_schedule(analysed.problem, self.options.interval)
         except Infeasible as error:
             raise user_error(
                 "WV0504",

@@ -31,6 +31,11 @@ _STRATEGIES = (
     ("four-stage", "FOUR_STAGES", "global read, LDS write, LDS read, compute"),
     ("prefetch-attention", "ATTENTION", "both products of attention side by side"),
     ("modulo", "MODULO", "the shortest interval that the machine allows"),
+    (
+        "fetch-ahead",
+        "FETCHING_AHEAD",
+        "global read, LDS write, and the rest, an iteration apart",
+    ),
 )
 
 
@@ -68,11 +73,6 @@ def wave_register_strategies() -> Iterable[StrategySpec]:
     module = "wave_passes_scheduling.strategies.strategy"
     for name, constant, summary in _STRATEGIES:
         yield StrategySpec(name, f"{module}:{constant}", summary)
-    yield StrategySpec(
-        "fetch-ahead",
-        "wave_passes_scheduling.reorder.ahead:FETCHING_AHEAD",
-        "global read, LDS write, and the rest, an iteration apart",
-    )
 
 
 @hookimpl
@@ -80,11 +80,6 @@ def wave_register_presets() -> Iterable[Preset]:
     """A preset for each strategy, under its name."""
     for name, _, summary in _STRATEGIES:
         yield Preset(name, summary, options={LOOP_SCHEDULER: {"strategy": name}})
-    yield Preset(
-        "fetch-ahead",
-        "fetched two iterations ahead, kept in two copies of each buffer",
-        options={LOOP_SCHEDULER: {"strategy": "fetch-ahead"}},
-    )
     yield Preset(
         "pingpong",
         "halves of the waves alternate between fetching and computing",

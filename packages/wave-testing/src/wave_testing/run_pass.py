@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.ir import parse_graph, print_graph, verify
-from wave_core.passes import Pass, PassContext, PassText, Pipeline, load_pass
+from wave_core.passes import Pass, PassText, Pipeline, load_pass
 
 if TYPE_CHECKING:
     from wave_core.compile import Session
@@ -44,7 +44,8 @@ class PassRunner:
         """Run a pass on a graph, as the pipeline would; whether it changed anything."""
         machine = self._session.target(target)
         one = self.load(step)
-        changed = one.should_run(graph) and one.apply(graph, PassContext(machine))
+        context = self._session.plugins.pass_context(machine)
+        changed = one.should_run(graph) and one.apply(graph, context)
         row = self.installed(one.pass_name())
         if row is not None:
             graph.facts_present -= row.spec.clobbers

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_passes_scheduling.files.rows import ScheduleFile, ScheduleRow
-from wave_passes_scheduling.modulo import Schedule
+from wave_passes_scheduling.modulo.schedule import Schedule
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location
-    from wave_passes_scheduling.loops import ScheduledLoop
+    from wave_passes_scheduling.loops.analysis import ScheduledLoop
     from wave_passes_scheduling.problem import LoopProblem
 
 CARRIED = "IterArg"

@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import msgspec
 
 from wave_core.diagnostics import user_error
-from wave_passes_scheduling.files.as_json import read_json, write_json
-from wave_passes_scheduling.files.rows import ScheduleSyntaxError
+from wave_passes_scheduling.files.rows import (
+    ScheduleFile,
+    ScheduleSyntaxError,
+    check_rows,
+)
 from wave_passes_scheduling.files.text import read_text, write_text
 
-if TYPE_CHECKING:
-    from wave_passes_scheduling.files.rows import ScheduleFile
+
+def write_json(schedule: ScheduleFile) -> str:
+    """A schedule as JSON; ends with a newline."""
+    document: dict[str, Any] = msgspec.to_builtins(schedule)
+    for row in document["rows"]:
+        row.pop("line", None)
+    return json.dumps(document, indent=1) + "\n"
+
+
+def read_json(text: str) -> ScheduleFile:
+    """A schedule from JSON.
+
+    Raises:
+        ScheduleSyntaxError: text that is no JSON, or a field that is not as it has
+            to be.
+    """
+    try:
+        found = msgspec.json.decode(text, type=ScheduleFile)
+    except msgspec.DecodeError as error:
+        raise ScheduleSyntaxError(1, str(error)) from error
+    check_rows(found)
+    return found
 
 
 def numbered(path: str, loop: int) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.accesses import shared_accesses
-from wave_core.ir import PLACEMENT
+from wave_core.ir import PLACEMENT, region_of
+from wave_core.ops.control import Iterate
 from wave_core.ops.structure import Argument
 from wave_core.types import RegisterType
 from wave_passes_scheduling.loops.kinds import OpKind, kind_of
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from wave_core.analysis.dependences.derive import Dependences
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
-    from wave_core.ops.control import Iterate
     from wave_passes_scheduling.loops.costs import CostProfile
 
 FAR = 8
@@ -173,3 +173,10 @@ def _strongest(edges: list[Dependence]) -> tuple[Dependence, ...]:
         if key not in found or found[key].latency < edge.latency:
             found[key] = edge
     return tuple(found.values())
+
+
+def innermost_loops(graph: Graph) -> list[Iterate]:
+    """The loops without a loop in them."""
+    loops = [op for op in graph.walk() if isinstance(op, Iterate)]
+    outer = {op for loop in loops for op in region_of(loop).around}
+    return [loop for loop in loops if loop not in outer]

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 from wave_core.analysis.dependences.storage import lds_bytes, static_bytes
 from wave_core.diagnostics import user_error
 from wave_core.ops.memory import Allocate
-from wave_passes_scheduling.loops.copies import check_copies, copies_that_fit
-from wave_passes_scheduling.loops.private import private_buffers
-from wave_passes_scheduling.rebuild import multiply_buffer
+from wave_passes_scheduling.loops.copies import (
+    check_copies,
+    copies_that_fit,
+    private_buffers,
+)
+from wave_passes_scheduling.rebuild.buffers import multiply_buffer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
     from wave_core.passes import PassContext
     from wave_core.passes.manual import Step
     from wave_core.targets import Target
-    from wave_passes_scheduling.manual.listing import Slot
-    from wave_passes_scheduling.rebuild import MultipliedBuffer
+    from wave_passes_scheduling.manual.pipelines import Slot
+    from wave_passes_scheduling.rebuild.buffers import MultipliedBuffer
 
 
 def multiply_buffers(

@@ -10,7 +10,7 @@ from wave_core.ops import sync
 from wave_core.ops.base import Op
 from wave_core.ops.control import Conditional, Iterate
 from wave_passes_scheduling.manual import complaints
-from wave_passes_scheduling.manual.bodies import lifted, side_by_side
+from wave_passes_scheduling.manual.find import lifted, side_by_side
 from wave_passes_scheduling.manual.values import Cluster, Place, Selection
 from wave_passes_scheduling.reorder import apply_order, region_order
 

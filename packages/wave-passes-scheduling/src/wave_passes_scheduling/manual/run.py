@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wave_core.ops.control import Iterate
 from wave_core.passes.manual import Ref
 from wave_passes_scheduling.manual import find, orders
-from wave_passes_scheduling.manual.carry import (
-    leave_loop,
-    replace_by_pipeline,
-    schedule_loop,
-)
 from wave_passes_scheduling.manual.copies import separate_iterations
-from wave_passes_scheduling.manual.pipelines import loop_of
+from wave_passes_scheduling.manual.pipelines import loop_of, schedule_loop
 from wave_passes_scheduling.manual.tracking import Tracker
 from wave_passes_scheduling.manual.values import (
     Cluster,
@@ -23,32 +18,43 @@ from wave_passes_scheduling.manual.values import (
     Selection,
     Stage,
 )
-from wave_passes_scheduling.rebuild import keep_order, unroll_loop
+from wave_passes_scheduling.rebuild.unroll import unroll_loop
+from wave_passes_scheduling.reorder.groups import keep_order
 from wave_passes_scheduling.reorder.stagger import TAG
+from wave_passes_scheduling.replacing import leave_loop, replace_by_pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
     from wave_core.passes.manual import ManualSchedule, Step
-    from wave_passes_scheduling.manual.carry import ManualLoop, Settings
     from wave_passes_scheduling.manual.values import Value
-    from wave_passes_scheduling.rebuild import PipelinedLoop
+    from wave_passes_scheduling.passes import ScheduleLoops
+    from wave_passes_scheduling.planning import PlannedLoop
+    from wave_passes_scheduling.rebuild.pipeline import PipelinedLoop
 
 
 class ManualRun:
     """One schedule on one graph."""
 
-    def __init__(self, graph: Graph, context: PassContext, settings: Settings) -> None:
-        """Start before the first step."""
-        self._graph, self._context, self._settings = graph, context, settings
+    def __init__(
+        self,
+        graph: Graph,
+        context: PassContext,
+        options: ScheduleLoops,
+        *,
+        rebuild: bool,
+    ) -> None:
+        """Start before the first step; without ``rebuild`` loops are only planned."""
+        self._graph, self._context, self._options = graph, context, options
+        self._rebuild = rebuild
         self._tracker = Tracker(graph)
         self._values: list[Any] = []
         self._iterations: list[list[Op]] = []
         self._kernels: list[list[Op]] = []
-        self.loops: list[ManualLoop] = []
+        self.loops: list[PlannedLoop] = []
         """The pipelined loops, in order."""
         self.changed = False
         """Whether the graph changed."""
@@ -62,7 +68,7 @@ class ManualRun:
         """
         for step in schedule.steps:
             self._values.append(_STEPS[step.name](self, step))
-        if self._settings.hints:
+        if self._options.hints:
             for (kernel,) in self._kernels:
                 assert isinstance(kernel, Iterate), "what is pipelined is a loop"
                 hints = keep_order(kernel)
@@ -149,34 +155,36 @@ class ManualRun:
         ref, refs, ahead, count = step.arguments
         loop = loop_of(self._selection(ref), step)
         if find.is_idle(loop):
-            leave_loop(loop, "it has no iterations", self._context)
-            return _nothing(loop)
+            return self._left(loop, "it has no iterations")
         stages = [self._values[each.number] for each in refs]
-        settings = self._settings
-        found = schedule_loop(
+        options = self._options
+        planned = schedule_loop(
             self._graph,
             self._context,
             loop,
             stages,
-            count or settings.buffers,
-            settings.profile,
+            count or options.buffers,
+            options.profile,
             step,
         )
-        self.loops.append(found)
-        if not settings.rebuild:
+        plan = replace(planned, number=len(self.loops))
+        self.loops.append(plan)
+        if not self._rebuild:
             return _nothing(loop)
-        ahead = ahead or settings.no_epilogue
-        number = len(self.loops) - 1
-        made = replace_by_pipeline(
-            self._graph,
-            self._context,
-            found,
-            number,
-            settings,
-            self._tracker,
-            ahead=ahead,
-        )
-        return _nothing(loop) if made is None else self._parts(made)
+        endless = ahead or options.no_epilogue
+        with self._tracker.through(loop) as copies:
+            made = replace_by_pipeline(
+                self._graph, self._context, plan, options.dump, endless=endless
+            )
+        if isinstance(made, str):
+            return self._left(loop, made)
+        self._tracker.hide_copies(copies, made.kernel)
+        return self._parts(made)
+
+    def _left(self, loop: Iterate, why: str) -> Pipelined:
+        notes = "what the schedule does to its kernel is left out"
+        leave_loop(loop, f"pipelined: {why}", self._context, notes=notes)
+        return _nothing(loop)
 
     def _parts(self, made: PipelinedLoop) -> Pipelined:
         self.changed = True
@@ -212,22 +220,14 @@ class ManualRun:
             made = unroll_loop(loop, factor, facts)
         if made is None:
             if factor > 1:
-                self._short(loop, factor)
+                why = f"unrolled: it has fewer iterations than {factor}"
+                leave_loop(loop, why, self._context)
             return None
         self._tracker.hide_copies(copies, made.loop)
         self.changed = True
         self._context.count("unrolled_loops")
         self._iterations = [self._tracker.watch([*row.values()]) for row in made.copies]
         return None
-
-    def _short(self, loop: Iterate, factor: int) -> None:
-        self._context.collector.warn(
-            "WV0501",
-            f"the loop over {loop.axis} is not unrolled: it has fewer iterations than"
-            f" {factor}",
-            at=loop.location,
-            label="this loop",
-        )
 
     def cluster(self, step: Step) -> Value:
         """Ops in an order."""

@@ -15,8 +15,7 @@ import numpy as np
 from wave_passes_scheduling.modulo.reservation import ReservationTable
 
 if TYPE_CHECKING:
-    from wave_passes_scheduling.arrays import Array
-    from wave_passes_scheduling.problem import Dependence, LoopProblem
+    from wave_passes_scheduling.problem import Array, Dependence, LoopProblem
 
 SWEEPS = 2
 """Sweeps over all tasks; more change little."""

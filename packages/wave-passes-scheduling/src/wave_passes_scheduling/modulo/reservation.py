@@ -16,8 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_passes_scheduling.arrays import Array
-    from wave_passes_scheduling.problem import LoopProblem, Task
+    from wave_passes_scheduling.problem import Array, LoopProblem, Task
 
 CANDIDATES = 8
 """Starts that are compared by what they waste, where each cuts a gap in two."""

@@ -13,8 +13,7 @@ from wave_passes_scheduling.modulo.reservation import ReservationTable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wave_passes_scheduling.arrays import Array
-    from wave_passes_scheduling.problem import LoopProblem
+    from wave_passes_scheduling.problem import Array, LoopProblem
 
 
 @dataclass(frozen=True)

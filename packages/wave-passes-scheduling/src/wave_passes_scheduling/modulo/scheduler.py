@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_passes_scheduling.arrays import NO_PATH
 from wave_passes_scheduling.modulo.bounds import Infeasible, bounds_of
 from wave_passes_scheduling.modulo.lifetimes import shorten_lifetimes
 from wave_passes_scheduling.modulo.reservation import ReservationTable
 from wave_passes_scheduling.modulo.schedule import Schedule
 from wave_passes_scheduling.paths import longest_paths
+from wave_passes_scheduling.problem import NO_PATH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from wave_passes_scheduling.arrays import Array
-    from wave_passes_scheduling.problem import LoopProblem
+    from wave_passes_scheduling.problem import Array, LoopProblem
 
 ATTEMPTS = 24
 """Orders tried at each interval: by slack, by height, then slack with seeded noise."""

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr, Facts
-    from wave_passes_scheduling.loops import ScheduledLoop
-    from wave_passes_scheduling.modulo import Schedule
+    from wave_passes_scheduling.loops.analysis import ScheduledLoop
+    from wave_passes_scheduling.modulo.schedule import Schedule
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from wave_core.ops.control import Conditional, Iterate
 from wave_core.ops.structure import Yield
 from wave_core.symbols import as_expr, ge, select
 from wave_passes_scheduling.rebuild.pipeline import PipelinedLoop, pipeline_loop
-from wave_passes_scheduling.rebuild.results import results_of, retire
+from wave_passes_scheduling.rebuild.shift import results_of, retire
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr, Facts
-    from wave_passes_scheduling.loops import ScheduledLoop
-    from wave_passes_scheduling.modulo import Schedule
+    from wave_passes_scheduling.loops.analysis import ScheduledLoop
+    from wave_passes_scheduling.modulo.schedule import Schedule
     from wave_passes_scheduling.rebuild.ahead import Beyond
 
 

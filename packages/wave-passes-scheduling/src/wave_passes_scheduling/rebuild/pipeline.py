@@ -16,6 +16,7 @@ used.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -24,15 +25,14 @@ from wave_core.ops.control import Iterate
 from wave_core.ops.structure import Argument, GetResult, Yield
 from wave_core.symbols import as_expr, lt
 from wave_passes_scheduling.rebuild.ahead import mask_accesses
-from wave_passes_scheduling.rebuild.order import kernel_order
 from wave_passes_scheduling.rebuild.shift import substitute_symbols
 
 if TYPE_CHECKING:
     from wave_core.ir import Region
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
-    from wave_passes_scheduling.loops import ScheduledLoop
-    from wave_passes_scheduling.modulo import Schedule
+    from wave_passes_scheduling.loops.analysis import ScheduledLoop
+    from wave_passes_scheduling.modulo.schedule import Schedule
     from wave_passes_scheduling.rebuild.ahead import Beyond
 
 Key = tuple["Op", int]
@@ -334,4 +334,35 @@ def _with_results(ops: list[Op]) -> list[Op]:
         if not isinstance(op, GetResult):
             found.append(op)
             found += [user for user in op.users if isinstance(user, GetResult)]
+    return found
+
+
+def kernel_order(schedule: Schedule) -> list[int]:
+    """Tasks by their cycle in the interval; what waits within an iteration comes later.
+
+    A dependence holds within an iteration if its source is as many stages later as its
+    distance: then both work on iterations that far apart.
+    """
+    problem, stages = schedule.problem, schedule.stages
+    followers: list[list[int]] = [[] for _ in problem.tasks]
+    missing = [0] * problem.size
+    for row in problem.dependences:
+        near = stages[row.source] == stages[row.target] + row.distance
+        if near and row.source != row.target:
+            followers[row.source].append(row.target)
+            missing[row.target] += 1
+    places = [cycle % schedule.interval for cycle in schedule.cycles]
+    ready = [(places[i], i) for i in range(problem.size) if not missing[i]]
+    heapify(ready)
+    found: list[int] = []
+    while ready:
+        _, task = heappop(ready)
+        found.append(task)
+        for target in followers[task]:
+            missing[target] -= 1
+            if not missing[target]:
+                heappush(ready, (places[target], target))
+    assert len(found) == problem.size, (
+        "a right schedule has no cycle within an iteration"
+    )
     return found

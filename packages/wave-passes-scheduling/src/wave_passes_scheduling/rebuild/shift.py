@@ -5,13 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wave_core.ir import ACCESS, LANDING, PLACEMENT, region_of, set_attributes, walk
+from wave_core.ir import (
+    ACCESS,
+    LANDING,
+    PLACEMENT,
+    erase,
+    region_of,
+    replace_uses,
+    set_attributes,
+    walk,
+)
+from wave_core.ops.structure import GetResult
 from wave_core.symbols import Expr
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from wave_core.ops.base import Op
+    from wave_core.ops.control import Iterate
 
 
 def substitute_symbols(op: Op, values: Mapping[Expr, Expr | int]) -> None:
@@ -43,3 +54,27 @@ def _substitute(op: Op, values: Mapping[Expr, Expr | int]) -> None:
     }
     if changed:
         set_attributes(op, **changed)
+
+
+def results_of(op: Op, loop: Iterate) -> list[Op]:
+    """The results of an op that stands for the loop, inserted before the loop."""
+    region, facts = region_of(loop), region_of(loop).graph.facts
+    found: list[Op] = []
+    for position, init in enumerate(loop.inits):
+        result = GetResult(op, position)
+        result.location = loop.location
+        region.insert_before(loop, result)
+        placement = facts.get(PLACEMENT, init)
+        if placement is not None:
+            facts.put(PLACEMENT, result, placement)
+        found.append(result)
+    return found
+
+
+def retire(loop: Iterate, results: Sequence[Op]) -> None:
+    """Let users of the loop's results use ``results``; erase the loop."""
+    for user in loop.users:
+        assert isinstance(user, GetResult), "only results of a loop are used"
+        replace_uses(user, results[user.position])
+        erase(user)
+    erase(loop)

@@ -18,8 +18,7 @@ from wave_core.ir import (
 from wave_core.ops.control import Iterate
 from wave_core.ops.structure import Yield
 from wave_core.symbols import as_expr, floordiv, mod
-from wave_passes_scheduling.rebuild.results import results_of, retire
-from wave_passes_scheduling.rebuild.shift import substitute_symbols
+from wave_passes_scheduling.rebuild.shift import results_of, retire, substitute_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

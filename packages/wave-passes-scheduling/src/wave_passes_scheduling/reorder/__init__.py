@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from wave_passes_scheduling.reorder.edges import Edge
-from wave_passes_scheduling.reorder.legal import RegionOrder, apply_order, region_order
+from wave_passes_scheduling.reorder.legal import (
+    Edge,
+    RegionOrder,
+    apply_order,
+    region_order,
+)
 
 __all__ = ["Edge", "RegionOrder", "apply_order", "region_order"]

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_passes_scheduling.loops.kinds import OpKind, kind_of
-from wave_passes_scheduling.reorder.halves import NEEDED
-from wave_passes_scheduling.reorder.refusal import ReorderError
+from wave_passes_scheduling.reorder.halves import NEEDED, ReorderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,15 +7,16 @@ scheduling-group barrier at the end of the stretch.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.runs import contiguous_run
 from wave_core.ir import ACCESS, insert_before
 from wave_core.ops.matrix import Mma
-from wave_core.ops.sync import SchedulingGroupBarrier
+from wave_core.ops.sync import SchedulingBarrier, SchedulingGroupBarrier
 from wave_core.ops.traits import Trait
 from wave_core.types import MemoryType
-from wave_passes_scheduling.loops.kinds import OpKind, kind_of
+from wave_passes_scheduling.loops.kinds import OCCUPIES, OpKind, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,3 +84,25 @@ def instructions_of(graph: Graph, op: Op, target: Target) -> int:
         return 1
     widest = max(1, target.memory.max_access_bits // memory.type.dtype.bits)
     return -(-row.registers // min(contiguous_run(row), widest))
+
+
+def keep_order(kernel: Iterate) -> int:
+    """Put a scheduling barrier wherever the kernel turns to other units.
+
+    Within a run of ops on the same units the code generator stays free. Ops without
+    an instruction belong to the run that they stand in.
+
+    Returns:
+        How many barriers there are now.
+    """
+    ops = [op for op in kernel.body.ops if OCCUPIES[kind_of(op)]]
+    switches = [
+        after
+        for before, after in pairwise(ops)
+        if OCCUPIES[kind_of(before)] != OCCUPIES[kind_of(after)]
+    ]
+    for op in switches:
+        barrier = SchedulingBarrier()
+        barrier.location = op.location
+        insert_before(op, barrier)
+    return len(switches)

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
 
+
+class ReorderError(Exception):
+    """No order of the wanted kind is legal; the message names what forbids it."""
+
+
 NEEDED = 2
 """Segments from an access to one of another wave that depends on it."""
 

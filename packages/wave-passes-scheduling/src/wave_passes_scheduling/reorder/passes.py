@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ops.control import Iterate
 from wave_core.passes import Pass, option
 from wave_core.passes.selection import unknown_name
-from wave_passes_scheduling.loops.body import is_innermost
+from wave_passes_scheduling.loops.analysis import innermost_loops
 from wave_passes_scheduling.reorder.groups import place_groups
+from wave_passes_scheduling.reorder.halves import ReorderError
 from wave_passes_scheduling.reorder.pingpong import ping_pong
-from wave_passes_scheduling.reorder.refusal import ReorderError
 from wave_passes_scheduling.reorder.stagger import TAG, stagger
+from wave_passes_scheduling.replacing import leave_loop
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
+    from wave_core.ops.control import Iterate
     from wave_core.passes import PassContext
 
 ORDERS = ("off", "pingpong")
@@ -69,7 +70,7 @@ class ReorderLoops(Pass):
         """
         self._check()
         changed = False
-        for loop in _innermost(graph):
+        for loop in innermost_loops(graph):
             if self.order != "off":
                 changed |= self._reorder(graph, loop, context)
             if self.groups:
@@ -86,7 +87,7 @@ class ReorderLoops(Pass):
         try:
             count = ping_pong(graph, loop, context.dependences(graph), self.clusters)
         except ReorderError as error:
-            _left(loop, "reordered", error, context)
+            leave_loop(loop, f"reordered: {error}", context, code="WV0506")
             return False
         context.count("reordered_loops")
         context.count("clusters", 2 * count)
@@ -134,29 +135,14 @@ class StaggerWaves(Pass):
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Prove, and insert the barriers of the halves."""
         changed = False
-        for loop in _innermost(graph):
+        for loop in innermost_loops(graph):
             if TAG not in loop.tags:
                 continue
             try:
                 stagger(graph, loop, context.dependences(graph))
             except ReorderError as error:
-                _left(loop, "staggered", error, context)
+                leave_loop(loop, f"staggered: {error}", context, code="WV0506")
                 continue
             context.count("staggered_loops")
             changed = True
         return changed
-
-
-def _innermost(graph: Graph) -> list[Iterate]:
-    return [op for op in graph.walk() if isinstance(op, Iterate) and is_innermost(op)]
-
-
-def _left(loop: Iterate, what: str, why: Exception, context: PassContext) -> None:
-    """Say why a loop stays as it is."""
-    context.count("loops_left")
-    context.collector.warn(
-        "WV0506",
-        f"the loop over {loop.axis} is not {what}: {why}",
-        at=loop.location,
-        label="this loop",
-    )

@@ -13,9 +13,8 @@ from wave_core.ops.sync import (
 )
 from wave_passes_scheduling.loops.kinds import OpKind, kind_of
 from wave_passes_scheduling.reorder.clusters import cluster
-from wave_passes_scheduling.reorder.halves import meetings
+from wave_passes_scheduling.reorder.halves import ReorderError, meetings
 from wave_passes_scheduling.reorder.legal import apply_order, region_order
-from wave_passes_scheduling.reorder.refusal import ReorderError
 from wave_passes_scheduling.reorder.stagger import TAG, wave_count
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from wave_core.ops.sync import (
     WorkgroupBarrier,
 )
 from wave_core.symbols import constant, ge, lt
-from wave_passes_scheduling.reorder.halves import NEEDED, meetings
-from wave_passes_scheduling.reorder.refusal import ReorderError
+from wave_passes_scheduling.reorder.halves import NEEDED, ReorderError, meetings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

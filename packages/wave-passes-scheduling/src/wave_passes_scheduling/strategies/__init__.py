@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from wave_passes_scheduling.strategies.staged import StageError, staged_schedule
-from wave_passes_scheduling.strategies.strategy import OWN, Strategy
+from wave_passes_scheduling.strategies.strategy import Strategy
 
-__all__ = ["OWN", "StageError", "Strategy", "staged_schedule"]
+__all__ = ["StageError", "Strategy", "staged_schedule"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_passes_scheduling.modulo import Schedule
+from wave_passes_scheduling.modulo.schedule import Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

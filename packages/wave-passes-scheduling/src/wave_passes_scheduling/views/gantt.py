@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_passes_scheduling.modulo import Schedule
+    from wave_passes_scheduling.modulo.schedule import Schedule
 
 WIDTH, LANE, LEFT, TOP = 960, 14, 190, 40
 """Units: pixels, of the time axis, of one lane, and of the margins."""

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, cast
 
 from wave_core.plugin import ViewResult
-from wave_passes_scheduling.files import schedule_file, write_json
+from wave_passes_scheduling.files.match import schedule_file
+from wave_passes_scheduling.files.storage import write_json
 from wave_passes_scheduling.passes import PlannedLoop, ScheduleLoops
-from wave_passes_scheduling.reorder.listing import TITLES, cluster_rows
 from wave_passes_scheduling.views.gantt import draw
-from wave_passes_scheduling.views.tables import tables
+from wave_passes_scheduling.views.tables import TITLES, cluster_rows, tables
 
 if TYPE_CHECKING:
     from wave_core.compile.kernel import WaveKernel

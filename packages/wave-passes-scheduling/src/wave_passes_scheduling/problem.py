@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from wave_passes_scheduling.arrays import Array
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +165,10 @@ class LoopProblem:
 
     def _column(self, field: str) -> Array:
         return np.array([getattr(row, field) for row in self.dependences], np.int64)
+
+
+Array = NDArray[np.int64]
+"""Integers: cycles, delays, distances, counts."""
+
+NO_PATH = np.int64(-(1 << 40))
+"""The length of a path that is not there; sums of two stay far below any real one."""

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_passes_scheduling.arrays import NO_PATH
 from wave_passes_scheduling.modulo.reservation import ReservationTable
 from wave_passes_scheduling.modulo.schedule import Schedule
 from wave_passes_scheduling.paths import longest_paths
+from wave_passes_scheduling.problem import NO_PATH
 
 if TYPE_CHECKING:
-    from wave_passes_scheduling.arrays import Array
-    from wave_passes_scheduling.problem import LoopProblem
+    from wave_passes_scheduling.problem import Array, LoopProblem
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,94 @@
+"""Loops replaced by their pipelined forms, as planned; and why one stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_passes_scheduling.files.match import schedule_file
+from wave_passes_scheduling.files.storage import numbered, save_schedule
+from wave_passes_scheduling.rebuild.ahead import Beyond, unsafe_ahead
+from wave_passes_scheduling.rebuild.guard import replace_loop
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ops.control import Iterate
+    from wave_core.passes import PassContext
+    from wave_passes_scheduling.planning import PlannedLoop
+    from wave_passes_scheduling.rebuild.pipeline import PipelinedLoop
+
+
+def replace_by_pipeline(
+    graph: Graph,
+    context: PassContext,
+    plan: PlannedLoop,
+    dump: str | None,
+    *,
+    endless: bool,
+) -> PipelinedLoop | str:
+    """The pipelined form in place of a loop; or why all is as it was.
+
+    Args:
+        graph: That of the loop.
+        context: What is known about it, and where counts and warnings go.
+        plan: The loop, its schedule, and its buffers that have copies.
+        dump: The file to write the schedule to.
+        endless: Whether to do without an epilogue where that is surely right.
+    """
+    schedule = plan.schedule
+    if schedule is None:
+        return plan.reason
+    if dump is not None:
+        path = numbered(dump, plan.number)
+        save_schedule(schedule_file(plan.analysed, schedule), path)
+    why = "all ops are in one stage"
+    if schedule.depth > 1:
+        facts = context.geometry(graph).facts
+        beyond = None
+        if endless and _may_run_on(plan, context):
+            beyond = Beyond(plan.harmless, facts)
+        made = replace_loop(plan.analysed, schedule, facts, beyond)
+        if made is not None:
+            context.count("pipelined_loops")
+            context.count("stages", schedule.depth)
+            if plan.copies:
+                context.count("multiplied_buffers", len(plan.copies))
+            return made
+        why = f"it has fewer iterations than {schedule.depth - 1}"
+    plan.give_up(graph)
+    return why
+
+
+def _may_run_on(plan: PlannedLoop, context: PassContext) -> bool:
+    """Whether early stages may run in iterations beyond the last; else a warning."""
+    assert plan.schedule is not None, "only a schedule has stages"
+    op = unsafe_ahead(plan.analysed, plan.schedule)
+    if op is None:
+        context.count("epilogues_eliminated")
+        return True
+    context.collector.warn(
+        "WV0507",
+        f"the pipelined loop over {plan.analysed.loop.axis} keeps its epilogue:"
+        f" `{op.op_name}` cannot run in iterations beyond the last",
+        at=op.location,
+        label="this op is in a stage before the last",
+    )
+    return False
+
+
+def leave_loop(
+    loop: Iterate,
+    what: str,
+    context: PassContext,
+    *,
+    code: str = "WV0501",
+    notes: str | tuple[str, ...] = (),
+) -> None:
+    """Say why a loop stays as it is: ``what`` it is not, and for which reason."""
+    context.count("loops_left")
+    context.collector.warn(
+        code,
+        f"the loop over {loop.axis} is not {what}",
+        at=loop.location,
+        label="this loop",
+        notes=notes,
+    )
