@@ -322,7 +322,7 @@ def test_an_unknown_target():
         lambda: compiled(gemm(constraints()), SIZES | TILES, target="gfx000"),
         "WV0701",
         marks="tkw.WaveCompileOptions(",
-        advice="installed: generic",
+        advice="installed: `generic`",
     )
 
 

@@ -7,8 +7,10 @@ import sys
 import pytest
 
 from wave_core.cli.app import run_command
-from wave_core.cli.output import report_error
-from wave_core.diagnostics import Location, user_error
+from wave_core.cli.output import announce, report_error
+from wave_core.cli.plugins import provided
+from wave_core.compile import Session
+from wave_core.diagnostics import Location, UserError, user_error
 from wave_core.passes.selection import unknown_name
 
 
@@ -39,5 +41,32 @@ def test_colors_are_for_terminals_that_want_them(
 def test_a_kernel_without_any_installed_names_the_package():
     text = str(unknown_name("kernel", "gemm", ()))
     assert text == (
-        "error[WV0801]: there is no kernel `gemm`\n  = help: pip install wave-kernels"
+        "error[WV0801]: there is no kernel `gemm`\n"
+        "  = help: installed: none\n"
+        "  = help: `pip install wave-kernels` brings more"
     )
+
+
+def test_a_target_of_a_package_that_is_not_installed_names_the_package():
+    with pytest.raises(UserError) as caught:
+        Session(entry_points=()).target("gfx942")
+    assert str(caught.value) == (
+        "error[WV0701]: there is no target `gfx942`\n"
+        "  = help: installed: `generic`\n"
+        "  = help: `pip install wave-backend-amdgpu` brings more"
+    )
+
+
+def test_a_listed_code_says_what_it_is_for():
+    listed = provided(Session(entry_points=()).plugins)["diagnostics"]
+    assert all(row["summary"] for row in listed)
+
+
+def test_an_announced_warning_is_not_called_a_note(capsys):
+    announce("warning[WV0408]: read from global memory")
+    announce("runs on the simulator")
+    shown = capsys.readouterr().err.splitlines()
+    assert shown == [
+        "warning[WV0408]: read from global memory",
+        "note: runs on the simulator",
+    ]

@@ -38,7 +38,8 @@ def notes() -> Console:
 
 def announce(message: str) -> None:
     """Tell the user something beside the result."""
-    notes().print(f"note: {message}", style="dim", markup=False)
+    prefix = "" if message.startswith("warning[") else "note: "
+    notes().print(prefix + message, style="dim", markup=False)
 
 
 def print_json(result: object) -> None:

@@ -70,4 +70,5 @@ def provided(host: PluginHost) -> dict[str, list[dict[str, str]]]:
 
 
 def _summary(value: object) -> str:
-    return str(getattr(value, "summary", "") or getattr(value, "help", ""))
+    told = (getattr(value, name, "") for name in ("summary", "help", "title"))
+    return next((str(text) for text in told if text), "")

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from wave_core.compile import codes
 from wave_core.compile.config import Config
 from wave_core.compile.devices import Gpus, look_for_gpus
-from wave_core.diagnostics import user_error
-from wave_core.passes.options import did_you_mean
+from wave_core.passes.selection import unknown_name
 from wave_core.plugin.manager import PluginHost
 from wave_core.targets import Target
 
@@ -91,7 +90,10 @@ class Session:
         found = self._targets.get(target)
         if found is None:
             if target not in self.plugins.targets:
-                raise _no_target(target, tuple(self.plugins.targets), at)
+                known = self.plugins.targets
+                raise unknown_name(
+                    "target", target, known, code=codes.UNKNOWN_TARGET, at=at
+                )
             found = self._targets[target] = self.plugins.load_target(target)
         return found
 
@@ -142,16 +144,6 @@ class Session:
         with self._lock:
             self._kernels.clear()
             self.functions.clear()
-
-
-def _no_target(name: str, known: tuple[str, ...], at: Location | None) -> Exception:
-    return user_error(
-        codes.UNKNOWN_TARGET,
-        f"there is no target `{name}`",
-        at=at,
-        label="asked for here" if at is not None else "",
-        help=(*did_you_mean(name, known), f"installed: {', '.join(known)}"),
-    )
 
 
 @cache

@@ -12,7 +12,7 @@ from wave_core.passes.options import did_you_mean, option_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from wave_core.diagnostics import UserError
+    from wave_core.diagnostics import Location, UserError
     from wave_core.passes.spec import InstalledPass
     from wave_core.passes.text import Pipeline
 
@@ -157,22 +157,34 @@ def _installed(
     return wanted | (optional & known.keys())
 
 
-#: The package that has the first of a kind.
-_BROUGHT_BY = {"kernel": "wave-kernels", "executor": "wave-sim-cpu"}
+#: The package that brings more of a kind than core has.
+_BROUGHT_BY = {
+    "kernel": "wave-kernels",
+    "executor": "wave-sim-cpu",
+    "target": "wave-backend-amdgpu",
+}
+_OF_CORE = {"generic"}
 
 
 def unknown_name(
-    kind: str, name: str, known: Iterable[str], *notes: str, code: str = "WV0801"
+    kind: str,
+    name: str,
+    known: Iterable[str],
+    *notes: str,
+    code: str = "WV0801",
+    at: Location | None = None,
 ) -> UserError:
     """Something was asked for by name and nothing of that name is installed."""
     names = sorted(known)
-    listed = f"installed: {', '.join(f'`{each}`' for each in names)}"
-    if not names:
-        package = _BROUGHT_BY.get(kind)
-        listed = f"pip install {package}" if package else "installed: none"
+    listed = ", ".join(f"`{each}`" for each in names) or "none"
+    ways = [*did_you_mean(name, names), f"installed: {listed}"]
+    if set(names) <= _OF_CORE and kind in _BROUGHT_BY:
+        ways.append(f"`pip install {_BROUGHT_BY[kind]}` brings more")
     return user_error(
         code,
         f"there is no {kind} `{name}`",
+        at=at,
+        label="asked for here" if at is not None else "",
         notes=notes,
-        help=(*did_you_mean(name, names), listed),
+        help=ways,
     )
