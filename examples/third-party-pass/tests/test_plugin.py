@@ -11,7 +11,6 @@ from wave_core.diagnostics import Catalogue, explain
 from wave_core.plugin import (
     PipelineRequest,
     PluginHost,
-    describe_plugins,
     plan_pipeline,
 )
 
@@ -20,9 +19,14 @@ REQUEST = PipelineRequest("generic")
 
 
 def test_the_plugin_is_found_by_its_entry_point():
-    (row,) = [row for row in describe_plugins(PluginHost()) if row.name == "example"]
-    assert (row.distribution, row.version) == ("wave-example-pass", "0.1.0")
-    assert row.provides == {
+    host = PluginHost()
+    (info,) = [each.info for each in host.plugins if each.info.name == "example"]
+    assert (info.distribution, info.version) == ("wave-example-pass", "0.1.0")
+    brought = {
+        kind: tuple(name for name, each in table.items() if each.provider == info)
+        for kind, table in host.tables().items()
+    }
+    assert {kind: names for kind, names in brought.items() if names} == {
         "passes": ("fold-double-negation",),
         "ops": (
             "wave_example_pass.complex:ComplexMul",
@@ -51,7 +55,7 @@ def test_the_pass_has_its_place():
 
 
 def test_without_the_plugin_nothing_is_left_of_it():
-    host = PluginHost(environ={"WAVE_DISABLE_PLUGINS": "example"})
+    host = PluginHost(disabled=["example"])
     assert "fold-double-negation" not in plan_pipeline(host, REQUEST).pipeline.names
     assert "wave_example.relu6" not in host.op_classes
 

@@ -81,12 +81,11 @@ def runner(*specs, **fields):
 
 
 def test_facts_follow_the_passes(graph, context):
-    report = runner(
+    runner(
         spec(Log, Phase.INFER, provides={"typed", "canonical"}),
         spec(LogMore, clobbers={"canonical"}),
     ).run(graph, context)
-    assert graph.facts_present == {"typed"} == report.facts
-    assert report.complete
+    assert graph.facts_present == {"typed"}
 
 
 def test_options_reach_the_passes(graph, context):
@@ -101,8 +100,8 @@ def test_rows_hold_times_and_counts(graph, context):
     (row,) = report.passes
     assert (row.name, row.provider, row.phase) == ("log", "acme", "optimize")
     assert (row.changed, row.skipped, row.text) == (True, False, "log{times=3}")
-    assert 0 <= row.cpu_s <= report.cpu_s < 1
-    assert row.statistics == {"words": 3} == report.statistics == context.statistics
+    assert 0 <= row.cpu_s < 1
+    assert row.statistics == {"words": 3} == context.statistics
 
 
 def test_a_pass_without_work_is_skipped_and_its_facts_hold(graph, context):
@@ -164,7 +163,6 @@ def test_stopping_early(graph, context, stop, log):
         options={"skip-me": {"word": "never"}},
     ).run(graph, context, stop_after=stop)
     assert len(report.passes) == log
-    assert report.complete == (stop == "synchronize")
 
 
 def test_stopping_at_nothing(graph, context):

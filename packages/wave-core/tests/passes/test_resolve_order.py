@@ -11,10 +11,11 @@ from wave_core.passes import (
     InstalledPass,
     PassSpec,
     Phase,
+    Selection,
     check_consumer,
-    describe_pipeline,
     resolve,
 )
+from wave_core.plugin import PipelinePlan
 
 
 def installed(name, phase=Phase.OPTIMIZE, provider="core", **fields):
@@ -131,7 +132,7 @@ def test_the_table_shows_providers_reasons_and_idle_passes():
         optimize("d"),
         optimize("e"),
     )
-    rows = describe_pipeline(resolve(passes, ["e"]), passes)
+    rows = PipelinePlan(passes, Selection(), resolve(passes, ["e"])).rows()
     assert [(r.name, r.provider, r.reason, r.runs) for r in rows] == [
         ("b", "core", "by name", True),
         ("a", "memory", "after b", True),

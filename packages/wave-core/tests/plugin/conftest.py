@@ -53,6 +53,6 @@ def host():
 
     def make(disable="", **sources):
         points = [make_point(name, source) for name, source in sources.items()]
-        return PluginHost(points, {"WAVE_DISABLE_PLUGINS": disable})
+        return PluginHost(points, disable.split())
 
     return make

@@ -6,6 +6,7 @@ import pytest
 
 from wave_core.diagnostics import PluginError, UserError
 from wave_core.plugin import API_VERSION, PluginHost
+from wave_core.plugin.discover import disabled_names
 
 WAY_OUT = "run without it: WAVE_DISABLE_PLUGINS=bad, or upgrade wave-bad"
 
@@ -20,7 +21,7 @@ def failure(action):
 
 
 def load(*points):
-    return PluginHost(points, {})
+    return PluginHost(points, ())
 
 
 def test_import_that_fails(point):
@@ -145,7 +146,7 @@ def test_nobody_is_called_core(point):
 @pytest.mark.parametrize("named", ["bad", "wave-bad", "all", "other, bad"])
 def test_the_way_out_works(point, named):
     points = [point("bad", ImportError("x")), point("good")]
-    host = PluginHost(points, {"WAVE_DISABLE_PLUGINS": named})
+    host = PluginHost(points, disabled_names({"WAVE_DISABLE_PLUGINS": named}))
     assert "bad" in [info.name for info in host.disabled]
     assert "core" in [plugin.info.name for plugin in host.plugins]
     good = [plugin for plugin in host.plugins if plugin.info.name == "good"]
@@ -154,7 +155,7 @@ def test_the_way_out_works(point, named):
 
 def test_core_cannot_be_disabled():
     with pytest.raises(UserError) as caught:
-        PluginHost([], {"WAVE_DISABLE_PLUGINS": "core"})
+        PluginHost([], ["core"])
     assert caught.value.code == "WV0827"
 
 
@@ -163,5 +164,5 @@ def test_installed_plugins_are_found(point, monkeypatch):
         "wave_core.plugin.discover.entry_points",
         lambda group: [point("b"), point("a")] if group == "wave_core.plugins" else [],
     )
-    names = [plugin.info.name for plugin in PluginHost(environ={}).plugins]
+    names = [plugin.info.name for plugin in PluginHost(disabled=()).plugins]
     assert names == ["core", "a", "b"]

@@ -10,7 +10,7 @@ import pytest
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import PluginError, UserError
 from wave_core.passes import PassContext, PassSpec, Phase, PipelineRunner, resolve
-from wave_core.plugin import PipelineRequest, describe_plugins
+from wave_core.plugin import PipelineRequest
 
 
 def hook(name, *results, arguments=""):
@@ -300,11 +300,12 @@ def test_hooks_are_called_once_a_session(host):
     assert toy.calls == [1]
 
 
-def test_the_table_of_plugins(host):
+def test_the_tables_of_plugins(host):
     plugins = host("b", a=hook("wave_register_kernels", 'KernelSpec("k", "m:k")'), b="")
-    core, a, b = describe_plugins(plugins)
+    core, a = (each.info for each in plugins.plugins)
     assert (core.name, core.distribution) == ("core", "wave-core")
-    assert core.provides["targets"] == ("generic",)
     assert (a.name, a.distribution, a.version) == ("a", "wave-a", "1.2")
-    assert (a.requires_api, a.provides) == ("1.0", {"kernels": ("k",)})
-    assert (b.name, b.disabled, b.provides) == ("b", True, {})
+    assert [info.name for info in plugins.disabled] == ["b"]
+    tables = plugins.tables()
+    assert tables["targets"]["generic"].provider == core
+    assert tables["kernels"]["k"].provider == a

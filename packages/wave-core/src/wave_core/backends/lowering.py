@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar
 
 from wave_core.diagnostics import plugin_error, user_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from types import ModuleType
 
     from wave_core.ops.base import Op
 
@@ -199,12 +198,10 @@ class LoweringTable:
         )
 
 
-def rules_of(module: ModuleType) -> tuple[AnyLowering, ...]:
-    """The rules that ``module`` defines, by name."""
-    found: list[AnyLowering] = []
-    for _, value in sorted(vars(module).items()):
-        if isinstance(value, Lowering):
-            rule = cast("AnyLowering", value)
-            if rule.function.__module__ == module.__name__:
-                found.append(rule)
-    return tuple(found)
+def rules_of(module: object) -> tuple[AnyLowering, ...]:
+    """The rules that ``module`` defines and does not import, in order of name."""
+    space = vars(module)
+    rules: list[AnyLowering] = [
+        each for _, each in sorted(space.items()) if isinstance(each, Lowering)
+    ]
+    return tuple(r for r in rules if r.function.__module__ == space["__name__"])

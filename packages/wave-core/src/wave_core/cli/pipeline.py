@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -16,7 +16,7 @@ from wave_core.diagnostics import Location
 
 if TYPE_CHECKING:
     from wave_core.compile.session import Session
-    from wave_core.passes.describe import PipelineRow
+    from wave_core.plugin.plan import PipelineRow
 
 app = typer.Typer(add_completion=False)
 
@@ -44,7 +44,7 @@ def pipeline(
             {
                 "target": target,
                 "preset": preset,
-                "passes": [_to_json(row) for row in rows],
+                "passes": [asdict(row) for row in rows],
                 "module_passes": [
                     dict(zip(_MODULE, row, strict=True)) for row in emitted
                 ],
@@ -77,17 +77,6 @@ def _module_passes(session: Session, target: str) -> list[tuple[str, ...]]:
         for _, each in sorted(plugins.module_pass_specs.items())
         if each.value.backend in fitting
     ]
-
-
-def _to_json(row: PipelineRow) -> dict[str, object]:
-    return {
-        "phase": str(row.phase),
-        "name": row.name,
-        "provider": row.provider,
-        "reason": row.reason,
-        "summary": row.summary,
-        "runs": row.runs,
-    }
 
 
 def _cells(rows: tuple[PipelineRow, ...]) -> list[tuple[str, ...]]:

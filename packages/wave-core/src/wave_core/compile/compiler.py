@@ -18,7 +18,7 @@ from wave_core.compile.launch.signature import Signature
 from wave_core.compile.option_values import at_options
 from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.pipeline import plan_for
-from wave_core.compile.printing import printers, timing_table, to_stderr
+from wave_core.compile.printing import printer, timing_table, to_stderr
 from wave_core.compile.read_log import recall
 from wave_core.compile.scheduling import check_schedule, schedule_of, with_schedule
 from wave_core.compile.session import Session, default_session
@@ -233,7 +233,7 @@ def lower_front(
     """
     options, session = front.options, front.session
     lowered = front.graph.clone()
-    observers = [session.plugins.observer(), *printers(options, front.plan.pipeline)]
+    observers = [session.plugins.observer(), printer(options, front.plan.pipeline)]
     verify = Verify.EACH if options.verify_each else Verify.PHASES
     runner = front.plan.runner(observers, verify)
     context = session.plugins.pass_context(front.target, kernel, front.schedule)

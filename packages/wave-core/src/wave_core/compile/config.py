@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from wave_core.compile import codes
 from wave_core.diagnostics import user_error
-from wave_core.plugin.api import DISABLE_VARIABLE
+from wave_core.plugin.discover import disabled_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,20 +42,7 @@ class Config:
         Raises:
             UserError: WV0825 for a value that cannot be understood.
         """
-        listed = environ.get(DISABLE_VARIABLE, "").split(",")
-        names = sorted({name.strip() for name in listed} - {""})
-        return cls(_switch(environ), _folder(environ), tuple(names))
-
-    @property
-    def environ(self) -> dict[str, str]:
-        """The variables that say the same."""
-        found = {
-            CACHE: "on" if self.cache else "off",
-            DISABLE_VARIABLE: ",".join(self.disabled_plugins),
-        }
-        if self.cache_dir is not None:
-            found[CACHE_DIR] = str(self.cache_dir)
-        return found
+        return cls(_switch(environ), _folder(environ), disabled_names(environ))
 
 
 def _switch(environ: Mapping[str, str]) -> bool:

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
     from wave_core.diagnostics import Diagnostic
     from wave_core.ir.graph import Graph
-    from wave_core.passes.describe import PipelineRow
     from wave_core.passes.manual import ManualSchedule
     from wave_core.passes.run import PassRun, RunReport
-    from wave_core.plugin.plan import PipelinePlan
+    from wave_core.plugin.plan import PipelinePlan, PipelineRow
     from wave_core.targets import Target
 
 

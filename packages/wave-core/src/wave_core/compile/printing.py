@@ -3,42 +3,17 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.passes.observe import IrPrinter, PassObserver
+from wave_core.passes.observe import IrPrinter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from wave_core.compile.options import WaveCompileOptions
-    from wave_core.ir.graph import Graph
-    from wave_core.passes.base import Pass
-    from wave_core.passes.context import PassContext
     from wave_core.passes.resolved import ResolvedPipeline
     from wave_core.passes.run import RunReport
 
 ALL = "all"
 """Stands for every pass."""
-
-
-@dataclass
-class IrPrinterBefore(PassObserver):
-    """Prints the graph before passes.
-
-    Attributes:
-        names: Passes before which to print.
-        sink: Takes a title and the text.
-    """
-
-    names: frozenset[str]
-    sink: Callable[[str, str], None]
-
-    def before_pass(self, step: Pass, graph: Graph, context: PassContext) -> None:
-        """Print where the pass was asked for."""
-        del context
-        if step.pass_name() in self.names:
-            self.sink(f"before {step}", str(graph))
 
 
 def to_stderr(title: str, text: str) -> None:
@@ -52,15 +27,11 @@ def timing_table(trace_s: float, report: RunReport) -> str:
     return "\n".join(f"{seconds * 1e3:10.2f} ms  {name}" for name, seconds in rows)
 
 
-def printers(
-    options: WaveCompileOptions, pipeline: ResolvedPipeline
-) -> Iterator[PassObserver]:
-    """Observers that print what ``options`` ask for."""
-    if options.print_ir_before:
-        names = _names(options.print_ir_before, pipeline)
-        yield IrPrinterBefore(names | _first_of_phases(names, pipeline), to_stderr)
-    if options.print_ir_after:
-        yield IrPrinter(_names(options.print_ir_after, pipeline), to_stderr)
+def printer(options: WaveCompileOptions, pipeline: ResolvedPipeline) -> IrPrinter:
+    """Prints the IR where ``options`` ask for it."""
+    after = _names(options.print_ir_after, pipeline)
+    before = _names(options.print_ir_before, pipeline)
+    return IrPrinter(after, to_stderr, before | _first_of_phases(before, pipeline))
 
 
 def _names(given: object, pipeline: ResolvedPipeline) -> frozenset[str]:

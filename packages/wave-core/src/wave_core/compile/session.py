@@ -77,7 +77,7 @@ class Session:
         Raises:
             PluginError: WV08xx where one is broken.
         """
-        return PluginHost(self._entry_points, self.config.environ, self._extra)
+        return PluginHost(self._entry_points, self.config.disabled_plugins, self._extra)
 
     def target(self, target: str | Target, at: Location | None = None) -> Target:
         """A target, looked up by name; ``at`` is where the user names it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from wave_core.passes.base import Pass
 from wave_core.passes.context import AnalysisCache, PassContext
-from wave_core.passes.describe import PipelineRow, describe_pipeline
 from wave_core.passes.fact import Analysis, Fact
 from wave_core.passes.load import load_object, load_pass
 from wave_core.passes.observe import IrPrinter, PassObserver, Verify
@@ -33,7 +32,6 @@ __all__ = [
     "PassText",
     "Phase",
     "Pipeline",
-    "PipelineRow",
     "PipelineRunner",
     "Preset",
     "ResolvedPass",
@@ -43,7 +41,6 @@ __all__ = [
     "Verify",
     "check_consumer",
     "check_essential",
-    "describe_pipeline",
     "load_object",
     "load_pass",
     "option",

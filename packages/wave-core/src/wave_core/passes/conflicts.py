@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import plugin_error, user_error
 from wave_core.passes.options import did_you_mean
 from wave_core.passes.spec import OPTIONAL_MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from wave_core.diagnostics import PluginError, UserError
     from wave_core.passes.pass_set import PassSet
-    from wave_core.passes.resolved import ResolvedPass
     from wave_core.passes.spec import InstalledPass
 
 
-class EdgeLike(Protocol):
-    """An order between two passes."""
-
-    @property
-    def first(self) -> str:
-        """The earlier pass."""
-        ...
-
-    @property
-    def second(self) -> str:
-        """The later pass."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why ``second`` is later."""
-        ...
-
-
-def _who(this: InstalledPass | ResolvedPass) -> str:
+def _who(this: InstalledPass) -> str:
     return f"`{this.name}` (plugin {this.provider})"
 
 
@@ -85,9 +65,13 @@ def same_phase(
     )
 
 
-def cycle(names: list[str], edges: Iterable[EdgeLike], passes: PassSet) -> PluginError:
-    """Passes wait for each other; ``names`` starts and ends with the same pass."""
-    reasons = {(edge.first, edge.second): edge.reason for edge in edges}
+def cycle(
+    names: list[str], reasons: Mapping[tuple[str, str], str], passes: PassSet
+) -> PluginError:
+    """Passes wait for each other; ``names`` starts and ends with the same pass.
+
+    ``reasons`` says why the second of two passes is later.
+    """
     start = names.index(min(names))
     loop = [*names[start:-1], *names[: start + 1]]
     notes = [
@@ -104,7 +88,7 @@ def cycle(names: list[str], edges: Iterable[EdgeLike], passes: PassSet) -> Plugi
 
 
 def unmet_fact(
-    this: ResolvedPass, fact: str, broken_by: str | None, passes: PassSet
+    this: InstalledPass, fact: str, broken_by: str | None, passes: PassSet
 ) -> PluginError:
     """A pass needs a fact that does not hold when it starts."""
     notes, help_ = _where_from(fact, passes)

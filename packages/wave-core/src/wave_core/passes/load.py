@@ -11,14 +11,12 @@ from wave_core.passes.spec import CORE, DISABLE_VARIABLE as DISABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import ModuleType
 
-    from wave_core.passes.resolved import ResolvedPass
     from wave_core.passes.spec import InstalledPass
 
 
 def load_object(target: str, what: str, provider: str) -> object:
-    """The object that ``"module:name"`` means.
+    """The object that ``"module:name"`` means, or the module that ``"module"`` does.
 
     Args:
         target: Where it is.
@@ -30,38 +28,21 @@ def load_object(target: str, what: str, provider: str) -> object:
     """
     module, _, name = target.partition(":")
     try:
-        return getattr(import_module(module), name)
+        found = import_module(module)
+        return getattr(found, name) if name else found
     except WaveError:
         raise
     except Exception as error:  # a module may fail in any way while it is imported
-        raise _not_loaded(target, what, provider, error) from error
-
-
-def load_module(module: str, what: str, provider: str) -> ModuleType:
-    """The module of that name; arguments as of `load_object`.
-
-    Raises:
-        PluginError: WV0814 where the import fails.
-    """
-    try:
-        return import_module(module)
-    except WaveError:
-        raise
-    except Exception as error:  # a module may fail in any way while it is imported
-        raise _not_loaded(module, what, provider, error) from error
-
-
-def _not_loaded(target: str, what: str, provider: str, error: Exception) -> Exception:
-    return plugin_error(
-        "WV0814",
-        f"{what} of plugin {provider} cannot be loaded from `{target}`",
-        notes=f"{type(error).__name__}: {error}",
-        help=() if provider == CORE else f"run without it: {DISABLE}={provider}",
-    )
+        raise plugin_error(
+            "WV0814",
+            f"{what} of plugin {provider} cannot be loaded from `{target}`",
+            notes=f"{type(error).__name__}: {error}",
+            help=() if provider == CORE else f"run without it: {DISABLE}={provider}",
+        ) from error
 
 
 def load_pass(
-    entry: InstalledPass | ResolvedPass, options: Mapping[str, object] | None = None
+    entry: InstalledPass, options: Mapping[str, object] | None = None
 ) -> Pass:
     """The pass that a declaration means, with options given by name.
 
@@ -78,7 +59,7 @@ def load_pass(
     return cls.with_options((options or {}).items())
 
 
-def _not_the_pass(entry: InstalledPass | ResolvedPass, what: str) -> Exception:
+def _not_the_pass(entry: InstalledPass, what: str) -> Exception:
     return plugin_error(
         "WV0814",
         f"pass `{entry.name}` of plugin {entry.provider}: `{entry.spec.target}` {what}",

@@ -43,26 +43,34 @@ class PassObserver:
 
 @dataclass
 class IrPrinter(PassObserver):
-    """Prints the graph after passes.
+    """Prints the graph around passes.
 
     Attributes:
-        names: Passes or phases after which to print.
+        after: Passes or phases after which to print.
         sink: Takes a title and the text.
+        before: Passes before which to print.
     """
 
-    names: frozenset[str]
+    after: frozenset[str]
     sink: Callable[[str, str], None]
+    before: frozenset[str] = frozenset()
+
+    def before_pass(self, step: Pass, graph: Graph, context: PassContext) -> None:
+        """Print where the pass was asked for."""
+        del context
+        if step.pass_name() in self.before:
+            self.sink(f"before {step}", str(graph))
 
     def after_pass(
         self, step: Pass, graph: Graph, context: PassContext, *, changed: bool
     ) -> None:
         """Print where the pass was asked for."""
         del context
-        if step.pass_name() in self.names:
+        if step.pass_name() in self.after:
             note = "" if changed else " (no change)"
             self.sink(f"after {step}{note}", str(graph))
 
     def after_phase(self, phase: Phase, graph: Graph) -> None:
         """Print where the phase was asked for."""
-        if phase in self.names:
+        if phase in self.after:
             self.sink(f"after phase {phase}", str(graph))

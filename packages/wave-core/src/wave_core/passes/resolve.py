@@ -89,7 +89,8 @@ def _sorted(passes: PassSet, edges: Iterable[_Edge]) -> list[str]:
     try:
         sorter.prepare()
     except CycleError as error:
-        raise conflicts.cycle(error.args[1], edges, passes) from None
+        reasons = {(edge.first, edge.second): edge.reason for edge in edges}
+        raise conflicts.cycle(error.args[1], reasons, passes) from None
     ready: list[tuple[int, str]] = []
     order: list[str] = []
     while sorter.is_active():

@@ -7,31 +7,17 @@ from typing import TYPE_CHECKING
 
 from wave_core.passes.phase import PHASES
 from wave_core.passes.selection import unknown_name
+from wave_core.passes.spec import InstalledPass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_core.passes.phase import Phase
-    from wave_core.passes.spec import PassSpec
-
 
 @dataclass(frozen=True)
-class ResolvedPass:
+class ResolvedPass(InstalledPass):
     """A pass in its place, and why it stands there."""
 
-    spec: PassSpec
-    provider: str
     reasons: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The name of the pass."""
-        return self.spec.name
-
-    @property
-    def phase(self) -> Phase:
-        """The phase of the pass."""
-        return self.spec.phase
 
     @property
     def reason(self) -> str:

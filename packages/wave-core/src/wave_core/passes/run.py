@@ -45,30 +45,9 @@ class PassRun:
 
 @dataclass(frozen=True)
 class RunReport:
-    """The record of a pipeline.
-
-    Attributes:
-        passes: One row for each pass, in the order they ran.
-        facts: What holds for the graph now.
-        complete: Whether the last pass of the pipeline ran.
-    """
+    """The record of a pipeline: one row for each pass, in the order they ran."""
 
     passes: tuple[PassRun, ...]
-    facts: frozenset[str]
-    complete: bool
-
-    @property
-    def cpu_s(self) -> float:
-        """CPU time of all passes, in seconds."""
-        return sum(run.cpu_s for run in self.passes)
-
-    @property
-    def statistics(self) -> Counter[str]:
-        """The counts of all passes, summed."""
-        total: Counter[str] = Counter()
-        for run in self.passes:
-            total.update(run.statistics)
-        return total
 
 
 @dataclass(frozen=True)
@@ -118,8 +97,7 @@ class PipelineRunner:
             InternalError: WV9901 where a pass fails, WV9902 where it leaves a graph
                 that breaks the rules.
         """
-        entries = self.pipeline.until(stop_after)
-        steps = [(entry, self.load(entry)) for entry in entries]
+        steps = [(each, self.load(each)) for each in self.pipeline.until(stop_after)]
         runs: list[PassRun] = []
         if self.verify is not Verify.NEVER:
             graph.verify()
@@ -130,8 +108,7 @@ class PipelineRunner:
                     if context.collector.errors:
                         break
             self._end_phase(phase, runs[-1], graph)
-        complete = len(entries) == len(self.pipeline.passes)
-        return RunReport(tuple(runs), frozenset(graph.facts_present), complete)
+        return RunReport(tuple(runs))
 
     def _step(
         self, entry: ResolvedPass, step: Pass, graph: Graph, context: PassContext

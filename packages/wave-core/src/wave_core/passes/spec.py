@@ -124,3 +124,8 @@ class InstalledPass:
     def name(self) -> str:
         """The name of the pass."""
         return self.spec.name
+
+    @property
+    def phase(self) -> Phase:
+        """The phase of the pass."""
+        return self.spec.phase

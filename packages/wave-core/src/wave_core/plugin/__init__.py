@@ -15,7 +15,6 @@ from wave_core.plugin.api import (
     ENTRY_POINT_GROUP,
     hookimpl,
 )
-from wave_core.plugin.describe import PluginRow, describe_plugins
 from wave_core.plugin.discover import LoadedPlugin, PluginInfo
 from wave_core.plugin.hookspecs import WaveSpecs
 from wave_core.plugin.manager import PluginHost
@@ -67,7 +66,6 @@ __all__ = [
     "PipelineRequest",
     "PluginHost",
     "PluginInfo",
-    "PluginRow",
     "Preset",
     "Registered",
     "StrategySpec",
@@ -78,7 +76,6 @@ __all__ = [
     "ViewResult",
     "ViewSpec",
     "WaveSpecs",
-    "describe_plugins",
     "hookimpl",
     "lowers",
     "plan_pipeline",

@@ -99,16 +99,22 @@ class Discovery:
     disabled: tuple[PluginInfo, ...]
 
 
+def disabled_names(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """The plugins and distributions that ``WAVE_DISABLE_PLUGINS`` names, in order."""
+    listed = environ.get(DISABLE_VARIABLE, "").split(",")
+    return tuple(sorted({name.strip() for name in listed} - {""}))
+
+
 def discover(
     found: Iterable[EntryPointLike],
-    environ: Mapping[str, str] = os.environ,
+    disabled: Iterable[str],
     extra: Iterable[tuple[str, object]] = (),
 ) -> Discovery:
     """Import the plugins that are not disabled.
 
     Args:
         found: The entry points of installed plugins.
-        environ: Where ``WAVE_DISABLE_PLUGINS`` is looked up.
+        disabled: Plugins or distributions not to load, or ``all``.
         extra: Further plugins, imported already; they cannot be disabled.
 
     Raises:
@@ -116,31 +122,23 @@ def discover(
             for another version of the API, WV0812 where two have one name.
         UserError: WV0827 where core itself is to be disabled.
     """
-    off = _disabled_names(environ)
-    points = [(_info(point), point) for point in found]
-    disabled = [info for info, _ in points if _is_off(info, off)]
+    off = frozenset(disabled)
+    if CORE in off:
+        raise user_error("WV0827", f"{DISABLE_VARIABLE} names `{CORE}`, Wave itself")
+    left_out: list[PluginInfo] = []
     modules = [(PluginInfo(name), module) for name, module in extra]
+    points = [(_info(point), point) for point in found]
     for info, point in sorted(points, key=lambda pair: pair[0]):
-        if not _is_off(info, off):
+        if off & {"all", info.name, info.distribution}:
+            left_out.append(info)
+        else:
             modules.append((info, _imported(info, point)))
     loaded: dict[str, LoadedPlugin] = {}
     for info, module in sorted(modules, key=lambda pair: pair[0]):
         if info.name in loaded or info.name == CORE:
             raise _same_name(info, loaded.get(info.name))
         loaded[info.name] = check_plugin(info, module)
-    return Discovery(tuple(loaded.values()), tuple(sorted(disabled)))
-
-
-def _is_off(info: PluginInfo, off: frozenset[str]) -> bool:
-    return bool(off & {"all", info.name, info.distribution})
-
-
-def _disabled_names(environ: Mapping[str, str]) -> frozenset[str]:
-    listed = environ.get(DISABLE_VARIABLE, "").split(",")
-    names = frozenset(name.strip() for name in listed) - {""}
-    if CORE in names:
-        raise user_error("WV0827", f"{DISABLE_VARIABLE} names `{CORE}`, Wave itself")
-    return names
+    return Discovery(tuple(loaded.values()), tuple(left_out))
 
 
 def _info(point: EntryPointLike) -> PluginInfo:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -19,6 +18,7 @@ from wave_core.plugin.discover import (
     LoadedPlugin,
     PluginInfo,
     check_plugin,
+    disabled_names,
     discover,
     installed_entry_points,
 )
@@ -66,15 +66,25 @@ if TYPE_CHECKING:
 N = TypeVar("N", bound="Named")
 
 
-def _registered(
-    hook: str, kind: str, expected: type[N]
-) -> cached_property[Mapping[str, Registered[N]]]:
+class _Table(cached_property["Mapping[str, Registered[N]]"]):
     """A table of the host, filled by a hook when it is first looked at."""
 
-    def table(host: PluginHost) -> Mapping[str, Registered[N]]:
-        return host.registered(hook, kind, expected)
+    def __init__(
+        self,
+        hook: str,
+        kind: str,
+        expected: type[N],
+        check: Callable[[Iterable[Registered[N]]], None] = lambda _: None,
+    ) -> None:
+        """Take what ``hook`` gives; ``kind`` is one of it in messages."""
 
-    return cached_property(table)
+        def fill(host: PluginHost) -> Mapping[str, Registered[N]]:
+            found = host.registered(hook, kind, expected)
+            check(found.values())
+            return found
+
+        super().__init__(fill)
+        self.listed = hook.removeprefix("wave_register_").replace("_", " ")
 
 
 class PluginHost:
@@ -83,54 +93,57 @@ class PluginHost:
     The tables map names, in order, to `Registered` results: value and provider.
     """
 
-    pass_specs = _registered("wave_register_passes", "pass", PassSpec)
+    pass_specs = _Table("wave_register_passes", "pass", PassSpec)
     """The declarations of all passes."""
-    targets = _registered("wave_register_targets", "target", TargetSpec)
-    """The machines to compile for."""
-    backends = _registered("wave_register_backends", "backend", BackendSpec)
-    """What makes machine code."""
-    executors = _registered("wave_register_executors", "executor", ExecutorSpec)
-    """What runs lowered kernels."""
-    kernels = _registered("wave_register_kernels", "kernel", KernelSpec)
-    """The kernels known by name."""
-    commands = _registered("wave_register_commands", "command", CommandSpec)
-    """The subcommands that plugins add."""
-    views = _registered("wave_register_views", "view", ViewSpec)
-    """The views of compiled kernels that plugins add."""
-    presets = _registered("wave_register_presets", "preset", Preset)
-    """The named configurations of the pipeline."""
-    op_sets = _registered("wave_register_ops", "group of ops", OpSet)
+    op_sets = _Table("wave_register_ops", "group of ops", OpSet)
     """Where ops are declared."""
-    constraint_sets = _registered(
+    constraint_sets = _Table(
         "wave_register_constraints", "group of constraints", ConstraintSet
     )
     """Where constraints are declared, beside the built-in ones."""
-    lowering_specs = _registered(
-        "wave_register_lowerings", "lowering module", LoweringSpec
-    )
+    targets = _Table("wave_register_targets", "target", TargetSpec)
+    """The machines to compile for."""
+    lowering_specs = _Table("wave_register_lowerings", "lowering module", LoweringSpec)
     """Where lowering rules are, by backend and module."""
-    tile_rule_modules = _registered("wave_register_tile_rules", "tile rules", TileRules)
-    """Where rules for laying out and cutting ops are."""
-    option_specs = _registered("wave_register_options", "option", OptionSpec)
-    """The options of compilation that plugins declare."""
-    strategies = _registered("wave_register_strategies", "strategy", StrategySpec)
-    """The ways to schedule loops."""
-    module_pass_specs = _registered(
+    module_pass_specs = _Table(
         "wave_register_module_passes", "module pass", ModulePassSpec
     )
     """The passes on the modules that backends emit."""
+    tile_rule_modules = _Table("wave_register_tile_rules", "tile rules", TileRules)
+    """Where rules for laying out and cutting ops are."""
+    backends = _Table("wave_register_backends", "backend", BackendSpec)
+    """What makes machine code."""
+    executors = _Table("wave_register_executors", "executor", ExecutorSpec)
+    """What runs lowered kernels."""
+    kernels = _Table("wave_register_kernels", "kernel", KernelSpec)
+    """The kernels known by name."""
+    commands = _Table("wave_register_commands", "command", CommandSpec)
+    """The subcommands that plugins add."""
+    views = _Table("wave_register_views", "view", ViewSpec)
+    """The views of compiled kernels that plugins add."""
+    presets = _Table("wave_register_presets", "preset", Preset)
+    """The named configurations of the pipeline."""
+    option_specs = _Table("wave_register_options", "option", OptionSpec)
+    """The options of compilation that plugins declare."""
+    strategies = _Table("wave_register_strategies", "strategy", StrategySpec)
+    """The ways to schedule loops."""
+    diagnostics = _Table(
+        "wave_register_diagnostics", "diagnostic code", Code, check_codes
+    )
+    """The diagnostic codes, core's among them; WV0818 where one does not fit."""
 
     def __init__(
         self,
         entry_points: Iterable[EntryPointLike] | None = None,
-        environ: Mapping[str, str] = os.environ,
+        disabled: Iterable[str] | None = None,
         extra: Iterable[tuple[str, object]] = (),
     ) -> None:
         """Import the installed plugins.
 
         Args:
             entry_points: The plugins to load; those that are installed by default.
-            environ: Where ``WAVE_DISABLE_PLUGINS`` is looked up.
+            disabled: Plugins or distributions not to load; what
+                ``WAVE_DISABLE_PLUGINS`` names by default.
             extra: Further plugins, by name: modules, or objects like modules.
 
         Raises:
@@ -139,7 +152,8 @@ class PluginHost:
             UserError: WV0827 where core itself is to be disabled.
         """
         points = installed_entry_points() if entry_points is None else entry_points
-        found = discover(points, environ, extra)
+        off = disabled_names() if disabled is None else disabled
+        found = discover(points, off, extra)
         core = PluginInfo(CORE, "wave-core", __version__)
         builtin = import_module("wave_core.plugin.builtin")
         self.plugins: tuple[LoadedPlugin, ...] = (
@@ -227,18 +241,6 @@ class PluginHost:
         return self._backends[name]
 
     @cached_property
-    def diagnostics(self) -> Mapping[str, Registered[Code]]:
-        """The diagnostic codes, core's among them.
-
-        Raises:
-            PluginError: WV0812 for a code of two plugins, WV0818 for a malformed one
-                or one with Wave's prefix.
-        """
-        found = self.registered("wave_register_diagnostics", "diagnostic code", Code)
-        check_codes(found.values())
-        return found
-
-    @cached_property
     def strategy_loaders(self) -> Mapping[str, Callable[[], object]]:
         """By name, what loads a way to schedule loops; raises WV0814."""
         return {
@@ -310,23 +312,11 @@ class PluginHost:
 
     def tables(self) -> Mapping[str, Mapping[str, Registered[Named]]]:
         """All that is registered, by kind."""
+        rows = vars(PluginHost).items()
         return {
-            "passes": self.pass_specs,
-            "ops": self.op_sets,
-            "constraints": self.constraint_sets,
-            "targets": self.targets,
-            "lowerings": self.lowering_specs,
-            "module passes": self.module_pass_specs,
-            "tile rules": self.tile_rule_modules,
-            "backends": self.backends,
-            "executors": self.executors,
-            "kernels": self.kernels,
-            "commands": self.commands,
-            "views": self.views,
-            "presets": self.presets,
-            "options": self.option_specs,
-            "strategies": self.strategies,
-            "diagnostics": self.diagnostics,
+            each.listed: getattr(self, name)
+            for name, each in rows
+            if isinstance(each, _Table)
         }
 
     def registered(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wave_core.passes.describe import describe_pipeline
 from wave_core.passes.observe import Verify
 from wave_core.passes.resolve import check_consumer, check_essential, resolve
 from wave_core.passes.run import PipelineRunner
@@ -14,13 +13,34 @@ from wave_core.passes.selection import Selection, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from wave_core.passes.describe import PipelineRow
     from wave_core.passes.observe import PassObserver
+    from wave_core.passes.phase import Phase
     from wave_core.passes.resolved import ResolvedPipeline
     from wave_core.passes.selection import Amendment
     from wave_core.passes.spec import InstalledPass
     from wave_core.plugin.manager import PluginHost
     from wave_core.plugin.results import PipelineRequest
+
+
+@dataclass(frozen=True)
+class PipelineRow:
+    """One pass of the table that ``wave pipeline`` prints.
+
+    Attributes:
+        phase: The phase it belongs to.
+        name: The pass.
+        provider: The plugin that brought it.
+        reason: Why it stands there, or why it does not run.
+        summary: What it does.
+        runs: Whether it runs.
+    """
+
+    phase: Phase
+    name: str
+    provider: str
+    reason: str
+    summary: str
+    runs: bool
 
 
 @dataclass(frozen=True)
@@ -38,8 +58,17 @@ class PipelinePlan:
     pipeline: ResolvedPipeline
 
     def rows(self) -> tuple[PipelineRow, ...]:
-        """The table for ``wave pipeline``; passes that do not run close it."""
-        return describe_pipeline(self.pipeline, self.installed)
+        """A row for every pass that runs, in order, then for those that do not."""
+        idle = [each for each in self.installed if each.name not in self.pipeline.names]
+        idle.sort(key=lambda each: (each.phase.ordinal, each.name))
+        return (
+            *(_row(each, each.reason, runs=True) for each in self.pipeline.passes),
+            *(_row(each, self._why_idle(each.name), runs=False) for each in idle),
+        )
+
+    def _why_idle(self, name: str) -> str:
+        replacer = self.pipeline.replaced.get(name)
+        return "disabled" if replacer is None else f"replaced by {replacer}"
 
     def runner(
         self,
@@ -53,17 +82,13 @@ class PipelinePlan:
     def check_consumer(
         self, consumer: str, requires: frozenset[str], stop_after: str | None = None
     ) -> None:
-        """See that what ``consumer`` needs holds where it takes over.
-
-        Args:
-            consumer: Who needs it, for the message.
-            requires: The facts.
-            stop_after: The last phase or pass that it wants; all by default.
-
-        Raises:
-            UserError: WV0813 where a fact is missing.
-        """
+        """See that what ``consumer`` needs holds; as `wave_core.passes` has it."""
         check_consumer(consumer, requires, self.pipeline, self.installed, stop_after)
+
+
+def _row(this: InstalledPass, reason: str, *, runs: bool) -> PipelineRow:
+    summary = this.spec.summary
+    return PipelineRow(this.phase, this.name, this.provider, reason, summary, runs)
 
 
 def plan_pipeline(

@@ -9,7 +9,7 @@ from wave_core.backends.lowering import LoweringTable, ModulePass, rules_of
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import declaring_package, plugin_error
 from wave_core.diagnostics.codes import OWN_PREFIX, is_well_formed
-from wave_core.passes.load import load_module, load_object
+from wave_core.passes.load import load_object
 from wave_core.passes.selection import unknown_name
 from wave_core.plugin.registry import registered_twice
 
@@ -143,7 +143,7 @@ def load_tile_rules(
         PluginError: WV0814 where a module cannot be loaded.
     """
     loaded = (
-        load_module(each.value.module, "tile rules", each.provider.name)
+        load_object(each.value.module, "tile rules", each.provider.name)
         for each in modules
     )
     return tuple(rule for module in loaded for rule in rules_of(module))
@@ -191,6 +191,6 @@ def load_lowerings(
         spec = each.value
         if spec.backend == backend:
             what = f"lowerings for {backend}"
-            rules += rules_of(load_module(spec.module, what, each.provider.name))
+            rules += rules_of(load_object(spec.module, what, each.provider.name))
             unsupported |= spec.unsupported
     return LoweringTable.of(backend, rules, unsupported, module_passes)
