@@ -100,7 +100,9 @@ def test_a_compiled_kernel_is_compiled_again():
 
 @pytest.mark.parametrize("way", ["fork", "spawn"])
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_compiled_kernel_runs_in_another_process(way):
+def test_a_compiled_kernel_runs_in_another_process(way, monkeypatch, request):
+    # A spawned process imports this module by its name, which pytest alone knows.
+    monkeypatch.syspath_prepend(request.config.rootpath)
     with multiprocessing.get_context(way).Pool(1) as pool:
         assert pool.apply(doubled, (wave_compile(OPTIONS, double),))
 
