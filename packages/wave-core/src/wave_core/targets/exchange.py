@@ -27,18 +27,7 @@ Bit = tuple["Source", int]
 
 def exchanged(layout: Layout) -> Layout | None:
     """The layout after the exchange; ``None`` where no digits describe it."""
-    length = layout.registers.bit_length() - 1
-
-    def held(bit: Bit) -> Bit:
-        source, place = bit
-        if source == "lane" and place >= _GROUP_BITS:
-            return bit
-        position = place if source == "reg" else place + length
-        if position < _GROUP_BITS:
-            return "lane", position
-        return "reg", position - _GROUP_BITS
-
-    return _renamed(layout, held)
+    return _swapped(layout, "reg", "lane")
 
 
 def before_exchange(layout: Layout) -> Layout | None:
@@ -46,18 +35,23 @@ def before_exchange(layout: Layout) -> Layout | None:
 
     ``None`` where there is none.
     """
-    length = layout.registers.bit_length() - 1
+    return _swapped(layout, "lane", "reg")
 
-    def fetched(bit: Bit) -> Bit:
+
+def _swapped(layout: Layout, fast: Source, slow: Source) -> Layout | None:
+    """The layout where ``slow`` counts first, of one where ``fast`` does."""
+    widths = {"reg": layout.registers.bit_length() - 1, "lane": _GROUP_BITS}
+
+    def held(bit: Bit) -> Bit:
         source, place = bit
         if source == "lane" and place >= _GROUP_BITS:
             return bit
-        position = place if source == "lane" else place + _GROUP_BITS
-        if position < length:
-            return "reg", position
-        return "lane", position - length
+        position = place if source == fast else place + widths[fast]
+        if position < widths[slow]:
+            return slow, position
+        return fast, position - widths[slow]
 
-    return _renamed(layout, fetched)
+    return _renamed(layout, held)
 
 
 def _renamed(layout: Layout, rename: Callable[[Bit], Bit]) -> Layout | None:
