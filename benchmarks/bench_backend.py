@@ -19,9 +19,12 @@ import torch
 from measure import Figure, cpu_times, median, report
 
 from wave_backend_amdgpu.compile.backend import Settings, compile_graph, compile_vmfb
+from wave_backend_amdgpu.executors import HipExecutor
+from wave_backend_amdgpu.plugin import NEEDED
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
+from wave_core.plugin import ExecutorSpec, hookimpl
 from wave_runtime import LoadedKernel, open_device
 
 REPEATS = 20
@@ -50,6 +53,22 @@ def case_of(session, name, target, shape=None, settings=None):
     factory = session.plugins.load_kernel(name)
     case = make_case(factory, name, shape or {}, settings or {}, target)
     return replace(case, options=replace(case.options, preset="naive"))
+
+
+class NullDevice:
+    """A plugin with a GPU that takes launches and does nothing."""
+
+    REQUIRES_API = (1, 0)
+
+    @hookimpl
+    def wave_register_executors(self):
+        """The device, whose executor is that of HIP on another driver."""
+        own = f"{Path(__file__).stem}:null_executor"
+        yield ExecutorSpec("null", own, requires=NEEDED, backend="amdgpu")
+
+
+def null_executor():
+    return HipExecutor(lambda _ordinal: open_device("null"))
 
 
 def uncached():
@@ -168,6 +187,13 @@ def launches(target):
     }
     for name, given in kinds.items():
         yield short(f"launch, 3 {name}", lambda given=given: loaded(*given), 10)
+    door = wave_compile(
+        replace(case.options, device="null"),
+        case.kernel,
+        session=Session({"null": NullDevice()}, announce=lambda _: None),
+    )
+    for name, given in kinds.items():
+        yield short(f"front door, 3 {name}", lambda given=given: door(*given), 20)
 
 
 def figures(target):

@@ -10,18 +10,22 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_backend_amdgpu.backend import AmdgpuBackend
 from wave_backend_amdgpu.compile.backend import Settings, compile_graph
 from wave_backend_amdgpu.compile.request import Form, Request
 from wave_backend_amdgpu.compile.worker import Worker
-from wave_core.compile import Config, Session
+from wave_backend_amdgpu.executors import settings_for
+from wave_core.compile import Config, Session, WaveCompileOptions
 from wave_core.compile.emission import emit
 from wave_core.diagnostics import UserError
+from wave_core.executors import LaunchRequest, LaunchSettings
 
 M, N = tkl.sym.M, tkl.sym.N
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
@@ -264,7 +268,8 @@ def test_within_a_forked_process_the_compiler_is_not_used(lowered):
 SCRIPT = """
 import sys
 import wave_core.lang as tkl
-from wave_core.compile import Config, Session
+from wave_backend_amdgpu.executors import settings_for
+from wave_core.compile import Config, Session, WaveCompileOptions
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 
@@ -272,7 +277,7 @@ print("run as", __name__)
 session = Session()
 case = make_case(session.plugins.load_kernel("copy"), "copy", {}, {}, "gfx942")
 print(len(emit(case.options, case.kernel, "hsaco", session).files["code.hsaco"]) > 0)
-worker = session.plugins.load_backend("amdgpu")._worker
+worker = session.plugins.load_backend("amdgpu").worker
 print("worker", worker._process()._popen.pid)
 sys.stdout.flush()
 if "die" in sys.argv:
@@ -312,9 +317,18 @@ def test_a_session_has_one_worker():
     session = Session(announce=lambda _: None)
     backend = session.plugins.load_backend("amdgpu")
     with ThreadPoolExecutor(4) as pool:
-        numbers = list(pool.map(lambda _: run_and_name(backend._worker), range(4)))
+        numbers = list(pool.map(lambda _: run_and_name(backend.worker), range(4)))
     assert len(set(numbers)) == 1
-    backend._worker.close()
+    backend.worker.close()
+
+
+def test_launches_compile_in_the_process_of_their_session(lowered):
+    graph, chip = lowered("copy")
+    backend = AmdgpuBackend()
+    settings = LaunchSettings(compile_options=WaveCompileOptions(), backend=backend)
+    request = LaunchRequest.of(graph, chip, (), settings=settings)
+    assert settings_for(request).worker is backend.worker
+    assert settings_for(replace(request, settings=LaunchSettings())) == Settings()
 
 
 def run_and_name(worker):

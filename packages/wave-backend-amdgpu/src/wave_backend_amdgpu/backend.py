@@ -34,11 +34,11 @@ class AmdgpuBackend:
 
     def __init__(self) -> None:
         """The process is started when something is compiled."""
-        self._worker = Worker()
+        self.worker = Worker()
 
     def prepare(self) -> None:
         """Start the compiler's process."""
-        self._worker.start()
+        self.worker.start()
 
     def versions(self) -> Mapping[str, str]:
         """This package and the compiler."""
@@ -55,7 +55,7 @@ class AmdgpuBackend:
         """The files of one form; see `FORMS`."""
         graph: Graph = lowered
         given: WaveCompileOptions = options
-        settings = settings_of(given, target, self._worker)
+        settings = settings_of(given, target, self.worker)
         name = graph.name
         if form == "mlir":
             text = final_mlir(graph, target, settings, table)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+from wave_backend_amdgpu.backend import AmdgpuBackend
 from wave_backend_amdgpu.compile.backend import (
     Settings,
     compile_graph,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from wave_core.executors import LaunchRequest
     from wave_core.ir import Graph
     from wave_runtime import Artifact
+    from wave_runtime.devices import Device
 
 T = TypeVar("T")
 
@@ -69,9 +71,14 @@ class _PerGraph(Generic[T]):
 class HipExecutor:
     """Launches through the HIP driver, on the GPU that the arguments are on."""
 
-    def __init__(self) -> None:
-        """Nothing is compiled yet."""
+    def __init__(self, open_gpu: Callable[[int], Device] = open_hip) -> None:
+        """Nothing is compiled yet.
+
+        Args:
+            open_gpu: Opens the GPU of an ordinal.
+        """
         self._kernels = _PerGraph[LoadedKernel]()
+        self._open = open_gpu
 
     def launch(self, request: LaunchRequest) -> object:
         """Queue the kernel.
@@ -81,13 +88,13 @@ class HipExecutor:
             LaunchRefused: where an argument is out of the code's reach.
         """
         ordinal = request.ordinal or 0
-        settings = _settings(request)
 
         def load() -> LoadedKernel:
-            return LoadedKernel(_artifact(request, settings), open_hip(ordinal))
+            artifact = _artifact(request, settings_for(request))
+            return LoadedKernel(artifact, self._open(ordinal))
 
-        kernel = self._kernels.of(request.graph, (ordinal, settings), load)
-        kernel(*request.arguments, stream=request.stream)
+        kernel = self._kernels.of(request.graph, (ordinal, request.settings), load)
+        kernel(*request.arguments, stream=request.stream, seen=request.seen)
         return None
 
     def place(self, array: object) -> HipArray:
@@ -109,14 +116,13 @@ class IreeExecutor:
             DeviceError: without a driver or a GPU.
             LaunchRefused: where an argument is out of the code's reach.
         """
-        settings = _settings(request)
         graph, target, table = request.graph, request.target, request.settings.lowerings
 
         def load() -> LoadedKernel:
-            device = open_device("iree")
-            return LoadedKernel(compile_vmfb(graph, target, settings, table), device)
+            module = compile_vmfb(graph, target, settings_for(request), table)
+            return LoadedKernel(module, open_device("iree"))
 
-        self._kernels.of(graph, settings, load)(*request.arguments)
+        self._kernels.of(graph, request.settings, load)(*request.arguments)
         return None
 
 
@@ -147,14 +153,11 @@ class EmulatorExecutor:
         if EMULATOR not in device_names():
             raise not_installed()
         check_chip(request.target, chips())
-        settings = _settings(request)
-        # Lines of the user's program do not change the instructions.
-        settings = replace(settings, code=replace(settings.code, debug=True))
-        make = partial(_artifact, request, settings)
-        artifact = self._artifacts.of(graph, settings, make)
+        make = partial(_with_lines, _artifact, request)
+        artifact = self._artifacts.of(graph, request.settings, make)
         hazards = bool(request.settings.checks)
         try:
-            strays = self._strays(request, settings)
+            strays = self._strays(request)
             device = open_emulator()
             poison = poisoned(request.settings, artifact.manifest)
             device.configure(hazards=hazards, poison=poison)
@@ -163,14 +166,12 @@ class EmulatorExecutor:
             raise stopped(error, graph) from error
         return result_of(device.summary(), graph, strays, hazards=hazards)
 
-    def _strays(
-        self, request: LaunchRequest, settings: Settings
-    ) -> tuple[Diagnostic, ...]:
+    def _strays(self, request: LaunchRequest) -> tuple[Diagnostic, ...]:
         """The accesses that leave their memory."""
         if not request.settings.looks_for(BOUNDS):
             return ()
-        make = partial(_probed, request, settings)
-        probed = self._probed.of(request.graph, settings, make)
+        make = partial(_with_lines, _probed, request)
+        probed = self._probed.of(request.graph, request.settings, make)
         if probed is None:
             return ()
         device = open_emulator()
@@ -179,12 +180,24 @@ class EmulatorExecutor:
         return strays_of(device.summary(), request.graph, probed.probes)
 
 
-def _settings(request: LaunchRequest) -> Settings:
+def settings_for(request: LaunchRequest) -> Settings:
     """The settings of the compiler, as compiling to a file takes them."""
     chosen = request.settings.compile_options
     if not isinstance(chosen, WaveCompileOptions):
         return Settings()
-    return replace(settings_of(chosen, request.target), intermediates=False)
+    backend = request.settings.backend
+    worker = backend.worker if isinstance(backend, AmdgpuBackend) else None
+    settings = settings_of(chosen, request.target, worker)
+    return replace(settings, intermediates=False)
+
+
+def _with_lines(
+    make: Callable[[LaunchRequest, Settings], T], request: LaunchRequest
+) -> T:
+    """The result of ``make`` with the user's lines, which change no instruction."""
+    settings = settings_for(request)
+    code = replace(settings.code, debug=True)
+    return make(request, replace(settings, code=code))
 
 
 def _probed(request: LaunchRequest, settings: Settings) -> Probed | None:

@@ -94,7 +94,7 @@ def wave_register_lowerings() -> Iterable[LoweringSpec]:
         yield LoweringSpec("amdgpu", f"{_RULES}.{family}", unsupported)
 
 
-_NEEDED = frozenset(
+NEEDED = frozenset(
     {Fact.TYPED, Fact.INDEXED, Fact.EXPANDED, Fact.BOUNDED, Fact.SYNCHRONIZED}
 )
 
@@ -107,7 +107,7 @@ def wave_register_backends() -> Iterable[BackendSpec]:
         "wave_backend_amdgpu.backend:AmdgpuBackend",
         targets=frozenset(chips()),
         forms=("mlir", "llvm", "asm", "hsaco", "vmfb", "metrics"),
-        requires=_NEEDED,
+        requires=NEEDED,
         summary="AMD GPUs, through MLIR",
     )
 
@@ -160,7 +160,7 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
     yield ExecutorSpec(
         "hip",
         f"{module}:HipExecutor",
-        requires=_NEEDED,
+        requires=NEEDED,
         summary="an AMD GPU, by HIP",
         backend="amdgpu",
         reads=("rocm",),
@@ -170,7 +170,7 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
     yield ExecutorSpec(
         "iree",
         f"{module}:IreeExecutor",
-        requires=_NEEDED,
+        requires=NEEDED,
         summary="a GPU, by IREE",
         backend="amdgpu",
         strided=False,
@@ -178,7 +178,7 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
     yield ExecutorSpec(
         "emulator",
         f"{module}:EmulatorExecutor",
-        requires=_NEEDED,
+        requires=NEEDED,
         summary="the CPU, on AMD machine code, with hazards and cycles",
         backend="amdgpu",
         strided=False,

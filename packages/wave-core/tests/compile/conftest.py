@@ -23,7 +23,7 @@ class Toy:
 
     def launch(self, request):
         Toy.calls.append(request)
-        if request.arguments[0].memory != "cpu":
+        if request.views[0].memory != "cpu":
             return None
         arguments = list(request.host_arguments().values())
         np.copyto(arguments[-1], arguments[0])

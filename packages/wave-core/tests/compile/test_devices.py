@@ -62,15 +62,15 @@ def on_cuda(make_session, copy_kernel, tiles):
 def test_tensors_reach_the_device_of_their_gpu_uncopied(on_cuda, make_session, ordinal):
     on_cuda(Remote(0x7000, ordinal), Remote(0x9000, ordinal))
     (request,) = make_session.calls()
-    assert [each.pointer for each in request.arguments] == [0x7000, 0x9000]
-    assert [each.place for each in request.arguments] == [f"cuda:{ordinal}"] * 2
+    assert [each.pointer for each in request.views] == [0x7000, 0x9000]
+    assert [each.place for each in request.views] == [f"cuda:{ordinal}"] * 2
     assert request.ordinal == ordinal
 
 
 def test_cuda_arrays_of_other_libraries_do_too(on_cuda, make_session):
     on_cuda(Interface(0x7000), Remote(0x9000))
     (request,) = make_session.calls()
-    assert [each.pointer for each in request.arguments] == [0x7000, 0x9000]
+    assert [each.pointer for each in request.views] == [0x7000, 0x9000]
 
 
 def wrong(kernel, *arguments):
@@ -198,4 +198,4 @@ def test_a_case_is_placed_where_the_device_reads(
     )
     assert run_case(case, session=make_session(cuda=CUDA), seed=0).passed
     (request,) = make_session.calls()
-    assert [each.pointer for each in request.arguments] == [0x1000, 0x2000]
+    assert [each.pointer for each in request.views] == [0x1000, 0x2000]

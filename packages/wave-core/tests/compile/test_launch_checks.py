@@ -189,7 +189,7 @@ def test_right_arguments_share_memory(gemm):
     prepared = prepare(gemm, given)
     assert prepared.sizes == {"M": 4, "N": 5, "K": 6}
     assert prepared.grid == (1, 1)
-    host_array(prepared.arguments[2], DTYPES["f32"])[1, 2] = 9.0
+    host_array(prepared.buffers[2], DTYPES["f32"])[1, 2] = 9.0
     assert given[2][1, 2] == 9.0
 
 
@@ -199,7 +199,7 @@ def test_types_that_numpy_lacks_share_memory(dtype):
     shape = launch_shape(tensor(0, "c", (M, N), wanted[dtype], output=True))
     given = torch.zeros(4, 5, dtype=getattr(torch, dtype))
     prepared = prepare(shape, [given])
-    host_array(prepared.arguments[0], DTYPES[wanted[dtype]])[1, 2] = 1.5
+    host_array(prepared.buffers[0], DTYPES[wanted[dtype]])[1, 2] = 1.5
     assert float(given[1, 2]) == 1.5
 
 
@@ -208,7 +208,7 @@ def test_libraries(gemm, library):
     a = np.arange(24, dtype=np.float16).reshape(4, 6)
     given = {"torch": torch.from_numpy(a), "numpy": a, "dlpack": Exporter(a)}[library]
     prepared = prepare(gemm, arguments(a=given))
-    assert np.shares_memory(host_array(prepared.arguments[0], DTYPES["f16"]), a)
+    assert np.shares_memory(host_array(prepared.buffers[0], DTYPES["f16"]), a)
 
 
 class Exporter:
@@ -235,7 +235,7 @@ STRIDED = {
 @pytest.mark.parametrize("case", STRIDED)
 def test_strided_inputs_pass_through(gemm, case):
     prepared = prepare(gemm, arguments(a=STRIDED[case]))
-    passed = host_array(prepared.arguments[0], DTYPES["f16"])
+    passed = host_array(prepared.buffers[0], DTYPES["f16"])
     assert np.shares_memory(passed, np.asarray(STRIDED[case]))
     assert passed.shape == (4, 6)
 
@@ -243,7 +243,7 @@ def test_strided_inputs_pass_through(gemm, case):
 def test_strided_output_passes_through(gemm):
     whole = torch.zeros(8, 10)
     prepared = prepare(gemm, arguments(c=whole[::2, ::2]))
-    host_array(prepared.arguments[2], DTYPES["f32"])[...] = 1.0
+    host_array(prepared.buffers[2], DTYPES["f32"])[...] = 1.0
     assert float(whole.sum()) == 20.0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
@@ -138,6 +138,21 @@ class Reader:
     view: Callable[[Any], ArrayView]
 
 
+def glances(values: Iterable[Any], stream: int) -> tuple[list[int], list[Hashable]]:
+    """A glance at each array: addresses, and keys of all else.
+
+    Raises:
+        RuntimeFailure: for what is no array, or in use by another stream.
+    """
+    addresses: list[int] = []
+    keys: list[Hashable] = []
+    for value in values:
+        address, key = reader_of(value.__class__).glance(value, stream)
+        addresses.append(address)
+        keys.append(key)
+    return addresses, keys
+
+
 def view(value: Any) -> ArrayView:
     """What an argument is.
 
@@ -187,7 +202,9 @@ def type_name(value: object) -> str:
 
 def _glance_view(value: ArrayView, stream: int) -> tuple[int, Hashable]:
     del stream
-    return value.pointer, value
+    place = (value.memory, value.ordinal, value.writable, value.requires_grad)
+    layout = (value.shape, value.strides, value.item_bytes)
+    return value.pointer, (value.dtype, layout, place)
 
 
 def _same(value: ArrayView) -> ArrayView:
@@ -224,7 +241,13 @@ def _glance_torch(value: Any, stream: int) -> tuple[int, Hashable]:
     del stream
     try:
         plain = value.is_contiguous() and not value.is_neg()
-        key = (value.shape, value.dtype, plain, value.device)
+        key = (
+            value.shape,
+            value.dtype,
+            plain,
+            value.device,
+            value.requires_grad,
+        )
         return value.data_ptr(), key if plain else (*key, value.stride())
     except RuntimeError:
         # Nothing that lies in memory: the view says what it is.
@@ -383,7 +406,8 @@ def _glance_interface(value: Any, stream: int) -> tuple[int, Hashable]:
     strides = table.get("strides")
     shape = tuple(table["shape"])
     gaps = None if strides is None else tuple(strides)
-    return int(pointer), (name, shape, table["typestr"], gaps, bool(locked))
+    dtype = getattr(value, "dtype", None)
+    return int(pointer), (name, shape, table["typestr"], dtype, gaps, bool(locked))
 
 
 def _view_interface(value: Any) -> ArrayView:

@@ -6,16 +6,20 @@ import struct
 import sys
 from typing import TYPE_CHECKING, Any
 
-from wave_runtime.arrays import reader_of, view
+from wave_runtime.arrays import glances, view
 from wave_runtime.errors import DeviceError, LaunchRefused, Misfit
 from wave_runtime.kernarg import INTEGERS, scalar_packer
 from wave_runtime.plan import Plan, Planner
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
+    from typing import TypeAlias
 
     from wave_runtime.artifact import Artifact
     from wave_runtime.devices import Buffer, Device
+
+    Seen: TypeAlias = tuple[Sequence[int], tuple[Hashable, ...]]
+    """Addresses of the arrays in the order of parameters, and a key of all else."""
 
 KEPT_PLANS = 64
 """Plans that a kernel keeps, by what is alike in the arguments of launches."""
@@ -50,6 +54,8 @@ class LoadedKernel:
         self.code = device.load(artifact)
         place = {name: i for i, name in enumerate(manifest.parameters)}
         self._tensors = [place[row.name] for row in manifest.bindings]
+        self._in_order = sorted(self._tensors)
+        self._ranks = [self._in_order.index(each) for each in self._tensors]
         self._written = [i for i, row in enumerate(manifest.bindings) if row.written]
         rows = [row for row in manifest.constants if row.parameter]
         self._scalars = [(place[r.name], r, scalar_packer(r.dtype)) for r in rows]
@@ -59,7 +65,9 @@ class LoadedKernel:
         ]
         self._plans: dict[Hashable, Plan] = {}
 
-    def __call__(self, *arguments: Any, stream: Any = None) -> None:
+    def __call__(
+        self, *arguments: Any, stream: Any = None, seen: Seen | None = None
+    ) -> None:
         """Queue the kernel.
 
         Args:
@@ -67,6 +75,7 @@ class LoadedKernel:
             stream: A queue of the device: its handle, or a stream of torch. By
                 default torch's current one for tensors of torch on a GPU, else the
                 device's own.
+            seen: What a glance at the arguments showed, from who has looked.
 
         Raises:
             LaunchRefused: where an argument does not fit; nothing runs.
@@ -74,23 +83,24 @@ class LoadedKernel:
         """
         if len(arguments) != len(self.manifest.parameters):
             raise self._miscounted(len(arguments))
-        tensors = [arguments[place] for place in self._tensors]
-        queue = stream if type(stream) is int else _handle(stream, tensors)
-        seen = [reader_of(each.__class__).glance(each, queue) for each in tensors]
+        queue = stream if type(stream) is int else _handle(stream, arguments)
+        addresses, key = seen or self._see(arguments, queue)
         scalars = self._pack_scalars(arguments) if self._scalars else b""
-        looks: list[Hashable] = [look for _, look in seen]
-        looks.extend([arguments[place] for place in self._deciding])
-        key = tuple(looks)
         plan = self._plans.get(key)
         if plan is None:
-            plan = self._remember(key, self._plan(tensors, arguments))
+            plan = self._remember(key, self._plan(arguments))
         if plan.empty:
             return
         lengths = iter(plan.lengths)
-        buffers = [(pointer, next(lengths)) for pointer, _ in seen]
+        buffers = [(addresses[rank], next(lengths)) for rank in self._ranks]
         self._check_addresses(buffers)
         for sizes in plan.parts:
             self.code.launch(plan.grid, buffers, sizes + scalars, queue)
+
+    def _see(self, arguments: Sequence[Any], queue: int) -> Seen:
+        addresses, looks = glances([arguments[i] for i in self._in_order], queue)
+        looks += [arguments[place] for place in self._deciding]
+        return addresses, tuple(looks)
 
     def _miscounted(self, count: int) -> LaunchRefused:
         names = ", ".join(self.manifest.parameters)
@@ -99,7 +109,8 @@ class LoadedKernel:
             f" ({names}), {count} were given"
         )
 
-    def _plan(self, tensors: Sequence[Any], arguments: Sequence[Any]) -> Plan:
+    def _plan(self, arguments: Sequence[Any]) -> Plan:
+        tensors = [arguments[place] for place in self._tensors]
         scalars = {row.name: arguments[place] for place, row, _ in self._scalars}
         return self._planner.plan([view(each) for each in tensors], scalars)
 
@@ -163,9 +174,9 @@ def stream_of(arguments: Sequence[Any]) -> int:
     return 0
 
 
-def _handle(stream: Any, tensors: Sequence[Any]) -> int:
+def _handle(stream: Any, arguments: Sequence[Any]) -> int:
     if stream is None:
-        return stream_of(tensors)
+        return stream_of(arguments)
     handle = getattr(stream, "cuda_stream", stream)
     if not isinstance(handle, int):
         raise LaunchRefused(f"{type(stream).__name__} is no stream")

@@ -14,6 +14,7 @@ from wave_backend_amdgpu.codegen.accesses import by_register
 from wave_backend_amdgpu.codegen.memories import extents
 from wave_backend_amdgpu.codegen.scalar_offsets import within_loops
 from wave_core.ir import ACCESS, resolve
+from wave_core.ops.memory import GatherToLDS, Read, Write
 from wave_core.ops.structure import Argument
 from wave_core.symbols import constant, ge, logical_and, logical_not, logical_or, lt
 
@@ -22,8 +23,15 @@ if TYPE_CHECKING:
 
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_core.ops.base import Op
-    from wave_core.ops.memory import GatherToLDS, Read, Write
     from wave_core.symbols import Expr
+
+
+def has_probe(op: Op) -> bool:
+    """Whether an op may leave its memory: it accesses one through a mapping.
+
+    Accesses without a mapping are masked where tiles stick out.
+    """
+    return isinstance(op, Read | Write | GatherToLDS) and op.mapping is not None
 
 
 def probe(
@@ -34,15 +42,13 @@ def probe(
 ) -> None:
     """Load from an address of its own in lanes whose element does not exist.
 
-    Accesses without a mapping are masked where tiles stick out, and need no probe.
-
     Args:
         op: The access, which has a row.
         memory: What it accesses.
         emit: Where text goes; nothing does without the option.
         indices: The index registers that coordinates depend on.
     """
-    if not emit.options.probes or op.mapping is None:
+    if not (emit.options.probes and has_probe(op)):
         return
     stray = logical_or(*_strays(op, memory, emit, indices))
     if stray.is_constant and not stray.constant_value:

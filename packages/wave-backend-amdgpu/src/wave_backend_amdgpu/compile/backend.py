@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from wave_backend_amdgpu.codegen.interface import StreamInterface
 from wave_backend_amdgpu.codegen.module import Generated, generate
 from wave_backend_amdgpu.codegen.options import CodeOptions, Denormals
+from wave_backend_amdgpu.codegen.probes import has_probe
 from wave_backend_amdgpu.codegen.symbols import EXTENT_LIMIT
 from wave_backend_amdgpu.codegen.table import own_table
 from wave_backend_amdgpu.codegen.wrap import executable, program
@@ -176,11 +177,16 @@ def compile_graph(
     settings = settings or Settings()
     code, text = mlir_of(graph, target, settings, table)
     answer = _answer(graph, target, text, Form.CODE, settings, table)
-    manifest = manifest_of(code, graph, target, answer.output)
-    artifact = Artifact(manifest, answer.output)
+    artifact = _artifact(code, graph, target, answer)
     output = Output(artifact, answer.text or text, answer.assembly, answer.llvm)
     _dump(graph, target, settings, output)
     return output
+
+
+def _artifact(
+    code: Generated, graph: Graph, target: Target, answer: Answer
+) -> Artifact:
+    return Artifact(manifest_of(code, graph, target, answer.output), answer.output)
 
 
 def compile_probed(
@@ -190,14 +196,15 @@ def compile_probed(
 
     MLIR by hand has none. Raises as `compile_graph`.
     """
-    if settings.override is not None:
+    if settings.override is not None or not any(map(has_probe, graph.walk())):
         return None
     how = replace(settings.code, probes=True)
     settings = replace(settings, code=how, dumps=Dumps(), intermediates=False)
-    code, _ = mlir_of(graph, target, settings, table)
+    code, text = mlir_of(graph, target, settings, table)
     if not code.probes:
         return None
-    return Probed(compile_graph(graph, target, settings, table).artifact, code.probes)
+    answer = _answer(graph, target, text, Form.CODE, settings, table)
+    return Probed(_artifact(code, graph, target, answer), code.probes)
 
 
 def _dump(graph: Graph, target: Target, settings: Settings, output: Output) -> None:
@@ -248,7 +255,7 @@ def compile_vmfb(
     texts = {".mlir": answer.text or text}
     output = answer.output
     settings.dumps.write(_stem(graph, target), graph, texts, {".vmfb": output})
-    return Artifact(manifest_of(code, graph, target, output), output)
+    return _artifact(code, graph, target, answer)
 
 
 def _answer(

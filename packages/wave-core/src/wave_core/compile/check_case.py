@@ -11,7 +11,6 @@ import numpy as np
 
 from wave_core.compile import codes
 from wave_core.compile.compiler import wave_compile
-from wave_core.compile.devices import load_device
 from wave_core.compile.launch.run import dressed
 from wave_core.diagnostics import internal_error, user_error
 from wave_core.executors import PlacesArrays, host_array
@@ -161,7 +160,7 @@ def run_case(
 def _launch(kernel: WaveKernel, arguments: Sequence[Any]) -> None:
     """Launch; on copies, where the device reads other memory than the CPU's."""
     compiled = kernel.compiled
-    device = load_device(compiled.session, compiled.device)
+    device = compiled.executor
     if "cpu" in compiled.device.spec.reads or not isinstance(device, PlacesArrays):
         kernel(*arguments)
         return

@@ -14,7 +14,7 @@ from wave_runtime.errors import DeviceError
 if TYPE_CHECKING:
     from wave_core.compile.session import Session
     from wave_core.diagnostics import Location
-    from wave_core.executors import Executor, ExecutorSpec
+    from wave_core.executors import ExecutorSpec
 
 AUTO = "auto"
 LANES = "sim"
@@ -104,11 +104,6 @@ def look_for_gpus(function: str) -> Gpus:
         return Gpus(tuple(getattr(import_module(module), name)()))
     except DeviceError as error:
         return Gpus(problem=f"no GPU was found: {error}")
-
-
-def load_device(session: Session, device: Device) -> Executor:
-    """The executor of ``device``; imports it."""
-    return session.plugins.load_executor(device.name)
 
 
 def _not_installed(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from wave_core.compile.explain import explain_kernel
 from wave_core.compile.key import content_key
+from wave_core.compile.launch.accepted import AcceptedLaunches
 from wave_core.compile.launch.run import LaunchRecord, cost_of, launch
-from wave_core.diagnostics import capture_location
+from wave_core.executors import LaunchSettings
 from wave_core.passes.observe import Verify
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from wave_core.compile.session import Session
     from wave_core.constraints.geometry import Geometry
     from wave_core.diagnostics import Diagnostic
+    from wave_core.executors import Executor
     from wave_core.ir.graph import Graph
     from wave_core.passes.manual import ManualSchedule
     from wave_core.passes.run import PassRun, RunReport
@@ -86,6 +88,29 @@ class Compiled:
     timings: Timings
     copies: dict[str, Graph] = field(default_factory=dict[str, Any], repr=False)
     schedule: ManualSchedule | None = None
+
+    @cached_property
+    def accepted(self) -> AcceptedLaunches:
+        """The launches that were found right."""
+        return AcceptedLaunches(self.shape.signature)
+
+    @cached_property
+    def executor(self) -> Executor:
+        """What runs it; imported when it is first asked for."""
+        return self.session.plugins.load_executor(self.device.name)
+
+    @cached_property
+    def launch_settings(self) -> LaunchSettings:
+        """How its device goes about each launch; loads rules and backend once."""
+        plugins, spec = self.session.plugins, self.device.spec
+        checks = self.options.checks
+        return LaunchSettings(
+            checks=checks if isinstance(checks, bool) else frozenset(checks),
+            poison_outputs=self.options.poison_outputs,
+            lowerings=plugins.lowering_table(spec.backend or spec.name),
+            compile_options=self.options,
+            backend=plugins.load_backend(spec.backend) if spec.backend else None,
+        )
 
     def after(self, phase: str) -> Graph:
         """The graph after a phase or pass, made when it is first asked for.
@@ -197,9 +222,8 @@ class WaveKernel:
 
             call_opaque(self, arguments, named)
             return
-        call = capture_location()
         self.last_run = None
-        self.last_run = launch(self.compiled, arguments, named, call)
+        self.last_run = launch(self.compiled, arguments, named)
 
     def cost(self, sizes: Mapping[str, int] | None = None) -> int:
         """Lane-steps of a simulation, for these values of dynamic symbols."""

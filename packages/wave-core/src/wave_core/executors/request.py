@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from wave_core.symbols import symbol
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
     from wave_core.targets import Target
     from wave_core.types import DType
+    from wave_runtime.kernel import Seen
 
 Scalar = bool | int | float
 """A number as a device gets it."""
@@ -33,12 +35,14 @@ class LaunchSettings:
         lowerings: Rules that plugins register for the device, or for its backend.
         compile_options: The `WaveCompileOptions`, which say how a backend makes
             machine code; its defaults without.
+        backend: The session's own instance of the backend that the device declares.
     """
 
     checks: bool | AbstractSet[str] = True
     poison_outputs: bool | AbstractSet[str] = False
     lowerings: LoweringTable | None = None
     compile_options: object = None
+    backend: object = None
 
     def looks_for(self, check: str) -> bool:
         """Whether ``check`` is wanted."""
@@ -57,19 +61,24 @@ class LaunchRequest:
     Attributes:
         graph: The lowered kernel.
         target: The machine that it was lowered for.
-        arguments: One for each parameter, in order: memory where it lies, or a
-            number. They fit the parameters.
+        arguments: One for each parameter, in order: the caller's array, or a number.
+            They fit the parameters.
         sizes: Values of the symbols that were left open at compile time.
         settings: How to go about it.
+        ordinal: The device that the arrays are on; ``None`` where nothing says it.
         stream: The queue of the device; 0 is its default.
+        seen: What a glance showed of the arguments, so that a device of the runtime
+            does not look again.
     """
 
     graph: Graph
     target: Target
-    arguments: tuple[ArrayView | Scalar, ...]
+    arguments: tuple[Any, ...]
     sizes: Mapping[str, int]
     settings: LaunchSettings
+    ordinal: int | None = None
     stream: int = 0
+    seen: Seen | None = None
 
     @classmethod
     def of(
@@ -80,21 +89,26 @@ class LaunchRequest:
         sizes: Mapping[str, int] | None = None,
         settings: LaunchSettings | None = None,
     ) -> Self:
-        """A request for arrays and numbers that are known to fit.
+        """A request for arrays and numbers that are known to fit."""
+        return cls(
+            graph=graph,
+            target=target,
+            arguments=tuple(arguments),
+            sizes=sizes or {},
+            settings=settings or LaunchSettings(),
+        )
+
+    @cached_property
+    def views(self) -> tuple[ArrayView | Scalar, ...]:
+        """The arguments, with the memory where it lies in place of arrays.
 
         Raises:
             UnfitArgument: where something is no array.
         """
-        rows = zip(graph.parameters, arguments, strict=True)
-        return cls(
-            graph=graph,
-            target=target,
-            arguments=tuple(
-                view(each) if isinstance(parameter.type, MemoryType) else each
-                for parameter, each in rows
-            ),
-            sizes=sizes or {},
-            settings=settings or LaunchSettings(),
+        rows = zip(self.graph.parameters, self.arguments, strict=True)
+        return tuple(
+            view(each) if isinstance(parameter.type, MemoryType) else each
+            for parameter, each in rows
         )
 
     @property
@@ -104,19 +118,13 @@ class LaunchRequest:
 
     def host_arguments(self) -> dict[str, Any]:
         """By name: numpy arrays over the memory of the CPU, and numbers."""
-        rows = zip(self.graph.parameters, self.arguments, strict=True)
+        rows = zip(self.graph.parameters, self.views, strict=True)
         return {
             parameter.label: host_array(each, parameter.declared.dtype)
             if isinstance(each, ArrayView)
             else each
             for parameter, each in rows
         }
-
-    @property
-    def ordinal(self) -> int | None:
-        """The device that the arguments are on; ``None`` where nothing says it."""
-        views = [each for each in self.arguments if isinstance(each, ArrayView)]
-        return next((v.ordinal for v in views if v.ordinal is not None), None)
 
 
 class _Memory:

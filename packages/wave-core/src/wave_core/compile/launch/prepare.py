@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from wave_core.compile import codes
+from wave_core.compile.frozen import FrozenMap
 from wave_core.compile.launch.overlap import overlap
 from wave_core.compile.launch.report import LaunchReport
 from wave_core.compile.launch.scalars import check_scalar
@@ -58,12 +59,14 @@ class Prepared:
     """Checked arguments.
 
     Attributes:
-        arguments: One for each parameter: the user's memory, or a number.
+        arguments: One for each parameter: the user's array, or a number.
+        buffers: The memory of each array.
         sizes: The symbols that the launch binds, by name.
         grid: Workgroups on each axis.
     """
 
-    arguments: tuple[ArrayView | Scalar, ...]
+    arguments: tuple[Any, ...]
+    buffers: tuple[ArrayView, ...]
     sizes: Mapping[str, int]
     grid: tuple[int, ...]
 
@@ -105,11 +108,11 @@ def prepare(
     _check_reordering(report, shape, sizes, grid)
     report.raise_if_errors()
     arguments = tuple(
-        buffers[row.name] if row.is_tensor else scalars[row.name]
-        for row in signature.parameters
+        scalars.get(row.name, value)
+        for row, value in zip(signature.parameters, given, strict=True)
     )
     named = {str(key): value for key, value in sizes.items()}
-    return Prepared(arguments, named, grid)
+    return Prepared(arguments, tuple(buffers.values()), FrozenMap(named), grid)
 
 
 def _in_order(

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from wave_core.compile import codes
 from wave_core.compile.cost import lane_steps
-from wave_core.compile.devices import load_device
 from wave_core.compile.frozen import FrozenMap
+from wave_core.compile.launch.accepted import Accepted
 from wave_core.compile.launch.prepare import launch_grid, prepare
-from wave_core.diagnostics import Severity, SimulationError, launch_error
-from wave_core.executors import LaunchRequest, LaunchSettings
+from wave_core.diagnostics import (
+    Severity,
+    SimulationError,
+    capture_location,
+    launch_error,
+)
+from wave_core.executors import LaunchRequest
 from wave_core.symbols import symbol
 from wave_runtime.errors import LaunchRefused, Misfit, RuntimeFailure
 from wave_runtime.kernel import stream_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from wave_core.compile.kernel import Compiled
     from wave_core.compile.launch.prepare import Prepared
@@ -49,10 +54,7 @@ class LaunchRecord:
 
 
 def launch(
-    compiled: Compiled,
-    arguments: Sequence[Any],
-    named: Mapping[str, Any],
-    call: Location | None,
+    compiled: Compiled, given: tuple[Any, ...], named: Mapping[str, Any]
 ) -> LaunchRecord:
     """Check arguments, given in order and by name, and run the kernel on them.
 
@@ -60,30 +62,53 @@ def launch(
         LaunchError: WV07xx.
         SimulationError: WV09xx.
     """
-    prepared = prepare(compiled.shape, arguments, named, call)
-    if prepared.is_empty:
-        return LaunchRecord(compiled.device.name, prepared.grid, prepared.sizes)
-    if compiled.device.reason:
-        _check_automatic(compiled, prepared, call)
-    device = load_device(compiled.session, compiled.device)
+    arguments = compiled.accepted.in_order(given, named)
+    stream = stream_of(arguments or ())
+    seen = None if arguments is None else compiled.accepted.see(arguments, stream)
+    accepted = None if seen is None else compiled.accepted.find(seen)
+    if accepted is None or arguments is None:
+        prepared = _checked(compiled, given, named)
+        arguments, accepted = prepared.arguments, Accepted.of(prepared)
+        # Whether gradients are tracked is no property of an argument.
+        if seen is not None and not any(v.requires_grad for v in prepared.buffers):
+            compiled.accepted.remember(seen, accepted)
+    if accepted.is_empty:
+        return LaunchRecord(compiled.device.name, accepted.grid, accepted.sizes)
     request = LaunchRequest(
         graph=compiled.lowered,
         target=compiled.target,
-        arguments=prepared.arguments,
-        sizes=prepared.sizes,
-        settings=_settings(compiled),
-        stream=stream_of((*arguments, *named.values())),
+        arguments=arguments,
+        sizes=accepted.sizes,
+        settings=compiled.launch_settings,
+        ordinal=accepted.ordinal,
+        stream=stream,
+        seen=seen,
     )
     started = time.perf_counter()
     try:
-        result = device.launch(request)
+        result = compiled.executor.launch(request)
     except RuntimeFailure as failure:
-        raise dressed(failure, compiled, call) from failure
-    record = _record(compiled, prepared, result, time.perf_counter() - started)
+        raise dressed(failure, compiled, capture_location()) from failure
+    record = _record(compiled, accepted, result, time.perf_counter() - started)
     errors = [row for row in record.reports if row.severity is Severity.ERROR]
     if errors:
         raise SimulationError(errors)
     return record
+
+
+def _checked(
+    compiled: Compiled, given: tuple[Any, ...], named: Mapping[str, Any]
+) -> Prepared:
+    """The arguments of a launch unlike those before.
+
+    Raises:
+        LaunchError: WV07xx.
+    """
+    call = capture_location()
+    prepared = prepare(compiled.shape, given, named, call)
+    if compiled.device.reason and not prepared.is_empty:
+        _check_automatic(compiled, prepared, call)
+    return prepared
 
 
 _CODES = {
@@ -118,28 +143,19 @@ def dressed(
     )
 
 
-def _settings(compiled: Compiled) -> LaunchSettings:
-    plugins, spec = compiled.session.plugins, compiled.device.spec
-    options = compiled.options
-    checks = options.checks
-    return LaunchSettings(
-        checks=checks if isinstance(checks, bool) else frozenset(checks),
-        poison_outputs=options.poison_outputs,
-        lowerings=plugins.lowering_table(spec.backend or spec.name),
-        compile_options=options,
-    )
-
-
 def _record(
-    compiled: Compiled, prepared: Prepared, result: Any, run_s: float
+    compiled: Compiled, accepted: Accepted, result: Any, run_s: float
 ) -> LaunchRecord:
+    name, grid, sizes = compiled.device.name, accepted.grid, accepted.sizes
+    if result is None:
+        return LaunchRecord(name, grid, sizes, run_s)
     counters = getattr(result, "counters", None)
     to_json = getattr(counters, "to_json", None)
     counted = to_json() if callable(to_json) else counters
     return LaunchRecord(
-        compiled.device.name,
-        prepared.grid,
-        prepared.sizes,
+        name,
+        grid,
+        sizes,
         run_s,
         FrozenMap[str, Any](dict(counted or {})),  # pyright: ignore[reportArgumentType, reportCallIssue] - a mapping
         tuple(getattr(result, "reports", ())),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from wave_core.compile.launch.report import LaunchReport
     from wave_core.compile.launch.signature import Parameter
     from wave_core.executors.request import Scalar
+    from wave_core.types import DType
 
 
 def check_scalar(
@@ -59,7 +61,7 @@ def _integer(report: LaunchReport, parameter: Parameter, value: Any) -> int | No
 def _float(report: LaunchReport, parameter: Parameter, value: Any) -> float | None:
     if type(value) not in (int, float):
         return _exact(report, parameter, value, float, "pass a float or an int")
-    if _overflows(parameter, value):
+    if overflows(parameter.dtype, value):
         what = f"{value}, beyond the range of {parameter.dtype}"
         help_text = "pass a smaller number, or declare a wider type"
         report.argument(codes.SCALAR, parameter, what, help_text)
@@ -67,11 +69,12 @@ def _float(report: LaunchReport, parameter: Parameter, value: Any) -> float | No
     return float(value)
 
 
-def _overflows(parameter: Parameter, value: float) -> bool:
-    """Whether a finite number becomes infinite in the parameter's type."""
+@lru_cache(maxsize=256)
+def overflows(dtype: DType, value: float) -> bool:
+    """Whether a finite number becomes infinite in a type."""
     try:
         with np.errstate(over="ignore"):
-            rounded = float(parameter.dtype.numpy().type(float(value)))
+            rounded = float(dtype.numpy().type(float(value)))
     except OverflowError:
         return True
     return math.isinf(rounded) and not math.isinf(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wave_core.symbols import symbol
@@ -89,7 +90,7 @@ class Signature:
             )
         return cls(graph.name, tuple(rows), graph.location)
 
-    @property
+    @cached_property
     def tensors(self) -> tuple[Parameter, ...]:
         """The parameters that take arrays."""
         return tuple(row for row in self.parameters if row.is_tensor)
