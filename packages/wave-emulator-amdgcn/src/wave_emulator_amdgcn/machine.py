@@ -15,6 +15,8 @@ from wave_emulator_amdgcn.errors import Report
 from wave_emulator_amdgcn.memory import Cells
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from wave_emulator_amdgcn.architectures import Architecture
     from wave_emulator_amdgcn.arrays import Array, Bools, Ints, Selection, Words
     from wave_emulator_amdgcn.costs.meter import Meter
@@ -130,6 +132,13 @@ class Machine:
             np.copyto(self.V[row], value, where=mask)
         else:
             self.V[row, g] = np.where(mask, value, self.V[row, g])
+
+    def write_rows(
+        self, row: int, g: Selection, values: Iterable[Array], mask: Bools | None
+    ) -> None:
+        """Set vector registers from ``row`` on, in the lanes of a mask."""
+        for k, value in enumerate(values):
+            self.write_where(row + k, g, value, mask)
 
     def write_scalar(self, row: int, g: Selection, value: Array) -> None:
         """Set a scalar register; writing EXEC changes the active lanes."""

@@ -1,4 +1,4 @@
-"""What all accesses to memory share: bounds, gathers, scatters, atomics."""
+"""What all accesses to memory share: bounds, loads, stores, atomics."""
 
 # Arrays whose type depends on the instruction are Any at this edge.
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from wave_emulator_amdgcn import floats
-from wave_emulator_amdgcn.errors import EmulatorError
+from wave_emulator_amdgcn.errors import EmulatorError, UnknownInstructionError
+from wave_emulator_amdgcn.memory import BASE
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import (
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         Words,
     )
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.memory import Cells
 
@@ -37,45 +40,32 @@ class Part:
     mask: Bools | None
 
 
-def _combine(mask: Bools | None, good: Bools | None) -> Bools | None:
-    if good is None:
-        return mask
+@dataclass(frozen=True)
+class Place:
+    """Where the lanes of an instruction go: space, memory, consecutive parts."""
+
+    space: str
+    cells: Cells
+    parts: list[Part]
+
+
+Locate: TypeAlias = "Callable[[Machine, Selection], Place]"
+Convert: TypeAlias = "Callable[[list[Words], Words], list[Words]]"
+
+
+def _combine(mask: Bools | None, good: Bools) -> Bools:
     return good if mask is None else mask & good
 
 
-def report_outside(
-    m: Machine, ins: Instruction, g: Selection, at: Ints, bad: Bools, where: str
-) -> None:
-    """Report lanes that leave a memory."""
-    m.report_lanes("EM0503", f"access outside {where}", ins, g, bad, at)
-
-
-def global_bounds(
-    m: Machine, ins: Instruction, g: Selection, at: Ints, size: int, mask: Bools | None
-) -> tuple[Ints, Bools | None]:
-    """Positions that can be used, and the lanes that stay within buffers.
-
-    Lanes that are off, or outside, get position 0 and are masked.
-    """
-    words = "_LOAD_" in ins.name
-    if mask is not None:
-        inside = at[mask]
-        if not inside.size:
-            return np.zeros_like(at), mask
-        if m.memory.outside(inside, size, words=words) is None:
-            return np.where(mask, at, inside[0]), mask
-    bad = m.memory.outside(at, size, words=words)
-    if bad is None:
-        return at, mask
-    if mask is not None:
-        bad = bad & mask
-    if bad.any():
-        from wave_emulator_amdgcn.memory import BASE  # noqa: PLC0415 - for a message
-
-        report_outside(m, ins, g, at + BASE, bad, "every buffer")
-    good = _combine(mask, ~bad)
-    assert good is not None
-    return np.where(good, at, 0), good
+def lanes_inside(
+    m: Machine, ins: Instruction, g: Selection, part: Part, bad: Bools, where: str
+) -> Bools | None:
+    """The lanes of a part that stay in a memory; the others are reported."""
+    bad = _combine(part.mask, bad)
+    if not bad.any():
+        return part.mask
+    m.report_lanes("EM0503", f"access outside {where}", ins, g, bad, part.at)
+    return _combine(part.mask, ~bad)
 
 
 def in_parts(
@@ -89,10 +79,9 @@ def in_parts(
     most = max(1, size // 4)
     if words is None or bool((words >= most).all()):
         return [_bounded(m, ins, g, part)]
-    whole = _combine(mask, words >= most)
     partial = (words > 0) & (words < most)
-    if not partial.any() or (mask is not None and not (partial & mask).any()):
-        return [_bounded(m, ins, g, Part(at, size, whole))]
+    if not _combine(mask, partial).any():
+        return [_bounded(m, ins, g, Part(at, size, _combine(mask, words >= most)))]
     return [
         _bounded(m, ins, g, Part(at + 4 * k, 4, _combine(mask, words > k)))
         for k in range(most)
@@ -100,39 +89,124 @@ def in_parts(
 
 
 def _bounded(m: Machine, ins: Instruction, g: Selection, part: Part) -> Part:
-    at, mask = global_bounds(m, ins, g, part.at, part.size, part.mask)
-    return Part(at, part.size, mask)
+    """The lanes that stay within buffers; the others have position 0."""
+    at, size, mask = part.at, part.size, part.mask
+    words = "_LOAD_" in ins.name
+    if m.memory.outside(at if mask is None else at[mask], size, words=words) is None:
+        return part if mask is None else Part(np.where(mask, at, 0), size, mask)
+    bad = m.memory.outside(at, size, words=words)
+    assert bad is not None, "some of its lanes are"
+    shown = Part(at + BASE, size, mask)
+    lanes_inside(m, ins, g, shown, bad, "every buffer")
+    good = _combine(mask, ~bad)
+    return Part(np.where(good, at, 0), size, good)
 
 
-def note(
-    m: Machine, ins: Instruction, g: Selection, access: tuple[str, str, int],
-    at: Ints, mask: Bools | None,
-) -> None:  # fmt: skip
+def _note(m: Machine, ins: Instruction, g: Selection, access: tuple[str, str, int],
+          part: Part) -> None:  # fmt: skip
     """Tell the checks: access is (space, ``read``/``write``/``atomic``, bytes)."""
     if m.checks is not None:
-        m.checks.access(ins, g, access, at, mask)
+        m.checks.access(ins, g, access, part.at, part.mask)
     if m.meter is not None:
-        m.meter.access(ins, access, at, mask)
+        m.meter.access(ins, access, part.at, part.mask)
 
 
-def load(cells: Cells, at: Ints, size: int, mask: Bools | None) -> list[Words]:
+def read(m: Machine, ins: Instruction, g: Selection, place: Place) -> list[Words]:
     """Words of each lane; lanes that are off read zero."""
-    words = cells.load(at, size)
-    if mask is None:
-        return words
-    return [np.where(mask, word, np.uint32(0)) for word in words]
+    found: list[Words] = []
+    for part in place.parts:
+        _note(m, ins, g, (place.space, "read", part.size), part)
+        words = place.cells.load(part.at, part.size)
+        if part.mask is not None:
+            words = [np.where(part.mask, word, np.uint32(0)) for word in words]
+        found += words
+    return found
 
 
-def store(
-    cells: Cells, at: Ints, words: list[Words], size: int, mask: Bools | None
-) -> None:
-    """Store words of the lanes of a mask."""
-    shape = at.shape
-    full = [np.broadcast_to(word, shape) for word in words]
-    if mask is None:
-        cells.store(at.ravel(), [word.ravel() for word in full], size)
-    else:
-        cells.store(at[mask], [word[mask] for word in full], size)
+def write(
+    m: Machine, ins: Instruction, g: Selection, place: Place, words: list[Words],
+    kind: str = "write",
+) -> None:  # fmt: skip
+    """Store words of each lane that is on."""
+    for part in place.parts:
+        _note(m, ins, g, (place.space, kind, part.size), part)
+        count = max(1, part.size // 4)
+        mine, words = words[:count], words[count:]
+        full = [np.broadcast_to(word, part.at.shape) for word in mine]
+        mask = slice(None) if part.mask is None else part.mask
+        place.cells.store(
+            part.at[mask].ravel(), [word[mask].ravel() for word in full], part.size
+        )
+
+
+def bind_load(
+    ins: Instruction, row: int, locate: Locate, convert: Convert | None = None
+) -> Run:
+    """Registers from ``row`` on take what memory holds.
+
+    ``convert`` makes it from the words in memory and the register's old value.
+    """
+
+    def run(m: Machine, g: Selection) -> None:
+        words = read(m, ins, g, locate(m, g))
+        if convert is not None:
+            words = convert(words, m.V[row, g])
+        m.write_rows(row, g, words, m.mask(g))
+
+    return run
+
+
+def small(bits: int, *, signed: bool, half: int | None) -> Convert | None:
+    """A byte or short, into one half of the register or all of it."""
+
+    def convert(words: list[Words], old: Words) -> list[Words]:
+        word = extend(words[0], bits) if signed else words[0]
+        return [word if half is None else merge16(old, word, high=bool(half))]
+
+    return convert if signed or half is not None else None
+
+
+def extend(word: Words, bits: int) -> Words:
+    """Sign-extend the low bits."""
+    up = np.int32(32 - bits)
+    return (word.view(np.int32) << up >> up).view(np.uint32)
+
+
+def merge16(old: Words, word: Words, *, high: bool) -> Words:
+    """Put 16 bits into one half of a register."""
+    if high:
+        return old & np.uint32(0xFFFF) | word << np.uint32(16)
+    return old & np.uint32(0xFFFF0000) | word & np.uint32(0xFFFF)
+
+
+def bind_store(ins: Instruction, rows: list[int], locate: Locate, *, high: bool) -> Run:
+    """Memory takes registers, or the upper half of one."""
+
+    def run(m: Machine, g: Selection) -> None:
+        words = [m.V[row, g] for row in rows]
+        if high:
+            words = [word >> np.uint32(16) for word in words]
+        write(m, ins, g, locate(m, g), words)
+
+    return run
+
+
+def bind_atomic(
+    ins: Instruction, name: str, rows: list[int], locate: Locate, result: int | None
+) -> Run:
+    """An atomic on registers; its old values go to registers from ``result`` on."""
+    if name not in ATOMICS:
+        raise UnknownInstructionError("EM0301", f"{ins.text} at {ins.pc:#x}")
+
+    def run(m: Machine, g: Selection) -> None:
+        place = locate(m, g)
+        (part,) = place.parts
+        _note(m, ins, g, (place.space, "atomic", part.size), part)
+        old = _atomic(place.cells, part, [m.V[row, g] for row in rows], name)
+        if result is not None:
+            m.write_rows(result, g, old, m.mask(g))
+
+    return run
 
 
 def _increment(a: Array, b: Array) -> Array:
@@ -162,64 +236,52 @@ ATOMICS: dict[str, tuple[str, Function]] = {
 }  # fmt: skip
 
 
-def atomic(
-    cells: Cells, at: Ints, operands: list[Words], name: str, bits: int,
-    mask: Bools | None,
-) -> list[Words]:  # fmt: skip
+def _atomic(cells: Cells, part: Part, operands: list[Words], name: str) -> list[Words]:
     """Do an atomic in all lanes, one after the other in lane order; the old values."""
-    letter, function = ATOMICS[name]
-    shape = at.shape
-    lanes = np.flatnonzero(np.ones(shape, np.bool_) if mask is None else mask)
-    positions = at.ravel()[lanes]
-    if positions.size and np.bitwise_or.reduce(positions) & (bits // 8 - 1):
+    shape, size = part.at.shape, part.size
+    active = np.ones(shape, np.bool_) if part.mask is None else part.mask
+    positions = part.at[active]
+    if positions.size and np.bitwise_or.reduce(positions) & (size - 1):
         raise EmulatorError(
             "EM0509", f"atomic {name} at an address that is not aligned"
         )
-    index = positions // (bits // 8)
-    flat = [np.broadcast_to(word, shape).ravel()[lanes] for word in operands]
-    old = _in_rounds(
-        cells.data.view(f"u{bits // 8}"), index, flat, (letter, name), function
-    )
-    result = np.zeros((bits // 32, at.size), np.uint32)
-    for k in range(bits // 32):
-        result[k, lanes] = (old >> old.dtype.type(32 * k)).astype(np.uint32)
-    return [row.reshape(shape) for row in result]
+    memory = cells.data.view(f"u{size}")
+    flat = _join([np.broadcast_to(word, shape)[active] for word in operands], size)
+    old = _in_rounds(memory, positions // size, flat, name)
+    result = np.zeros((size // 4, *shape), np.uint32)
+    for k in range(size // 4):
+        result[k, active] = (old >> old.dtype.type(32 * k)).astype(np.uint32)
+    return [result[k] for k in range(len(result))]
 
 
-def _in_rounds(
-    memory: Array, index: Ints, operands: list[Words], kind: tuple[str, str],
-    function: Function,
-) -> Array:  # fmt: skip
-    """Lanes that touch one cell take turns: the k-th toucher acts in round k."""
-    values = _join(operands, memory.dtype.itemsize // 4)
+def _in_rounds(memory: Array, index: Ints, values: list[Array], name: str) -> Array:
+    """Of the lanes that touch one cell, the k-th acts in round k."""
     old = np.zeros(len(index), memory.dtype)
-    turn = _turns(index)
-    for k in range(int(turn.max()) + 1 if len(turn) else 0):
-        now = turn == k
+    rounds = _rounds(index)
+    for k in range(int(rounds.max(initial=-1)) + 1):
+        now = rounds == k
         cells = index[now]
-        before = memory[cells]
-        old[now] = before
-        if kind[1] == "CMPSWAP":
-            new = np.where(before == values[1][now], values[0][now], before)
+        before = old[now] = memory[cells]
+        if name == "CMPSWAP":
+            memory[cells] = np.where(before == values[1][now], values[0][now], before)
         else:
-            new = _apply(before, values[0][now], kind[0], function)
-        memory[cells] = new
+            memory[cells] = _apply(before, values[0][now], *ATOMICS[name])
     return old
 
 
-def _turns(index: Ints) -> Ints:
+def _rounds(index: Ints) -> Ints:
     order = np.argsort(index, kind="stable")
     ordered = index[order]
     start = np.ones(len(index), np.bool_)
     start[1:] = ordered[1:] != ordered[:-1]
     first = np.maximum.accumulate(np.where(start, np.arange(len(index)), 0))
-    turn = np.empty(len(index), np.int64)
-    turn[order] = np.arange(len(index)) - first
-    return turn
+    rounds = np.empty(len(index), np.int64)
+    rounds[order] = np.arange(len(index)) - first
+    return rounds
 
 
-def _join(words: list[Words], width: int) -> list[Array]:
-    if width == 1:
+def _join(words: list[Words], size: int) -> list[Array]:
+    if size == 4:
         return list(words)
     return [
         words[k].astype(np.uint64) | words[k + 1].astype(np.uint64) << np.uint64(32)

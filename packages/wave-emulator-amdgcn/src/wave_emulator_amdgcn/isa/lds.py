@@ -9,50 +9,26 @@ import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa import access
+from wave_emulator_amdgcn.isa.access import Part, Place
 from wave_emulator_amdgcn.isa.transpose import TRANSPOSES, transpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wave_emulator_amdgcn.arrays import Array, Bools, Ints, Selection, Words
+    from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.isa.access import Locate
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
-_PLAIN = re.compile(r"DS_(READ|WRITE)_B(32|64|96|128)")
-_TWO = re.compile(r"DS_(READ|WRITE)2(ST64)?_B(32|64)")
-_SMALL = re.compile(r"DS_(READ|WRITE)_([UIB])(8|16)(_D16)?(_HI)?")
-_ATOMIC = re.compile(
-    r"DS_(ADD|SUB|RSUB|INC|DEC|MIN|MAX|MIN_NUM|MAX_NUM|AND|OR|XOR|WRXCHG|CMPST|PK_ADD)"
-    r"(_RTN)?_(U|I|B|F|BF)(16|32|64)"
-)
+_ATOMICS = "ADD|SUB|RSUB|INC|DEC|MIN|MAX|MIN_NUM|MAX_NUM|AND|OR|XOR|WRXCHG|CMPST|PK_ADD"
 
 
 def bind(ins: Instruction) -> Run:
     """The closure that executes a DS instruction."""
-    name = ins.name
-    special = {
-        "DS_SWIZZLE_B32": _bind_swizzle, "DS_BPERMUTE_B32": _bind_bpermute,
-        "DS_PERMUTE_B32": _bind_permute, "DS_BPERMUTE_FI_B32": _bind_bpermute,
-    }  # fmt: skip
-    if name == "DS_NOP":
-        return lambda _m, _g: None
-    if name in special:
-        return special[name](ins)
-    if name in TRANSPOSES:
-        return _bind_transpose(ins)
-    if found := _PLAIN.fullmatch(name):
-        offsets = [offset_of(ins)]
-        return _bind_words(ins, int(found[2]) // 8, offsets, reading=found[1] == "READ")
-    if found := _TWO.fullmatch(name):
-        size = int(found[3]) // 8
-        step = size * (64 if found[2] else 1)
-        offsets = [ins.get(f"offset{k}") * step for k in range(2)]
-        return _bind_words(ins, size, offsets, reading=found[1] == "READ")
-    if found := _SMALL.fullmatch(name):
-        return _bind_small(ins, found)
-    if found := _ATOMIC.fullmatch(name):
-        return _bind_atomic(ins, found)
+    for form, binder in _FORMS:
+        if found := form.fullmatch(ins.name):
+            return binder(ins, found)
     raise UnknownInstructionError("EM0301", f"{ins.text} at {ins.pc:#x}")
 
 
@@ -66,131 +42,75 @@ def offset_of(ins: Instruction) -> int:
     return ins.get("offset0") | ins.get("offset1") << 8
 
 
-def _positions(
-    m: Machine, ins: Instruction, g: Selection, offset: int, size: int
-) -> tuple[Ints, Bools | None]:
+def _locate(ins: Instruction, size: int, *offsets: int) -> Locate:
+    """The same bytes at some offsets from the address."""
+
+    def locate(m: Machine, g: Selection) -> Place:
+        return Place("lds", m.lds, [_part(m, ins, g, o, size) for o in offsets])
+
+    return locate
+
+
+def _part(m: Machine, ins: Instruction, g: Selection, offset: int, size: int) -> Part:
     """Positions in the array of all LDS, and the lanes that stay in bounds.
 
     The sum has 32 bits: a register may hold a negative number that the offset makes
     up for. Source: LLVM, `isDSOffsetLegal`; only Southern Islands differs.
     """
-    mask = m.mask(g)
     base = m.V[ins.fields["addr"] - 256, g]
-    address = (base + np.uint32(offset)).astype(np.int64)
+    part = Part((base + np.uint32(offset)).astype(np.int64), size, m.mask(g))
     # As in buffers, a load of words may end in the word of the last byte.
     step = 4 if "READ" in ins.name and size >= 4 else 1
-    limit = -(-m.shape.lds_bytes // step) * step
-    top = address if mask is None else np.where(mask, address, 0)
-    at = top + m.lds_base[g][:, None]
-    if int(top.max(initial=0)) + size <= limit:
-        return at, mask
-    bad = top + size > limit
+    last = -(-m.shape.lds_bytes // step) * step - size
+    return place_in_lds(m, ins, g, part, part.at > last)
+
+
+def place_in_lds(
+    m: Machine, ins: Instruction, g: Selection, part: Part, bad: Bools
+) -> Part:
+    """Addresses of workgroups as positions in all LDS; bad ones are reported."""
+    at, mask = part.at, part.mask
     if bad.any():
-        access.report_outside(m, ins, g, address, bad, "the workgroup's LDS")
-        good = ~bad if mask is None else mask & ~bad
-        return np.where(bad, 0, at), good
-    return at, mask
+        mask = access.lanes_inside(m, ins, g, part, bad, "the workgroup's LDS")
+        at = np.where(bad, 0, at)
+    return Part(at + m.lds_base[g][:, None], part.size, mask)
 
 
-def _write_words(
-    m: Machine, row: int, g: Selection, words: list[Words], mask: Bools | None
-) -> None:
-    for k, word in enumerate(words):
-        m.write_where(row + k, g, word, mask)
-
-
-def _read(
-    m: Machine, ins: Instruction, g: Selection, offset: int, size: int
-) -> list[Words]:
-    at, mask = _positions(m, ins, g, offset, size)
-    access.note(m, ins, g, ("lds", "read", size), at, mask)
-    return access.load(m.lds, at, size, mask)
-
-
-def _bind_words(
-    ins: Instruction, size: int, offsets: list[int], *, reading: bool
-) -> Run:
-    """Reads or writes of the same bytes at one or two offsets."""
-    if reading:
-        row = row_of(ins, "vdst")
-
-        def read(m: Machine, g: Selection) -> None:
-            words = [w for o in offsets for w in _read(m, ins, g, o, size)]
-            _write_words(m, row, g, words, m.mask(g))
-
-        return read
-    rows = [row_of(ins, f"data{k}") for k in range(len(offsets))]
-
-    def write(m: Machine, g: Selection) -> None:
-        for offset, data in zip(offsets, rows, strict=True):
-            at, mask = _positions(m, ins, g, offset, size)
-            access.note(m, ins, g, ("lds", "write", size), at, mask)
-            words = [m.V[data + k, g] for k in range(size // 4)]
-            access.store(m.lds, at, words, size, mask)
-
-    return write
-
-
-def extend(word: Words, bits: int) -> Words:
-    """Sign-extend the low bits."""
-    up = np.int32(32 - bits)
-    return (word.view(np.int32) << up >> up).view(np.uint32)
+def _bind_words(ins: Instruction, found: re.Match[str]) -> Run:
+    """Words at one address, or at two."""
+    size, offsets = int(found[4]) // 8, [offset_of(ins)]
+    if found[2]:
+        step = size * (64 if found[3] else 1)
+        offsets = [ins.get(f"offset{k}") * step for k in range(2)]
+    locate = _locate(ins, size, *offsets)
+    if found[1] == "READ":
+        return access.bind_load(ins, row_of(ins, "vdst"), locate)
+    first = [row_of(ins, f"data{k}") for k in range(len(offsets))]
+    rows = [row + k for row in first for k in range(size // 4)]
+    return access.bind_store(ins, rows, locate, high=False)
 
 
 def _bind_small(ins: Instruction, found: re.Match[str]) -> Run:
-    bits = int(found[3])
-    size, offset = bits // 8, offset_of(ins)
-    d16, high, signed = bool(found[4]), bool(found[5]), found[2] == "I"
+    """A byte or short."""
+    bits, high = int(found[3]), bool(found[5])
+    locate = _locate(ins, bits // 8, offset_of(ins))
     if found[1] == "WRITE":
-        data = row_of(ins, "data0")
-        shift = np.uint32(16 if high else 0)
-
-        def write(m: Machine, g: Selection) -> None:
-            at, mask = _positions(m, ins, g, offset, size)
-            access.note(m, ins, g, ("lds", "write", size), at, mask)
-            access.store(m.lds, at, [m.V[data, g] >> shift], size, mask)
-
-        return write
-    row = row_of(ins, "vdst")
-
-    def read(m: Machine, g: Selection) -> None:
-        word = _read(m, ins, g, offset, size)[0]
-        word = extend(word, bits) if signed else word
-        if d16:
-            word = merge16(m.V[row, g], word, high=high)
-        m.write_where(row, g, word, m.mask(g))
-
-    return read
-
-
-def merge16(old: Words, word: Words, *, high: bool) -> Words:
-    """Put 16 bits into one half of a register."""
-    if high:
-        return old & np.uint32(0xFFFF) | word << np.uint32(16)
-    return old & np.uint32(0xFFFF0000) | word & np.uint32(0xFFFF)
+        return access.bind_store(ins, [row_of(ins, "data0")], locate, high=high)
+    half = int(high) if found[4] else None
+    convert = access.small(bits, signed=found[2] == "I", half=half)
+    return access.bind_load(ins, row_of(ins, "vdst"), locate, convert)
 
 
 def _bind_atomic(ins: Instruction, found: re.Match[str]) -> Run:
     name, bits = _atomic_name(found)
-    if name not in access.ATOMICS:
-        raise UnknownInstructionError("EM0301", f"{ins.text} at {ins.pc:#x}")
-    returns = bool(found[2]) or found[1] == "WRXCHG"
-    words, offset = bits // 32, offset_of(ins)
     fields = ["data0"]
     if name == "CMPSWAP":
         fields = ["data1", "data0"] if ins.chip.compares_first else ["data0", "data1"]
-    rows = [row_of(ins, field) for field in fields]
-    row = row_of(ins, "vdst")
-
-    def run(m: Machine, g: Selection) -> None:
-        at, mask = _positions(m, ins, g, offset, bits // 8)
-        access.note(m, ins, g, ("lds", "atomic", bits // 8), at, mask)
-        operands = [m.V[r + k, g] for r in rows for k in range(words)]
-        old = access.atomic(m.lds, at, operands, name, bits, mask)
-        if returns:
-            _write_words(m, row, g, old, m.mask(g))
-
-    return run
+    rows = [row_of(ins, field) + k for field in fields for k in range(bits // 32)]
+    returns = bool(found[2]) or found[1] == "WRXCHG"
+    result = row_of(ins, "vdst") if returns else None
+    locate = _locate(ins, bits // 8, offset_of(ins))
+    return access.bind_atomic(ins, name, rows, locate, result)
 
 
 def _atomic_name(found: re.Match[str]) -> tuple[str, int]:
@@ -215,18 +135,13 @@ def swizzle(offset: int, lanes: int) -> Ints:
     return lane & ~31 | ((lane & 31 & conjunct) | disjunct) ^ exclusive
 
 
-def _bind_swizzle(ins: Instruction) -> Run:
-    row, offset = row_of(ins, "vdst"), offset_of(ins)
-    source_row = ins.fields["addr"] - 256
+def _bind_swizzle(ins: Instruction, _found: re.Match[str]) -> Run:
+    offset, data = offset_of(ins), ins.fields["addr"] - 256
+    return _bind_gather(ins, data, lambda m, _g: swizzle(offset, m.lanes)[None])
 
-    def run(m: Machine, g: Selection) -> None:
-        source = swizzle(offset, m.lanes)
-        value: Array = m.V[source_row, g][:, source]
-        if not m.full:
-            value = np.where(m.active[g][:, source], value, np.uint32(0))
-        m.write(row, g, value)
 
-    return run
+def _bind_bpermute(ins: Instruction, _found: re.Match[str]) -> Run:
+    return _bind_gather(ins, row_of(ins, "data0"), _lanes_named(ins))
 
 
 def _lanes_named(ins: Instruction) -> Callable[[Machine, Selection], Ints]:
@@ -240,16 +155,14 @@ def _lanes_named(ins: Instruction) -> Callable[[Machine, Selection], Ints]:
     return lanes
 
 
-def _bind_bpermute(ins: Instruction) -> Run:
-    row, data, lanes_named = (
-        row_of(ins, "vdst"),
-        row_of(ins, "data0"),
-        _lanes_named(ins),
-    )
-    inactive = "_FI_" in ins.name
+def _bind_gather(
+    ins: Instruction, data: int, sources: Callable[[Machine, Selection], Ints]
+) -> Run:
+    """Each lane reads a register of another lane; of one that is off, zero."""
+    row, inactive = row_of(ins, "vdst"), "_FI_" in ins.name
 
     def run(m: Machine, g: Selection) -> None:
-        source = lanes_named(m, g)
+        source = sources(m, g)
         value = np.take_along_axis(m.V[data, g], source, axis=1)
         if not m.full and not inactive:
             live = np.take_along_axis(m.active[g], source, axis=1)
@@ -259,15 +172,12 @@ def _bind_bpermute(ins: Instruction) -> Run:
     return run
 
 
-def _bind_permute(ins: Instruction) -> Run:
-    row, data, lanes_named = (
-        row_of(ins, "vdst"),
-        row_of(ins, "data0"),
-        _lanes_named(ins),
-    )
+def _bind_permute(ins: Instruction, _found: re.Match[str]) -> Run:
+    """Each lane writes a register of another lane."""
+    row, data, targets = row_of(ins, "vdst"), row_of(ins, "data0"), _lanes_named(ins)
 
     def run(m: Machine, g: Selection) -> None:
-        lanes = lanes_named(m, g)
+        lanes = targets(m, g)
         value = np.zeros((m.count(g), m.lanes), np.uint32)
         wave, lane = np.nonzero(m.active[g])
         value[wave, lanes[wave, lane]] = m.V[data, g][wave, lane]
@@ -276,12 +186,25 @@ def _bind_permute(ins: Instruction) -> Run:
     return run
 
 
-def _bind_transpose(ins: Instruction) -> Run:
-    size = TRANSPOSES[ins.name][1]
-    row, offset = row_of(ins, "vdst"), offset_of(ins)
+def _bind_transpose(ins: Instruction, found: re.Match[str]) -> Run:
+    bits, size = TRANSPOSES[found[0]]
+    locate = _locate(ins, size, offset_of(ins))
+    return access.bind_load(
+        ins, row_of(ins, "vdst"), locate, lambda words, _old: transpose(words, bits)
+    )
 
-    def run(m: Machine, g: Selection) -> None:
-        words = _read(m, ins, g, offset, size)
-        _write_words(m, row, g, transpose(ins.name, words), m.mask(g))
 
-    return run
+#: The first row whose expression matches a canonical name says how it is bound.
+_FORMS = tuple(
+    (re.compile(expression), binder)
+    for expression, binder in (
+        (r"DS_SWIZZLE_B32", _bind_swizzle),
+        (r"DS_BPERMUTE_(FI_)?B32", _bind_bpermute),
+        (r"DS_PERMUTE_B32", _bind_permute),
+        ("|".join(TRANSPOSES), _bind_transpose),
+        (r"DS_(READ|WRITE)()()_B(32|64|96|128)", _bind_words),
+        (r"DS_(READ|WRITE)(2)(ST64)?_B(32|64)", _bind_words),
+        (r"DS_(READ|WRITE)_([UIB])(8|16)(_D16)?(_HI)?", _bind_small),
+        (rf"DS_({_ATOMICS})(_RTN)?_(U|I|B|F|BF)(16|32|64)", _bind_atomic),
+    )
+)

@@ -9,34 +9,21 @@ resources and thread ids in the index are refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.isa import access
+from wave_emulator_amdgcn.isa.access import Part, Place, in_parts
 from wave_emulator_amdgcn.memory import BASE
 from wave_emulator_amdgcn.operands import scalar
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.isa.access import Locate
     from wave_emulator_amdgcn.machine import Machine
-    from wave_emulator_amdgcn.memory import Cells
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the lanes of an instruction go: space, memory, consecutive parts."""
-
-    space: str
-    cells: Cells
-    parts: list[access.Part]
-
-
-Locate: TypeAlias = "Callable[[Machine, Selection], Place]"
 
 
 def address_row(ins: Instruction) -> int:
@@ -96,8 +83,8 @@ def locate(ins: Instruction, size: int, *, whole: bool) -> Locate:
         if whole:
             words = np.where(left >= size, 1 << 40, 0)
         at = record.start + index * record.stride + within + extra - BASE
-        part = access.Part(at, size, m.mask(g))
-        return Place("global", m.memory.cells, access.in_parts(m, ins, g, part, words))
+        part = Part(at, size, m.mask(g))
+        return Place("global", m.memory.cells, in_parts(m, ins, g, part, words))
 
     return find
 

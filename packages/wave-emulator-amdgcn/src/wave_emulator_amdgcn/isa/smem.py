@@ -8,22 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.isa import access
-from wave_emulator_amdgcn.isa.lds import extend
+from wave_emulator_amdgcn.isa.access import Part, Place, extend, in_parts, read
 from wave_emulator_amdgcn.memory import BASE
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Ints, Selection, Words
+    from wave_emulator_amdgcn.arrays import Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
 _LOAD = re.compile(r"S_(BUFFER_)?LOAD_(?:DWORD(?:X(\d+))?|([UIS]?)(BYTE|SHORT|8|16))")
-_NOTHING = {
-    "S_DCACHE_INV", "S_DCACHE_WB", "S_GL1_INV", "S_DCACHE_INV_VOL", "S_DCACHE_WB_VOL",
-    "S_PREFETCH_INST", "S_PREFETCH_DATA", "S_PREFETCH_INST_PC_REL",
-    "S_PREFETCH_DATA_PC_REL", "S_BUFFER_PREFETCH_DATA",
-}  # fmt: skip
 
 
 def words_of(name: str) -> int:
@@ -34,8 +28,6 @@ def words_of(name: str) -> int:
 
 def bind(ins: Instruction) -> Run:
     """The closure that executes a scalar memory instruction."""
-    if ins.name in _NOTHING:
-        return lambda _m, _g: None
     if ins.name in ("S_MEMTIME", "S_MEMREALTIME"):
         return _time(ins)
     found = _LOAD.fullmatch(ins.name)
@@ -101,11 +93,9 @@ def _bind_load(ins: Instruction, found: re.Match[str]) -> Run:
         if register is not None:
             shift = shift + (m.S[register, g].astype(np.int64) & ignored)
         limit = _words_left(m, g, base, shift, small) if buffered else None
-        whole = access.Part((at + shift)[:, None], small * count, None)
-        words: list[Words] = []
-        for part in access.in_parts(m, ins, g, whole, limit):
-            access.note(m, ins, g, ("global", "read", part.size), part.at, part.mask)
-            words += access.load(m.memory.cells, part.at, part.size, part.mask)
+        whole = Part((at + shift)[:, None], small * count, None)
+        parts = in_parts(m, ins, g, whole, limit)
+        words = read(m, ins, g, Place("global", m.memory.cells, parts))
         for k, word in enumerate(words):
             value = word[:, 0]
             if signed and small < 4:

@@ -31,9 +31,8 @@ def _unpack(words: list[Words], bits: int) -> Array:
     return flat.reshape(*flat.shape[:2], -1, bits)
 
 
-def transpose(name: str, words: list[Words]) -> list[Words]:
+def transpose(words: list[Words], bits: int) -> list[Words]:
     """The words each lane holds after the exchange among its sixteen lanes."""
-    bits, _ = TRANSPOSES[name]
     elements = _unpack(words, bits)
     waves, lanes, count, _ = elements.shape
     tile = elements.reshape(waves, lanes // 16, count, 16, bits)

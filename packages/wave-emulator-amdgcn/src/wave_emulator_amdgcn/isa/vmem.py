@@ -9,14 +9,16 @@ import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa import access, resource
-from wave_emulator_amdgcn.isa.lds import extend, merge16
-from wave_emulator_amdgcn.isa.resource import Locate, Place, address_row
+from wave_emulator_amdgcn.isa.access import Part, Place
+from wave_emulator_amdgcn.isa.lds import place_in_lds, row_of
+from wave_emulator_amdgcn.isa.resource import address_row
 from wave_emulator_amdgcn.machine import M0
 from wave_emulator_amdgcn.memory import BASE
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Selection, Words
+    from wave_emulator_amdgcn.arrays import Selection
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.isa.access import Locate
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
@@ -32,11 +34,6 @@ _ATOMIC = re.compile(
     r"(SWAP|CMPSWAP|ADD|SUB|SMIN|UMIN|SMAX|UMAX|AND|OR|XOR|INC|DEC|PK_ADD|MIN|MAX|"
     r"MIN_NUM|MAX_NUM)(_X2|_F32|_F64|_F16|_BF16)?"
 )
-_NOTHING = {
-    "BUFFER_WBL2", "BUFFER_INV", "BUFFER_GL0_INV", "BUFFER_GL1_INV", "GLOBAL_INV",
-    "GLOBAL_WB", "GLOBAL_WBINV", "BUFFER_WBINVL1", "BUFFER_WBINVL1_VOL",
-    "BUFFER_INVL2",
-}  # fmt: skip
 
 
 def is_store(name: str) -> bool:
@@ -44,25 +41,10 @@ def is_store(name: str) -> bool:
     return "_STORE_" in name
 
 
-def _bytes(found: re.Match[str]) -> int:
-    kind = found[3]
-    if kind.startswith("DWORD"):
-        return 4 * int(found[4] or 1)
-    return 1 if kind.endswith("BYTE") else 2
-
-
 def bind(ins: Instruction) -> Run:
     """The closure that executes a vector memory instruction."""
-    if ins.name in _NOTHING:
-        return lambda _m, _g: None
     if found := _NAME.fullmatch(ins.name):
-        size = _bytes(found)
-        locate = _locate(ins, size)
-        if found[2] or ins.get("lds"):
-            return _bind_dma(ins, size, locate)
-        if found[1] == "LOAD":
-            return _bind_load(ins, size, found, locate)
-        return _bind_store(ins, size, locate, high=bool(found[6]))
+        return _bind_move(ins, found)
     if found := _ATOMIC.fullmatch(ins.name):
         return _bind_atomic(ins, found)
     raise UnknownInstructionError("EM0301", f"{ins.text} at {ins.pc:#x}")
@@ -72,7 +54,7 @@ def data_row(ins: Instruction, names: tuple[str, ...]) -> int:
     """The row of a data register, whatever this encoding calls it."""
     for name in names:
         if name in ins.fields:
-            return ins.fields[name] - 256 + (256 if ins.get("acc") else 0)
+            return row_of(ins, name)
     raise UnknownInstructionError("EM0301", f"no data operand: {ins.text}")
 
 
@@ -80,69 +62,33 @@ _RESULT = ("vdst", "vdata")
 _DATA = ("data", "vsrc", "vdata")
 
 
-def _bind_load(
-    ins: Instruction, size: int, found: re.Match[str], locate: Locate
-) -> Run:
-    row = data_row(ins, _RESULT)
-    signed, d16, high = found[3].startswith("S") and size < 4, found[5], bool(found[6])
-    signed = signed and found[3] != "SHORT"
-
-    def run(m: Machine, g: Selection) -> None:
-        place = locate(m, g)
-        words: list[Words] = []
-        for part in place.parts:
-            access.note(m, ins, g, (place.space, "read", part.size), part.at, part.mask)
-            words += access.load(place.cells, part.at, part.size, part.mask)
-        if signed:
-            words = [extend(words[0], 8 * size)]
-        if d16:
-            words = [merge16(m.V[row, g], words[0], high=high)]
-        for k, word in enumerate(words):
-            m.write_where(row + k, g, word, m.mask(g))
-
-    return run
-
-
-def _bind_store(ins: Instruction, size: int, locate: Locate, *, high: bool) -> Run:
-    row = data_row(ins, _DATA)
-    shift = np.uint32(16 if high else 0)
-
-    def run(m: Machine, g: Selection) -> None:
-        place = locate(m, g)
-        words = [m.V[row + k, g] >> shift for k in range(max(1, size // 4))]
-        for part in place.parts:
-            access.note(
-                m, ins, g, (place.space, "write", part.size), part.at, part.mask
-            )
-            count = max(1, part.size // 4)
-            mine, words = words[:count], words[count:]
-            access.store(place.cells, part.at, mine, part.size, part.mask)
-
-    return run
+def _bind_move(ins: Instruction, found: re.Match[str]) -> Run:
+    """A load, a store, or a copy to LDS."""
+    kind, high = found[3], bool(found[6])
+    size = 4 * int(found[4] or 1)
+    if not kind.startswith("DWORD"):
+        size = 1 if kind.endswith("BYTE") else 2
+    locate = _locate(ins, size)
+    if found[2] or ins.get("lds"):
+        return _bind_dma(ins, size, locate)
+    if found[1] == "STORE":
+        row = data_row(ins, _DATA)
+        rows = [row + k for k in range(max(1, size // 4))]
+        return access.bind_store(ins, rows, locate, high=high)
+    half = int(high) if found[5] else None
+    signed = kind in ("SBYTE", "SSHORT")
+    convert = access.small(8 * size, signed=signed, half=half)
+    return access.bind_load(ins, data_row(ins, _RESULT), locate, convert)
 
 
 def _bind_atomic(ins: Instruction, found: re.Match[str]) -> Run:
     name, bits = _atomic_name(found)
-    if name not in access.ATOMICS:
-        raise UnknownInstructionError("EM0301", f"{ins.text} at {ins.pc:#x}")
     row = data_row(ins, _DATA)
-    returns = bool(ins.get("sc0") or ins.get("glc") or ins.get("th") & 1)
-    result = data_row(ins, _RESULT)
-    words = bits // 32 * (2 if name == "CMPSWAP" else 1)
+    rows = [row + k for k in range(bits // 32 * (2 if name == "CMPSWAP" else 1))]
+    returns = ins.get("sc0") or ins.get("glc") or ins.get("th") & 1
+    result = data_row(ins, _RESULT) if returns else None
     locate = _locate(ins, bits // 8, whole=True)
-
-    def run(m: Machine, g: Selection) -> None:
-        place = locate(m, g)
-        (part,) = place.parts
-        note = (place.space, "atomic", bits // 8)
-        access.note(m, ins, g, note, part.at, part.mask)
-        operands = [m.V[row + k, g].copy() for k in range(words)]
-        old = access.atomic(place.cells, part.at, operands, name, bits, part.mask)
-        if returns:
-            for k, word in enumerate(old):
-                m.write_where(result + k, g, word, m.mask(g))
-
-    return run
+    return access.bind_atomic(ins, name, rows, locate, result)
 
 
 def _atomic_name(found: re.Match[str]) -> tuple[str, int]:
@@ -169,24 +115,11 @@ def _bind_dma(ins: Instruction, size: int, locate: Locate) -> Run:
     def run(m: Machine, g: Selection) -> None:
         place = locate(m, g)
         base = m.S[M0, g].astype(np.int64) & 0x3FFFC
-        lane = np.arange(m.lanes) * size
-        inner = base[:, None] + offset + lane
+        inner = base[:, None] + offset + np.arange(m.lanes) * size
         outside = (inner < 0) | (inner + size > m.shape.lds_bytes)
-        target = inner + m.lds_base[g][:, None]
-        active = m.mask(g)
-        if active is not None:
-            outside &= active
-        if outside.any():
-            access.report_outside(m, ins, g, inner, outside, "the workgroup's LDS")
-            target = np.where(outside, 0, target)
-            active = ~outside if active is None else active & ~outside
-        words: list[Words] = []
-        for part in place.parts:
-            note = (place.space, "read", part.size)
-            access.note(m, ins, g, note, part.at, part.mask)
-            words += access.load(place.cells, part.at, part.size, part.mask)
-        access.note(m, ins, g, ("lds", "dma", size), target, active)
-        access.store(m.lds, target, words, size, active)
+        target = place_in_lds(m, ins, g, Part(inner, size, m.mask(g)), outside)
+        words = access.read(m, ins, g, place)
+        access.write(m, ins, g, Place("lds", m.lds, [target]), words, "dma")
 
     return run
 
@@ -230,7 +163,7 @@ def _locate_global(ins: Instruction, size: int) -> Locate:
             )
             at = low + start[:, None]
         at += offset - BASE
-        whole = access.Part(at, size, m.mask(g))
+        whole = Part(at, size, m.mask(g))
         parts = access.in_parts(m, ins, g, whole, None)
         return Place("global", m.memory.cells, parts)
 
@@ -250,14 +183,9 @@ def _locate_scratch(ins: Instruction, size: int) -> Locate:
             at = at + m.V[row, g].astype(np.int64)
         if base is not None:
             at = at + m.S[base, g].astype(np.int64)[:, None]
-        mask = m.mask(g)
-        bad = (at < 0) | (at + size > limit)
-        bad = bad if mask is None else bad & mask
-        if bad.any():
-            access.report_outside(m, ins, g, at, bad, "the lane's scratch")
-            mask = ~bad if mask is None else mask & ~bad
-        at = np.where(bad, 0, at) if mask is None else np.where(mask, at, 0)
-        part = access.Part(at + waves * limit, size, mask)
-        return Place("private", m.private, [part])
+        part, bad = Part(at, size, m.mask(g)), (at < 0) | (at + size > limit)
+        mask = access.lanes_inside(m, ins, g, part, bad, "the lane's scratch")
+        at = waves * limit + np.where(bad, 0, at)
+        return Place("private", m.private, [Part(at, size, mask)])
 
     return locate
