@@ -7,6 +7,8 @@ import pytest
 
 from wave_testing.programs import random_matrix_program, with_real_numbers
 from wave_testing.programs.arguments import stray_writes
+from wave_testing.programs.bounds import error_bounds
+from wave_testing.programs.exact import FLOATS
 from wave_testing.programs.execute import Execution
 from wave_testing.programs.literal import read, splat, step, write
 from wave_testing.programs.model import Dim, MemorySpec, Program
@@ -79,3 +81,28 @@ def test_exact_results_rounded_once_are_within_the_bounds():
                 store = execution.reference.stores[memory.name]
                 array[...] = np.where(store.written, store.data, array)
         assert execution.wrong(arguments) == []
+
+
+@pytest.mark.parametrize(("off", "right"), [(0.5, True), (1.2, False)])
+@pytest.mark.parametrize("dtype", ["f8e4m3fn", "f8e5m2"])
+def test_a_bound_of_eight_bits_is_less_than_a_unit_of_the_last_place(dtype, off, right):
+    """Normal and subnormal numbers alike."""
+    program = Program(
+        seed=1,
+        dims=(Dim("M", 64, axis=0, tile=64),),
+        memories=(
+            MemorySpec("a", ("M",), "f32", "real", 1),
+            MemorySpec("b", ("M",), dtype),
+        ),
+        steps=(
+            read("x", "a", "M"),
+            step("cast", "y", "x", dtype=dtype),
+            write("y", "b", "M"),
+        ),
+    )
+    bits, smallest, _ = FLOATS[dtype]
+    for scale in (1.0, 2.0 ** (smallest + 1)):
+        exact = np.linspace(1.0, 1.9, 64) * scale
+        bound = error_bounds(program, {"a": exact})["b"]
+        unit = max(scale * 2.0 ** (1 - bits), 2.0**smallest)
+        assert bool((off * unit <= bound).all()) is right

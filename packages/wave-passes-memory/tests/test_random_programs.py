@@ -107,6 +107,7 @@ def changed(session, name, seed):
 
 
 SEEDS_OF_RARE = {
+    "merge-contiguous-reads": (1, 20),
     "merge-contiguous-writes": (8, 135),
     "share-common-reads": (20, 36),
     "use-transposed-reads": (4, 22),

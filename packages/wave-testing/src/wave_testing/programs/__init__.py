@@ -3,15 +3,15 @@
 ``random_program(rng)`` makes one of any kind, ``random_matrix_program(rng)`` one that
 multiplies matrices. ``check_program(program)`` compiles it and compares every phase
 with exact arithmetic on whole arrays; ``launch_program(program)`` goes through the
-front door, on any device. ``with_real_numbers`` and ``with_special_numbers`` change
-what the inputs hold: rounded results are within an error bound. A program prints as a
+front door, on any device. ``with_real_numbers``, ``with_special_numbers`` and
+``with_tiny_numbers`` change what the inputs hold: rounded results are within an error
+bound; ``on_devices`` cuts the work for several devices. A program prints as a
 short text; ``python -m wave_testing.programs --kind matrix --seed N`` makes, prints
 and checks it again.
 """
 
 from __future__ import annotations
 
-from wave_testing.programs.bounds import with_real_numbers, with_special_numbers
 from wave_testing.programs.check import (
     Discarded,
     Outcome,
@@ -22,6 +22,12 @@ from wave_testing.programs.generate import random_program
 from wave_testing.programs.launch import launch_program
 from wave_testing.programs.matrix import random_matrix_program
 from wave_testing.programs.model import Program
+from wave_testing.programs.variants import (
+    on_devices,
+    with_real_numbers,
+    with_special_numbers,
+    with_tiny_numbers,
+)
 
 __all__ = [
     "Discarded",
@@ -30,8 +36,10 @@ __all__ = [
     "ProgramFailure",
     "check_program",
     "launch_program",
+    "on_devices",
     "random_matrix_program",
     "random_program",
     "with_real_numbers",
     "with_special_numbers",
+    "with_tiny_numbers",
 ]

@@ -130,7 +130,9 @@ def _coordinate(
     name = dims[position]
     extent = max(1, build.dim(name).extent)
     it: Formula = ("it", position)
-    kind = build.space.pick(("plain", "plain", "strided", "flat", "gather", "offset"))
+    kind = build.space.pick(
+        ("plain", "plain", "strided", "flat", "gather", "offset", "paged")
+    )
     if kind == "strided":
         step, start = int(build.rng.integers(2, 4)), int(build.rng.integers(3))
         size = build.size((extent - 1) * step + start + 1 + int(build.rng.integers(2)))
@@ -139,6 +141,8 @@ def _coordinate(
         return _flattened(build, it, extent), ()
     if kind == "gather":
         return _gathered(build, dims, position)
+    if kind == "paged":
+        return _paged(build, name, it, extent)
     if kind == "offset" and build.symbols:
         symbol = build.space.pick(sorted(build.symbols))
         size = build.size(extent + build.symbols[symbol])
@@ -160,21 +164,39 @@ def _gathered(
     """The coordinate is what an index input says."""
     others = [d for d in dims if d != dims[position]]
     own = (dims[position], *(d for d in others if build.space.chance(0.3)))
-    extent = int(build.rng.integers(1, 20))
-    dtype = build.space.pick(("i32", "i64"))
-    memory = build.memory(build.shuffled(own), dtype, "index", extent)
-    shape = build.memories[-1].dims
-    index = build.emit(
-        "read",
-        Info(shape, dtype, extent),
-        memory=memory,
-        shape=shape,
-        mapping=None,
-        index=(),
-    )
+    place = build.shuffled(own)
+    index, extent = _index(build, place, place, None)
     if index is None:
         return [(dims[position], ("it", position))], ()
     return [(build.size(extent), "gather")], (index,)
+
+
+def _paged(
+    build: Builder, name: str, it: Formula, extent: int
+) -> tuple[list[tuple[str, Any]], tuple[str, ...]]:
+    """A page that a table names, and a slot of it: two dims of the memory."""
+    slots = int(build.space.pick((1, 2, 4, 5, 16, 32)))
+    table = build.size(-(-extent // slots))
+    index, pages = _index(build, (table,), (name,), (("//", ("it", 0), slots),))
+    if index is None:
+        return [(name, it)], ()
+    return [(build.size(pages), "gather"), (build.size(slots), ("%", it, slots))], (
+        index,
+    )
+
+
+def _index(
+    build: Builder,
+    place: tuple[str, ...],
+    shape: tuple[str, ...],
+    mapping: tuple[Formula, ...] | None,
+) -> tuple[str | None, int]:
+    """A read of an input of indices, and what all of them are below."""
+    most = int(build.rng.integers(1, 20))
+    dtype = build.space.pick(("i8", "i16", "i32", "i32", "i64"))
+    fields: dict[str, Any] = {"memory": build.memory(place, dtype, "index", most)}
+    fields |= {"shape": shape, "mapping": mapping, "index": ()}
+    return build.emit("read", Info(shape, dtype, most), **fields), most
 
 
 def write(build: Builder, name: str, plain: float = 0.6) -> bool:

@@ -1,196 +1,234 @@
 """How far the results of a program may be off where its numbers are rounded.
 
-The program is run once more on magnitudes: each sum of products then is the sum of
-the magnitudes of its products. Every element of a value is off by at most that, times
-the roundings on the way to it, each of half a unit in the last place (Higham 2002,
-section 3.1). Holds for what is linear in each operand, and for maxima and minima.
+A running error analysis (Higham 2002, section 3.3): beside each element goes a bound
+of its error, from those of the operands and the rounding of the operation itself.
+Where an error decides which of several values follows, all of them are within it.
 """
+
+# Programs are data of many shapes, and kernels are built from them at run time.
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportArgumentType=false, reportUnknownMemberType=false
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from math import prod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_testing.programs.exact import SIGNIFICANT, is_float
-from wave_testing.programs.reference import Reference
+from wave_testing.programs.exact import FLOATS, SIGNIFICANT, is_float
+from wave_testing.programs.infer import infer_types
+from wave_testing.programs.reference import Array, Dims, Reference
 
 if TYPE_CHECKING:
     from wave_testing.programs.model import Program, Step
 
-    Array = np.ndarray[Any, np.dtype[Any]]
-
-_MAGNITUDES: Mapping[str, str] = {
-    "add": "add",
-    "sub": "add",
-    "mul": "mul",
-    "maximum": "maximum",
-    "minimum": "maximum",
-    "neg": "abs",
-    "abs": "abs",
-}
-"""What elementwise operations are on magnitudes."""
-
-_MOVES = frozenset(
-    {"read", "write", "splat", "permute", "broadcast", "allocate", "barrier"}
-)
-_NUMBERS = frozenset({"number", "value", "acc"})
 _MATRIX_UNIT = 2.0**-23
 """Of the sums of matrix instructions, which may cut instead of rounding."""
 
+_BITS = 52
+"""Significant bits of the exact results, less one."""
 
-_WIDE_FLOATS = frozenset({"f16", "bf16", "f32"})
-"""Floats with infinities and NaN that all chips convert alike."""
-
-
-def with_real_numbers(program: Program) -> Program:
-    """The program on inputs that are no integers, where bounds can tell."""
-    if not all(map(_is_known, program.walk())):
-        return program
-    return _filled(program, "real", [m.dtype for m in program.memories])
-
-
-def with_special_numbers(program: Program) -> Program:
-    """The program on inputs with infinities and NaN, where these mean something."""
-    dtypes = {m.dtype for m in program.memories if m.fill in ("small", "")}
-    if not dtypes <= _WIDE_FLOATS or not all(map(_is_known, program.walk())):
-        return program
-    return _filled(program, "special", dtypes)
-
-
-def _filled(program: Program, fill: str, dtypes: Iterable[str]) -> Program:
-    floats = {dtype for dtype in dtypes if is_float(dtype)}
-    memories = tuple(
-        replace(m, fill=fill) if m.fill == "small" and m.dtype in floats else m
-        for m in program.memories
-    )
-    return replace(program, memories=memories)
-
-
-def _is_known(step: Step) -> bool:
-    if step.kind == "cast":
-        return is_float(step.get("dtype"))
-    return step.kind in _MOVES | _MAGNITUDES.keys() | {"mma", "reduce", "iterate"}
+_ULPS = 16
+"""Units in the last place that a function of the hardware may be off."""
 
 
 def error_bounds(program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """For each output by how much its elements may be off."""
-    floats = {m.name for m in program.memories if is_float(m.dtype)}
-    sizes = {name: np.abs(a) if name in floats else a for name, a in inputs.items()}
-    shape = replace(program, steps=tuple(map(_on_magnitudes, program.steps)))
-    reference = Reference(shape, sizes)
-    reference.run()
-    roundings = _Roundings(program)
-    roundings.steps(program.steps)
-    return {
-        memory.name: reference.stores[memory.name].data
-        * roundings.found.get(memory.name, 0.0)
-        for memory in program.memories
-        if memory.is_output
-    }
+    """For each output by how much its elements may be off; infinity where anything."""
+    bounded = _Bounded(program, inputs)
+    # Infinite errors take part, and NaN among them is infinite as well.
+    with np.errstate(all="ignore"):
+        bounded.run()
+    found = {m.name: bounded.stores[m.name].error for m in program.memories}
+    return {name: np.where(np.isnan(e), np.inf, e) for name, e in found.items()}
 
 
-def _on_magnitudes(step: Step) -> Step:
-    attributes = [
-        (key, abs(value) if key in _NUMBERS and value is not None else value)
-        for key, value in step.attributes
-    ]
-    if step.kind == "reduce" and step.get("combine") == "min":
-        attributes = [
-            ("combine", "max") if k == "combine" else (k, v) for k, v in attributes
-        ]
-    return replace(
-        step,
-        kind=_MAGNITUDES.get(step.kind, step.kind),
-        attributes=tuple(attributes),
-        body=tuple(map(_on_magnitudes, step.body)),
-    )
+class _Bounded(Reference):
+    """The meaning of a program, with a bound of the error of each element."""
+
+    def __init__(self, program: Program, inputs: Mapping[str, Array]) -> None:
+        super().__init__(program, inputs)
+        self._dtypes = {
+            name: dtype for name, (_, dtype) in infer_types(program).items()
+        }
+
+    def error(self, step: Step, dims: Dims, data: Array) -> Array:
+        """By the rule of the step's kind; none for constants and indices."""
+        rule = ERRORS.get(step.kind)
+        return np.zeros(()) if rule is None else rule(self, step, dims, data)
+
+    def dtype(self, step: Step) -> str:
+        """The element type of what a step makes."""
+        return self._dtypes[step.name[0]]
+
+    def operands(self, step: Step, dims: Dims) -> list[tuple[Array, Array]]:
+        """The values of an elementwise step, each with its error; a number last."""
+        tiles = [self.tile(name) for name in step.args]
+        found = [(tile.over(dims), tile.error_over(dims)) for tile in tiles]
+        number = step.get("number")
+        if number is not None:
+            found.append((np.asarray(number), np.zeros(())))
+        return found
+
+    def rounded(self, step: Step, data: Array, error: Array, times: int = 1) -> Array:
+        """``error`` and what rounding the result adds, ``times`` over."""
+        dtype = self.dtype(step)
+        size = np.abs(data) + error
+        if not is_float(dtype):
+            return np.where(size >= 2.0 ** SIGNIFICANT[dtype], np.inf, error)
+        bits, smallest, largest = FLOATS[dtype]
+        # The exact results of f64 are rounded as well: hence the minimum.
+        unit = np.expm1(times * 2.0 ** -min(bits, _BITS))
+        own = unit * size + times * 2.0 ** (smallest - 1)
+        return np.where(size + own >= 2.0**largest, np.inf, error + own)
 
 
-class _Roundings:
-    """Counts roundings on the way to each value, in units of 1.
+Rule = Callable[[_Bounded, "Step", Dims, Array], Array]
 
-    Attributes:
-        found: By the name of a value or memory.
-    """
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self.found: dict[str, float] = {}
-        self._dtypes = {m.name: m.dtype for m in program.memories}
-        self._dims: dict[str, tuple[str, ...]] = {}
+def _moved(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    del data
+    return ref.tile(step.args[0]).error_over(dims)
 
-    def steps(self, steps: tuple[Step, ...]) -> None:
-        """Follow the steps of a body."""
-        for step in steps:
-            if step.kind == "iterate":
-                self._loop(step)
-            else:
-                self._step(step)
 
-    def _loop(self, step: Step) -> None:
-        dim = self._program.dim(step.get("axis"))
-        carried = [(self.found[n], self._dtypes[n], self._dims[n]) for n in step.args]
-        for _ in range(max(1, dim.trips)):
-            for name, row in zip(step.params, carried, strict=True):
-                self.found[name], self._dtypes[name], self._dims[name] = row
-            self.steps(step.body)
-            carried = [
-                (self.found[name], *row[1:])
-                for name, row in zip(step.yields, carried, strict=True)
-            ]
-        for name, row in zip(step.name, carried, strict=True):
-            self.found[name], self._dtypes[name], self._dims[name] = row
+def _read(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    del dims, data
+    return ref.stores[step.get("memory")].error[ref.places(step)]
 
-    def _step(self, step: Step) -> None:
-        memory = step.get("memory")
-        if step.kind == "write":
-            before = self.found.get(memory, 0.0)
-            self.found[memory] = max(before, self.found[step.args[0]])
-            return
-        for name in step.name:
-            dtype = step.get("dtype") or self._dtypes[memory or step.args[-1]]
-            self._dtypes[name] = dtype
-            self._dims[name] = self._dims_of(step)
-            if step.kind == "read":
-                self.found[name] = self.found.get(memory, 0.0)
-            elif step.kind != "allocate":
-                self.found[name] = self._before(step) + self._own(step, dtype)
 
-    def _dims_of(self, step: Step) -> tuple[str, ...]:
-        if step.get("shape") is not None:
-            return step.get("shape")
-        dims = [self._dims[name] for name in step.args]
-        if step.kind == "mma":
-            return dims[-1]
-        widest = max(dims, key=len, default=())
-        return tuple(d for d in widest if d != step.get("dim"))
+def _extract(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    del dims, data
+    offset = step.get("offset")
+    at = ref.symbols[offset] if isinstance(offset, str) else offset
+    return ref.tile(step.args[0]).error[..., at]
 
-    def _before(self, step: Step) -> float:
-        counts = [self.found[name] for name in step.args]
-        if step.kind == "mul":
-            return sum(counts)
-        if step.kind == "mma":
-            return max(counts[0] + counts[1], counts[2])
-        return max(counts, default=0.0)
 
-    def _own(self, step: Step, dtype: str) -> float:
-        """The roundings of one step; twice, for products of errors are left out."""
-        if not is_float(dtype) or step.kind in _MOVES:
-            return 0.0
-        unit = 2.0 * 2.0 ** -SIGNIFICANT[dtype]
-        if step.kind == "mma":
-            lhs, rhs = (set(self._dims[name]) for name in step.args[:2])
-            both = lhs & rhs - set(self._dims[step.args[2]])
-            return 2 * _MATRIX_UNIT * (prod(map(self._extent, both)) + 1)
-        if step.kind == "reduce":
-            count = self._extent(step.get("dim")) * len(step.args) + 1
-            return unit * count if step.get("combine") == "sum" else 0.0
-        return unit
+def _sum(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    (_, first), (_, second) = ref.operands(step, dims)
+    return ref.rounded(step, data, first + second)
 
-    def _extent(self, name: str) -> int:
-        dim = self._program.dim(name)
-        return max(1, dim.extent if dim.loop is None else dim.loop)
+
+def _product(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    (x, first), (y, second) = ref.operands(step, dims)
+    error = np.abs(x) * second + np.abs(y) * first + first * second
+    return ref.rounded(step, data, error)
+
+
+def _largest(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    del data
+    return np.maximum(*(error for _, error in ref.operands(step, dims)))
+
+
+def _function(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    """A function that is monotone where its operand may be, rounded a few times."""
+    ((x, error),) = ref.operands(step, dims)
+    function = _MONOTONE[step.kind]
+    moved = [np.abs(function(x + e) - function(x)) for e in (error, -error)]
+    found = np.maximum(*moved)
+    return ref.rounded(step, data, np.where(error < np.abs(x), found, np.inf), _ULPS)
+
+
+_MONOTONE: Mapping[str, Callable[[Array], Array]] = {
+    "exp2": np.exp2,
+    "reciprocal": np.reciprocal,
+}
+
+
+def _whole(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    """Rounding to an integer, which may be another one."""
+    ((_, error),) = ref.operands(step, dims)
+    return ref.rounded(step, data, np.where(error > 0, error + 1, 0.0))
+
+
+def _cast(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    if step.get("dtype") == "bool":
+        return _exact_or_any(ref, step, dims, data)
+    rule = _rounded if is_float(step.get("dtype")) else _whole
+    return rule(ref, step, dims, data)
+
+
+def _rounded(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    return ref.rounded(step, data, _moved(ref, step, dims, data))
+
+
+def _compared(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    """Unknown where the operands are nearer to each other than their errors."""
+    del data
+    (x, first), (y, second) = ref.operands(step, dims)
+    error = first + second
+    return np.where((error > 0) & (np.abs(x - y) <= error), np.inf, 0.0)
+
+
+def _exact_or_any(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    del data
+    errors = [error for _, error in ref.operands(step, dims)]
+    return np.where(sum(errors) > 0, np.inf, 0.0)
+
+
+def _select(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    del data
+    (condition, open_), (x, first), (y, second) = ref.operands(step, dims)
+    either = np.maximum(first, second) + np.abs(x - y)
+    return np.where(open_ > 0, either, np.where(condition, first, second))
+
+
+def _reduce(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    del data
+    axis = step.get("dim")
+    count = step.get("sources")
+    tiles = [ref.tile(name) for name in step.args]
+    parts = [tile.error_over((*dims, axis)) for tile in tiles[:count]]
+    totals = [tile.error_over(dims) for tile in tiles[count:]]
+    if step.get("combine") != "sum":
+        found = [part.max(axis=-1, initial=0.0) for part in parts] + totals
+        return np.max(np.broadcast_arrays(*found), axis=0)
+    sizes = [np.abs(tile.over((*dims, axis))).sum(-1) for tile in tiles[:count]]
+    sizes += [np.abs(tile.over(dims)) for tile in tiles[count:]]
+    size = sum(sizes) + abs(step.get("acc") or 0)
+    error = sum(part.sum(-1) for part in parts) + sum(totals)
+    times = sum(part.shape[-1] for part in parts) + 1
+    return ref.rounded(step, size, error, times)
+
+
+def _mma(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    """The product of magnitudes with errors, less that without."""
+    lhs, rhs, acc = (ref.tile(name) for name in step.args)
+    both = [d for d in lhs.dims if d in rhs.dims and d not in dims]
+
+    def product(*sides: Array) -> Array:
+        letters = {d: chr(97 + i) for i, d in enumerate((*dims, *both))}
+        names = ["".join(letters[d] for d in t) for t in (lhs.dims, rhs.dims, dims)]
+        return np.einsum(f"{names[0]},{names[1]}->{names[2]}", *sides, optimize=True)
+
+    wide = [np.abs(tile.data) + tile.error for tile in (lhs, rhs)]
+    size = product(*wide) + np.abs(acc.data) + acc.error
+    spread = product(wide[0], rhs.error) + product(lhs.error, wide[1]) + acc.error
+    if not is_float(ref.dtype(step)):
+        return ref.rounded(step, data, spread)
+    terms = 1 + np.prod([ref.domain(d).size for d in both])
+    return spread + 2 * _MATRIX_UNIT * terms * size + terms * 2.0**-126
+
+
+ERRORS: Mapping[str, Rule] = {
+    "read": _read,
+    "broadcast": _moved,
+    "permute": _moved,
+    "extract": _extract,
+    "cast": _cast,
+    "reduce": _reduce,
+    "mma": _mma,
+    "add": _sum,
+    "sub": _sum,
+    "mul": _product,
+    "maximum": _largest,
+    "minimum": _largest,
+    "neg": _moved,
+    "abs": _moved,
+    "select": _select,
+    **dict.fromkeys(_MONOTONE, _function),
+    **dict.fromkeys(("floor", "ceil", "round", "roundeven"), _whole),
+    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "ne"), _compared),
+    **dict.fromkeys(("floordiv", "mod", "apply"), _exact_or_any),
+    **dict.fromkeys(("and", "or", "xor", "not"), _exact_or_any),
+}
+"""How errors of operands and roundings become that of a step, by kind; else 0."""

@@ -11,23 +11,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+FLOATS: Mapping[str, tuple[int, int, int]] = {
+    "f16": (11, -24, 15),
+    "bf16": (8, -133, 127),
+    "f32": (24, -149, 127),
+    "f64": (53, -1074, 1023),
+    "f8e5m2": (3, -16, 15),
+    "f8e4m3fn": (4, -9, 8),
+    "f8e5m2fnuz": (3, -17, 15),
+    "f8e4m3fnuz": (4, -10, 7),
+}
+"""Significant bits of a float; exponents of its smallest and of its largest number;
+IEEE 754-2019, table 3.5, and the OCP 8-bit floating point specification 1.0."""
+
 SIGNIFICANT: Mapping[str, int] = {
-    "f16": 11,
-    "bf16": 8,
-    "f32": 24,
-    "f64": 53,
-    "f8e5m2": 3,
-    "f8e4m3fn": 4,
-    "f8e5m2fnuz": 3,
-    "f8e4m3fnuz": 4,
+    **{name: row[0] for name, row in FLOATS.items()},
     "i8": 7,
     "i16": 15,
     "i32": 31,
     "i64": 53,
     "bool": 1,
 }
-"""Bits of the integers that an element type holds exactly; IEEE 754-2019, table 3.5,
-and the OCP 8-bit floating point specification 1.0.
+"""Bits of the integers that an element type holds exactly.
 
 Bits beyond 53 cannot be compared in f64.
 """

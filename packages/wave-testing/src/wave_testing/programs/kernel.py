@@ -65,6 +65,8 @@ def _distribution(dim: Dim, *, symbolic: bool) -> list[Any]:
         start = None
         if dim.backwards:
             start = _backwards(dim.groups, tile)
+        if dim.part:
+            rows.append(tkl.DeviceConstraint(name, dim.part, dim.axis))
         rows.append(tkl.WorkgroupConstraint(name, tile, dim.axis, apply_fn=start))
     if dim.waves:
         rows.append(

@@ -29,6 +29,7 @@ class Dim:
         backwards: Whether workgroups take its tiles from the last to the first.
         copies: Waves on its axis that all do the same; above 1 only where no wave
             constraint splits the tile, and with ``waves_per_block`` given.
+        part: The tile of a device, whole tiles of workgroups; 0 for one device.
     """
 
     name: str
@@ -41,10 +42,11 @@ class Dim:
     vector: int | None = None
     backwards: bool = False
     copies: int = 1
+    part: int = 0
 
     @property
     def groups(self) -> int:
-        """Workgroups along the dimension."""
+        """Workgroups along the dimension, of all devices."""
         return 1 if self.axis is None else -(-self.extent // self.tile)
 
     @property
@@ -76,8 +78,9 @@ class MemorySpec:
         dims: Names of the size symbols of its axes.
         dtype: The element type by name.
         fill: What it holds before the launch: ``small`` integers up to ``bound``,
-            these with some ``special`` numbers, ``real`` numbers that are rounded,
-            ``index`` values below ``bound``, a ``permutation``, or nothing.
+            these with some ``special`` numbers or in ``tiny`` units, ``real``
+            numbers that are rounded, ``index`` values below ``bound``, a
+            ``permutation``, or nothing.
         bound: See ``fill``.
         strided: Whether it is a view of a larger array.
         updated: Whether the kernel reads and writes it.

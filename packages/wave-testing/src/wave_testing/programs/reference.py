@@ -34,25 +34,39 @@ COMBINE: Mapping[str, np.ufunc] = {
 
 @dataclass(frozen=True)
 class Tile:
-    """A value: an array with one axis for each of its dims."""
+    """A value: an array with one axis for each of its dims.
+
+    Attributes:
+        error: By how much a computed element may differ from that in ``data``;
+            0 where nobody asks.
+    """
 
     dims: Dims
     data: Array
+    error: Array
 
     def over(self, dims: Dims) -> Array:
         """The array with axes in the order of ``dims``; missing ones have length 1."""
+        return self._over(self.data, dims)
+
+    def error_over(self, dims: Dims) -> Array:
+        """``error``, as `over` gives ``data``."""
+        return self._over(self.error, dims)
+
+    def _over(self, array: Array, dims: Dims) -> Array:
         order = [self.dims.index(d) for d in dims if d in self.dims]
-        extents = iter(self.data.shape[i] for i in order)
+        extents = iter(array.shape[i] for i in order)
         shape = [next(extents) if d in self.dims else 1 for d in dims]
-        return self.data.transpose(order).reshape(shape)
+        return array.transpose(order).reshape(shape)
 
 
 @dataclass
 class Store:
-    """A memory: its elements, and which of them were written."""
+    """A memory: its elements, their errors as in `Tile`, which of them were written."""
 
     dims: Dims
     data: Array
+    error: Array
     written: Array
 
 
@@ -116,7 +130,7 @@ class Reference:
         for scalar in program.scalars:
             self.symbols[scalar.name] = scalar.value
             number = np.asarray(scalar.value, wide(scalar.dtype))
-            self.values[scalar.name] = Tile((), number)
+            self.values[scalar.name] = Tile((), number, np.zeros(()))
 
     def run(self) -> None:
         """Execute all steps, unless there is no workgroup to do so."""
@@ -134,7 +148,7 @@ class Reference:
         shape = self.program.extents(dims)
         held = np.zeros(shape) if data is None else data
         held = held.astype(wide(dtype))
-        return Store(dims, held, np.zeros(shape, np.bool_))
+        return Store(dims, held, np.zeros(shape), np.zeros(shape, np.bool_))
 
     def domain(self, dim: str) -> Array:
         """The indices that exist along a dimension here."""
@@ -151,8 +165,15 @@ class Reference:
 
     def define(self, step: Step, dims: Dims, data: Array) -> None:
         """Give a step its value."""
-        data = np.broadcast_to(data, self.sizes(dims))
-        self.values[step.name[0]] = Tile(dims, data)
+        shape = self.sizes(dims)
+        data = np.broadcast_to(data, shape)
+        error = np.broadcast_to(self.error(step, dims, data), shape)
+        self.values[step.name[0]] = Tile(dims, data, error)
+
+    def error(self, step: Step, dims: Dims, data: Array) -> Array:
+        """By how much computed elements of a step may differ from ``data``."""
+        del step, dims, data
+        return np.zeros(())
 
     def formula(self, formula: Any, leaves: Mapping[tuple[str, Any], Any]) -> Any:
         """The value of a formula over these leaves and the symbols."""
@@ -180,6 +201,11 @@ class Reference:
         return tuple(
             np.asarray(self.formula(part, leaves), np.int64) for part in mapping
         )
+
+    def places(self, step: Step) -> tuple[Array, ...]:
+        """`coordinates`, each as large as the value."""
+        shape = self.sizes(step.get("shape"))
+        return tuple(np.broadcast_to(p, shape) for p in self.coordinates(step))
 
     def inside(self, dim: Dim, iteration: int) -> None:
         """Narrow a dimension to what all waves hold in one iteration."""
@@ -209,10 +235,7 @@ Meaning = Callable[[Reference, "Step"], None]
 
 def _read(ref: Reference, step: Step) -> None:
     store = ref.stores[step.get("memory")]
-    place = ref.coordinates(step)
-    shape = ref.sizes(step.get("shape"))
-    full = tuple(np.broadcast_to(p, shape) for p in place)
-    ref.define(step, step.get("shape"), store.data[full])
+    ref.define(step, step.get("shape"), store.data[ref.places(step)])
 
 
 def _write(ref: Reference, step: Step) -> None:
@@ -222,9 +245,10 @@ def _write(ref: Reference, step: Step) -> None:
     chosen = np.ones(shape, np.bool_)
     for mask in ref.masks:
         chosen = chosen & mask.over(dims)
-    full = tuple(np.broadcast_to(p, shape)[chosen] for p in ref.coordinates(step))
-    data = np.broadcast_to(ref.tile(step.args[0]).over(dims), shape)
-    store.data[full] = data[chosen]
+    full = tuple(place[chosen] for place in ref.places(step))
+    tile = ref.tile(step.args[0])
+    store.data[full] = np.broadcast_to(tile.over(dims), shape)[chosen]
+    store.error[full] = np.broadcast_to(tile.error_over(dims), shape)[chosen]
     store.written[full] = True
 
 
@@ -328,8 +352,8 @@ def _iterate(ref: Reference, step: Step) -> None:
             ref.values[name] = tile
         ref.steps(step.body)
         carried = [
-            Tile(old.dims, ref.tile(name).over(old.dims))
-            for name, old in zip(step.yields, carried, strict=True)
+            Tile(old.dims, new.over(old.dims), new.error_over(old.dims))
+            for old, new in zip(carried, map(ref.tile, step.yields), strict=True)
         ]
         ref.outside(dim)
     for name, tile in zip(step.name, carried, strict=True):

@@ -131,6 +131,7 @@ def _simpler_launch(program: Program) -> Iterator[Program]:
             {"dynamic": False},
             {"vector": None},
             {"backwards": False},
+            {"part": 0},
             {"waves": 0},
         ):
             simpler = replace(dim, **fields)

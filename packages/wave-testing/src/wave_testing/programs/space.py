@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,7 @@ class Space:
         for axis in range(grid):
             dim = self._grid_dim("MNBH"[axis], axis, waves, crowded=grid > 2)
             if waves > 1 and not dim.waves and self.chance(0.06):
-                dim = self._replaced(dim, copies=2)
+                dim = replace(dim, copies=2)
             waves //= dim.shared * dim.copies
             self.dims[dim.name] = dim
 
@@ -88,7 +89,7 @@ class Space:
         if loop is not None and (loop > dim.wave_tile or dim.trips > MAX_TRIPS):
             dim = Dim(name, extent, dynamic, axis, tile, shared)
         if self.chance(0.06):
-            dim = self._replaced(dim, backwards=True)
+            dim = replace(dim, backwards=True)
         return self._with_vector(dim)
 
     def _loop_dim(self, name: str) -> Dim:
@@ -107,7 +108,7 @@ class Space:
             return dim
         tile = dim.tile_in(looped=dim.axis is None)
         choices = [0, 1] if tile <= 4 else [tile, 8, 16, 32]
-        return self._replaced(dim, vector=self.pick(choices))
+        return replace(dim, vector=self.pick(choices))
 
     def _calm(self) -> None:
         """Raise tiles until the launch is small enough."""
@@ -115,14 +116,10 @@ class Space:
             dim = max(self.dims.values(), key=lambda d: d.groups)
             if dim.groups == 1:
                 dim = max(self.dims.values(), key=lambda d: d.shared * d.copies)
-                self.dims[dim.name] = self._replaced(dim, waves=0, loop=None, copies=1)
+                self.dims[dim.name] = replace(dim, waves=0, loop=None, copies=1)
             else:
-                self.dims[dim.name] = self._replaced(
-                    dim, tile=dim.tile * 2, loop=None, vector=None
-                )
-
-    def _replaced(self, dim: Dim, **fields: Any) -> Dim:
-        return Dim(**{name: getattr(dim, name) for name in _FIELDS} | fields)
+                wider = replace(dim, tile=dim.tile * 2, loop=None, vector=None)
+                self.dims[dim.name] = wider
 
     def hardware(self) -> tuple[tuple[str, Any], ...]:
         """Random further fields of the hardware constraint."""
@@ -151,15 +148,3 @@ class Space:
 
 
 INSTRUCTIONS = ("F32_16x16x16_F16", "F32_32x32x8_F16")
-_FIELDS = (
-    "name",
-    "extent",
-    "dynamic",
-    "axis",
-    "tile",
-    "waves",
-    "loop",
-    "vector",
-    "backwards",
-    "copies",
-)

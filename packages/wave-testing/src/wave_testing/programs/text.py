@@ -53,6 +53,8 @@ def _dim(dim: Dim) -> str:
         parts.append(f"loop tile {dim.loop}")
     if dim.copies > 1:
         parts.append(f"copied by {dim.copies} waves")
+    if dim.part:
+        parts.append(f"{dim.part} a device")
     if dim.backwards:
         parts.append("backwards")
     if dim.vector is not None:

@@ -1,0 +1,77 @@
+"""How random programs are launched: which numbers, target, preset and passes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import numpy as np
+
+from wave_core.compile import Config, Session
+from wave_testing import staging
+from wave_testing.programs import (
+    Discarded,
+    launch_program,
+    on_devices,
+    with_real_numbers,
+    with_special_numbers,
+    with_tiny_numbers,
+)
+
+PRESETS = ("default", "prefetch", "four-stage", "fetch-ahead", "modulo", "pingpong")
+CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+NUMBERS = (
+    None,
+    with_real_numbers,
+    with_real_numbers,
+    with_special_numbers,
+    with_tiny_numbers,
+)
+
+
+@cache
+def session():
+    """The installed plugins, and one that asks for staging."""
+    plugins = {"staging": staging}
+    return Session(plugins, config=Config(cache=False), announce=lambda _: None)
+
+
+def some_options(rng):
+    """A preset, and at times what changes the loop or the copies."""
+    found = {"preset": str(rng.choice(PRESETS))}
+    if rng.random() < 0.3:
+        found["unroll_factor"] = int(rng.integers(2, 5))
+    if rng.random() < 0.3:
+        found["eliminate_epilogue"] = True
+    if rng.random() < 0.25:
+        found["use_global_to_shared"] = True
+    if rng.random() < 0.9:
+        found["passes"] = ("ask-for-staging",)
+    return found
+
+
+def some_variant(program, rng):
+    """The program on exact, rounded, special or tiny numbers; for devices at times."""
+    change = NUMBERS[rng.integers(len(NUMBERS))]
+    program = program if change is None else change(program)
+    return on_devices(program, rng) if rng.random() < 0.1 else program
+
+
+def launch(maker, seed, chips):
+    """Launch a program once, on a device and with options that its seed decides."""
+    rng = np.random.default_rng([seed, 1])
+    program = some_variant(maker(np.random.default_rng(seed), seed), rng)
+    device = "emulator" if rng.random() < 0.7 else "sim"
+    chip, options = str(rng.choice(chips)), some_options(rng)
+    launch_program(program, device=device, target=chip, session=session(), **options)
+
+
+def refusals(maker, seeds, chips):
+    """Launch the programs; how many are refused, by code."""
+    tally = Counter()
+    for seed in seeds:
+        try:
+            launch(maker, seed, chips)
+        except Discarded as refused:
+            tally[refused.code] += 1
+    return tally
