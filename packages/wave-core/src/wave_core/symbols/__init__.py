@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from wave_core.symbols.convert import from_sympy as from_sympy, to_sympy as to_sympy
+from wave_core.symbols.convert import (
+    from_sympy as from_sympy,
+    sympy_symbol as sympy_symbol,
+)
 from wave_core.symbols.division import (
     ceildiv as ceildiv,
     floordiv as floordiv,
@@ -51,4 +54,4 @@ from wave_core.symbols.remainder import (
 )
 from wave_core.symbols.substitute import substitute_all as substitute_all
 from wave_core.symbols.surface import Form as Form, Op as Op, surface as surface
-from wave_core.symbols.tape import Tape as Tape, compile_tape as compile_tape
+from wave_core.symbols.tape import Tape as Tape
