@@ -14,7 +14,6 @@ from wave_core.ir.facts import (
     FactKind as FactKind,
     FactTables as FactTables,
     Placement as Placement,
-    Policy as Policy,
 )
 from wave_core.ir.graph import (
     Graph as Graph,
