@@ -6,7 +6,7 @@ arrays. Fetching, modifiers, DPP, SDWA, clamping and writing are the same for al
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -47,7 +47,16 @@ class Row:
     exact: bool = False
 
 
-_SOURCES = ("src0", "src1", "src2")
+def table(
+    out: str, ins: str, functions: Mapping[str, Function], tag: str = "", *,
+    keeps: bool = False, exact: bool = False,
+) -> dict[str, Row]:  # fmt: skip
+    """Rows with the same types; names stand without ``V_`` and ``tag`` around them."""
+    return {
+        f"V_{name}{tag}": Row(out, ins, function, keeps, exact)
+        for name, function in functions.items()
+    }
+
 
 #: Integer instructions whose CLAMP saturates (ISA: "clamp" of integer results).
 SATURATING = {
@@ -155,7 +164,7 @@ def _plain(ins: Instruction) -> Instruction:
 
 def source_code(ins: Instruction, slot: int) -> int:
     """The unified number of an operand."""
-    name = _SOURCES[slot]
+    name = f"src{slot}"
     if slot == 1 and "vsrc1" in ins.fields:
         name = "vsrc1"
     return ins.fields[name]
