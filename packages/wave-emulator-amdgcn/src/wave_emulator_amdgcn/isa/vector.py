@@ -92,7 +92,7 @@ def bind(ins: Instruction, row: Row) -> Run:
     def run(m: Machine, g: Selection) -> None:
         values = [fetch(m, g) for fetch in fetches]
         if flushing and (m.flush32 or m.flush16):
-            values = [_flush(m, value) for value in values]
+            values = [flush_operand(m, value) for value in values]
         with np.errstate(all="ignore"):
             result = function(*values)
         write(m, g, result)
@@ -109,7 +109,7 @@ def bind_scalar_result(ins: Instruction, row: Row) -> Run:
 
     def run(m: Machine, g: Selection) -> None:
         values = [fetch(m, g) for fetch in fetches]
-        values = values if row.exact else [_flush(m, value) for value in values]
+        values = values if row.exact else [flush_operand(m, value) for value in values]
         with np.errstate(all="ignore"):
             result = finish(m, np.asarray(row.function(*values)).astype(dtype))
         bits = result.view(fetch_dtype(row.out)).astype(np.uint32)
@@ -123,7 +123,7 @@ def _flushes(row: Row, kinds: list[str]) -> bool:
     return not row.exact and any(kind[-3:-2] == "f" for kind in kinds)
 
 
-def _flush(m: Machine, value: Array) -> Array:
+def flush_operand(m: Machine, value: Array) -> Array:
     """An operand without denormals, where MODE says so."""
     if value.dtype == np.float32:
         return floats.flush(value) if m.flush32 else value
@@ -132,7 +132,8 @@ def _flush(m: Machine, value: Array) -> Array:
     return value
 
 
-def _flush_result(m: Machine, value: Array) -> Array:
+def flush_result(m: Machine, value: Array) -> Array:
+    """A result without denormals, where MODE says so."""
     flushed = m.flush32_results if value.dtype == np.float32 else m.flush16_results
     return floats.flush(value) if flushed else value
 
@@ -285,7 +286,7 @@ def _finisher(
                 value = floats.flush(value * value.dtype.type(scale))
             value = np.where(value == 0, value.dtype.type(0), value)
         if not exact:
-            value = _flush_result(m, value)
+            value = flush_result(m, value)
         return clamped(m, value) if clamp else value
 
     return finish
