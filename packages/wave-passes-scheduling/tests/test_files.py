@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from wave_core.diagnostics import UserError
 from wave_passes_scheduling.files.match import CARRIED
 from wave_passes_scheduling.files.rows import ScheduleSyntaxError
+from wave_passes_scheduling.files.storage import load_schedule, read_json, write_json
 from wave_passes_scheduling.files.text import read_text, write_text
 from wave_passes_scheduling.loops.costs import unit_profile
 from wave_passes_scheduling.loops.kinds import OpKind
@@ -73,6 +76,10 @@ def test_the_reservation_table_is_optional():
     assert write_text(read_text(text)) == text
 
 
+LONG = "9" * 5000
+"""More digits than Python reads."""
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
@@ -83,6 +90,9 @@ def test_the_reservation_table_is_optional():
         ("Initiation Interval: 3", "Initiation Interval: 0", 1, "not positive"),
         ("| ReadGlobal    | (4,)", "| ReadGlobal (4,)", 17, "neither header nor row"),
         ("| 3       | 0 ", "| three   | 0 ", 22, "'three' is no number"),
+        ("| 3       | 0 ", f"| {LONG} | 0 ", 22, "is no number"),
+        ("| (4,) ", f"| ({LONG},) ", 17, "is no list of sort keys"),
+        ("Initiation Interval: 3", f"Initiation Interval: {LONG}", 1, "neither"),
     ],
 )
 def test_a_line_that_is_wrong_is_named(old, new, line, message):
@@ -94,3 +104,36 @@ def test_a_line_that_is_wrong_is_named(old, new, line, message):
 def test_an_empty_file_is_refused():
     with pytest.raises(ScheduleSyntaxError, match="Initiation Interval"):
         read_text("")
+
+
+def test_an_interval_that_no_table_holds_is_refused():
+    long = replace(read_text(EXAMPLE), interval=65537)
+    with pytest.raises(ScheduleSyntaxError, match="no interval from 1 to 65536"):
+        read_json(write_json(long))
+
+
+def test_a_table_without_some_columns_is_refused():
+    rows = [line.rpartition("|")[0].rstrip() for line in EXAMPLE.splitlines()]
+    whole = EXAMPLE.splitlines()
+    start = next(i for i, line in enumerate(whole) if line.startswith("Node Name"))
+    with pytest.raises(ScheduleSyntaxError, match="the columns of a node are") as found:
+        read_text("\n".join([*whole[:start], *rows[start:]]))
+    assert found.value.line > start
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{\n "interval": 3,\n "stages": ,\n', "line 3: JSON is malformed: invalid "),
+        ('{\n "interval": 3,\n', "line 3: Input data was truncated"),
+        ('{\n "interval": "x"\n}', "Expected `int`, got `str` - at `$.interval`"),
+    ],
+)
+def test_json_that_cannot_be_read_is_told_with_its_line(text, says, tmp_path):
+    path = tmp_path / "loop.json"
+    path.write_text(text)
+    with pytest.raises(UserError) as caught:
+        load_schedule(str(path))
+    first, last = str(caught.value).splitlines()
+    assert first.startswith(f"error[WV0505]: schedule file `{path}`: {says}")
+    assert last == "  = help: `dump_schedule=` writes a file of the right form"

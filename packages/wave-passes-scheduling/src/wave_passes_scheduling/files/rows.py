@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 SortKey = tuple[int, ...]
 
+MAX_INTERVAL = 1 << 16
+"""Cycles from one iteration to the next; a reservation table has a row for each."""
+
 
 class ScheduleSyntaxError(ValueError):
     """A schedule file that cannot be read; ``line`` counts from 1, 0 for none."""
@@ -66,8 +69,9 @@ def check_rows(schedule: ScheduleFile) -> None:
             stands twice.
     """
     interval, stages = schedule.interval, schedule.stages
-    if interval < 1 or not schedule.rows:
-        raise ScheduleSyntaxError(0, "there is no interval, or there are no rows")
+    if not 1 <= interval <= MAX_INTERVAL or not schedule.rows:
+        what = f"there is no interval from 1 to {MAX_INTERVAL}, or there are no rows"
+        raise ScheduleSyntaxError(0, what)
     known: dict[SortKey, ScheduleRow] = {}
     for row in schedule.rows:
         if row.key in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,19 @@ def read_json(text: str) -> ScheduleFile:
     """
     try:
         found = msgspec.json.decode(text, type=ScheduleFile)
+    except msgspec.ValidationError as error:
+        raise ScheduleSyntaxError(0, str(error)) from error
     except msgspec.DecodeError as error:
-        raise ScheduleSyntaxError(1, str(error)) from error
+        raise ScheduleSyntaxError(_line(text, str(error)), str(error)) from error
     check_rows(found)
     return found
+
+
+def _line(text: str, complaint: str) -> int:
+    """The line of the byte that a complaint names; the last one where it names none."""
+    found = re.search(r"\(byte (\d+)\)", complaint)
+    data = text.encode()
+    return data[: int(found[1]) if found else len(data)].count(b"\n") + 1
 
 
 def numbered(path: str, loop: int) -> str:

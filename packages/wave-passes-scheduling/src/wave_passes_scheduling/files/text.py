@@ -46,8 +46,10 @@ _TABLE_COMMENT = (
 
 _PROFILE = "# Cost profile: "
 
-_KEY = re.compile(r"\((\d+(?:,\s*\d+)*),?\)")
-_HEADER = re.compile(r"(Initiation Interval|Number of Stages):\s*(\d+)\s*")
+# Numbers of more digits come from no schedule.
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_KEY = re.compile(r"\(([0-9]{1,18}(?:,\s*[0-9]{1,18})*),?\)")
+_HEADER = re.compile(r"(Initiation Interval|Number of Stages):\s*([0-9]{1,18})\s*")
 
 
 def write_text(schedule: ScheduleFile) -> str:
@@ -154,6 +156,9 @@ def _file(
 
 
 def _row(number: int, cells: list[str], interval: int) -> ScheduleRow:
+    if len(cells) != len(COLUMNS):
+        titles = ", ".join(COLUMNS)
+        raise ScheduleSyntaxError(number, f"the columns of a node are {titles}")
     name, kind, key, cycle, relative, stage, users = cells
     keys = _keys(number, key)
     counts = _counts(number, ["", cycle, relative, stage])
@@ -180,6 +185,6 @@ def _keys(number: int, text: str) -> tuple[SortKey, ...]:
 
 def _counts(number: int, cells: list[str]) -> tuple[int, ...]:
     for cell in cells[1:]:
-        if not cell.isdecimal():
+        if not _NUMBER.fullmatch(cell):
             raise ScheduleSyntaxError(number, f"{cell!r} is no number")
     return tuple(int(cell) for cell in cells[1:])
