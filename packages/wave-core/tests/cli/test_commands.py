@@ -119,6 +119,43 @@ def test_wrong_name_in_file(wave, case_file):
     assert "did you mean `double`?" in done.err
 
 
+FAILING = """
+def case(shape, settings, target):
+    return 1 // shape.get("M", 0)
+"""
+
+
+def test_a_case_of_a_file_that_fails(wave, tmp_path):
+    path = tmp_path / "failing.py"
+    path.write_text(FAILING)
+    done = wave("run", f"{path}:case")
+    assert done.code == 2
+    assert done.err == (
+        f"error[WV0826]: `case` of `{path}` makes no case: ZeroDivisionError: integer "
+        "division or modulo by zero\n"
+        f"  --> {path}:3\n"
+        '3 |     return 1 // shape.get("M", 0)\n'
+        "  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ fails here\n"
+        "  = help: `python FILE` shows all of what Python says\n\n"
+        "`wave explain WV0826` says more\n"
+    )
+
+
+def test_a_case_of_a_plugin_that_fails(wave, monkeypatch):
+    def double(shape, settings, target):
+        raise LookupError("no such table")
+
+    monkeypatch.setattr(sys.modules["toy_case"], "double", double)
+    done = wave("run", "toy")
+    assert done.code == 1
+    assert done.err == (
+        "error[WV0819]: kernel `toy` of plugin `toy` failed: LookupError: no such "
+        "table\n"
+        "  = help: run without it: WAVE_DISABLE_PLUGINS=toy\n\n"
+        "`wave explain WV0819` says more\n"
+    )
+
+
 def test_kernel_error_is_json_too(wave):
     done = wave("run", "toy", "--set", "BLOCK_M=0", "--json")
     assert done.code == 1

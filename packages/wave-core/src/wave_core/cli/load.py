@@ -13,7 +13,7 @@ from wave_core.cli.output import announce
 from wave_core.compile import codes
 from wave_core.compile.kernels import KernelCase, make_case
 from wave_core.compile.session import Session
-from wave_core.diagnostics import Location, WaveError, user_error
+from wave_core.diagnostics import Location, WaveError, plugin_error, user_error
 from wave_core.passes.options import did_you_mean
 
 if TYPE_CHECKING:
@@ -38,15 +38,30 @@ def find_case(
     """The case that ``NAME`` or ``FILE.py:NAME`` means.
 
     Raises:
-        UserError: WV0801 where nothing has that name, WV0826 where it is no kernel.
+        UserError: WV0801 where nothing has that name, WV0826 where it is no kernel,
+            or the user's file fails.
+        PluginError: WV0819 where a plugin's function that makes the case fails.
     """
     session.target(target)
     path, colon, name = kernel.rpartition(":")
-    if colon and path.endswith(".py"):
-        factory, title = _from_file(Path(path), name), name
-    else:
-        factory, title = session.plugins.load_kernel(kernel), kernel
-    return make_case(factory, title, shape, settings, target)
+    in_file = colon and path.endswith(".py")
+    name = name if in_file else kernel
+    load = session.plugins.load_kernel
+    factory = _from_file(Path(path), name) if in_file else load(kernel)
+    try:
+        return make_case(factory, name, shape, settings, target)
+    except WaveError:
+        raise
+    except Exception as error:  # whoever makes the case may fail in any way
+        if in_file:
+            what = f"`{name}` of `{path}` makes no case"
+            raise _failed(what, Path(path), error) from error
+        info = session.plugins.kernels[kernel].provider
+        raise plugin_error(
+            "WV0819",
+            f"kernel `{kernel}` of plugin {info} failed: {_told(error)}",
+            help=info.way_out,
+        ) from error
 
 
 def _from_file(path: Path, name: str) -> object:
@@ -65,7 +80,7 @@ def _from_file(path: Path, name: str) -> object:
     except WaveError:
         raise
     except Exception as error:  # a file of a user may fail in any way
-        raise _not_imported(path, error) from error
+        raise _failed(f"`{path}` cannot be imported", path, error) from error
     if not hasattr(module, name):
         public = [each for each in vars(module) if not each.startswith("_")]
         raise user_error(
@@ -79,17 +94,21 @@ def _from_file(path: Path, name: str) -> object:
     return getattr(module, name)
 
 
-def _not_imported(path: Path, error: Exception) -> Exception:
+def _failed(what: str, path: Path, error: Exception) -> Exception:
     """The user's file fails; at the last line of it that ran."""
     ran = [row for row in extract_tb(error.__traceback__) if row.filename == str(path)]
     line = ran[-1].lineno if ran else getattr(error, "lineno", None)
     return user_error(
         codes.NOT_A_KERNEL,
-        f"`{path}` cannot be imported: {type(error).__name__}: {error}",
+        f"{what}: {_told(error)}",
         at=Location.of_span(str(path), line or 1),
         label="fails here",
         help="`python FILE` shows all of what Python says",
     )
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def with_options(case: KernelCase, given: Mapping[str, object]) -> KernelCase:
