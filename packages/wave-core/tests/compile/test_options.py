@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 import sympy
 
-from wave_core.compile import WaveCompileOptions, option_table
+from wave_core.compile import SchedulingType, WaveCompileOptions, option_table
 from wave_core.compile.bindings import resolve_bindings
 from wave_core.compile.option_rows import CORE, Role, given
 from wave_core.diagnostics import UserError
@@ -111,6 +111,31 @@ def test_unfit_value(name, value):
     with pytest.raises(UserError) as caught:
         WaveCompileOptions(**{name: value})
     assert caught.value.code == "WV0823"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dump_binaries",
+        "dump_intermediates",
+        "dump_schedule",
+        "override_mlir",
+        "override_schedule",
+        "denorm_fp_math_f32",
+    ],
+)
+def test_an_empty_text_is_no_value(name):
+    with pytest.raises(UserError) as caught:
+        WaveCompileOptions(**{name: ""})
+    shown = str(caught.value)
+    assert shown.startswith(f"error[WV0823]: option `{name}` is '', of type str\n")
+    assert shown.endswith("= help: it takes str | None, and no empty text")
+
+
+@pytest.mark.parametrize("given", ["prefetch", "PREFETCH", SchedulingType.PREFETCH])
+def test_a_strategy_goes_by_its_name_or_word(given):
+    assert WaveCompileOptions(schedule=given).schedule is SchedulingType.PREFETCH
+    assert WaveCompileOptions(schedule="mine").schedule == "mine"
 
 
 def test_options_are_immutable_and_comparable():

@@ -124,6 +124,7 @@ def test_both_spellings_of_an_option(name):
         ("max-bits", True, "it takes int"),
         ("careful", 1, "it takes `true` or `false`"),
         ("limit", 1.5, "it takes int or `none`"),
+        ("limit", "", "it takes int or `none`"),
         ("mode", "quick", 'it takes `fast` or `"none"` or `slow`'),
         ("kind", "diagonal", "it takes `row` or `column`"),
         ("pair", ("a",), "it takes (str, float)"),

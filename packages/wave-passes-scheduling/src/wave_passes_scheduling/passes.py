@@ -9,6 +9,7 @@ from wave_core.compile.scheduling import SchedulingType
 from wave_core.diagnostics import user_error
 from wave_core.passes import Pass, option
 from wave_core.passes.selection import unknown_name
+from wave_passes_scheduling.files.rows import MAX_INTERVAL
 from wave_passes_scheduling.loops.analysis import innermost_loops
 from wave_passes_scheduling.manual.run import ManualRun
 from wave_passes_scheduling.modulo.scheduler import modulo_schedule
@@ -80,7 +81,10 @@ class ScheduleLoops(Pass):
         at_least=1,
     )
     interval: int | None = option(
-        None, "cycles from one iteration to the next, for `modulo`", at_least=1
+        None,
+        "cycles from one iteration to the next, for `modulo`",
+        at_least=1,
+        at_most=MAX_INTERVAL,
     )
     profile: str = option("target", "latencies: of the `target`, or `unit`")
     override: str | None = option(None, "a schedule file to follow", reads_file=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
-from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
@@ -116,8 +115,6 @@ def _of_row(name: str, row: object, at: Location) -> PassText:
 def check_types(options: Any, at: Location) -> None:
     """Refuse values whose type is not the declared one.
 
-    An enum may also be given by the name or word of its member.
-
     Raises:
         UserError: WV0823.
     """
@@ -126,14 +123,10 @@ def check_types(options: Any, at: Location) -> None:
         if row.name in _CONVERTED:
             continue
         value: object = getattr(options, row.name)
-        choices = _enum(hints[row.name])
-        if choices is not None:
-            names = str in get_args(hints[row.name])
-            value = _member(row.name, value, choices, at, names=names)
-            object.__setattr__(options, row.name, value)
-        elif not _fits(value, hints[row.name]):
-            raise unfit(row.name, value, str(row.type), at)
-        elif type(value) is int and not value >= least(row):
+        if not _fits(value, hints[row.name]):
+            empty = ", and no empty text" if value == "" else ""
+            raise unfit(row.name, value, f"{row.type}{empty}", at)
+        if type(value) is int and not value >= least(row):
             raise unfit(row.name, value, f"{row.type} from {least(row):g}", at)
     _check_checks(options, at)
 
@@ -144,35 +137,17 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _fits(value: object, wanted: Any) -> bool:
-    alternatives = getattr(wanted, "__args__", None)
     if getattr(wanted, "__origin__", None) is not None:
         return True
-    if alternatives is not None:
-        return any(_fits(value, each) for each in alternatives)
+    alternatives = get_args(wanted)
+    if alternatives:
+        # Where nothing can be given, an empty text is no way to say so.
+        empty = value == "" and type(None) in alternatives
+        return not empty and any(_fits(value, each) for each in alternatives)
     if wanted is int:
         return type(value) is int
     # No file and no name has a NUL in it.
     return isinstance(value, wanted) and not (isinstance(value, str) and "\0" in value)
-
-
-def _enum(wanted: Any) -> type[Enum] | None:
-    """The enum of a type, alone or beside strings, which are names of plugins."""
-    for each in (wanted, *get_args(wanted)):
-        if isinstance(each, type) and issubclass(each, Enum):
-            return each
-    return None
-
-
-def _member(
-    name: str, value: object, wanted: type[Enum], at: Location, *, names: bool
-) -> Enum | str:
-    for member in wanted:
-        if value is member or value in (member.value, member.name):
-            return member
-    if names and isinstance(value, str):
-        return value
-    words = ", ".join(f"`{member}`" for member in wanted.__members__)
-    raise unfit(name, value, f"one of {words}", at)
 
 
 def _check_checks(options: Any, at: Location) -> None:

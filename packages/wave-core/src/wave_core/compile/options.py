@@ -183,6 +183,7 @@ class WaveCompileOptions:
         if not isinstance(self.checks, bool):
             self._set("checks", names("checks", self.checks, where))
         self._set("passes", pass_texts(self.passes, where))
+        self._set("schedule", SchedulingType.named(self.schedule))
         others = by_name("plugin_options", self.plugin_options, where)
         self._set("plugin_options", FrozenMap(others))
         self._set("dynamic_symbols", self._dynamic(where))

@@ -32,6 +32,11 @@ class SchedulingType(Enum):
         """The word used in text."""
         return self.value
 
+    @classmethod
+    def named(cls, given: object) -> object:
+        """The strategy whose name or word is ``given``; else that, a plugin's name."""
+        return next((each for each in cls if given in (each.value, each.name)), given)
+
 
 def schedule_of(kernel: object) -> ManualSchedule | None:
     """The schedule that belongs to a kernel, if there is one."""

@@ -56,8 +56,8 @@ class Pass(ABC):
         owner, given = cls.pass_name(), dict[str, Any]()
         for name, value in options:
             field = find_option(owner, name, known)
-            least = declared[field].at_least
-            given[field] = convert_option(owner, name, value, known[field], least)
+            least, most = declared[field].at_least, declared[field].at_most
+            given[field] = convert_option(owner, name, value, known[field], least, most)
         return cls(**given)
 
     def should_run(self, graph: Graph) -> bool:

@@ -39,12 +39,14 @@ class OptionField:
         reports: Whether the option only asks to be told something on the way; a
             compilation with it is not answered from a cache.
         at_least: The smallest number that means something.
+        at_most: The largest number.
     """
 
     summary: str = ""
     reads_file: bool = False
     reports: bool = False
     at_least: int | None = None
+    at_most: int | None = None
 
 
 _DECLARED = "wave_option"
@@ -57,17 +59,13 @@ def option(
     reads_file: bool = False,
     reports: bool = False,
     at_least: int | None = None,
+    at_most: int | None = None,
 ) -> Any:
     """Declare an option as a field of a frozen dataclass, such as a pass.
 
-    Args:
-        default: The value when it is not given.
-        summary: One line for tables.
-        reads_file: As of `OptionField`.
-        reports: As of `OptionField`.
-        at_least: As of `OptionField`.
+    ``default`` is the value when it is not given, the rest as of `OptionField`.
     """
-    declared = OptionField(summary, reads_file, reports, at_least)
+    declared = OptionField(summary, reads_file, reports, at_least, at_most)
     return dataclass_field(default=default, metadata={_DECLARED: declared})
 
 
@@ -137,7 +135,12 @@ def _word(member: Enum) -> str:
 
 
 def convert_option(
-    owner: str, name: str, value: object, wanted: Any, at_least: int | None = None
+    owner: str,
+    name: str,
+    value: object,
+    wanted: Any,
+    at_least: int | None = None,
+    at_most: int | None = None,
 ) -> Any:
     """The typed option that ``value`` stands for.
 
@@ -147,33 +150,33 @@ def convert_option(
         value: A value as text gives it, or already typed.
         wanted: The declared type.
         at_least: The smallest number that means something.
+        at_most: The largest; a number has 64 bits in any case.
 
     Raises:
         UserError: WV0804 where the value does not fit.
     """
     try:
-        return _in_range(_convert(value, wanted), at_least)
+        return _in_range(_convert(value, wanted), at_least, at_most)
     except _MismatchError:
-        least = "" if at_least is None else f" from {at_least}"
+        limits = "" if at_least is None else f" from {at_least}"
+        limits += "" if at_most is None else f" to {at_most}"
         raise user_error(
             "WV0804",
             f"option `{name}` of `{owner}` cannot be {_shown(value)}",
             help=(
                 *did_you_mean(str(value), _words(wanted)),
-                f"it takes {describe_type(wanted)}{least}",
+                f"it takes {describe_type(wanted)}{limits}",
             ),
         ) from None
 
 
-def _in_range(value: Any, at_least: int | None) -> Any:
-    """The value, unless it is a number that is too small or has no 64 bits."""
-    if isinstance(value, int) and not _fits_range(value, at_least):
+def _in_range(value: Any, at_least: int | None, at_most: int | None) -> Any:
+    """The value, unless it is a number beyond these limits or those of 64 bits."""
+    least = -(2**63) if at_least is None else at_least
+    most = 2**63 - 1 if at_most is None else at_most
+    if isinstance(value, int) and not least <= value <= most:
         raise _MismatchError
     return value
-
-
-def _fits_range(value: int, at_least: int | None) -> bool:
-    return (-(2**63) if at_least is None else at_least) <= value < 2**63
 
 
 def _words(wanted: Any) -> list[str]:
@@ -218,6 +221,9 @@ def _member(value: object, choices: Iterable[object]) -> object:
 
 
 def _convert_union(value: object, alternatives: tuple[Any, ...]) -> Any:
+    if value == "" and type(None) in alternatives:
+        # Where nothing can be given, an empty text is no way to say so.
+        raise _MismatchError
     for alternative in alternatives:
         try:
             return _convert(value, alternative)

@@ -62,7 +62,10 @@ class PackSharedMemory(Pass):
     """
 
     alignment: int = option(
-        16, "bytes that the start of a buffer is a multiple of", at_least=1
+        16,
+        "bytes that the start of a buffer is a multiple of",
+        at_least=1,
+        at_most=1 << 16,
     )
     within_loops: bool = option(
         False, "share memory in each iteration of a loop, with more barriers"
