@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from dataclasses import replace
+from typing import get_args
 
 import pytest
 
 from wave_core.cli.app import run_command
-from wave_core.compile import Session, WaveCompileOptions
+from wave_core.compile import Session, WaveCompileOptions, wave_compile
 from wave_core.compile.pipeline import plan_for
 from wave_core.diagnostics import UserError
+from wave_core.passes.load import load_pass
+from wave_core.passes.options import option_fields, option_types
 
 
 @pytest.fixture
@@ -75,6 +80,38 @@ def test_an_unfit_value(wave):
     )
 
 
+def test_an_interval_that_no_table_holds(wave):
+    code, _, err = wave("run", "gemm", "--set-pass", f"schedule-loops.interval={2**62}")
+    assert code == 2
+    assert err == (
+        "error[WV0804]: option `interval` of `schedule-loops` cannot be "
+        "`4611686018427387904`\n"
+        "  = help: it takes int or `none` from 1 to 65536\n"
+        "\n`wave explain WV0804` says more\n"
+    )
+
+
+def numbers():
+    """Options of passes that are numbers, each with the largest that it takes."""
+    for row in Session().plugins.passes:
+        cls = type(load_pass(row))
+        for name, declared in option_fields(cls).items():
+            if int in (option_types(cls)[name], *get_args(option_types(cls)[name])):
+                most = 2**63 - 1 if declared.at_most is None else declared.at_most
+                yield row.name, name, most
+
+
+@pytest.mark.parametrize(("name", "option", "most"), list(numbers()))
+def test_the_largest_number_compiles_or_is_refused(name, option, most):
+    session = Session(announce=lambda _: None)
+    case = session.plugins.load_kernel("gemm")({}, {}, "gfx942")
+    passes = {"schedule-loops": {"strategy": "modulo"}}
+    passes[name] = {**passes.get(name, {}), option: most}
+    options = replace(case.options, device="sim", passes=passes)
+    with suppress(UserError):
+        wave_compile(options, case.kernel, session=session)
+
+
 def test_an_unknown_pass(wave):
     code, _, err = wave("inspect", "copy", "--disable", "schedule-lops")
     assert code == 2
@@ -97,5 +134,5 @@ def test_python_gets_the_line_of_the_options():
     heading, _, code, marks, fix = str(caught.value).splitlines()
     assert heading.endswith("option `unroll` of `schedule-loops` cannot be `two`")
     assert code.endswith(f" |     options = {written}")
-    assert marks.endswith(f" {'^' * len(written)} given by user")
-    assert fix == "   = help: it takes int from 1"
+    assert marks.endswith(f" {'^' * len(written)} given by option passes")
+    assert fix.strip() == "= help: it takes int from 1"

@@ -45,6 +45,8 @@ def test_kernels_are_right_without_an_optional_pass(session, kernel, name):
 @pytest.mark.parametrize("name", ESSENTIAL)
 def test_essential_passes_cannot_be_disabled(session, name):
     case, options = prepared(session, "gemm", name)
-    with pytest.raises(UserError, match=f"user disables pass `{name}`") as caught:
+    with pytest.raises(
+        UserError, match=f"option disable_passes disables pass `{name}`"
+    ) as caught:
         wave_compile(options, case.kernel, session=session)
     assert caught.value.code == "WV0828"

@@ -318,8 +318,11 @@ def test_bad_compilations(make_session, copy_kernel, tiles, subs, fields, code, 
 @pytest.mark.parametrize(
     ("fields", "who"),
     [
-        ({"disable_passes": "sink-splats,assign-layouts"}, "user disables pass"),
-        ({"pipeline": "number-loops,infer-types"}, "user (the pipeline is given)"),
+        (
+            {"disable_passes": "sink-splats,assign-layouts"},
+            "option disable_passes disables pass",
+        ),
+        ({"pipeline": "number-loops,infer-types"}, "option pipeline disables pass"),
     ],
 )
 def test_essential_passes_stay(make_session, copy_kernel, tiles, fields, who):

@@ -15,6 +15,8 @@ from wave_core.compile.pipeline import plan_for
 from wave_core.diagnostics import Location
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wave_core.compile.session import Session
     from wave_core.plugin.plan import PipelineRow
 
@@ -38,7 +40,7 @@ def pipeline(
     options = replace(options, **pass_changes(options, passes, disable, set_pass))
     plan = plan_for(session, options, session.target(target))
     rows = plan.rows()
-    emitted = _module_passes(session, target)
+    emitted = _module_passes(session, target, options.disable_passes)
     if json:
         print_json(
             {
@@ -64,8 +66,10 @@ def pipeline(
 _MODULE = ("name", "provider", "backend", "summary")
 
 
-def _module_passes(session: Session, target: str) -> list[tuple[str, ...]]:
-    """The passes on the modules that backends for ``target`` emit."""
+def _module_passes(
+    session: Session, target: str, off: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """The passes that run on the modules that backends for ``target`` emit."""
     plugins = session.plugins
     fitting = {
         each.value.name
@@ -75,7 +79,7 @@ def _module_passes(session: Session, target: str) -> list[tuple[str, ...]]:
     return [
         (each.value.name, each.provider.name, each.value.backend, each.value.summary)
         for _, each in sorted(plugins.module_pass_specs.items())
-        if each.value.backend in fitting
+        if each.value.backend in fitting and each.value.name not in off
     ]
 
 

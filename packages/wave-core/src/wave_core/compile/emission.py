@@ -133,7 +133,8 @@ def _key(
 ) -> str:
     versions = dict(backend.versions())
     extra = {"form": form, "backend": versions, "sources": dict(sources or {})}
-    passes = front.session.plugins.module_passes(spec.name)
+    plugins, off = front.session.plugins, front.options.disable_passes
+    passes = plugins.module_passes(spec.name, off)
     extra |= {"module passes": [asdict(each) for each in passes]} if passes else {}
     extra |= schedule_entry(front.schedule)
     return digest_of(
@@ -153,5 +154,6 @@ def _made(
 ) -> Mapping[str, bytes]:
     backend.prepare()
     lowered = lower_front(front, kernel).graph
-    table = front.session.plugins.lowering_table(spec.name)
+    off = front.options.disable_passes
+    table = front.session.plugins.lowering_table(spec.name, off)
     return backend.emit(lowered, front.target, front.options, table, form)

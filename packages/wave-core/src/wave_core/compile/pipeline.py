@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wave_core.compile import codes
@@ -37,12 +38,9 @@ def plan_for(
     host = session.plugins
     request = PipelineRequest(target.name, kernel, options.preset)
     try:
-        asked = list(_amendments(session, options))
+        asked = [*_fronted(session, options), *_of_passes(session, options)]
         own = {**_of_plugins(session, options), **options.plugin_options}
         host.options.check(own)
-        user = _user(session, options)
-        if user:
-            asked.append(("user", user))
         plan = plan_pipeline(host, request, asked)
         _check_options(plan, asked, options)
         _check_pass_names(options, plan)
@@ -51,7 +49,7 @@ def plan_for(
     return plan
 
 
-def _amendments(
+def _fronted(
     session: Session, options: WaveCompileOptions
 ) -> Iterator[tuple[str, Amendment]]:
     """Changes of the pipeline by options that front passes, each with its origin.
@@ -139,22 +137,20 @@ def _has_owner(
     )
 
 
-def _user(session: Session, options: WaveCompileOptions) -> Amendment:
-    """The user's own wishes for passes."""
-    enabled = Amendment.of_text(Pipeline(tuple(options.passes)))  # pyright: ignore[reportArgumentType] - pass texts by now
-    disable = tuple(options.disable_passes)
-    values = dict(enabled.options)
-    enable = tuple(name for name in enabled.enable if name not in disable)
-    if options.pipeline is None:
-        return Amendment(enable, disable, values)
-    exact = Amendment.of_text(Pipeline.parse(options.pipeline))
-    others = {each.name for each in session.plugins.passes} - set(exact.enable)
-    return Amendment(
-        exact.enable,
-        (*sorted(others), *disable),
-        {**values, **exact.options},
-        "the pipeline is given",
-    )
+def _of_passes(
+    session: Session, options: WaveCompileOptions
+) -> Iterator[tuple[str, Amendment]]:
+    """Changes by the options that name passes, each with its origin."""
+    given = Pipeline(tuple(options.passes))  # pyright: ignore[reportArgumentType] - pass texts by now
+    yield "option passes", Amendment.of_text(given)
+    # Those on modules are left out where they would run.
+    elsewhere = session.plugins.module_pass_specs.keys() - session.plugins.pass_specs
+    disable = tuple(each for each in options.disable_passes if each not in elsewhere)
+    yield "option disable_passes", Amendment(disable=disable)
+    if options.pipeline is not None:
+        exact = Amendment.of_text(Pipeline.parse(options.pipeline))
+        others = {each.name for each in session.plugins.passes} - set(exact.enable)
+        yield "option pipeline", replace(exact, disable=tuple(sorted(others)))
 
 
 def _check_pass_names(options: WaveCompileOptions, plan: PipelinePlan) -> None:

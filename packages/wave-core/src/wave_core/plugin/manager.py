@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -50,7 +51,7 @@ from wave_core.plugin.tables import (
 from wave_core.plugin.validate import register_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from wave_core.backends.lowering import AnyLowering, LoweringTable, ModulePass
     from wave_core.backends.spec import Backend
@@ -261,19 +262,23 @@ class PluginHost:
         found = load_named("view", name, self.views)
         return cast("Callable[[ViewRequest], ViewResult]", found)
 
-    def lowering_table(self, backend: str) -> LoweringTable:
+    def lowering_table(
+        self, backend: str, without: Collection[str] = ()
+    ) -> LoweringTable:
         """The lowering rules of all plugins for ``backend``; loads their modules.
+
+        Passes on its modules that ``without`` names are left out.
 
         Raises:
             PluginError: WV0814 where a module cannot be loaded.
         """
         if backend not in self._lowerings:
             specs, passes = self.lowering_specs.values(), self.module_passes(backend)
-            owner = self.backends.get(backend) or self.executors.get(backend)
-            self._lowerings[backend] = load_lowerings(
-                backend, owner.provider if owner else None, specs, passes
-            )
-        return self._lowerings[backend]
+            self._lowerings[backend] = load_lowerings(backend, specs, passes)
+        table = self._lowerings[backend]
+        if not without:
+            return table
+        return replace(table, module_passes=self.module_passes(backend, without))
 
     def pass_context(
         self,
@@ -290,14 +295,19 @@ class PluginHost:
             tile_rules=self.tile_rules,
         )
 
-    def module_passes(self, backend: str) -> tuple[ModulePass, ...]:
+    def module_passes(
+        self, backend: str, without: Collection[str] = ()
+    ) -> tuple[ModulePass, ...]:
         """The passes on the modules of ``backend``, in the order in which they run.
+
+        Those that ``without`` names do not run.
 
         Raises:
             PluginError: WV0812 for two of one name, WV0818 for options that cannot
                 be written down.
         """
-        return module_passes_for(backend, self.module_pass_specs.values())
+        found = module_passes_for(backend, self.module_pass_specs.values())
+        return tuple(each for each in found if each.name not in without)
 
     def amend_pipeline(self, request: PipelineRequest) -> list[tuple[str, Amendment]]:
         """What plugins change in a pipeline, each with its origin.
