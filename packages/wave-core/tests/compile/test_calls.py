@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -60,6 +62,48 @@ def test_the_nearest_name_is_told(kernel):
     with pytest.raises(LaunchError, match="did you mean") as caught:
         kernel(A, B, aa=A)
     assert {row.code for row in caught.value.diagnostics} == {"WV0703"}
+
+
+def told(kernel, *given, **named):
+    """The whole message about a call, numbers of lines and columns left out."""
+    with pytest.raises(LaunchError) as caught:
+        kernel(*given, **named)
+    return re.sub(r"(?m)(?<=:)\d+|^\d+(?= \|)", "#", str(caught.value))
+
+
+CALLED = """\
+   ::: packages/wave-core/tests/compile/test_calls.py:#:# in told
+# |         kernel(*given, **named)
+   |         ----------------------- launched here
+"""
+
+
+def test_the_message_about_a_missing_argument(kernel):
+    assert told(kernel, A) == (
+        "error[WV0703]: `copy` takes 2 arguments, 1 were given\n"
+        "   --> packages/wave-core/tests/compile/conftest.py:#:# in copy\n"
+        "# |     def copy(\n"
+        "   |     ^^^^^^^^ this kernel\n"
+        f"{CALLED}"
+        "   = note: missing: b\n"
+        "   = help: call copy(a: f16[M, N], b: f16[M, N]), in order or by name; "
+        "outputs are allocated by the caller"
+    )
+
+
+def test_the_message_about_an_argument_that_requires_grad(kernel):
+    assert told(kernel, torch.tensor(A, requires_grad=True), b=B) == (
+        "error[WV0714]: argument `a` of `copy` is read by the kernel and requires "
+        "grad\n"
+        "   --> packages/wave-core/tests/compile/conftest.py:#:# in copy\n"
+        "# |         a: tkw.Memory[M, N, SPACE, tkw.f16],\n"
+        "   |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ declared as `a: f16[M, N]`\n"
+        f"{CALLED}"
+        "   = note: the launch is invisible to autograd: no gradient would flow "
+        "through it\n"
+        "   = help: pass `argument.detach()`; under `torch.no_grad()` inputs pass as "
+        "they are"
+    )
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
