@@ -66,15 +66,22 @@ def _literal(kind: str, literal: int) -> int:
     return literal & (1 << int(kind[1:])) - 1
 
 
+def inline(code: int, kind: str, literal: int) -> Fetch | None:
+    """The bits of an inline constant or literal; None for a register."""
+    value = constant(code, kind, literal)
+    if value is None:
+        return None
+    fixed = np.full((1, 1), value, fetch_dtype(kind))
+    return lambda _m, _g: fixed
+
+
 def raw32(code: int, literal: int, kind: str = "b32") -> Fetch:
     """32 bits of a source operand, broadcastable to [waves, lanes]."""
     if code >= 256:
         row = code - 256
         return lambda m, g: m.V[row, g]
-    value = constant(code, kind, literal)
-    if value is not None:
-        fixed = np.full((1, 1), value, np.uint32)
-        return lambda _m, _g: fixed
+    if fixed := inline(code, kind, literal):
+        return fixed
     if code == SCC:
         return lambda m, g: m.scc[g].astype(np.uint32)[:, None]
     if code in (VCCZ, EXECZ):
@@ -97,10 +104,8 @@ def is_zero(row: int) -> Callable[[Machine, Selection], Bools]:
 
 def raw64(code: int, literal: int, kind: str) -> Fetch:
     """64 bits of a source operand."""
-    value = constant(code, kind, literal)
-    if value is not None:
-        fixed = np.full((1, 1), value, np.uint64)
-        return lambda _m, _g: fixed
+    if fixed := inline(code, kind, literal):
+        return fixed
     low = raw32(code, literal)
     if 128 <= code < 256:
         return lambda m, g: low(m, g).astype(np.uint64)
@@ -115,25 +120,14 @@ def raw64(code: int, literal: int, kind: str) -> Fetch:
 
 def scalar(code: int, kind: str, literal: int) -> Fetch:
     """A scalar operand as [waves] of its type."""
-    fetch = (
-        raw64(code, literal, kind)
-        if kind.endswith("64")
-        else raw32(code, literal, kind)
-    )
-    dtype = DTYPES[kind]
-
-    def run(m: Machine, g: Selection) -> Array:
-        return fetch(m, g)[:, 0].view(dtype)
-
-    return run
+    fetch, dtype = (raw64 if "64" in kind else raw32)(code, literal, kind), DTYPES[kind]
+    return lambda m, g: fetch(m, g)[:, 0].view(dtype)
 
 
 def raw16(code: int, literal: int, kind: str, *, high: bool) -> Fetch:
     """16 bits of a source operand."""
-    value = constant(code, kind, literal)
-    if value is not None:
-        fixed = np.full((1, 1), value, np.uint16)
-        return lambda _m, _g: fixed
+    if fixed := inline(code, kind, literal):
+        return fixed
     fetch = raw32(code, literal)
     if high:
         return lambda m, g: (fetch(m, g) >> np.uint32(16)).astype(np.uint16)
@@ -200,7 +194,7 @@ def _modifiers(ins: Instruction, slot: int) -> tuple[bool, bool]:
 
 
 #: SDWA selections: byte 0 to 3, word 0 and 1, dword (CDNA3 ISA, SDWA).
-_SELECT = {0: (0, 8), 1: (8, 8), 2: (16, 8), 3: (24, 8), 4: (0, 16), 5: (16, 16)}
+SELECTIONS = {0: (0, 8), 1: (8, 8), 2: (16, 8), 3: (24, 8), 4: (0, 16), 5: (16, 16)}
 
 
 def _sdwa(ins: Instruction, code: int, kind: str, slot: int) -> Fetch:
@@ -213,7 +207,7 @@ def _sdwa(ins: Instruction, code: int, kind: str, slot: int) -> Fetch:
     fetch = raw32(code, 0)
     selection = ins.get(f"src{slot}_sel", 6)
     signed = bool(ins.get(f"src{slot}_sext"))
-    shift, width = _SELECT.get(selection, (0, 32))
+    shift, width = SELECTIONS.get(selection, (0, 32))
     dtype = fetch_dtype(kind)
 
     def select(m: Machine, g: Selection) -> Array:

@@ -82,19 +82,26 @@ class Loop:
             jump = self._execute(bound, g)
             if m.checks is not None:
                 m.checks.after(bound, g)
-            if bound.kind and self._special(bound, waves):
+            following = self._following(bound, jump, waves)
+            if following is None:
                 break
-            if jump is not None:
-                if self._jump(jump, bound.following, waves):
-                    break
-                pc = int(jump.target) if all_taken(jump) else bound.following
-            else:
-                pc = bound.following
+            pc = following
             if pc >= other or steps >= _PATIENCE:
                 self._join(pc, waves)
                 break
         self.steps += steps
         return steps
+
+    def _following(self, bound: Bound, jump: Jump | None, waves: Ints) -> int | None:
+        """Where waves go on; None where they stop or part."""
+        if bound.kind and self._special(bound, waves):
+            return None
+        if jump is None:
+            return bound.following
+        if self._jump(jump, bound.following, waves):
+            return None
+        everyone = jump.taken is None or bool(jump.taken.all())
+        return int(jump.target) if everyone else bound.following
 
     def _execute(self, bound: Bound, g: Selection) -> Jump | None:
         try:
@@ -182,17 +189,11 @@ class Loop:
         m = self.machine
         per_group = m.shape.waves_per_group
         shape = (-1, per_group)
-        live = ~self.ended.reshape(shape)
+        live, waiting = ~self.ended.reshape(shape), self.waiting.reshape(shape)
         signals = np.where(live, self.signalled.reshape(shape), 1 << 60)
-        arrived = (signals.min(axis=1) >= 1) & live.any(axis=1)
-        ready = arrived & self.waiting.reshape(shape).any(axis=1)
-        if not ready.any():
-            return
+        ready = (signals.min(axis=1) >= 1) & waiting.any(axis=1)
+        ready &= live.any(axis=1) & (waiting | ~live).all(axis=1)
         waves = np.flatnonzero(np.repeat(ready, per_group) & self.waiting)
-        complete = np.repeat(
-            (self.waiting.reshape(shape) | ~live).all(axis=1) & ready, per_group
-        )
-        waves = waves[complete[waves]]
         if not len(waves):
             return
         if m.checks is not None:
@@ -201,8 +202,3 @@ class Loop:
         self.signalled[waves] -= 1
         for address in np.unique(self.resume[waves]):
             self._join(int(address), waves[self.resume[waves] == address])
-
-
-def all_taken(jump: Jump) -> bool:
-    """Whether all waves of a group jump."""
-    return jump.taken is None or bool(jump.taken.all())

@@ -7,13 +7,14 @@ outputs for every seed.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError
 from wave_emulator_amdgcn.hazards.inflight import Late
-from wave_emulator_amdgcn.run import Loop, all_taken
+from wave_emulator_amdgcn.run import Loop
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Ints
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _GRAINS = (1, 4, 16, 256)
 _EAGERNESS = (0.0, 0.02, 0.2, 0.8)
-_TURN = 512
+_STARVED = 512
 """Choices after which waves get other priorities, so that a spin lock ends."""
 
 
@@ -65,10 +66,10 @@ class RandomLoop(Loop):
             StepLimitError: EM0303, after ``step_limit`` wave-instructions.
             EmulatorError: EM0304, all waves wait; and what instructions raise.
         """
-        turns = 0
-        while self.groups:
-            turns += 1
-            if turns % _TURN == 0:
+        for choices in count(1):
+            if not self.groups:
+                break
+            if choices % _STARVED == 0:
                 self.priority = self.rng.permutation(self.waves)
             pc, waves = self._choose()
             self._some(pc, waves, 1 + int(self.rng.geometric(1 / self.grain)))
@@ -110,15 +111,10 @@ class RandomLoop(Loop):
             jump = self._start(bound, waves)
             while self.rng.random() < self.eagerness:
                 self.late.tick()
-            if bound.kind and self._special(bound, waves):
+            following = self._following(bound, jump, waves)
+            if following is None:
                 return
-            if jump is not None and self._jump(jump, bound.following, waves):
-                return
-            pc = (
-                int(jump.target)
-                if jump is not None and all_taken(jump)
-                else bound.following
-            )
+            pc = following
             steps -= 1
             if steps <= 0:
                 self._join(pc, waves)

@@ -98,12 +98,8 @@ def bind_jump(ins: Instruction) -> Run | None:
     """Branches, calls and returns; None for other instructions."""
     if ins.name in BRANCHES:
         return _branch(ins)
-    if ins.name == "S_GETPC_B64":
-        return _get_pc(ins)
-    if ins.name in ("S_SETPC_B64", "S_SWAPPC_B64"):
-        return _set_pc(ins)
-    if ins.name == "S_CALL_B64":
-        return _call(ins)
+    if ins.name in ("S_GETPC_B64", "S_SETPC_B64", "S_SWAPPC_B64", "S_CALL_B64"):
+        return _program_counter(ins)
     return None
 
 
@@ -115,35 +111,20 @@ def _branch(ins: Instruction) -> Run:
     return lambda m, g: Jump(target, test(m, g))
 
 
-def _save_pc(m: Machine, g: Selection, row: int, address: int) -> None:
-    m.write_scalar_pair(row, g, np.array(address, np.uint64))
+def _program_counter(ins: Instruction) -> Run:
+    """Keep the next address, jump to one in registers or far away, or both."""
+    following = np.array(ins.pc + ins.size, np.uint64)
+    source = None
+    if "ssrc0" in ins.fields and ins.name != "S_GETPC_B64":
+        source = scalar(ins.fields["ssrc0"], "u64", 0)
 
-
-def _get_pc(ins: Instruction) -> Run:
-    row, address = ins.fields["sdst"], ins.pc + ins.size
-
-    def run(m: Machine, g: Selection) -> None:
-        _save_pc(m, g, row, address)
-
-    return run
-
-
-def _set_pc(ins: Instruction) -> Run:
-    source = scalar(ins.fields["ssrc0"], "u64", 0)
-
-    def run(m: Machine, g: Selection) -> Jump:
-        target = source(m, g).astype(np.int64)
-        if ins.name == "S_SWAPPC_B64":
-            _save_pc(m, g, ins.fields["sdst"], ins.pc + ins.size)
-        return Jump(target, None)
-
-    return run
-
-
-def _call(ins: Instruction) -> Run:
-    def run(m: Machine, g: Selection) -> Jump:
-        _save_pc(m, g, ins.fields["sdst"], ins.pc + 4)
-        return Jump(branch_target(ins), None)
+    def run(m: Machine, g: Selection) -> Jump | None:
+        target = branch_target(ins) if ins.name == "S_CALL_B64" else None
+        if source is not None:
+            target = source(m, g).astype(np.int64)
+        if ins.name != "S_SETPC_B64":
+            m.write_scalar_pair(ins.fields["sdst"], g, following)
+        return None if target is None else Jump(target, None)
 
     return run
 

@@ -83,12 +83,12 @@ def _source(ins: Instruction, slot: int, kind: str) -> Fetch:
     if ins.variant in ("DPP16", "DPP8"):
         raise UnknownInstructionError("EM0301", f"DPP of VOP3P: {ins.text}")
     code = ins.fields[f"src{slot}"]
-    half_float = kind == "f16" and code >= 240
-    value = constant(code, "f16" if half_float else "f32", ins.get("literal"))
-    if value is not None and code != LITERAL:
-        fixed = np.full((1, 1), value, np.uint32)
-        return lambda _m, _g: fixed
-    return raw32(code, ins.get("literal"))
+    half_float = kind == "f16" and 240 <= code < LITERAL
+    value = constant(code, kind, 0) if half_float else None
+    if value is None:
+        return raw32(code, ins.get("literal"), "f32")
+    fixed = np.full((1, 1), value, np.uint32)
+    return lambda _m, _g: fixed
 
 
 def _half(ins: Instruction, slot: int, kind: str, *, top: bool) -> Fetch:

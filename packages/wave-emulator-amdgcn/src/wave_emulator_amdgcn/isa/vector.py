@@ -16,7 +16,7 @@ from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.dpp import dpp_mask
 from wave_emulator_amdgcn.machine import EXEC, VCC
-from wave_emulator_amdgcn.operands import DTYPES, fetch_dtype, typed
+from wave_emulator_amdgcn.operands import DTYPES, SELECTIONS, fetch_dtype, typed
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Bools, Function, Selection
@@ -188,44 +188,37 @@ def _writer(ins: Instruction, row: Row) -> Callable[[Machine, Selection, Any], N
     value = result_writer(ins, first, keeps=row.keeps, exact=row.exact)
     if not second:
         return value
-    carry = _carry_writer(ins)
+    carry = _lane_bits_writer(ins, ins.fields.get("sdst", VCC))
 
     def both(m: Machine, g: Selection, result: tuple[Array, Bools]) -> None:
-        shape = (m.count(g), m.lanes)
-        bits = np.broadcast_to(result[1], shape)
         value(m, g, result[0])
-        carry(m, g, bits)
+        carry(m, g, result[1])
 
     return both
 
 
-def _carry_writer(ins: Instruction) -> Callable[[Machine, Selection, Bools], None]:
-    code = ins.fields.get("sdst", VCC)
-    dpp = ins.variant in ("DPP16", "DPP8")
-
-    def write(m: Machine, g: Selection, bits: Bools) -> None:
-        bits = bits & m.active[g]
-        m.write_lane_mask(code, g, bits & dpp_mask(ins, m, g) if dpp else bits)
-
-    return write
-
-
-def _compare_writer(ins: Instruction) -> Callable[[Machine, Selection, Bools], None]:
-    code = _compare_target(ins)
-    to_exec = "CMPX" in ins.name
-    to_mask = not to_exec or ins.chip.exec_and_mask
+def _lane_bits_writer(
+    ins: Instruction, *rows: int
+) -> Callable[[Machine, Selection, Bools], None]:
+    """Writes a bit of each lane to lane masks; those of lanes that are off are 0."""
     dpp = ins.variant in ("DPP16", "DPP8")
 
     def write(m: Machine, g: Selection, result: Bools) -> None:
         bits = np.broadcast_to(result, (m.count(g), m.lanes)) & m.active[g]
         if dpp:
             bits = bits & dpp_mask(ins, m, g)
-        if to_exec:
-            m.write_lane_mask(EXEC, g, bits)
-        if to_mask:
-            m.write_lane_mask(code, g, bits)
+        for row in rows:
+            m.write_lane_mask(row, g, bits)
 
     return write
+
+
+def _compare_writer(ins: Instruction) -> Callable[[Machine, Selection, Bools], None]:
+    if "CMPX" not in ins.name:
+        return _lane_bits_writer(ins, _compare_target(ins))
+    if ins.chip.exec_and_mask:
+        return _lane_bits_writer(ins, EXEC, _compare_target(ins))
+    return _lane_bits_writer(ins, EXEC)
 
 
 def _compare_target(ins: Instruction) -> int:
@@ -313,10 +306,8 @@ def _store(
     if kind.endswith("64"):
 
         def wide(m: Machine, g: Selection, bits: Array) -> None:
-            mask = lanes(m, g)
-            low = bits.astype(np.uint32)
-            m.write_where(row, g, low, mask)
-            m.write_where(row + 1, g, (bits >> np.uint64(32)).astype(np.uint32), mask)
+            words = [(bits >> np.uint64(at)).astype(np.uint32) for at in (0, 32)]
+            m.write_rows(row, g, words, lanes(m, g))
 
         return wide
     if kind.endswith("16"):
@@ -360,9 +351,7 @@ def _sdwa_store(
 ) -> Callable[[Machine, Selection, Array], None]:
     selection = ins.get("dst_sel", 6)
     unused = ins.get("dst_unused")
-    shift, width = {
-        0: (0, 8), 1: (8, 8), 2: (16, 8), 3: (24, 8), 4: (0, 16), 5: (16, 16),
-    }.get(selection, (0, 32))  # fmt: skip
+    shift, width = SELECTIONS.get(selection, (0, 32))
     field = ((1 << width) - 1) << shift
 
     def store(m: Machine, g: Selection, bits: Array) -> None:
