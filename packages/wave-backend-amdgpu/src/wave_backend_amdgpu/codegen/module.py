@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.debug import scope_lines, scoped
 from wave_backend_amdgpu.codegen.emitter import Emitter
-from wave_backend_amdgpu.codegen.interface import HalInterface
+from wave_backend_amdgpu.codegen.interface import Interface
 from wave_backend_amdgpu.codegen.memories import (
     BUFFER_LIMIT,
     Memory,
@@ -34,7 +34,6 @@ from wave_core.constraints.geometry import Geometry
 from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.interface import Interface
     from wave_backend_amdgpu.codegen.options import CodeOptions
     from wave_core.backends import LoweringTable
     from wave_core.ir import Graph
@@ -108,7 +107,7 @@ def generate(
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
     constants = constants_of(graph, geometry)
     facts = facts_of(graph, geometry, constants)
-    emit = Emitter(graph, target, options, facts, table, interface or HalInterface())
+    emit = Emitter(graph, target, options, facts, table, interface or Interface())
     bind_constants(emit, constants)
     bind_machine(emit, geometry)
     bindings = _bind_memories(emit)

@@ -11,19 +11,12 @@ if TYPE_CHECKING:
     from wave_core.types import DType
 
 ELEMENTS = {
-    "f64": "f64",
-    "f32": "f32",
-    "f16": "f16",
-    "bf16": "bf16",
+    **{name: name for name in ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8")},
     "f8e5m2": "f8E5M2",
     "f8e5m2fnuz": "f8E5M2FNUZ",
     "f8e4m3fn": "f8E4M3FN",
     "f8e4m3fnuz": "f8E4M3FNUZ",
     "f8e8m0fnu": "f8E8M0FNU",
-    "i64": "i64",
-    "i32": "i32",
-    "i16": "i16",
-    "i8": "i8",
     "index": "i64",
     "bool": "i1",
 }
@@ -63,38 +56,27 @@ def _decimal(value: float) -> str:
     return f"{point}e{exponent}"
 
 
-_BITS = {
-    "f64": ("<d", 16),
-    "f32": ("<f", 8),
-    "f16": ("<e", 4),
+_SPECIAL = {
+    "f8e5m2": (0x7C, 0x7E),
+    "f8e5m2fnuz": (0x7F, 0x80),
+    "f8e4m3fn": (0x7E, 0x7F),
+    "f8e4m3fnuz": (0x7F, 0x80),
 }
+"""Infinity, or the greatest number of a type without one; NaN."""
+
+_FORMS = {"f64": "<d", "f32": "<f", "f16": "<e", "bf16": "<f"}
 
 
 def _special(value: float, dtype: DType) -> str:
-    if dtype.name in _BITS:
-        form, digits = _BITS[dtype.name]
-        bits = int.from_bytes(struct.pack(form, value), "little")
-        return f"0x{bits:0{digits}X}"
-    # The upper half of the f32 pattern.
-    if dtype.name == "bf16":
-        bits = int.from_bytes(struct.pack("<f", value), "little") >> 16
-        return f"0x{bits:04X}"
-    return _narrow_special(value, dtype)
-
-
-def _narrow_special(value: float, dtype: DType) -> str:
-    """Infinity where the type has one; its greatest number or NaN where not."""
-    infinite = {
-        "f8e5m2": 0x7C,
-        "f8e5m2fnuz": 0x7F,
-        "f8e4m3fn": 0x7E,
-        "f8e4m3fnuz": 0x7F,
-    }
-    nan = {"f8e5m2": 0x7E, "f8e5m2fnuz": 0x80, "f8e4m3fn": 0x7F, "f8e4m3fnuz": 0x80}
-    if math.isnan(value):
-        return f"0x{nan[dtype.name]:02X}"
-    sign = 0x80 if value < 0 else 0
-    return f"0x{infinite[dtype.name] | sign:02X}"
+    """An infinity or NaN by its bits."""
+    if dtype.name in _SPECIAL:
+        infinity, nan = _SPECIAL[dtype.name]
+        bits = nan if math.isnan(value) else infinity | (0x80 if value < 0 else 0)
+    else:
+        data = struct.pack(_FORMS[dtype.name], value)
+        # The upper half of the f32 pattern is that of bf16.
+        bits = int.from_bytes(data[-dtype.bytes :], "little")
+    return f"0x{bits:0{2 * dtype.bytes}X}"
 
 
 @dataclass(frozen=True, slots=True)

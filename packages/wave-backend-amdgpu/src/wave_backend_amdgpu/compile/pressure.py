@@ -9,7 +9,8 @@ counted. Constants and functions of the lane are computed again where they are u
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.effects import written_memories
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
 
 REGISTER_BITS = 32
-
-"""Effects that change the contents of a memory."""
 
 _Values = dict[int, "Op"]
 """Values by their keys."""
@@ -80,7 +79,7 @@ class _Search:
         for index, op in enumerate(region.ops):
             across = {key: v for key, v in alive.items() if last[key] > index}
             for found in self._points(op, across, outside):
-                best = max(best, found, key=_size)
+                best = max(best, found, key=attrgetter("registers"))
             if op.ident in last:
                 alive[op.ident] = op
         return best
@@ -96,7 +95,7 @@ class _Search:
             }
             body = op.body
             inside = self.region(body, {**outside, **held, **kept})
-            yield inside if inside.at is not None else _at(inside, op)
+            yield inside if inside.at is not None else replace(inside, at=op)
         elif any(effect.kind is EffectKind.BARRIER for effect in op.effects()):
             yield self._cost({**outside, **kept}, op)
 
@@ -157,23 +156,10 @@ class _Search:
         return known
 
 
-def _size(found: Pressure) -> int:
-    return found.registers
-
-
-def _at(found: Pressure, op: Op) -> Pressure:
-    return Pressure(found.registers, op, found.values)
-
-
 def _last_uses(region: Region) -> dict[int, int]:
-    """The position of the last use of each value; the end is after all ops."""
-    found: dict[int, int] = {}
-    count = 0
-    for index, op in enumerate(region.ops):
-        count = index + 1
-        for value in op.operands:
-            found[resolve(value).ident] = index
-    terminator = region.terminator
-    for value in () if terminator is None else terminator.operands:
-        found[resolve(value).ident] = count
-    return found
+    """The position of the last use of each value; the last op ends the region."""
+    return {
+        resolve(value).ident: place
+        for place, op in enumerate(region.ops)
+        for value in op.operands
+    }

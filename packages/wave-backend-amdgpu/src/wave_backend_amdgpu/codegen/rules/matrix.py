@@ -12,7 +12,6 @@ from wave_core.ops.matrix import Mma
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
-    from wave_backend_amdgpu.codegen.types import Value
     from wave_core.targets import MatrixInstruction
 
 _SCALE = "vector<4xf8E8M0FNU>"
@@ -32,62 +31,27 @@ def mma(op: Mma, emit: Emitter) -> None:
     if emit.dtype(op) != row.result_dtype:
         why = f"`{row.name}` adds up in {row.result_dtype}, not {emit.dtype(op)}"
         raise unsupported(op, why, f"accumulate in {row.result_dtype}")
-    total = acc.name
-    count = lhs.registers // row.issues
+    total, count = acc.name, lhs.registers // row.issues
+    kinds = [vector(side.item, count) for side in (lhs, rhs)]
     for issue in range(row.issues):
         pieces = [sliced(emit, side, issue * count, count) for side in (lhs, rhs)]
-        total = _ISSUES[row.unit](emit, row, pieces, (lhs, rhs, acc), total)
+        text = _product(emit, row, [*pieces, total], [*kinds, acc.type])
+        total = emit.builder.op(text)
     emit.set(op, total)
 
 
-def _kinds(row: MatrixInstruction, values: tuple[Value, Value, Value]) -> str:
-    lhs, rhs, acc = values
-    count = lhs.registers // row.issues
-    sides = [vector(side.item, count) for side in (lhs, rhs)]
-    return ", ".join([*sides, acc.type])
-
-
-def _shape(row: MatrixInstruction) -> str:
+def _product(
+    emit: Emitter, row: MatrixInstruction, names: list[str], kinds: list[str]
+) -> str:
+    """One instruction; scales are all 1, which gives the plain product."""
     m, n, k = row.shape
-    return f"{m}x{n}x{k // row.issues}"
-
-
-def _plain(
-    emit: Emitter,
-    row: MatrixInstruction,
-    pieces: list[str],
-    values: tuple[Value, Value, Value],
-    total: str,
-) -> str:
-    lhs, rhs = pieces
-    return emit.builder.op(
-        f"amdgpu.{row.unit} {_shape(row)} {lhs} * {rhs} + {total} : "
-        f"{_kinds(row, values)}"
-    )
-
-
-def _scaled(
-    emit: Emitter,
-    row: MatrixInstruction,
-    pieces: list[str],
-    values: tuple[Value, Value, Value],
-    total: str,
-) -> str:
-    """A scaled product with all scales 1, which is the plain product."""
+    head = f"amdgpu.{row.unit} {m}x{n}x{k // row.issues}"
+    lhs, rhs, total = names
+    if row.unit not in _SCALES:
+        return f"{head} {lhs} * {rhs} + {total} : {', '.join(kinds)}"
     one = emit.builder.constant("dense<1.0>", _SCALE)
-    lhs, rhs = pieces
-    kinds = [value.type for value in values]
     pick, lanes = _SCALES[row.unit]
-    return emit.builder.op(
-        f"amdgpu.{row.unit} {_shape(row)} ({one}{pick} * {lhs}) * ({one}{pick} * {rhs})"
-        f" + {total}{lanes} : {_SCALE}, {kinds[0]}, {_SCALE}, {kinds[1]}, {kinds[2]}"
+    return (
+        f"{head} ({one}{pick} * {lhs}) * ({one}{pick} * {rhs}) + {total}{lanes} : "
+        f"{_SCALE}, {kinds[0]}, {_SCALE}, {kinds[1]}, {kinds[2]}"
     )
-
-
-_ISSUES = {
-    "mfma": _plain,
-    "wmma": _plain,
-    "scaled_mfma": _scaled,
-    "scaled_wmma": _scaled,
-}
-"""By the unit of the row."""
