@@ -55,14 +55,9 @@ ANY_GPU = "gpu"
 """Memory of a GPU of which nothing says the maker."""
 
 BYTES = {
-    "f64": 8,
-    "i64": 8,
-    "index": 8,
-    "f32": 4,
-    "i32": 4,
-    "f16": 2,
-    "bf16": 2,
-    "i16": 2,
+    **dict.fromkeys(("f64", "i64", "index"), 8),
+    **dict.fromkeys(("f32", "i32"), 4),
+    **dict.fromkeys(("f16", "bf16", "i16"), 2),
 }
 """Bytes of an element; 1 for all others."""
 

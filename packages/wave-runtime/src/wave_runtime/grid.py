@@ -12,6 +12,7 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping
+from functools import reduce
 
 from wave_runtime.errors import ArtifactError
 
@@ -34,16 +35,12 @@ _TOKEN = re.compile(
 Code = Callable[[Mapping[str, int]], int]
 
 
-def _floordiv(a: int, b: int) -> int:
-    return a // b
-
-
-def _mod(a: int, b: int) -> int:
-    return a % b
-
-
 _SUMS = {"+": operator.add, "-": operator.sub}
-_PRODUCTS = {"*": operator.mul, "//": _floordiv, "%": _mod}
+_PRODUCTS: Mapping[str, Callable[[int, int], int]] = {
+    "*": operator.mul,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+}
 _COMPARISONS = {
     "<": operator.lt,
     "<=": operator.le,
@@ -54,21 +51,6 @@ _COMPARISONS = {
 }
 
 
-def _all(*values: int) -> int:
-    return int(all(values))
-
-
-def _any(*values: int) -> int:
-    return int(any(values))
-
-
-def _xor(*values: int) -> int:
-    result = 0
-    for value in values:
-        result ^= value
-    return result
-
-
 def _select(condition: int, one: int, other: int) -> int:
     return one if condition else other
 
@@ -77,20 +59,12 @@ def _ceildiv(above: int, below: int) -> int:
     return -(-above // below)
 
 
-def _min(*values: int) -> int:
-    return min(values)
-
-
-def _max(*values: int) -> int:
-    return max(values)
-
-
 _FUNCTIONS: Mapping[str, Callable[..., int]] = {
-    "and": _all,
-    "or": _any,
-    "min": _min,
-    "max": _max,
-    "xor": _xor,
+    "and": lambda *values: int(all(values)),
+    "or": lambda *values: int(any(values)),
+    "min": lambda *values: min(values),
+    "max": lambda *values: max(values),
+    "xor": lambda *values: reduce(lambda a, b: a ^ b, values),
     "select": _select,
     "ceildiv": _ceildiv,
 }

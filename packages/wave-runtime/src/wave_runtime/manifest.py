@@ -19,16 +19,8 @@ MAX_PARAMETERS = 4096
 MAX_GRID_AXES = 3
 
 WORDS = {
-    "i8": 1,
-    "i16": 1,
-    "i32": 1,
-    "i64": 2,
-    "index": 2,
-    "bool": 1,
-    "f16": 1,
-    "bf16": 1,
-    "f32": 1,
-    "f64": 2,
+    **dict.fromkeys(("i8", "i16", "i32", "bool", "f16", "bf16", "f32"), 1),
+    **dict.fromkeys(("i64", "index", "f64"), 2),
 }
 """32-bit words of a scalar argument, by element type."""
 
