@@ -10,7 +10,7 @@ from measure import Figure, cpu_times, median, report
 from wave_core.symbols import (
     Expr,
     Facts,
-    compile_tape,
+    Tape,
     floordiv,
     substitute_all,
     symbol,
@@ -57,13 +57,13 @@ def build_and_substitute(repeat: int) -> tuple[Expr, ...]:
 def simplify_all(repeat: int) -> list[Expr]:
     """Builds and simplifies all 72 expressions for 256 threads."""
     prefix = f"s{repeat}_"
-    facts = Facts.empty().with_range(symbol(f"{prefix}T"), 0, 255)
+    facts = Facts().with_range(symbol(f"{prefix}T"), 0, 255)
     return [facts.simplify(expr) for expr in mfma_indices(prefix)]
 
 
 def evaluate_lanes(repeat: int) -> list[list[int]]:
     """Evaluates all 72 expressions for 64 lanes."""
-    tape = compile_tape(mfma_indices("e"))
+    tape = Tape(mfma_indices("e"))
     return [tape.at([lane + repeat] * len(tape.symbols)) for lane in range(1, 65)]
 
 

@@ -84,7 +84,7 @@ def language_page(host: PluginHost) -> str:
 
 def _language_groups() -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": []}
-    for name in sorted(language.__all__, key=lambda n: (n.lower(), n)):
+    for name in sorted(dir(language), key=lambda n: (n.lower(), n)):
         value = getattr(language, name)
         if inspect.isclass(value):
             groups["Classes"].append(name)
@@ -234,7 +234,7 @@ def _signature_of(name: str, parameters: list[inspect.Parameter]) -> str:
 
 def constraint_classes() -> dict[str, type[Constraint]]:
     """The constraints that authors write, by name."""
-    found = ((n, getattr(constraint_module, n)) for n in constraint_module.__all__)
+    found = ((n, getattr(constraint_module, n)) for n in dir(constraint_module))
     return {
         name: value
         for name, value in found

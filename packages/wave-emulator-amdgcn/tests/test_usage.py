@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tinygrad.renderer.amd.dsl import NULL, s, v
+from tinygrad.runtime.autogen.amd.cdna import ins as cdna
 from tinygrad.runtime.autogen.amd.rdna4 import ins as rdna4
 from tinygrad.runtime.autogen.amd.rdna4.enum import VOPDOp
 
@@ -13,12 +14,10 @@ from wave_emulator_amdgcn.hazards.counters import InFlight
 from wave_emulator_amdgcn.isa.binding import prepare
 from wave_emulator_amdgcn.usage import rows_of, usage
 
-CHIP = ARCHITECTURES["gfx1201"]
 
-
-def used(inst):
-    """What an instruction of gfx1201 touches."""
-    found = decode(inst.to_bytes() + bytes(16), 0, 0x1000, CHIP)
+def used(inst, arch="gfx1201"):
+    """What an instruction touches."""
+    found = decode(inst.to_bytes() + bytes(16), 0, 0x1000, ARCHITECTURES[arch])
     return usage(prepare(found))
 
 
@@ -53,6 +52,20 @@ def test_the_upper_half_of_a_register_is_that_register():
     assert (writes(upper), reads(upper)) == ([9], [4, 5])
     whole = rdna4.v_add_f32_e32(vdst=v[9 + 128], src0=v[4 + 128], vsrc1=v[5])
     assert (writes(whole), reads(whole)) == ([9 + 128], [5, 4 + 128])
+
+
+@pytest.mark.parametrize(
+    "swap",
+    [
+        cdna.v_swap_b32_e32(v[3], v[5]),
+        cdna.v_permlane16_swap_b32_e32(v[3], v[5]),
+        cdna.v_permlane32_swap_b32_e32(v[3], v[5]),
+    ],
+    ids=["whole", "rows", "halves"],
+)
+def test_a_swap_reads_and_writes_both_registers(swap):
+    found = used(swap, "gfx950")
+    assert (rows_of(found.reads), rows_of(found.writes)) == ([3, 5], [3, 5])
 
 
 LOAD_LOW = rdna4.ds_load_u16_d16(vdst=v[2], addr=v[7])

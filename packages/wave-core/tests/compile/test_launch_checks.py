@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from wave_core.compile.launch.prepare import LaunchShape, prepare
-from wave_core.compile.launch.signature import Parameter, Signature
+from wave_core.compile.launch.prepare import prepare
+from wave_core.compile.launch.signature import LaunchShape, Parameter, Signature
 from wave_core.constraints import Assumption
 from wave_core.diagnostics import LaunchError, Location
 from wave_core.executors import host_array

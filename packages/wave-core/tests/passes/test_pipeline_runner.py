@@ -133,6 +133,7 @@ def test_a_crash_is_internal_and_names_pass_and_provider(graph, context):
     assert caught.value.code == "WV9901"
     assert caught.value.pass_name == "crash-hard"
     assert "pass `crash-hard` (plugin acme) failed: KeyError" in str(caught.value)
+    assert "a defect of plugin `acme`, not of your kernel" in str(caught.value)
     assert isinstance(caught.value.__cause__, KeyError)
 
 

@@ -95,6 +95,9 @@ def test_results_of_the_wrong_type(point, body):
     found = failure(lambda: load(point("bad", source)).kernels)
     assert found.code == "WV0818"
     assert "no KernelSpec" in found.message
+    assert found.notes == (
+        "the hook returns an iterable of KernelSpec(name, target, summary)",
+    )
 
 
 def test_hook_that_returns_nothing(point):

@@ -17,7 +17,7 @@ from wave_core.symbols import (
     xor,
 )
 
-NONE = Facts.empty()
+NONE = Facts()
 LANE, K, BK, A, B = (symbol(name) for name in ("$LANE", "K", "BK", "a", "b"))
 WAVE = NONE.with_range(LANE, 0, 63).with_range(B, 0, 15)
 WHOLE = WAVE.with_assumption(eq(K % 64, 0))
@@ -133,14 +133,6 @@ def test_remainder_fact_with_a_rest():
     assert facts.simplify((2 * A + 1) % 4) is constant(3)
     both = facts.with_assumption(eq(A % 3, 1))
     assert both.simplify(A % 24) is constant(19)
-
-
-def test_merge_keeps_the_facts_of_both():
-    left, right = NONE.with_range(A, 0, 9), NONE.with_range(A, 5, 20)
-    both = left.merge(right).merge(WHOLE)
-    assert both.bounds(A) == Interval(5, 9)
-    assert both.prove_divisible(K, 64)
-    assert NONE.bounds(A) == Interval(0, None)
 
 
 def test_the_search_for_a_proof_is_bounded():

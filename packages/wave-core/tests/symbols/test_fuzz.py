@@ -7,7 +7,7 @@ import pytest
 
 from wave_core.symbols import (
     SymbolError,
-    compile_tape,
+    Tape,
     evaluate,
     parse_expr,
     substitute_all,
@@ -23,7 +23,7 @@ def symbols_of(tape):
 
 def count_right(recipe, rows):
     """Points with the right value; points where the recipe divides by zero skip."""
-    tape = compile_tape([recipe.expr])
+    tape = Tape([recipe.expr])
     slots = symbols_of(tape)
     right = 0
     for row in rows:
@@ -101,7 +101,7 @@ def soundness_case(source):
     from wave_core.symbols import Facts, lt
 
     nodes = [symbol("x", False), symbol("y", False), symbol("p"), symbol("q")]
-    rng, facts = source.rng, Facts.empty()
+    rng, facts = source.rng, Facts()
     low = rng.integers(-10, 10, 4)
     low[2:] = abs(low[2:])
     high = low + rng.choice([0, 1, 3, 7, 15, 30], 4)
@@ -132,7 +132,7 @@ def check_soundness(source, cases):
         facts, points, recipe = soundness_case(source)
         expr = recipe.expr
         try:
-            simple = compile_tape([facts.simplify(expr)])
+            simple = Tape([facts.simplify(expr)])
         except SymbolError as error:
             if "zero" not in str(error):
                 raise

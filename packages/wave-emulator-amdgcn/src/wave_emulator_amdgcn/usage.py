@@ -183,10 +183,16 @@ def _is_narrow(ins: Instruction, name: str) -> bool:
     return any(k in ins.narrow for k in (name, name.removeprefix("v"), f"v{name}"))
 
 
+_SWAP = re.compile(r"V_(PERMLANE\d+_)?SWAP_B32")
+"""Instructions that write their source, too."""
+
+
 def _is_result(ins: Instruction, name: str) -> bool:
     """Whether a field names what is written; MUBUF has one field for both."""
     if name == "vdata":
         return "LOAD" in ins.name or ("ATOMIC" in ins.name and _returns(ins))
+    if name == "src0" and _SWAP.fullmatch(ins.name):
+        return True
     return name in _RESULTS and not _stores(ins)
 
 

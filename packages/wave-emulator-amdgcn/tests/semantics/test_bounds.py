@@ -252,6 +252,10 @@ COPIES = {
         ("VOP3P", "V_ACCVGPR_WRITE", {"vdst": 256, "src0": HERE}),
         ("VOP3P", "V_ACCVGPR_READ", {"vdst": HERE, "src0": 256}),
     ),
+    "a swap": (
+        ("VOP1", "V_SWAP_B32", {"vdst": 256 + TEMPORARY, "src0": HERE}),
+        ("VOP1", "V_MOV_B32", {"vdst": HERE, "src0": 256 + TEMPORARY}),
+    ),
     "two at once": (
         ("VOP3P", "V_PK_MOV_B32", {"vdst": HERE, "src0": HERE, "src1": HERE}),
     ),
@@ -279,6 +283,14 @@ def test_copies_hold_poison_by_bits(name):
         writes = b"".join(byte_store(arch, at) for at in (4, 5))
         found.append(rig.codes(checked(arch, writes, *load, *steps, uses(arch))))
     assert found == [[], ["EM0505"]]
+
+
+def test_a_swap_takes_poison_with_it():
+    arch = "gfx942"
+    swap = rig.encode(arch, "VOP1", "V_SWAP_B32", vdst=256 + TEMPORARY, src0=HERE)
+    load = wait(arch), load_of(arch, 32, 3), wait(arch)
+    assert rig.codes(checked(arch, *load, uses(arch))) == ["EM0505"]
+    assert rig.codes(checked(arch, *load, swap, uses(arch))) == []
 
 
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])

@@ -158,3 +158,19 @@ def test_a_dpp_control_that_the_family_lacks_is_refused(arch, control):
                   vsrc0=2 + VGPR, vdst=10 + VGPR, dpp=control)  # fmt: skip
     with pytest.raises(UnknownInstructionError, match="DPP control"):
         execute(machine(arch, 1), code)
+
+
+def test_scalars_where_several_registers_are_read_are_refused():
+    cls, op = find("gfx950", "V_CVT_SCALEF32_PK32_F32_FP6")
+    code = encode(cls, op, src0=4, src1=128, vdst=10 + VGPR)
+    with pytest.raises(UnknownInstructionError, match="EM0302"):
+        execute(machine("gfx950", 2), code)
+
+
+@pytest.mark.parametrize("name", ["V_PERMLANE16_B32", "V_PERMLANEX16_B32"])
+def test_lanes_pick_among_equal_ones_where_the_source_is_a_scalar(name):
+    cls, op = find("gfx1201", name)
+    m = machine("gfx1201", 2)
+    m.S[4] = 7
+    execute(m, encode(cls, op, src0=4, src1=128, src2=128, vdst=10 + VGPR))
+    assert (m.V[10] == 7).all()

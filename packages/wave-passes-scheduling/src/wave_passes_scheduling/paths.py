@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_passes_scheduling.orders import sorted_by
 from wave_passes_scheduling.problem import NO_PATH
 
 if TYPE_CHECKING:
@@ -176,20 +177,15 @@ def _closure(problem: LoopProblem) -> Array:
     size = problem.size
     found = np.full((size, size), NO_PATH, np.int64)
     np.fill_diagonal(found, 0)
-    followers: list[list[tuple[int, int]]] = [[] for _ in range(size)]
-    missing = np.zeros(size, np.int64)
-    for row in problem.dependences:
-        if row.distance == 0:
-            followers[row.source].append((row.target, row.latency))
-            missing[row.target] += 1
-    ready = [i for i in range(size) if not missing[i]]
-    while ready:
-        task = ready.pop()
-        for target, latency in followers[task]:
-            np.maximum(found[:, target], found[:, task] + latency, out=found[:, target])
-            missing[target] -= 1
-            if not missing[target]:
-                ready.append(target)
+    near = [row for row in problem.dependences if row.distance == 0]
+    before: dict[int, list[Dependence]] = {task: [] for task in range(size)}
+    for row in near:
+        before[row.target].append(row)
+    numbers = {task: task for task in range(size)}
+    for task in sorted_by(numbers, [(row.source, row.target) for row in near]):
+        for row in before[task]:
+            reached = found[:, row.source] + row.latency
+            np.maximum(found[:, task], reached, out=found[:, task])
     found[found < NO_PATH // 2] = NO_PATH
     return found
 

@@ -88,7 +88,7 @@ def program(code: Generated) -> str:
 def _count(code: Generated) -> list[str]:
     """The workgroups, from the words of the launch."""
     builder = Builder()
-    facts = Facts.empty()
+    facts = Facts()
     for row in code.constants:
         facts = facts.with_range(symbol(row.name), 0, EXTENT_LIMIT - 1)
     indices = Expressions(builder, facts)

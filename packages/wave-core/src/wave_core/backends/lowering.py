@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+LOWERING = "lowering"
+"""The role of a rule that makes code, or a step of a simulator."""
+
 
 @dataclass(frozen=True)
 class Lowering(Generic[P, R]):
@@ -33,7 +36,7 @@ class Lowering(Generic[P, R]):
     function: Callable[P, R]
     when: Callable[[Op], bool] | None = None
     benefit: int = 1
-    role: str = "lowering"
+    role: str = LOWERING
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function."""
@@ -53,7 +56,7 @@ def lowers(
     *ops: type[Op],
     when: Callable[[Op], bool] | None = None,
     benefit: int = 1,
-    role: str = "lowering",
+    role: str = LOWERING,
 ) -> Callable[[Callable[P, R]], Lowering[P, R]]:
     """Make a rule of a function; nothing is registered by that.
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wave_core.compile.check_case import CaseReport, run_case
+    from wave_core.compile.compiled import Timings
     from wave_core.compile.compiler import wave_compile
     from wave_core.compile.config import Config
-    from wave_core.compile.kernel import Timings, WaveKernel
+    from wave_core.compile.kernel import WaveKernel
     from wave_core.compile.kernels import KernelCase, KernelFactory
     from wave_core.compile.launch.run import LaunchRecord
     from wave_core.compile.launch.signature import Parameter, Signature
@@ -50,7 +51,7 @@ _MODULES = {
     "SchedulingType": "scheduling",
     "Session": "session",
     "Signature": "launch.signature",
-    "Timings": "kernel",
+    "Timings": "compiled",
     "WaveCompileOptions": "options",
     "WaveKernel": "kernel",
     "default_session": "session",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from wave_core.compile import codes
 from wave_core.compile.bindings import resolve_bindings
+from wave_core.compile.compiled import Compiled, Timings
 from wave_core.compile.devices import find_device
 from wave_core.compile.fingerprint import fingerprint
 from wave_core.compile.inputs import input_files, wants_report
-from wave_core.compile.kernel import Compiled, Timings, WaveKernel
+from wave_core.compile.kernel import WaveKernel
 from wave_core.compile.kernels import is_kernel
-from wave_core.compile.launch.prepare import ON_CPU, LaunchShape
-from wave_core.compile.launch.signature import Signature
+from wave_core.compile.launch.signature import ON_CPU, LaunchShape, Signature
 from wave_core.compile.option_values import at_options
 from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.pipeline import plan_for

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_core.compile.kernel import Compiled
+    from wave_core.compile.compiled import Compiled
 
 
 def explain_kernel(compiled: Compiled) -> str:

@@ -13,7 +13,7 @@ from wave_core.compile.options import option_table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_core.compile.kernel import Compiled
+    from wave_core.compile.compiled import Compiled
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
     from wave_core.ir.graph import Graph

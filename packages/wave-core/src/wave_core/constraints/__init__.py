@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from wave_core.constraints.base import Constraint, Kernel, surface_expr
+from wave_core.constraints.base import (
+    Constraint as Constraint,  # noqa: TC001 - others import it from here
+    Kernel as Kernel,
+    surface_expr as surface_expr,
+)
 from wave_core.constraints.distribution import (
-    DeviceConstraint,
-    TilingConstraint,
-    WaveConstraint,
-    WorkgroupConstraint,
-    device_symbol,
-    wave_symbol,
-    workgroup_symbol,
+    DeviceConstraint as DeviceConstraint,
+    TilingConstraint as TilingConstraint,
+    WaveConstraint as WaveConstraint,
+    WorkgroupConstraint as WorkgroupConstraint,
+    device_symbol as device_symbol,
+    wave_symbol as wave_symbol,
+    workgroup_symbol as workgroup_symbol,
 )
 from wave_core.constraints.hardware import (
-    GridConstraint,
-    HardwareConstraint,
-    ReorderingConstraint,
+    GridConstraint as GridConstraint,
+    HardwareConstraint as HardwareConstraint,
+    ReorderingConstraint as ReorderingConstraint,
 )
-from wave_core.constraints.symbolic import Assumption, IteratorBindings, SymbolicAlias
+from wave_core.constraints.symbolic import (
+    Assumption as Assumption,
+    IteratorBindings as IteratorBindings,
+    SymbolicAlias as SymbolicAlias,
+)
 
 BUILTIN_CONSTRAINTS: tuple[type[Constraint], ...] = (
     Assumption,
@@ -32,23 +40,3 @@ BUILTIN_CONSTRAINTS: tuple[type[Constraint], ...] = (
     WorkgroupConstraint,
 )
 """The constraints that the compiler itself understands; others stand for these."""
-
-__all__ = [
-    "BUILTIN_CONSTRAINTS",
-    "Assumption",
-    "Constraint",
-    "DeviceConstraint",
-    "GridConstraint",
-    "HardwareConstraint",
-    "IteratorBindings",
-    "Kernel",
-    "ReorderingConstraint",
-    "SymbolicAlias",
-    "TilingConstraint",
-    "WaveConstraint",
-    "WorkgroupConstraint",
-    "device_symbol",
-    "surface_expr",
-    "wave_symbol",
-    "workgroup_symbol",
-]

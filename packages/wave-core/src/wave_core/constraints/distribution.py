@@ -12,7 +12,7 @@ from wave_core.constraints.base import (
     SurfaceOption,
     constraint,
 )
-from wave_core.symbols import Expr, ceildiv, symbol, to_sympy
+from wave_core.symbols import Expr, ceildiv, symbol, sympy_symbol
 
 
 def workgroup_symbol(axis: int) -> Expr:
@@ -54,7 +54,7 @@ class WorkgroupConstraint(Constraint):
         self._require_axis("workgroup_dim")
         self._require("primary", type(self.primary) is bool, "True or False")
         if self.apply_fn is not None:
-            coordinate = to_sympy(workgroup_symbol(self.workgroup_dim))
+            coordinate = sympy_symbol(workgroup_symbol(self.workgroup_dim))
             self._convert_call("apply_fn", coordinate)
 
     @property

@@ -234,7 +234,7 @@ class Geometry:
     @cached_property
     def facts(self) -> Facts:
         """Facts about the uniform symbols and ``$LANE``."""
-        facts = Facts.empty().with_range(LANE, 0, self.lanes - 1)
+        facts = Facts().with_range(LANE, 0, self.lanes - 1)
         for axis, count in enumerate(self.grid):
             facts = facts.with_range(workgroup_symbol(axis), 0, count - 1)
         for axis, count in enumerate(self.devices):

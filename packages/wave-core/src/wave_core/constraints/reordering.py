@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.constraints.distribution import workgroup_symbol
-from wave_core.symbols import compile_tape
+from wave_core.symbols import Tape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ def permutes_grid(
 
 @lru_cache(maxsize=256)
 def _is_permutation(rows: tuple[tuple[int, Expr], ...], grid: tuple[int, ...]) -> bool:
-    tape = compile_tape([expr for _, expr in rows])
+    tape = Tape([expr for _, expr in rows])
     seen: set[tuple[int, ...]] = set()
     for number in range(prod(grid)):
         place = _coordinates(number, grid)

@@ -11,7 +11,7 @@ from wave_core.constraints.base import (
     constraint,
     surface_expr,
 )
-from wave_core.symbols import Expr, symbol, to_sympy
+from wave_core.symbols import Expr, symbol, sympy_symbol
 
 _ARGUMENT = symbol("$ALIAS_ARG")
 
@@ -31,7 +31,7 @@ class SymbolicAlias(Constraint):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._convert("source", "target")
-        self._convert_call("source_to_target", to_sympy(_ARGUMENT))
+        self._convert_call("source_to_target", sympy_symbol(_ARGUMENT))
 
     def apply(self, value: Expr) -> Expr:
         """The alias of a quantity of ``target``."""

@@ -161,8 +161,9 @@ Good:
     def wave_register_passes(): return [PassSpec("my-pass", ...)]
 Fix: follow the signature that the reference shows.
 
-WV0819: a hook of a plugin failed
-Cause: the hook raised an error of its own.
+WV0819: a hook or a rule of a plugin failed
+Cause: the hook, or a rule that it registered, raised an error of its own, or gave
+what cannot be, such as a layout that leaves elements of a tile out.
 Bad:
     def wave_register_targets(): return [read_rows("missing.json")]
 Good:

@@ -52,6 +52,8 @@ class InternalError(WaveError):
 
     pass_name: str | None
     dump_path: str | None
+    plugin: str | None = None
+    """The plugin whose code failed, where that is not core."""
 
     def __init__(
         self,
@@ -71,5 +73,6 @@ class InternalError(WaveError):
             lines.append(f"  = pass: {self.pass_name}")
         if self.dump_path:
             lines.append(f"  = IR before the pass: {self.dump_path}")
-        lines.append("  = note: this is a defect of Wave, not of your kernel")
+        author = f"plugin `{self.plugin}`" if self.plugin else "Wave"
+        lines.append(f"  = note: this is a defect of {author}, not of your kernel")
         return "\n".join(lines)

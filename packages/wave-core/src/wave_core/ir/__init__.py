@@ -2,83 +2,45 @@
 
 from __future__ import annotations
 
-from wave_core.ir.clone import clone_into, clone_op
-from wave_core.ir.dead_code import eliminate_dead_code
-from wave_core.ir.equal import first_difference
+from wave_core.ir.clone import clone_into as clone_into, clone_op as clone_op
+from wave_core.ir.dead_code import eliminate_dead_code as eliminate_dead_code
+from wave_core.ir.equal import first_difference as first_difference
 from wave_core.ir.facts import (
-    ACCESS,
-    FACT_KINDS,
-    LANDING,
-    PLACEMENT,
-    Access,
-    FactKind,
-    FactTables,
-    Placement,
-    Policy,
+    ACCESS as ACCESS,
+    FACT_KINDS as FACT_KINDS,
+    LANDING as LANDING,
+    PLACEMENT as PLACEMENT,
+    Access as Access,
+    FactKind as FactKind,
+    FactTables as FactTables,
+    Placement as Placement,
 )
 from wave_core.ir.graph import (
-    Graph,
-    Region,
-    captured_value,
-    region_of,
-    regions,
-    resolve,
-    walk,
+    Graph as Graph,
+    Region as Region,
+    captured_value as captured_value,
+    region_of as region_of,
+    regions as regions,
+    resolve as resolve,
+    walk as walk,
 )
-from wave_core.ir.parser import parse_graph
-from wave_core.ir.printer import print_graph
+from wave_core.ir.parser import parse_graph as parse_graph
+from wave_core.ir.printer import print_graph as print_graph
 from wave_core.ir.rewrite import (
-    capture,
-    erase,
-    insert_after,
-    insert_before,
-    make_global,
-    move_before,
-    replace,
-    replace_uses,
-    set_attributes,
-    set_operands,
+    capture as capture,
+    end_region as end_region,
+    erase as erase,
+    insert_after as insert_after,
+    insert_before as insert_before,
+    make_global as make_global,
+    move_before as move_before,
+    place_like as place_like,
+    redeclare as redeclare,
+    replace as replace,
+    replace_uses as replace_uses,
+    set_attributes as set_attributes,
+    set_operands as set_operands,
 )
-from wave_core.ir.values import same_value, value_key
-from wave_core.ir.verify import problems, verify
-from wave_core.ir.vocabulary import Vocabulary
-
-__all__ = [
-    "ACCESS",
-    "FACT_KINDS",
-    "LANDING",
-    "PLACEMENT",
-    "Access",
-    "FactKind",
-    "FactTables",
-    "Graph",
-    "Placement",
-    "Policy",
-    "Region",
-    "Vocabulary",
-    "capture",
-    "captured_value",
-    "clone_into",
-    "clone_op",
-    "eliminate_dead_code",
-    "erase",
-    "first_difference",
-    "insert_after",
-    "insert_before",
-    "make_global",
-    "move_before",
-    "parse_graph",
-    "print_graph",
-    "problems",
-    "region_of",
-    "regions",
-    "replace",
-    "replace_uses",
-    "resolve",
-    "same_value",
-    "set_attributes",
-    "set_operands",
-    "value_key",
-    "verify",
-    "walk",
-]
+from wave_core.ir.values import same_value as same_value, value_key as value_key
+from wave_core.ir.verify import problems as problems, verify as verify
+from wave_core.ir.vocabulary import Vocabulary as Vocabulary

@@ -7,23 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 from wave_core.ops.structure import Argument, region_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from wave_core.ir.graph import Graph, Region
+    from wave_core.ir.graph import Region
     from wave_core.ops.base import Op, Slot
 
-    CopyFacts = Callable[[Op, Op], None]
-
 SomeOp = TypeVar("SomeOp", bound="Op")
-
-
-def copy_body(graph: Graph, copy: Graph) -> None:
-    """Fill an empty graph: ops, types, tags, locations and all facts."""
-
-    def facts(old: Op, new: Op) -> None:
-        graph.facts.copied(old, copy.facts, new)
-
-    _fill(graph.body, copy.body, {}, facts)
 
 
 def clone_op(op: SomeOp, operands: Mapping[Op, Op], region: Region) -> SomeOp:
@@ -32,13 +21,14 @@ def clone_op(op: SomeOp, operands: Mapping[Op, Op], region: Region) -> SomeOp:
     The copy is not inserted, so it has no facts yet; the ops of its regions have
     theirs. An operand that is not in the mapping stays.
     """
-    source = op.owner
-
-    def facts(old: Op, new: Op) -> None:
-        if source is not None:
-            source.graph.facts.cloned(old, region.graph.facts, new)
-
-    return _copy(op, operands, region.graph, facts)
+    slots = tuple([_map_slot(value, operands) for value in op.slots])
+    nested = tuple([region.graph.region() for _ in op.regions])
+    copy = type(op).build(slots, dict(op.attributes), nested)
+    _copy_marks(op, copy)
+    for old, new in zip(op.regions, nested, strict=True):
+        new.parent = copy
+        fill_region(old, new)
+    return copy
 
 
 def clone_into(
@@ -53,39 +43,29 @@ def clone_into(
         region.append(copy)
     else:
         region.insert_before(before, copy)
-    region_of(op).graph.facts.cloned(op, region.graph.facts, copy)
+    region_of(op).graph.facts.copied(op, region.graph.facts, copy)
     return copy
 
 
-def _copy(
-    op: SomeOp, operands: Mapping[Op, Op], graph: Graph, facts: CopyFacts
-) -> SomeOp:
-    slots = tuple([_map_slot(value, operands) for value in op.slots])
-    nested = tuple([graph.region() for _ in op.regions])
-    copy = type(op).build(slots, dict(op.attributes), nested)
+def fill_region(source: Region, target: Region) -> None:
+    """Fill an empty region with copies of the arguments and ops of ``source``.
+
+    Types, tags, locations and facts go along.
+    """
+    values: dict[Op, Op] = {}
+    for argument in source.arguments:
+        copy = Argument.build((), dict(argument.attributes))
+        _copy_marks(argument, copy)
+        values[argument] = target.attach_argument(copy)
+        source.graph.facts.copied(argument, target.graph.facts, copy)
+    for op in source.ops:
+        clone_into(op, values, target)
+
+
+def _copy_marks(op: Op, copy: Op) -> None:
     copy.location = op.location
     copy.tags = op.tags
     copy.type = op.type
-    for old, new in zip(op.regions, nested, strict=True):
-        new.parent = copy
-        _fill(old, new, {}, facts)
-    return copy
-
-
-def _fill(
-    source: Region, target: Region, values: dict[Op, Op], facts: CopyFacts
-) -> None:
-    """Fill an empty region with copies of the arguments and ops of ``source``."""
-    for argument in source.arguments:
-        copy = Argument.build((), dict(argument.attributes))
-        copy.location = argument.location
-        copy.tags = argument.tags
-        copy.type = argument.type
-        values[argument] = target.attach_argument(copy)
-        facts(argument, copy)
-    for op in source.ops:
-        copy = values[op] = target.append(_copy(op, values, target.graph, facts))
-        facts(op, copy)
 
 
 def _map_slot(value: Slot, operands: Mapping[Op, Op]) -> Slot:

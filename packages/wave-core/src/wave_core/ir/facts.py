@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -15,21 +14,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Policy(Enum):
-    """Policies for a row whose op is replaced or cloned."""
-
-    CARRY = "carry"
-    DROP = "drop"
-
-
 @dataclass(frozen=True)
 class FactKind(Generic[T]):
     """The declaration of one fact table."""
 
     name: str
-    on_replace: Policy
-    on_clone: Policy
-    row: type[T] | None = None
+    row: type[T]
     """The class of a row, a frozen dataclass: what the text form prints and reads."""
 
 
@@ -77,17 +67,15 @@ class Access:
     mask: Expr | None = None
 
 
-PLACEMENT = FactKind("placement", Policy.CARRY, Policy.CARRY, Placement)
-ACCESS = FactKind("access", Policy.CARRY, Policy.CARRY, Access)
-LANDING = FactKind("landing", Policy.CARRY, Policy.CARRY, Access)
+PLACEMENT = FactKind("placement", Placement)
+ACCESS = FactKind("access", Access)
+LANDING = FactKind("landing", Access)
 """Where a copy from global memory to LDS arrives; its access row says what it reads.
 Where the mask of the landing is false nothing is written; where that of the access is,
 zeros are. The lanes of a wave land side by side, in order."""
 
 FACT_KINDS: Mapping[str, FactKind[Any]] = {
-    PLACEMENT.name: PLACEMENT,
-    ACCESS.name: ACCESS,
-    LANDING.name: LANDING,
+    kind.name: kind for kind in (PLACEMENT, ACCESS, LANDING)
 }
 
 
@@ -133,25 +121,18 @@ class FactTables:
             table.pop(op.ident, None)
 
     def replaced(self, old: Op, new: Op) -> None:
-        """Hand the rows of ``old`` that carry over to ``new``, where it has none."""
+        """Hand the rows of ``old`` to ``new``, where it has none."""
         self.edits += 1
-        for name, table in self._tables.items():
-            if self._kinds[name].on_replace is Policy.CARRY and old.ident in table:
+        for table in self._tables.values():
+            if old.ident in table:
                 table.setdefault(new.ident, table[old.ident])
 
-    def cloned(self, old: Op, tables: FactTables, new: Op) -> None:
-        """Copy the rows of ``old`` that survive cloning to ``new`` in ``tables``."""
+    def copied(self, old: Op, tables: FactTables, new: Op) -> None:
+        """Copy the rows of ``old`` to ``new`` in ``tables``, where it has none."""
         for name, table in self._tables.items():
             kind = self._kinds[name]
-            carried = kind.on_clone is Policy.CARRY and old.ident in table
-            if carried and tables.get(kind, new) is None:
+            if old.ident in table and tables.get(kind, new) is None:
                 tables.put(kind, new, table[old.ident])
-
-    def copied(self, old: Op, tables: FactTables, new: Op) -> None:
-        """Copy all rows of ``old`` to ``new``: both say the same of equal graphs."""
-        for name, table in self._tables.items():
-            if old.ident in table:
-                tables.put(self._kinds[name], new, table[old.ident])
 
     def rows(self, op: Op) -> dict[str, object]:
         """All facts about ``op`` by name, for printing."""

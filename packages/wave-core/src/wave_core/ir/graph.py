@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import fx
 
-from wave_core.ir.clone import copy_body
+from wave_core.ir.clone import fill_region
 from wave_core.ir.facts import FactTables
 from wave_core.ir.printer import print_graph
 from wave_core.ir.verify import verify
@@ -130,7 +130,8 @@ class Region:
         op.node = node  # pyright: ignore[reportAttributeAccessIssue] - fx.Node is a NodeLike
         op.owner = self
         self.graph.edits += 1
-        op.ident = self.graph.next_ident()
+        self.graph.last_ident += 1
+        op.ident = self.graph.last_ident
         for nested in op.regions:
             nested.parent = op
         if op.type is None:
@@ -179,23 +180,14 @@ class Graph:
         self.facts = FactTables()
         self.edits = 0
         """How often ops were added, removed, moved or given other operands."""
-        self._last_ident = 0
+        self.last_ident = 0
+        """The key that was given out last."""
         self.body = Region(self)
 
     @property
     def version(self) -> tuple[int, int]:
         """A number that every change of an op or a row of facts raises."""
         return self.edits, self.facts.edits
-
-    @property
-    def last_ident(self) -> int:
-        """The key that was given out last."""
-        return self._last_ident
-
-    def next_ident(self) -> int:
-        """A key that no op of this graph has had."""
-        self._last_ident += 1
-        return self._last_ident
 
     def region(self) -> Region:
         """A new region, to be given to an op of this graph."""
@@ -229,7 +221,7 @@ class Graph:
             facts_present=set(self.facts_present),
             location=self.location,
         )
-        copy_body(self, copy)
+        fill_region(self.body, copy.body)
         return copy
 
     def __str__(self) -> str:

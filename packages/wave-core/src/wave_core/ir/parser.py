@@ -276,7 +276,7 @@ class _Parser:
         start = self._reader.at
         name = self._reader.word("the name of a fact")
         kind = self._vocabulary.facts.get(name)
-        if kind is None or kind.row is None:
+        if kind is None:
             known = self._vocabulary.facts
             raise self._reader.error(f"unknown fact `{name}`", start, near(name, known))
         return kind, self._values.record(kind.row, start)

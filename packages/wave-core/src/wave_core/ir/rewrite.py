@@ -16,6 +16,7 @@ from wave_core.ir.graph import (
     resolve,
     to_nodes,
 )
+from wave_core.ops.structure import Yield
 from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
@@ -125,11 +126,32 @@ def _add_capture(region: Region, parent: Op, outer: Op) -> Argument:
     slots[position] = (*captures_of(parent), outer)
     set_operands(parent, slots)
     argument = region.add_argument("capture", label, outer.type, outer.location)
-    facts = region.graph.facts
-    placement = facts.get(PLACEMENT, outer)
-    if placement is not None:
-        facts.put(PLACEMENT, argument, placement)
+    place_like(argument, outer)
     return argument
+
+
+def place_like(op: Op, other: Op) -> None:
+    """Let ``op`` sit in lanes and registers as ``other`` does."""
+    facts = region_of(op).graph.facts
+    placement = facts.get(PLACEMENT, other)
+    if placement is not None:
+        facts.put(PLACEMENT, op, placement)
+
+
+def end_region(region: Region, values: Sequence[Op], origin: Op) -> Op:
+    """Append the yield of ``values``, with the location of ``origin``."""
+    last = Yield(tuple(values))
+    last.location = origin.location
+    return region.append(last)
+
+
+def redeclare(value: Op, **attributes: object) -> None:
+    """Give a value new attributes, and what captures it the type that follows."""
+    set_attributes(value, **attributes)
+    for region in regions(region_of(value).graph.body):
+        for argument in region.arguments:
+            if argument.role == "capture" and resolve(argument) is value:
+                set_attributes(argument, declared=value.type)
 
 
 def _inherit(op: Op, origin: Op) -> None:

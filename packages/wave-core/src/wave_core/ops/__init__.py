@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from wave_core.ops.base import Op
-from wave_core.ops.builtin import builtin_ops
-from wave_core.ops.traits import Effect, EffectKind, Trait
-
-__all__ = ["Effect", "EffectKind", "Op", "Trait", "builtin_ops"]
+from wave_core.ops.base import Op as Op
+from wave_core.ops.builtin import builtin_ops as builtin_ops
+from wave_core.ops.traits import (
+    Effect as Effect,
+    EffectKind as EffectKind,
+    Trait as Trait,
+)

@@ -17,9 +17,10 @@ value that it defines, so an operand of an op is an op.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from inspect import get_annotations
+from operator import methodcaller
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -77,15 +78,23 @@ REQUIRED = _Required()
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One declared field of an op class."""
+    """One declared field of an op class.
 
-    name: str
+    Attributes:
+        kind: What it holds.
+        default: Its value where a caller gives none.
+        help: What it means.
+        least: Of a number, the smallest one.
+        name: Its name in the class.
+        declared: The type as it is written: what authors may give.
+    """
+
     kind: FieldKind
     default: object = REQUIRED
     help: str = ""
     least: int | None = None
+    name: str = ""
     declared: str = ""
-    """The type as it is written: what authors may give."""
 
     @property
     def is_operand(self) -> bool:
@@ -106,29 +115,19 @@ class Field:
 OPERAND_KINDS = frozenset({FieldKind.OPERAND, FieldKind.OPTIONAL, FieldKind.VARIADIC})
 
 
-@dataclass(slots=True)
-class _Declaration:
-    """What ``operand()`` and its siblings leave in a class body."""
-
-    kind: FieldKind
-    default: object
-    help: str
-    least: int | None = None
-
-
 def operand(*, help: str = "") -> Any:  # noqa: A002
     """Declare one value operand."""
-    return _Declaration(FieldKind.OPERAND, REQUIRED, help)
+    return Field(FieldKind.OPERAND, REQUIRED, help)
 
 
 def optional(*, default: None = None, help: str = "") -> Any:  # noqa: A002
     """Declare a value operand that may be absent."""
-    return _Declaration(FieldKind.OPTIONAL, default, help)
+    return Field(FieldKind.OPTIONAL, default, help)
 
 
 def variadic(*, default: tuple[Op, ...] = (), help: str = "") -> Any:  # noqa: A002
     """Declare any number of value operands."""
-    return _Declaration(FieldKind.VARIADIC, default, help)
+    return Field(FieldKind.VARIADIC, default, help)
 
 
 def attribute(
@@ -138,42 +137,12 @@ def attribute(
     least: int | None = None,
 ) -> Any:
     """Declare a compile-time attribute; of a number, ``least`` is the smallest."""
-    return _Declaration(FieldKind.ATTRIBUTE, default, help, least)
+    return Field(FieldKind.ATTRIBUTE, default, help, least)
 
 
 def region(*, help: str = "") -> Any:  # noqa: A002
     """Declare a nested region."""
-    return _Declaration(FieldKind.REGION, REQUIRED, help)
-
-
-class _OperandAccess:
-    """Reads the current value of an operand field."""
-
-    def __init__(self, slot: int) -> None:
-        self.slot = slot
-
-    def __get__(self, op: Op | None, owner: type[Op]) -> Any:
-        return self if op is None else op.slot_value(self.slot)
-
-
-class _AttributeAccess:
-    """Reads an attribute field."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, op: Op | None, owner: type[Op]) -> Any:
-        return self if op is None else op.attributes[self.name]
-
-
-class _RegionAccess:
-    """Reads a region field."""
-
-    def __init__(self, slot: int) -> None:
-        self.slot = slot
-
-    def __get__(self, op: Op | None, owner: type[Op]) -> Any:
-        return self if op is None else op.regions[self.slot]
+    return Field(FieldKind.REGION, REQUIRED, help)
 
 
 @dataclass_transform(field_specifiers=(operand, optional, variadic, attribute, region))
@@ -213,16 +182,9 @@ class Op:
         cls.traits = cls.traits | frozenset(traits)
         hints = get_annotations(cls)
         declared = [
-            Field(
-                key,
-                value.kind,
-                value.default,
-                value.help,
-                value.least,
-                str(hints.get(key, "")),
-            )
+            replace(value, name=key, declared=str(hints.get(key, "")))
             for key, value in vars(cls).items()
-            if isinstance(value, _Declaration)
+            if isinstance(value, Field)
         ]
         inherited = {field.name for field in declared}
         cls.fields = (
@@ -232,7 +194,11 @@ class Op:
         cls.operand_fields = tuple(f for f in cls.fields if f.is_operand)
         cls.field_names = tuple(f.name for f in cls.fields)
         cls.field_defaults = {f.name: f.default for f in cls.fields if not f.required}
-        _install_accessors(cls)
+        regions = [f for f in cls.fields if f.kind is FieldKind.REGION]
+        others = [f for f in cls.fields if f.kind is FieldKind.ATTRIBUTE]
+        for slots in (cls.operand_fields, regions, others):
+            for slot, field in enumerate(slots):
+                setattr(cls, field.name, _accessor(field, slot))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         values = bind_fields(type(self), args, kwargs)
@@ -361,15 +327,18 @@ class Op:
         return f"<{self.op_name} #{self.ident}>"
 
 
-def _install_accessors(cls: type[Op]) -> None:
-    regions = [f for f in cls.fields if f.kind is FieldKind.REGION]
-    for slot, field in enumerate(cls.operand_fields):
-        setattr(cls, field.name, _OperandAccess(slot))
-    for slot, field in enumerate(regions):
-        setattr(cls, field.name, _RegionAccess(slot))
-    for field in cls.fields:
-        if field.kind is FieldKind.ATTRIBUTE:
-            setattr(cls, field.name, _AttributeAccess(field.name))
+def _accessor(field: Field, slot: int) -> property:
+    """The property that reads a field: from its slot, or by its name."""
+    if field.is_operand:
+        return property(methodcaller("slot_value", slot))
+
+    def of_region(op: Op) -> Region:
+        return op.regions[slot]
+
+    def of_attribute(op: Op) -> Any:
+        return op.attributes[field.name]
+
+    return property(of_region if field.kind is FieldKind.REGION else of_attribute)
 
 
 def _flat_operands(args: NodeArguments) -> tuple[Op, ...]:

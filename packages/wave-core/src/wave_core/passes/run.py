@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from wave_core.diagnostics import InternalError, WaveError, internal_error
 from wave_core.passes.load import load_pass
 from wave_core.passes.observe import Verify
+from wave_core.passes.spec import CORE
 from wave_core.passes.text import Pipeline
 
 if TYPE_CHECKING:
@@ -185,4 +186,5 @@ def _blame(entry: ResolvedPass) -> Generator[None, None, None]:
             f" {type(error).__name__}: {error}",
         )
         found.pass_name = entry.name
+        found.plugin = None if entry.provider == CORE else entry.provider
         raise found from error

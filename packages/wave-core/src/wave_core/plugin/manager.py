@@ -274,7 +274,10 @@ class PluginHost:
         """
         if backend not in self._lowerings:
             specs, passes = self.lowering_specs.values(), self.module_passes(backend)
-            self._lowerings[backend] = load_lowerings(backend, specs, passes)
+            owner = self.backends.get(backend) or self.executors.get(backend)
+            self._lowerings[backend] = load_lowerings(
+                backend, owner.provider if owner else None, specs, passes
+            )
         table = self._lowerings[backend]
         if not without:
             return table

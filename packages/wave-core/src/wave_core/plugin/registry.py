@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from wave_core.diagnostics import PluginError, UserError, plugin_error
@@ -120,10 +121,11 @@ def _hook_failed(hook: str, info: PluginInfo, error: Exception) -> PluginError:
 def _wrong_result(
     hook: str, info: PluginInfo, value: object, expected: type[object]
 ) -> PluginError:
+    fields = ", ".join(signature(expected).parameters)
     return plugin_error(
         "WV0818",
         f"`{hook}` of plugin {info} returned {value!r}, no {expected.__name__}",
-        notes=f"the hook returns an iterable of {expected.__name__}",
+        notes=f"the hook returns an iterable of {expected.__name__}({fields})",
         help=info.way_out,
     )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
-from wave_core.backends.lowering import LoweringTable, ModulePass, rules_of
+from wave_core.backends.lowering import LOWERING, LoweringTable, ModulePass, rules_of
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import declaring_package, plugin_error
 from wave_core.diagnostics.codes import OWN_PREFIX, is_well_formed
 from wave_core.passes.load import load_object
 from wave_core.passes.selection import unknown_name
+from wave_core.plugin.guarded import guarded
 from wave_core.plugin.registry import registered_twice
 
 if TYPE_CHECKING:
@@ -142,11 +143,13 @@ def load_tile_rules(
     Raises:
         PluginError: WV0814 where a module cannot be loaded.
     """
-    loaded = (
-        load_object(each.value.module, "tile rules", each.provider.name)
+    return tuple(
+        guarded(rule, each.provider)
         for each in modules
+        for rule in rules_of(
+            load_object(each.value.module, "tile rules", each.provider.name)
+        )
     )
-    return tuple(rule for module in loaded for rule in rules_of(module))
 
 
 def module_passes_for(
@@ -177,10 +180,11 @@ def module_passes_for(
 
 def load_lowerings(
     backend: str,
+    owner: PluginInfo | None,
     specs: Iterable[Registered[LoweringSpec]],
     module_passes: tuple[ModulePass, ...] = (),
 ) -> LoweringTable:
-    """The rules that all plugins register for ``backend``.
+    """The rules that all plugins register for ``backend``, which is of ``owner``.
 
     Raises:
         PluginError: WV0814 where a module cannot be loaded.
@@ -191,6 +195,9 @@ def load_lowerings(
         spec = each.value
         if spec.backend == backend:
             what = f"lowerings for {backend}"
-            rules += rules_of(load_object(spec.module, what, each.provider.name))
+            module = load_object(spec.module, what, each.provider.name)
+            found = [rule for rule in rules_of(module) if rule.role == LOWERING]
+            own = each.provider == owner
+            rules += found if own else (guarded(r, each.provider) for r in found)
             unsupported |= spec.unsupported
     return LoweringTable.of(backend, rules, unsupported, module_passes)

@@ -1,15 +1,14 @@
-"""Between sympy, in which users write, and the expressions of the compiler."""
+"""From sympy, in which users write, to the expressions of the compiler."""
 
 from __future__ import annotations
 
 from math import lcm
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wave_core.symbols import logic
 from wave_core.symbols.division import ceildiv, floordiv, mod
 from wave_core.symbols.error import SymbolError
 from wave_core.symbols.expr import Expr, constant, multiply, product, symbol, total
-from wave_core.symbols.surface import Form, Op, surface
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,38 +16,30 @@ if TYPE_CHECKING:
 MAX_POWER = 16
 """Largest exponent of a power that is multiplied out."""
 
-ExactDivision = Literal["assume", "refuse"]
 
-
-def from_sympy(
-    value: Any,
-    exact_division: ExactDivision = "assume",
-    obligations: list[Expr] | None = None,
-) -> Expr:
+def from_sympy(value: Any, obligations: list[Expr] | None = None) -> Expr:
     """The expression that a sympy expression (or an integer) denotes.
 
-    A quotient outside of floor and ceiling, such as BLOCK_M/2, is meant to be exact.
+    A quotient p/q outside of floor and ceiling, such as BLOCK_M/2, is meant to be
+    exact: it becomes p // q.
 
     Args:
         value: Integer-valued sympy expression, or an integer. Symbols keep their name
             and count as nonnegative only if they were declared so.
-        exact_division: "assume" turns such a quotient p/q into p // q; "refuse" makes
-            one that is not exact by itself an error.
-        obligations: Receives the conditions eq(mod(p, q), 0) that "assume" relies on;
-            the caller checks them once the symbols are bound.
+        obligations: Receives the conditions eq(mod(p, q), 0) that this relies on; the
+            caller checks them once the symbols are bound.
 
     Raises:
         SymbolError: The expression has no integer meaning here.
     """
-    return _Reader(exact_division, obligations).convert(value)
+    return _Reader(obligations).convert(value)
 
 
-class _Fraction:
+class _Fraction(NamedTuple):
     """A numerator over a divisor, before it is rounded."""
 
-    def __init__(self, num: Expr, den: Expr) -> None:
-        self.num = num
-        self.den = den
+    num: Expr
+    den: Expr
 
 
 class _Reader:
@@ -57,10 +48,7 @@ class _Reader:
     Parts are told apart by identity: sympy compares equal ones by walking both.
     """
 
-    def __init__(
-        self, exact_division: ExactDivision, obligations: list[Expr] | None
-    ) -> None:
-        self._assume = exact_division == "assume"
+    def __init__(self, obligations: list[Expr] | None) -> None:
         self._obligations = obligations
         self._known: dict[int, Expr] = {}
         self._parts: list[Any] = []
@@ -96,26 +84,24 @@ class _Reader:
 
     def floor(self, value: Any) -> Expr:
         """A quotient rounded down."""
-        inner = self._fraction(value.args[0])
-        return floordiv(inner.num, inner.den)
+        return floordiv(*self._fraction(value.args[0]))
 
     def ceiling(self, value: Any) -> Expr:
         """A quotient rounded up."""
-        inner = self._fraction(value.args[0])
-        return ceildiv(inner.num, inner.den)
+        return ceildiv(*self._fraction(value.args[0]))
 
     def held(self, value: Any) -> Expr:
         """An expression that sympy was told not to evaluate."""
         return self.convert(value.args[0])
 
     def _exact(self, fraction: _Fraction) -> Expr:
-        num, den = fraction.num, fraction.den
+        num, den = fraction
         if den is constant(1):
             return num
         condition = logic.eq(mod(num, den), 0)
         if condition.is_constant and condition.const:
             return floordiv(num, den)
-        if not self._assume or condition.is_constant:
+        if condition.is_constant:
             msg = f"{num} is not known to be divisible by {den}; use // or floor"
             raise SymbolError(msg)
         if self._obligations is not None:
@@ -242,89 +228,9 @@ _FUNCTIONS: Mapping[str, Callable[..., Expr]] = {
 }
 
 
-# ---- to sympy
-
-
-def to_sympy(value: Expr) -> Any:
-    """The sympy expression with the same value; booleans become relations.
-
-    A boolean inside arithmetic becomes a Piecewise of 1 and 0, xor an undefined
-    function of that name.
-    """
+def sympy_symbol(value: Expr) -> Any:
+    """The symbol as users write it, which `from_sympy` reads as `value`."""
     import sympy  # noqa: PLC0415
 
-    return _Writer(sympy).write(value)
-
-
-class _Writer:
-    """Writes surface forms, once each."""
-
-    def __init__(self, sympy: Any) -> None:
-        self._sympy = sympy
-        self._forms: dict[Expr, Form] = {}
-        self._numbers: dict[Form, Any] = {}
-
-    def write(self, value: Expr) -> Any:
-        form = surface(value, self._forms)
-        return self._condition(form) if form.op in _LOGIC else self._number(form)
-
-    def _number(self, form: Form) -> Any:
-        found = self._numbers.get(form)
-        if found is None:
-            found = self._numbers[form] = self._build(form)
-        return found
-
-    def _build(self, form: Form) -> Any:
-        sympy, op = self._sympy, form.op
-        if form.leaf is not None:
-            if op is Op.CONST:
-                return sympy.Integer(form.leaf.const)
-            flag = True if form.leaf.nonnegative else None
-            return sympy.Symbol(form.leaf.name, integer=True, nonnegative=flag)
-        if op in _LOGIC:
-            return sympy.Piecewise((1, self._condition(form)), (0, True))
-        if op is Op.SELECT:
-            condition = self._condition(form.args[0])
-            yes, no = self._number(form.args[1]), self._number(form.args[2])
-            return sympy.Piecewise((yes, condition), (no, True))
-        args = [self._number(arg) for arg in form.args]
-        if op is Op.MIN:
-            return sympy.Min(*args)
-        if op is Op.MAX:
-            return sympy.Max(*args)
-        if op is Op.XOR:
-            return sympy.Function("xor", integer=True)(*args)
-        return self._arithmetic(op, args)
-
-    def _arithmetic(self, op: Op, args: list[Any]) -> Any:
-        if op is Op.NEG:
-            return -args[0]
-        a, b = args
-        if op is Op.ADD:
-            return a + b
-        if op is Op.SUB:
-            return a - b
-        if op is Op.MUL:
-            return a * b
-        if op is Op.MOD:
-            return self._sympy.Mod(a, b)
-        rounding = self._sympy.floor if op is Op.FLOORDIV else self._sympy.ceiling
-        return rounding(a / b)
-
-    def _condition(self, form: Form) -> Any:
-        sympy, op = self._sympy, form.op
-        if op is Op.CONST and form.leaf is not None:
-            return sympy.true if form.leaf.const else sympy.false
-        if op is Op.AND or op is Op.OR:
-            combine = sympy.And if op is Op.AND else sympy.Or
-            return combine(*[self._condition(arg) for arg in form.args])
-        if op is Op.SELECT:
-            condition, yes, no = [self._condition(arg) for arg in form.args]
-            return sympy.Or(
-                sympy.And(condition, yes), sympy.And(sympy.Not(condition), no)
-            )
-        names = {Op.LT: "Lt", Op.LE: "Le", Op.EQ: "Eq", Op.NE: "Ne"}
-        return getattr(sympy, names[op])(*[self._number(arg) for arg in form.args])
-
-
-_LOGIC = frozenset({Op.LT, Op.LE, Op.EQ, Op.NE, Op.AND, Op.OR})
+    flag = True if value.nonnegative else None
+    return sympy.Symbol(value.name, integer=True, nonnegative=flag)

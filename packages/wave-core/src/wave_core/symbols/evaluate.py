@@ -7,6 +7,8 @@ and a division by zero in any of them is an error.
 
 from __future__ import annotations
 
+import operator
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from wave_core.symbols.error import SymbolError
@@ -87,13 +89,6 @@ def apply_node(node: Expr, args: Sequence[Value]) -> Value:
     return _APPLY[node.kind](*args)
 
 
-def _apply_product(*args: Value) -> Value:
-    result = args[0]
-    for value in args[1:]:
-        result = result * value
-    return result
-
-
 def _apply_floordiv(num: Value, den: Value) -> Value:
     if (den == 0) if isinstance(den, int) else bool((den == 0).any()):
         msg = "division by zero while evaluating"
@@ -101,22 +96,12 @@ def _apply_floordiv(num: Value, den: Value) -> Value:
     return num // den
 
 
-def _apply_xor(*args: Value) -> Value:
-    result = args[0]
-    for value in args[1:]:
-        result = result ^ value
-    return result
-
-
 def _apply_min(*args: Value) -> Value:
     if all(isinstance(value, int) for value in args):
         return min(args)
     import numpy as np  # noqa: PLC0415
 
-    result = args[0]
-    for value in args[1:]:
-        result = np.minimum(result, value)
-    return result
+    return reduce(np.minimum, args)
 
 
 def _apply_max(*args: Value) -> Value:
@@ -131,46 +116,30 @@ def _apply_select(condition: Value, yes: Value, no: Value) -> Value:
     return np.where(condition != 0, yes, no)
 
 
-def _flag(value: Any) -> Value:
-    return int(value) if isinstance(value, bool) else value.astype("int64")
+def _fold(combine: Callable[[Value, Value], Value]) -> Callable[..., Value]:
+    return lambda *args: reduce(combine, args)
 
 
-def _apply_ge(value: Value) -> Value:
-    return _flag(value >= 0)
+def _test(compare: Callable[[Any, int], Any]) -> Callable[[Value], Value]:
+    """The comparison of a value with zero, as 0 and 1."""
 
+    def test(value: Value) -> Value:
+        holds = compare(value, 0)
+        return int(holds) if isinstance(holds, bool) else holds.astype("int64")
 
-def _apply_eq(value: Value) -> Value:
-    return _flag(value == 0)
-
-
-def _apply_ne(value: Value) -> Value:
-    return _flag(value != 0)
-
-
-def _apply_and(*args: Value) -> Value:
-    result = args[0]
-    for value in args[1:]:
-        result = result & value
-    return result
-
-
-def _apply_or(*args: Value) -> Value:
-    result = args[0]
-    for value in args[1:]:
-        result = result | value
-    return result
+    return test
 
 
 _APPLY: Mapping[Kind, Callable[..., Value]] = {
-    Kind.PRODUCT: _apply_product,
+    Kind.PRODUCT: _fold(lambda a, b: a * b),
     Kind.FLOORDIV: _apply_floordiv,
-    Kind.XOR: _apply_xor,
+    Kind.XOR: _fold(lambda a, b: a ^ b),
     Kind.MIN: _apply_min,
     Kind.MAX: _apply_max,
     Kind.SELECT: _apply_select,
-    Kind.GE: _apply_ge,
-    Kind.EQ: _apply_eq,
-    Kind.NE: _apply_ne,
-    Kind.AND: _apply_and,
-    Kind.OR: _apply_or,
+    Kind.GE: _test(operator.ge),
+    Kind.EQ: _test(operator.eq),
+    Kind.NE: _test(operator.ne),
+    Kind.AND: _fold(lambda a, b: a & b),
+    Kind.OR: _fold(lambda a, b: a | b),
 }

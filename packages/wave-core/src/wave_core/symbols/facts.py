@@ -40,11 +40,6 @@ class Facts:
     )
     assumed: frozenset[Expr] = frozenset()
 
-    @staticmethod
-    def empty() -> Facts:
-        """No facts but the `nonnegative` flags of symbols."""
-        return Facts()
-
     # ---- adding facts
 
     def with_range(
@@ -78,17 +73,6 @@ class Facts:
         if condition.kind is Kind.EQ:
             return facts._with_zero(condition.args[0])
         return facts
-
-    def merge(self, other: Facts) -> Facts:
-        """All facts of both."""
-        ranges = dict(self.ranges)
-        for node, interval in other.ranges.items():
-            ranges[node] = ranges.get(node, UNKNOWN).intersect(interval)
-        residues = dict(self.residues)
-        for node, known in other.residues.items():
-            residues[node] = _both(residues.get(node, (1, 0)), known)
-        both = dict.fromkeys((*self.inequalities, *other.inequalities))
-        return Facts(ranges, tuple(both), residues, self.assumed | other.assumed)
 
     def _with_inequality(self, value: Expr) -> Facts:
         """Adds value >= 0, as a range when it limits one node."""

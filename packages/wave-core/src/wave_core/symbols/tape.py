@@ -64,11 +64,6 @@ class Tape:
         return [values[slot] for slot in self._outputs]
 
 
-def compile_tape(exprs: Iterable[Expr]) -> Tape:
-    """Compiles expressions for repeated evaluation."""
-    return Tape(exprs)
-
-
 def _postorder(roots: Sequence[Expr]) -> list[Expr]:
     order: dict[Expr, None] = {}
     stack = [(root, False) for root in reversed(roots)]

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from wave_core.targets.base import (
-    BankPhases,
-    BarrierKind,
-    BufferBounds,
-    CostTable,
-    Counter,
-    Float8,
-    MatrixInstruction,
-    MemorySpec,
-    RegisterFile,
-    Target,
+    BankPhases as BankPhases,
+    BarrierKind as BarrierKind,
+    BufferBounds as BufferBounds,
+    CostTable as CostTable,
+    Counter as Counter,
+    Float8 as Float8,
+    MatrixInstruction as MatrixInstruction,
+    MemorySpec as MemorySpec,
+    RegisterFile as RegisterFile,
+    Target as Target,
 )
-from wave_core.targets.generic import generic_target
-from wave_core.targets.names import MMAType
-
-__all__ = [
-    "BankPhases",
-    "BarrierKind",
-    "BufferBounds",
-    "CostTable",
-    "Counter",
-    "Float8",
-    "MMAType",
-    "MatrixInstruction",
-    "MemorySpec",
-    "RegisterFile",
-    "Target",
-    "generic_target",
-]
+from wave_core.targets.generic import generic_target as generic_target
+from wave_core.targets.names import MMAType as MMAType

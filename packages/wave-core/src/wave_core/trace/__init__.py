@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wave_core.trace.control import conditional, iterate
-from wave_core.trace.planned import PlannedError
-from wave_core.trace.surface import surface
-from wave_core.trace.usage import parameter_usage
-from wave_core.trace.value import Value, emit_op
+from wave_core.trace.control import conditional as conditional, iterate as iterate
+from wave_core.trace.planned import PlannedError as PlannedError
+from wave_core.trace.surface import surface as surface
+from wave_core.trace.usage import parameter_usage as parameter_usage
+from wave_core.trace.value import Value as Value, emit_op as emit_op
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from wave_core.constraints import Constraint
     from wave_core.diagnostics import Location
     from wave_core.ir.graph import Graph
-
-__all__ = [
-    "PlannedError",
-    "Value",
-    "conditional",
-    "emit_op",
-    "iterate",
-    "parameter_usage",
-    "surface",
-    "trace",
-]
 
 
 def trace(

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from wave_core.types.dtype import ALL_DTYPES, DTYPES, DType, Family
-from wave_core.types.mapping import AccessMapping, dynamic_symbol, iterator_symbol
-from wave_core.types.shaped import (
-    AddressSpace,
-    MemoryType,
-    RegisterType,
-    Type,
-    Usage,
-    dim_name,
+from wave_core.types.dtype import (
+    ALL_DTYPES as ALL_DTYPES,
+    DTYPES as DTYPES,
+    DType as DType,
+    Family as Family,
 )
-
-__all__ = [
-    "ALL_DTYPES",
-    "DTYPES",
-    "AccessMapping",
-    "AddressSpace",
-    "DType",
-    "Family",
-    "MemoryType",
-    "RegisterType",
-    "Type",
-    "Usage",
-    "dim_name",
-    "dynamic_symbol",
-    "iterator_symbol",
-]
+from wave_core.types.mapping import (
+    AccessMapping as AccessMapping,
+    dynamic_symbol as dynamic_symbol,
+    iterator_symbol as iterator_symbol,
+)
+from wave_core.types.shaped import (
+    AddressSpace as AddressSpace,
+    MemoryType as MemoryType,
+    RegisterType as RegisterType,
+    Type as Type,
+    Usage as Usage,
+    dim_name as dim_name,
+)

@@ -76,6 +76,7 @@ _MOVING = tuple(
         (r"[VS]_(MOV|NOT|AND|OR|XOR|XNOR|ANDN2|ORN2|BFREV|BREV)_B\d+", ""),
         (r"V_(AND_OR|OR3|XOR3|BFI)_B32|V_BITOP3_B\d+|V_CNDMASK_B\d+", ""),
         (r"V_PACK_B32_F16|V_ACCVGPR_(READ|WRITE|MOV_B32)|V_PK_MOV_B32", ""),
+        (r"V_(PERMLANE\d+_)?SWAP_B32", ""),
         (r"S_CSELECT_B\d+|S_PACK_[LH]{2}_B32_B16", ""),
         (r"V_(LSHLREV|LSHRREV|ASHRREV)_[BI]\d+", "src0"),
         (r"V_PK_(LSHLREV|LSHRREV|ASHRREV)_[BI]16", "src0"),

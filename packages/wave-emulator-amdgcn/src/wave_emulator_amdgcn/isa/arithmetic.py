@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_emulator_amdgcn import floats
-from wave_emulator_amdgcn.isa.vector import Row
+from wave_emulator_amdgcn.isa import bits as of_bits
+from wave_emulator_amdgcn.isa.vector import Row, table
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Function
@@ -27,14 +28,10 @@ _L = np.uint64
 
 def rows() -> dict[str, Row]:
     """All rows by name."""
-    return {
-        **_float_rows("32"), **_float_rows("16"), **_float_rows("64"), **_integers(),
-        **_shifts(), **_bits(), **_three(), **_halves(), **_special_floats(),
-    }  # fmt: skip
-
-
-def _reverse(function: Function) -> Function:
-    return lambda a, b: function(b, a)
+    found = {**_special_floats(), **_integers(), **_bits(), **_three()}
+    for bits in ("16", "32", "64"):
+        found |= {**_float_rows("f" + bits), **_shifts(bits)}
+    return found
 
 
 def _rounded(function: Function) -> Function:
@@ -91,8 +88,8 @@ def _exponent(a: Array) -> Array:
 
 
 def _then(first: Function, second: Function) -> Function:
-    """Of three operands, with the IEEE bit."""
-    return lambda a, b, c, ieee: second(first(a, b, ieee), c, ieee)
+    """Of three operands, and the IEEE bit where it is given."""
+    return lambda a, b, c, *ieee: second(first(a, b, *ieee), c, *ieee)
 
 
 _ROOTS: dict[str, Function] = {
@@ -102,80 +99,72 @@ _ROOTS: dict[str, Function] = {
 }
 
 
-def _float_rows(bits: str) -> dict[str, Row]:
-    t = "f" + bits
-    two, three = f"{t} {t}", f"{t} {t} {t}"
-    half, single = bits == "16", bits == "32"
-    names: dict[str, tuple[str, Function]] = {
-        "ADD": (two, np.add), "SUB": (two, np.subtract),
-        "SUBREV": (two, _reverse(np.subtract)), "MUL": (two, np.multiply),
-        "MIN": (two + " ieee", floats.minimum), "MAX": (two + " ieee", floats.maximum),
-        "MINIMUM": (two, floats.propagating_minimum),
-        "MAXIMUM": (two, floats.propagating_maximum), "TRUNC": (t, np.trunc),
-        "CEIL": (t, np.ceil), "FLOOR": (t, np.floor), "RNDNE": (t, np.rint),
-        "FRACT": (t, _fract), "FREXP_MANT": (t, _mantissa),
-    }  # fmt: skip
-    found = {f"V_{name}_F{bits}": Row(t, ins, fn) for name, (ins, fn) in names.items()}
+def _float_rows(t: str) -> dict[str, Row]:
+    """What floats of all widths have in common."""
+    two, three, tag, half = f"{t} {t}", f"{t} {t} {t}", "_" + t.upper(), t == "f16"
+    least, most = floats.minimum, floats.maximum
     low, high = floats.propagating_minimum, floats.propagating_maximum
-    keep = {
-        "FMA": (three, floats.fma),
-        "MIN3": (three + " ieee", _then(floats.minimum, floats.minimum)),
-        "MAX3": (three + " ieee", _then(floats.maximum, floats.maximum)),
-        "MED3": (three + " ieee", floats.median3),
-        "MINMAX": (three + " ieee", _then(floats.minimum, floats.maximum)),
-        "MAXMIN": (three + " ieee", _then(floats.maximum, floats.minimum)),
-        "MINIMUM3": (three, lambda a, b, c: low(low(a, b), c)),
-        "MAXIMUM3": (three, lambda a, b, c: high(high(a, b), c)),
-        "MINIMUMMAXIMUM": (three, lambda a, b, c: high(low(a, b), c)),
-        "MAXIMUMMINIMUM": (three, lambda a, b, c: low(high(a, b), c)),
-        "DIV_FIXUP": (three, floats.div_fixup),
-    }
-    found |= {
-        f"V_{name}_F{bits}": Row(t, ins, fn, keeps=half)
-        for name, (ins, fn) in keep.items()
-    }
-    wrap = _flushing if single else _rounded
-    found |= {
-        f"V_{name}_F{bits}": Row(t, t, wrap(function), exact=single)
-        for name, function in _ROOTS.items()
-    }
-    found[f"V_FMAC_F{bits}"] = Row(t, f"{two} d:{t}", floats.fma)
-    found[f"V_FMAMK_F{bits}"] = Row(
-        t, f"{two} k:{t}", lambda a, b, k: floats.fma(a, k, b)
-    )
-    found[f"V_FMAAK_F{bits}"] = Row(t, f"{two} k:{t}", floats.fma)
     exponent = "i16" if half else "i32"
-    found[f"V_LDEXP_F{bits}"] = Row(t, f"{t} {exponent}", floats.ldexp)
-    name = f"V_FREXP_EXP_I{exponent[1:]}_F{bits}"
-    found[name] = Row(exponent, t, _exponent)
-    return found
+    roots = {k: (_flushing if t == "f32" else _rounded)(f) for k, f in _ROOTS.items()}
+    return {
+        **table(t, t, {
+            "TRUNC": np.trunc, "CEIL": np.ceil, "FLOOR": np.floor, "RNDNE": np.rint,
+            "FRACT": _fract, "FREXP_MANT": _mantissa,
+        }, tag),
+        **table(t, t, roots, tag, exact=t == "f32"),
+        **table(t, two, {
+            "ADD": np.add, "SUB": np.subtract, "MUL": np.multiply,
+            "SUBREV": of_bits.swapped(np.subtract), "MINIMUM": low, "MAXIMUM": high,
+        }, tag),
+        **table(t, two + " ieee", {"MIN": least, "MAX": most}, tag),
+        **table(t, three + " ieee", {
+            "MIN3": _then(least, least), "MAX3": _then(most, most),
+            "MINMAX": _then(least, most), "MAXMIN": _then(most, least),
+            "MED3": floats.median3,
+        }, tag, keeps=half),
+        **table(t, three, {
+            "FMA": floats.fma, "DIV_FIXUP": floats.div_fixup,
+            "MINIMUM3": _then(low, low), "MAXIMUM3": _then(high, high),
+            "MINIMUMMAXIMUM": _then(low, high), "MAXIMUMMINIMUM": _then(high, low),
+        }, tag, keeps=half),
+        **table(t, f"{two} d:{t}", {"FMAC": floats.fma}, tag),
+        **table(t, f"{two} k:{t}", {"FMAMK": _factor_last(floats.fma),
+                                    "FMAAK": floats.fma}, tag),
+        **table(t, f"{t} {exponent}", {"LDEXP": floats.ldexp}, tag),
+        **table(exponent, t, {f"FREXP_EXP_{exponent.upper()}": _exponent}, tag),
+    }  # fmt: skip
+
+
+def _factor_last(function: Function) -> Function:
+    """The third operand is a factor, the second is added."""
+    return lambda a, b, k: function(a, k, b)
 
 
 def _special_floats() -> dict[str, Row]:
+    f16, f32, mad = "f16", "f32", "f32 f32 k:f32"
+    dots = {"DOT2C_F32_F16": dot2_f16, "DOT2C_F32_BF16": dot2_bf16}
     return {
-        "V_EXP_F32": Row("f32", "f32", _flushing(np.exp2), exact=True),
-        "V_LOG_F32": Row("f32", "f32", _flushing(np.log2), exact=True),
-        "V_EXP_F16": Row("f16", "f16", _rounded(np.exp2)),
-        "V_LOG_F16": Row("f16", "f16", _rounded(np.log2)),
-        "V_SIN_F32": Row("f32", "f32", _turn(0)),
-        "V_COS_F32": Row("f32", "f32", _turn(1)),
-        "V_SIN_F16": Row("f16", "f16", _turn(0)),
-        "V_COS_F16": Row("f16", "f16", _turn(1)),
-        "V_RCP_IFLAG_F32": Row("f32", "f32", _flushing(_ROOTS["RCP"]), exact=True),
-        "V_MUL_LEGACY_F32": Row(
-            "f32",
-            "f32 f32",
-            lambda a, b: np.where((a == 0) | (b == 0), np.float32(0), a * b),
-        ),
-        "V_MAC_F32": Row("f32", "f32 f32 d:f32", _mad_flushed, exact=True),
-        "V_MAD_F32": Row("f32", "f32 f32 f32", _mad_flushed, exact=True),
-        "V_MADAK_F32": Row("f32", "f32 f32 k:f32", _mad_flushed, exact=True),
-        "V_MADMK_F32": Row(
-            "f32", "f32 f32 k:f32", lambda a, b, k: _mad_flushed(a, k, b), exact=True
-        ),
-        "V_DOT2C_F32_F16": Row("f32", "b32 b32 d:f32", dot2_f16, exact=True),
-        "V_DOT2C_F32_BF16": Row("f32", "b32 b32 d:f32", dot2_bf16, exact=True),
-    }
+        **table(f32, f32, {
+            "EXP_F32": _flushing(np.exp2), "LOG_F32": _flushing(np.log2),
+            "RCP_IFLAG_F32": _flushing(_ROOTS["RCP"]),
+        }, exact=True),
+        **table(f32, f32, {"SIN_F32": _turn(0), "COS_F32": _turn(1)}),
+        **table(f16, f16, {
+            "EXP_F16": _rounded(np.exp2), "LOG_F16": _rounded(np.log2),
+            "SIN_F16": _turn(0), "COS_F16": _turn(1),
+        }),
+        **table(f32, "f32 f32", {"MUL_LEGACY_F32": _multiplied_legacy}),
+        **table(f32, "f32 f32 d:f32", {"MAC_F32": _mad_flushed}, exact=True),
+        **table(f32, "f32 f32 f32", {"MAD_F32": _mad_flushed}, exact=True),
+        **table(f32, mad, {"MADAK_F32": _mad_flushed,
+                           "MADMK_F32": _factor_last(_mad_flushed)}, exact=True),
+        **table(f32, "b32 b32 d:f32", dots, exact=True),
+    }  # fmt: skip
+
+
+def _multiplied_legacy(a: Array, b: Array) -> Array:
+    """Zero times anything is zero."""
+    return np.where((a == 0) | (b == 0), np.float32(0), a * b)
 
 
 def _mad_flushed(a: Array, b: Array, c: Array) -> Array:
@@ -226,10 +215,6 @@ def _high_word(widen: Function) -> Function:
     return call
 
 
-def _twice(first: Function, second: Function) -> Function:
-    return lambda a, b, c: second(first(a, b), c)
-
-
 _TWO: dict[str, Function] = {
     "ADD": np.add, "SUB": np.subtract, "MIN": np.minimum, "MAX": np.maximum,
 }  # fmt: skip
@@ -237,74 +222,59 @@ _TWO: dict[str, Function] = {
 
 def _integers_of(t: str) -> dict[str, Row]:
     """What integers of 16 and 32 bits have in common."""
-    two, three, half = f"{t} {t}", f"{t} {t} {t}", t[1:] == "16"
+    two, three, tag, half = f"{t} {t}", f"{t} {t} {t}", "_" + t.upper(), "16" in t
     low, high = np.minimum, np.maximum
-    ordered = {"MIN3": _twice(low, low), "MAX3": _twice(high, high), "MED3": _median}
-    return {
-        f"V_{name}_{t.upper()}": row
-        for name, row in (
-            *((k, Row(t, two, f, keeps=t == "i16" and k in ("ADD", "SUB")))
-              for k, f in _TWO.items()),
-            *((k, Row(t, three, f, keeps=half)) for k, f in ordered.items()),
-        )
-    }  # fmt: skip
+    ordered = {"MIN3": _then(low, low), "MAX3": _then(high, high), "MED3": _median}
+    mixed = {"MINMAX": _then(low, high), "MAXMIN": _then(high, low)}
+    product: dict[str, Function] = {"MAD": _then(np.multiply, np.add)}
+    found = {
+        **table(t, two, _TWO, tag),
+        **table(t, three, ordered, tag, keeps=half),
+    }
+    if not half:
+        return {**found, **table(t, three, mixed, tag)}
+    if t == "i16":
+        found |= table(t, two, {k: _TWO[k] for k in ("ADD", "SUB")}, tag, keeps=True)
+    found |= table(t, three, product, tag, keeps=True)
+    return {**found, **table(t, three, product, "_LEGACY" + tag)}
 
 
 def _integers() -> dict[str, Row]:
-    u2, i2, u64 = "u32 u32", "i32 i32", "u64 u64"
-    return {
-        **_integers_of("u32"),
-        **_integers_of("i32"),
-        "V_SUBREV_U32": Row("u32", u2, _reverse(np.subtract)),
-        "V_MUL_LO_U32": Row("u32", u2, np.multiply),
-        "V_MUL_HI_U32": Row("u32", u2, _high_word(lambda a: a.astype(_L))),
-        "V_MUL_HI_I32": Row("i32", i2, _high_word(lambda a: a.astype(np.int64))),
-        "V_MUL_U32_U24": Row("u32", u2, lambda a, b: _low24(a) * _low24(b)),
-        "V_MUL_HI_U32_U24": Row("u32", u2, _high_word(lambda a: _low24(a).astype(_L))),
-        "V_MUL_I32_I24": Row("i32", i2, lambda a, b: _signed24(a) * _signed24(b)),
-        "V_MUL_HI_I32_I24": Row("i32", i2, _high_word(_signed24)),
-        "V_ADD_NC_U64": Row("u64", u64, np.add),
-        "V_ADD_U64": Row("u64", u64, np.add),
-        "V_SUB_U64": Row("u64", u64, np.subtract),
-    }
-
-
-def _shifts() -> dict[str, Row]:
-    def shift(function: Function, bits: int) -> Function:
-        return lambda n, a: function(a, n.astype(a.dtype) & a.dtype.type(bits - 1))
-
     found: dict[str, Row] = {}
-    for bits in (16, 32, 64):
-        count = "u16" if bits == 16 else "u32"
-        for name, sign, function in (
-            ("LSHLREV_B", "u", np.left_shift),
-            ("LSHRREV_B", "u", np.right_shift),
-            ("ASHRREV_I", "i", np.right_shift),
-        ):
-            t = f"{sign}{bits}"
-            found[f"V_{name}{bits}"] = Row(t, f"{count} {t}", shift(function, bits))
-    return found
+    for t in ("u16", "i16", "u32", "i32"):
+        found |= _integers_of(t)
+    return {
+        **found,
+        **table("u16", "u16 u16", {
+            "SUBREV_U16": of_bits.swapped(np.subtract), "MUL_LO_U16": np.multiply,
+        }),
+        **table("u32", "u32 u32", {
+            "SUBREV_U32": of_bits.swapped(np.subtract), "MUL_LO_U32": np.multiply,
+            "MUL_HI_U32": _high_word(lambda a: a.astype(_L)),
+            "MUL_U32_U24": lambda a, b: _low24(a) * _low24(b),
+            "MUL_HI_U32_U24": _high_word(lambda a: _low24(a).astype(_L)),
+        }),
+        **table("i32", "i32 i32", {
+            "MUL_HI_I32": _high_word(lambda a: a.astype(np.int64)),
+            "MUL_I32_I24": lambda a, b: _signed24(a) * _signed24(b),
+            "MUL_HI_I32_I24": _high_word(_signed24),
+        }),
+        **table("u64", "u64 u64", {
+            "ADD_NC_U64": np.add, "ADD_U64": np.add, "SUB_U64": np.subtract,
+        }),
+    }  # fmt: skip
 
 
-def _reverse_bits(a: Array) -> Array:
-    for mask, n in ((0x55555555, 1), (0x33333333, 2), (0x0F0F0F0F, 4)):
-        a = (a >> _U(n) & _U(mask)) | (a & _U(mask)) << _U(n)
-    return a.byteswap()
-
-
-def _highest(a: Array) -> Array:
-    """Zeros above the highest one; -1 for zero."""
-    log = np.frexp(a.astype(np.float64))[1]
-    return np.where(a == 0, -1, 32 - log)
-
-
-def _lowest(a: Array) -> Array:
-    return np.where(a == 0, -1, np.frexp((a & -a.astype(_U)).astype(np.float64))[1] - 1)
-
-
-def _sign_run(a: Array) -> Array:
-    folded = np.where(a < 0, ~a, a).view(np.uint32)
-    return np.where(folded == 0, -1, 32 - np.frexp(folded.astype(np.float64))[1])
+def _shifts(bits: str) -> dict[str, Row]:
+    left, right = (
+        of_bits.swapped(of_bits.shift(f)) for f in (np.left_shift, np.right_shift)
+    )
+    u, i, count = f"u{bits}", f"i{bits}", "u16" if bits == "16" else "u32"
+    logical = {f"LSHLREV_B{bits}": left, f"LSHRREV_B{bits}": right}
+    return {
+        **table(u, f"{count} {u}", logical),
+        **table(i, f"{count} {i}", {f"ASHRREV_I{bits}": right}),
+    }
 
 
 def _permute_bytes(a: Array, b: Array, selector: Array) -> Array:
@@ -322,36 +292,33 @@ def _permute_bytes(a: Array, b: Array, selector: Array) -> Array:
 
 
 def _bits() -> dict[str, Row]:
-    two = "b32 b32"
+    found: dict[str, Row] = {}
+    for t in ("16", "32"):
+        b, u, tag = f"b{t}", f"u{t}", f"_B{t}"
+        two: dict[str, Function] = {
+            "AND": np.bitwise_and, "OR": np.bitwise_or, "XOR": np.bitwise_xor
+        }  # fmt: skip
+        choose: dict[str, Function] = {"CNDMASK": lambda a, b, m: np.where(m, b, a)}
+        found |= table(u, f"{b} {b}", two, tag)
+        found |= table(u, b, {"NOT": np.invert, "MOV": np.asarray}, tag)
+        found |= table(u, f"{b} {b} mask", choose, tag)
     return {
-        **{
-            f"V_{name}_B{bits}": Row(f"u{bits}", " ".join([f"b{bits}"] * count), fn)
-            for bits in (16, 32)
-            for name, count, fn in (
-                ("AND", 2, np.bitwise_and),
-                ("OR", 2, np.bitwise_or),
-                ("XOR", 2, np.bitwise_xor),
-                ("NOT", 1, np.invert),
-                ("MOV", 1, np.asarray),
-            )
-        },
-        "V_XNOR_B32": Row("u32", two, lambda a, b: ~(a ^ b)),
-        "V_MOV_B64": Row("u64", "b64", np.asarray),
-        "V_BFREV_B32": Row("u32", "b32", _reverse_bits),
-        "V_FFBH_U32": Row("i32", "u32", _highest),
-        "V_FFBL_B32": Row("i32", "u32", _lowest),
-        "V_FFBH_I32": Row("i32", "i32", _sign_run),
-        "V_BCNT_U32_B32": Row("u32", two, lambda a, b: np.bitwise_count(a) + b),
-        "V_BFM_B32": Row(
-            "u32", two, lambda a, b: ((_U(1) << (a & _U(31))) - _U(1)) << (b & _U(31))
-        ),
-        "V_CNDMASK_B32": Row("u32", "b32 b32 mask", lambda a, b, m: np.where(m, b, a)),
-        "V_CNDMASK_B16": Row("u16", "b16 b16 mask", lambda a, b, m: np.where(m, b, a)),
-        "V_PERM_B32": Row("u32", "b32 b32 b32", _permute_bytes),
-        "V_PACK_B32_F16": Row(
-            "u32", "b16 b16", lambda a, b: a.astype(_U) | b.astype(_U) << _U(16)
-        ),
-    }
+        **found,
+        **table("u32", "b32 b32", {
+            "XNOR_B32": lambda a, b: ~(a ^ b), "BFM_B32": of_bits.ones(32),
+            "BCNT_U32_B32": lambda a, b: np.bitwise_count(a) + b,
+        }),
+        **table("u32", "b32", {"BFREV_B32": of_bits.reverse}),
+        **table("i32", "u32", {
+            "FFBH_U32": of_bits.highest, "FFBL_B32": of_bits.lowest,
+        }),
+        **table("i32", "i32", {"FFBH_I32": of_bits.sign_run}),
+        **table("u64", "b64", {"MOV_B64": np.asarray}),
+        **table("u32", "b32 b32 b32", {"PERM_B32": _permute_bytes}),
+        **table("u32", "b16 b16", {
+            "PACK_B32_F16": lambda a, b: a.astype(_U) | b.astype(_U) << _U(16),
+        }),
+    }  # fmt: skip
 
 
 def _bitfield(a: Array, offset: Array, width: Array) -> Array:
@@ -373,10 +340,8 @@ def _align(step: int) -> Function:
     return call
 
 
-def _mad(dtype: type[np.generic], narrow: Function) -> Function:
-    return lambda a, b, c: (
-        narrow(a).astype(dtype) * narrow(b).astype(dtype) + c.astype(dtype)
-    )
+def _mad(dtype: type[np.generic]) -> Function:
+    return lambda a, b, c: a.astype(dtype) * b.astype(dtype) + c.astype(dtype)
 
 
 def _sad(a: Array, b: Array, c: Array) -> Array:
@@ -393,51 +358,29 @@ def _median(a: Array, b: Array, c: Array) -> Array:
 
 
 def _three() -> dict[str, Row]:
-    u3, i3 = "u32 u32 u32", "i32 i32 i32"
     m = _U(31)
     return {
-        "V_ADD3_U32": Row("u32", u3, lambda a, b, c: a + b + c),
-        "V_LSHL_ADD_U32": Row("u32", u3, lambda a, n, c: (a << (n & m)) + c),
-        "V_ADD_LSHL_U32": Row("u32", u3, lambda a, b, n: a + b << (n & m)),
-        "V_LSHL_OR_B32": Row("u32", u3, lambda a, n, c: a << (n & m) | c),
-        "V_AND_OR_B32": Row("u32", u3, lambda a, b, c: a & b | c),
-        "V_OR3_B32": Row("u32", u3, lambda a, b, c: a | b | c),
-        "V_XOR3_B32": Row("u32", u3, lambda a, b, c: a ^ b ^ c),
-        "V_XAD_U32": Row("u32", u3, lambda a, b, c: (a ^ b) + c),
-        "V_BFI_B32": Row("u32", u3, lambda a, b, c: a & b | ~a & c),
-        "V_BFE_U32": Row("u32", u3, _bitfield),
-        "V_BFE_I32": Row("i32", i3, _bitfield),
-        "V_ALIGNBIT_B32": Row("u32", u3, _align(1)),
-        "V_ALIGNBYTE_B32": Row("u32", u3, _align(8)),
-        **{
-            f"V_{name}_{t.upper()}": Row(t, f"{t} {t} {t}", function)
-            for t in ("u32", "i32")
-            for name, function in (
-                ("MINMAX", _twice(np.minimum, np.maximum)),
-                ("MAXMIN", _twice(np.maximum, np.minimum)),
-            )
-        },
-        "V_MAD_U32_U24": Row("u32", u3, lambda a, b, c: _low24(a) * _low24(b) + c),
-        "V_MAD_I32_I24": Row(
-            "i32", i3, lambda a, b, c: _signed24(a) * _signed24(b) + c
-        ),
-        "V_MAD_U32_U16": Row("u32", "u16 u16 u32", _mad(_U, np.asarray)),
-        "V_MAD_I32_I16": Row("i32", "i16 i16 i32", _mad(np.int32, np.asarray)),
-        "V_LSHL_ADD_U64": Row(
-            "u64", "u64 u32 u64", lambda a, n, c: (a << (n & _U(7)).astype(_L)) + c
-        ),
-        "V_SAD_U8": Row("u32", u3, _sad),
-    }
-
-
-def _halves() -> dict[str, Row]:
-    found = {
-        "V_SUBREV_U16": Row("u16", "u16 u16", _reverse(np.subtract)),
-        "V_MUL_LO_U16": Row("u16", "u16 u16", np.multiply),
-    }
-    for t in ("u16", "i16"):
-        found |= _integers_of(t)
-        three, product = f"{t} {t} {t}", _twice(np.multiply, np.add)
-        found[f"V_MAD_{t.upper()}"] = Row(t, three, product, keeps=True)
-        found[f"V_MAD_LEGACY_{t.upper()}"] = Row(t, three, product)
-    return found
+        **table("u32", "u32 u32 u32", {
+            "ADD3_U32": lambda a, b, c: a + b + c,
+            "LSHL_ADD_U32": lambda a, n, c: (a << (n & m)) + c,
+            "ADD_LSHL_U32": lambda a, b, n: a + b << (n & m),
+            "LSHL_OR_B32": lambda a, n, c: a << (n & m) | c,
+            "AND_OR_B32": lambda a, b, c: a & b | c,
+            "OR3_B32": lambda a, b, c: a | b | c,
+            "XOR3_B32": lambda a, b, c: a ^ b ^ c,
+            "XAD_U32": lambda a, b, c: (a ^ b) + c,
+            "BFI_B32": lambda a, b, c: a & b | ~a & c,
+            "BFE_U32": _bitfield, "SAD_U8": _sad,
+            "ALIGNBIT_B32": _align(1), "ALIGNBYTE_B32": _align(8),
+            "MAD_U32_U24": lambda a, b, c: _low24(a) * _low24(b) + c,
+        }),
+        **table("i32", "i32 i32 i32", {
+            "BFE_I32": _bitfield,
+            "MAD_I32_I24": lambda a, b, c: _signed24(a) * _signed24(b) + c,
+        }),
+        **table("u32", "u16 u16 u32", {"MAD_U32_U16": _mad(_U)}),
+        **table("i32", "i16 i16 i32", {"MAD_I32_I16": _mad(np.int32)}),
+        **table("u64", "u64 u32 u64", {
+            "LSHL_ADD_U64": lambda a, n, c: (a << (n & _U(7)).astype(_L)) + c,
+        }),
+    }  # fmt: skip

@@ -115,14 +115,12 @@ def _bind_scalar(ins: Instruction) -> Run | None:
 def _bind_vector(ins: Instruction) -> Run | None:
     name = ins.name
     if name.startswith("V_MFMA"):
-        scaled = ins.encoding == "VOP3PX2"
-        return matrix.bind_scaled(ins) if scaled else matrix.bind_mfma(ins)
+        return matrix.bind(ins)
     if name.startswith("V_WMMA"):
         return bind_wmma(ins)
     for table, binder in (
         (BINDERS, BINDERS.get(name)),
         (packed.PACKED, packed.bind_packed),
-        (packed.PACKED_WIDE, packed.bind_packed_wide),
         (packed.DOTS, packed.bind_dot),
         (packed.MIXES, packed.bind_mix),
         (bitop.NAMES, bitop.bind),

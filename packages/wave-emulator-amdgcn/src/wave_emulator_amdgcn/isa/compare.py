@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.isa.vector import Row
+from wave_emulator_amdgcn.isa.vector import table
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Function
+    from wave_emulator_amdgcn.isa.vector import Row
 
 
 def _never(a: Array, b: Array) -> Array:
@@ -78,20 +79,14 @@ def classify(a: Array, mask: Array) -> Array:
 def rows() -> dict[str, Row]:
     """All rows by name."""
     found: dict[str, Row] = {}
-    for prefix in ("V_CMP", "V_CMPX"):
-        for kind in ("f16", "f32", "f64"):
-            tag = kind.upper()
-            for name, function in FLOAT.items():
-                found[f"{prefix}_{name}_{tag}"] = Row(
-                    "mask", f"{kind} {kind}", function
-                )
-            second = "u16" if kind == "f16" else "u32"
-            found[f"{prefix}_CLASS_{tag}"] = Row(
-                "mask", f"{kind} {second}", classify, exact=True
-            )
-        for kind in ("i16", "u16", "i32", "u32", "i64", "u64"):
-            for name, function in _INTEGER.items():
-                found[f"{prefix}_{name}_{kind.upper()}"] = Row(
-                    "mask", f"{kind} {kind}", function
-                )
+    for head in ("CMP_", "CMPX_"):
+        for t in ("f16", "f32", "f64"):
+            tag, mask = "_" + t.upper(), "u16" if t == "f16" else "u32"
+            compares = {head + name: function for name, function in FLOAT.items()}
+            tests: dict[str, Function] = {head + "CLASS": classify}
+            found |= table("mask", f"{t} {t}", compares, tag)
+            found |= table("mask", f"{t} {mask}", tests, tag, exact=True)
+        for t in ("i16", "u16", "i32", "u32", "i64", "u64"):
+            compares = {head + name: function for name, function in _INTEGER.items()}
+            found |= table("mask", f"{t} {t}", compares, "_" + t.upper())
     return found

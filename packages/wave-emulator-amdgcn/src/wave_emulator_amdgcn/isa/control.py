@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.isa.scalar import saveexec_functions
+from wave_emulator_amdgcn.isa.scalar import LOGIC
 from wave_emulator_amdgcn.machine import EXEC, VCC
 from wave_emulator_amdgcn.operands import is_zero, scalar
 
@@ -134,7 +134,7 @@ def bind_saveexec(ins: Instruction) -> Run | None:
     parts = ins.name.split("_")
     if len(parts) != 4 or parts[2] not in ("SAVEEXEC", "WREXEC"):
         return None
-    function = saveexec_functions()[parts[1]]
+    function = LOGIC[parts[1]]
     kind, row = parts[3].lower(), ins.fields["sdst"]
     source = scalar(ins.fields["ssrc0"], kind, ins.get("literal"))
     current = scalar(EXEC, kind, 0)

@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_emulator_amdgcn import floats
-from wave_emulator_amdgcn.isa.vector import Row
+from wave_emulator_amdgcn.isa.bits import swapped
+from wave_emulator_amdgcn.isa.vector import table
 from wave_emulator_amdgcn.operands import DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wave_emulator_amdgcn.arrays import Array, Function
+    from wave_emulator_amdgcn.isa.vector import Row
 
 _U = np.uint32
 _L = np.uint64
@@ -90,37 +92,39 @@ _NUMBERS: tuple[tuple[Callable[[Any], Function], str], ...] = (
 
 
 def _conversions() -> dict[str, Row]:
-    i32, f32, f64 = np.int32, np.float32, np.float64
-    kinds = "f32 f32"
+    i32, f32, f64, two = np.int32, np.float32, np.float64, "f32 f32"
     found = {
-        "V_CVT_RPI_I32_F32": Row(
-            "i32",
-            "f32",
-            lambda a: floats.to_integer(np.floor(a.astype(f64) + 0.5), i32),
-        ),
-        "V_CVT_FLR_I32_F32": Row(
-            "i32", "f32", lambda a: floats.to_integer(np.floor(a), i32)
-        ),
-        "V_CVT_OFF_F32_I4": Row(
-            "f32", "u32", lambda a: (((a & _U(15)).astype(i32) ^ 8) - 8) / f32(16)
-        ),
-        "V_CVT_F32_BF16": Row("f32", "b16", floats.bf16_to_f32),
-        "V_CVT_PK_F16_F32": Row("2f16", kinds, _both(lambda a: _bits16(_half(a)))),
-        "V_CVT_PK_BF16_F32": Row("u32", kinds, _both(floats.f32_to_bf16)),
-        "V_CVT_PKRTZ_F16_F32": Row("2f16", kinds, _both(floats.to_f16_rtz)),
-        "V_CVT_PK_U16_U32": Row("u32", "u32 u32", _clipped(0, 65535, np.uint16)),
-        "V_CVT_PK_I16_I32": Row("u32", "i32 i32", _clipped(-32768, 32767, np.int16)),
-        "V_CVT_PK_I16_F32": Row("u32", kinds, _truncated(np.int16)),
-        "V_CVT_PK_U16_F32": Row("u32", kinds, _truncated(np.uint16)),
-        "V_CVT_PKNORM_I16_F32": Row("u32", kinds, _norm(32767, -1, np.int16)),
-        "V_CVT_PKNORM_U16_F32": Row("u32", kinds, _norm(65535, 0, np.uint16)),
-    }
+        **table("i32", "f32", {
+            "CVT_RPI_I32_F32": lambda a: (
+                floats.to_integer(np.floor(a.astype(f64) + 0.5), i32)
+            ),
+            "CVT_FLR_I32_F32": lambda a: floats.to_integer(np.floor(a), i32),
+        }),
+        **table("f32", "u32", {
+            "CVT_OFF_F32_I4": lambda a: (((a & _U(15)).astype(i32) ^ 8) - 8) / f32(16),
+            **{f"CVT_F32_UBYTE{k}": _byte_to_float(k) for k in range(4)},
+        }),
+        **table("f32", "b16", {"CVT_F32_BF16": floats.bf16_to_f32}),
+        **table("2f16", two, {
+            "CVT_PK_F16_F32": _both(lambda a: _bits16(_half(a))),
+            "CVT_PKRTZ_F16_F32": _both(floats.to_f16_rtz),
+        }),
+        **table("u32", two, {
+            "CVT_PK_BF16_F32": _both(floats.f32_to_bf16),
+            "CVT_PK_I16_F32": _truncated(np.int16),
+            "CVT_PK_U16_F32": _truncated(np.uint16),
+            "CVT_PKNORM_I16_F32": _norm(32767, -1, np.int16),
+            "CVT_PKNORM_U16_F32": _norm(65535, 0, np.uint16),
+        }),
+        **table("u32", "u32 u32", {"CVT_PK_U16_U32": _clipped(0, 65535, np.uint16)}),
+        **table("u32", "i32 i32", {
+            "CVT_PK_I16_I32": _clipped(-32768, 32767, np.int16),
+        }),
+    }  # fmt: skip
     for function, names in _NUMBERS:
         for name in names.split():
             out, kind = name.lower().split("_")
-            found[f"V_CVT_{name}"] = Row(out, kind, function(DTYPES[out]))
-    for k in range(4):
-        found[f"V_CVT_F32_UBYTE{k}"] = Row("f32", "u32", _byte_to_float(k))
+            found |= table(out, kind, {f"CVT_{name}": function(DTYPES[out])})
     return found
 
 
@@ -216,11 +220,11 @@ def _trig_preop(value: Array, segment: Array) -> Array:
 def _division() -> dict[str, Row]:
     f3, d3 = "f32 f32 f32", "f64 f64 f64"
     return {
-        "V_DIV_SCALE_F32": Row("f32 carry", f3, _div_scale(96, 64, 23)),
-        "V_DIV_SCALE_F64": Row("f64 carry", d3, _div_scale(768, 128, 53)),
-        "V_TRIG_PREOP_F64": Row("f64", "f64 u32", _trig_preop, exact=True),
-        "V_DIV_FMAS_F32": Row("f32", f3 + " vcc", _div_fmas),
-        "V_DIV_FMAS_F64": Row("f64", d3 + " vcc", _div_fmas),
+        **table("f32 carry", f3, {"DIV_SCALE_F32": _div_scale(96, 64, 23)}),
+        **table("f64 carry", d3, {"DIV_SCALE_F64": _div_scale(768, 128, 53)}),
+        **table("f32", f3 + " vcc", {"DIV_FMAS_F32": _div_fmas}),
+        **table("f64", d3 + " vcc", {"DIV_FMAS_F64": _div_fmas}),
+        **table("f64", "f64 u32", {"TRIG_PREOP_F64": _trig_preop}, exact=True),
     }
 
 
@@ -256,15 +260,16 @@ def _mad64(dtype: Any) -> Function:
 
 
 def _carries() -> dict[str, Row]:
-    two, three = "u32 u32", "u32 u32 mask"
-    out = "u32 carry"
+    out, two, wide = "u32 carry", "u32 u32", {"MAD_U64_U32": _mad64(np.uint64)}
     return {
-        "V_ADD_CO_U32": Row(out, two, add_carry),
-        "V_SUB_CO_U32": Row(out, two, sub_borrow),
-        "V_SUBREV_CO_U32": Row(out, two, lambda a, b: sub_borrow(b, a)),
-        "V_ADDC_CO_U32": Row(out, three, add_carry),
-        "V_SUBB_CO_U32": Row(out, three, sub_borrow),
-        "V_SUBBREV_CO_U32": Row(out, three, lambda a, b, c: sub_borrow(b, a, c)),
-        "V_MAD_U64_U32": Row("u64 carry", "u32 u32 u64", _mad64(np.uint64)),
-        "V_MAD_I64_I32": Row("i64 carry", "i32 i32 i64", _mad64(np.int64)),
-    }
+        **table(out, two, {
+            "ADD_CO_U32": add_carry, "SUB_CO_U32": sub_borrow,
+            "SUBREV_CO_U32": swapped(sub_borrow),
+        }),
+        **table(out, two + " mask", {
+            "ADDC_CO_U32": add_carry, "SUBB_CO_U32": sub_borrow,
+            "SUBBREV_CO_U32": swapped(sub_borrow),
+        }),
+        **table("u64 carry", "u32 u32 u64", wide),
+        **table("i64 carry", "i32 i32 i64", {"MAD_I64_I32": _mad64(np.int64)}),
+    }  # fmt: skip

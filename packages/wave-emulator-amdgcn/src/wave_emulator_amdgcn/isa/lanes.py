@@ -17,30 +17,21 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
 
 
-def _read_first(ins: Instruction) -> Run:
+def _read_lane(ins: Instruction) -> Run:
+    """V_READLANE, and V_READFIRSTLANE: of the first active lane, or the first."""
     fetch = raw32(ins.fields["src0"], ins.get("literal"))
     row = ins.fields["vdst"] & 127 if ins.fields["vdst"] >= 256 else ins.fields["vdst"]
+    named = None
+    if ins.name == "V_READLANE_B32":
+        named = scalar(ins.fields["src1"], "u32", ins.get("literal"))
 
     def run(m: Machine, g: Selection) -> None:
         value = np.broadcast_to(fetch(m, g), (m.count(g), m.lanes))
-        if m.full:
-            m.write_scalar(row, g, value[:, 0].copy())
-            return
-        first = np.argmax(m.active[g], axis=1)
-        m.write_scalar(row, g, value[np.arange(len(first)), first])
-
-    return run
-
-
-def _read_lane(ins: Instruction) -> Run:
-    fetch = raw32(ins.fields["src0"], 0)
-    lane = scalar(ins.fields["src1"], "u32", ins.get("literal"))
-    row = ins.fields["vdst"] & 127 if ins.fields["vdst"] >= 256 else ins.fields["vdst"]
-
-    def run(m: Machine, g: Selection) -> None:
-        value = np.broadcast_to(fetch(m, g), (m.count(g), m.lanes))
-        at = lane(m, g).astype(np.int64) & (m.lanes - 1)
-        m.write_scalar(row, g, value[np.arange(m.count(g)), at])
+        if named is None:
+            lane = np.argmax(m.active[g], axis=1)
+        else:
+            lane = named(m, g).astype(np.int64) & (m.lanes - 1)
+        m.write_scalar(row, g, value[np.arange(m.count(g)), lane])
 
     return run
 
@@ -79,18 +70,23 @@ def _count_below(*, high: bool) -> Callable[[Instruction], Run]:
     return binder
 
 
-def _swap_rows(half: int) -> Callable[[Instruction], Run]:
-    """V_PERMLANE16_SWAP, V_PERMLANE32_SWAP: odd rows of vdst, even ones of src."""
+def _swap(half: int) -> Callable[[Instruction], Run]:
+    """V_SWAP; V_PERMLANE16_SWAP and 32: odd rows of vdst, even ones of src."""
 
     def binder(ins: Instruction) -> Run:
         first, second = ins.fields["vdst"] - 256, ins.fields["src0"] - 256
 
         def run(m: Machine, g: Selection) -> None:
-            lane = np.arange(m.lanes)
-            odd = (lane // half & 1).astype(np.bool_)
             a, b = m.V[first, g].copy(), m.V[second, g].copy()
-            m.write(first, g, np.where(odd, b[:, lane ^ half], a))
-            m.write(second, g, np.where(odd, b, a[:, lane ^ half]))
+            if half:
+                lane = np.arange(m.lanes)
+                odd = (lane // half & 1).astype(np.bool_)
+                a, b = (
+                    np.where(odd, b, a[:, lane ^ half]),
+                    np.where(odd, b[:, lane ^ half], a),
+                )
+            m.write(first, g, b)
+            m.write(second, g, a)
 
         return run
 
@@ -109,15 +105,14 @@ def _permute16(*, across: bool) -> Callable[[Instruction], Run]:
 
         def run(m: Machine, g: Selection) -> None:
             lane = np.arange(m.lanes)
-            both = low(m, g).astype(np.uint64) | high(m, g).astype(
-                np.uint64
-            ) << np.uint64(32)
-            select = both[:, None] >> ((lane & 15) * 4).astype(np.uint64) & np.uint64(
-                15
-            )
+            words = [part(m, g).astype(np.uint64) for part in (low, high)]
+            both = words[0] | words[1] << np.uint64(32)
+            shift = ((lane & 15) * 4).astype(np.uint64)
+            select = both[:, None] >> shift & np.uint64(15)
             base = (lane & ~15) ^ (16 if across else 0)
             source = base + select.astype(np.int64)
-            value = np.take_along_axis(fetch(m, g), source, axis=1)
+            value = np.broadcast_to(fetch(m, g), (m.count(g), m.lanes))
+            value = np.take_along_axis(value, source, axis=1)
             mask = m.active[g]
             readable = np.take_along_axis(mask, source, axis=1)
             if not inactive:
@@ -128,17 +123,6 @@ def _permute16(*, across: bool) -> Callable[[Instruction], Run]:
         return run
 
     return binder
-
-
-def _swap(ins: Instruction) -> Run:
-    first, second = ins.fields["vdst"] - 256, ins.fields["src0"] - 256
-
-    def run(m: Machine, g: Selection) -> None:
-        a, b = m.V[first, g].copy(), m.V[second, g].copy()
-        m.write(first, g, b)
-        m.write(second, g, a)
-
-    return run
 
 
 def _move(*, from_agpr: bool, to_agpr: bool) -> Callable[[Instruction], Run]:
@@ -158,12 +142,12 @@ def _move(*, from_agpr: bool, to_agpr: bool) -> Callable[[Instruction], Run]:
 
 
 BINDERS: dict[str, Callable[[Instruction], Run]] = {
-    "V_READFIRSTLANE_B32": _read_first, "V_READLANE_B32": _read_lane,
+    "V_READFIRSTLANE_B32": _read_lane, "V_READLANE_B32": _read_lane,
     "V_WRITELANE_B32": _write_lane, "V_MBCNT_LO_U32_B32": _count_below(high=False),
     "V_MBCNT_HI_U32_B32": _count_below(high=True),
-    "V_PERMLANE16_SWAP_B32": _swap_rows(16), "V_PERMLANE32_SWAP_B32": _swap_rows(32),
+    "V_PERMLANE16_SWAP_B32": _swap(16), "V_PERMLANE32_SWAP_B32": _swap(32),
     "V_PERMLANE16_B32": _permute16(across=False),
-    "V_PERMLANEX16_B32": _permute16(across=True), "V_SWAP_B32": _swap,
+    "V_PERMLANEX16_B32": _permute16(across=True), "V_SWAP_B32": _swap(0),
     "V_ACCVGPR_WRITE": _move(from_agpr=False, to_agpr=True),
     "V_ACCVGPR_READ": _move(from_agpr=True, to_agpr=False),
     "V_ACCVGPR_MOV_B32": _move(from_agpr=True, to_agpr=True),

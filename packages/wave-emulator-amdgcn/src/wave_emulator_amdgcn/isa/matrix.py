@@ -7,8 +7,8 @@ products, of the operands and of the result (PyTorch, "Numerical accuracy").
 """
 
 # Arrays whose type depends on the instruction are Any at this edge.
-# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
-# pyright: reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 
@@ -82,20 +82,27 @@ def registers(m: Machine, row: int, count: int, g: Selection) -> Array:
     """Registers as [waves, lanes, count].
 
     Raises:
-        UnknownInstructionError: EM0302, a matrix that is a constant.
+        UnknownInstructionError: EM0302, they are no vector registers.
     """
     if row < 0:
-        raise UnknownInstructionError("EM0302", "a constant as matrix A or B")
+        raise UnknownInstructionError("EM0302", "a scalar as several registers")
     if row + count > len(m.V):
         raise IndexError(row + count)
     return np.ascontiguousarray(np.moveaxis(m.V[row : row + count, g], 0, -1))
 
 
-def _unpack_bits(words: Array, bits: int, count: int) -> Array:
+def unpacked(words: Array, bits: int, count: int) -> Array:
+    """The codes [..., count] that words hold one after the other."""
     flat = np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little")
     parts = flat[..., : count * bits].reshape(*flat.shape[:-1], count, bits)
     weights = (1 << np.arange(bits)).astype(np.uint8)
     return (parts * weights).sum(axis=-1, dtype=np.uint8)
+
+
+def power_of_two(exponent: Array) -> Array:
+    """A scale of eight bits (E8M0); all ones mean NaN."""
+    value = np.ldexp(1.0, exponent.astype(np.int32) - 127)
+    return np.where(exponent == 255, np.nan, value)
 
 
 def _to_xf32(words: Array) -> Array:
@@ -106,55 +113,41 @@ def _to_xf32(words: Array) -> Array:
     return np.where(np.isnan(value), value, rounded.view(np.float32))
 
 
+_NUMBERS: dict[str, Function] = {
+    "F16": lambda words: words.view(np.float16).astype(np.float32),
+    "BF16": lambda words: floats.bf16_to_f32(words.view(np.uint16)),
+    "F32": lambda words: words.view(np.float32), "XF32": _to_xf32,
+    "F64": lambda words: words.view(np.float64),
+    "I8": lambda words: words.view(np.int8).astype(np.float32),
+}  # fmt: skip
+
+
 def elements(words: Array, kind: str, count: int, *, fnuz: bool) -> Array:
     """The elements of each lane as numbers to multiply."""
-    if kind == "F16":
-        return words.view(np.float16).astype(np.float32)
-    if kind == "BF16":
-        return floats.bf16_to_f32(words.view(np.uint16))
-    if kind == "F32":
-        return words.view(np.float32)
-    if kind == "XF32":
-        return _to_xf32(words)
-    if kind == "F64":
-        return words.view(np.float64)
-    if kind == "I8":
-        return words.view(np.int8).astype(np.float32)
+    if kind in _NUMBERS:
+        return _NUMBERS[kind](words)
     if kind in ("FP8", "BF8"):
-        return floats.small_table(kind.lower() + ("_fnuz" if fnuz else ""))[
-            words.view(np.uint8)
-        ]
-    codes = _unpack_bits(words, BITS[kind], count)
+        table = floats.small_table(kind.lower() + ("_fnuz" if fnuz else ""))
+        return table[words.view(np.uint8)]
+    codes = unpacked(words, BITS[kind], count)
     return floats.small_table(kind.lower())[codes]
-
-
-def bind_mfma(ins: Instruction) -> Run:
-    """The closure of an MFMA without scales."""
-    return _bind(ins, describe(ins), None)
-
-
-def bind_scaled(ins: Instruction) -> Run:
-    """The closure of an MFMA whose operands have a scale for every 32 elements."""
-    return _bind(ins, describe(ins), _scales(ins))
 
 
 def _scales(ins: Instruction) -> Function:
     """Powers of two [waves, lanes] of both operands: a byte of a register (E8M0)."""
-    codes = [ins.fields["scale_src0"], ins.fields["scale_src1"]]
-    picks = [
-        (ins.get("opsel") >> k & 1) | (ins.get("opsel_hi") >> k & 1) << 1
+    fetches = [raw32(ins.fields[f"scale_src{k}"], 0) for k in range(2)]
+    shifts = [
+        np.uint32(8 * (ins.get("opsel") >> k & 1 | (ins.get("opsel_hi") >> k & 1) << 1))
         for k in range(2)
     ]
-    fetches = [raw32(code, 0) for code in codes]
 
     def scales(m: Machine, g: Selection) -> list[Array]:
-        found: list[Array] = []
-        for fetch, pick in zip(fetches, picks, strict=True):
-            byte = fetch(m, g) >> np.uint32(8 * pick) & np.uint32(255)
-            value = np.ldexp(1.0, byte.astype(np.int32) - 127)
-            value = np.where(byte == 255, np.nan, value)
-            found.append(np.broadcast_to(value, (m.count(g), m.lanes)))
-        return found
+        shape = (m.count(g), m.lanes)
+        bytes_ = [
+            fetch(m, g) >> shift & np.uint32(255)
+            for fetch, shift in zip(fetches, shifts, strict=True)
+        ]
+        return [np.broadcast_to(power_of_two(byte), shape) for byte in bytes_]
 
     return scales
 
@@ -196,7 +189,10 @@ def _flushes(kind: str) -> Callable[[Array], Array]:
     return lambda v: np.where(np.abs(v) < tiny, np.copysign(np.float32(0), v), v)
 
 
-def _bind(ins: Instruction, shape: Mfma, scales: Function | None) -> Run:
+def bind(ins: Instruction) -> Run:
+    """The closure of an MFMA; operands may have a scale for every 32 elements."""
+    shape, scaled = describe(ins), ins.encoding == "VOP3PX2"
+    scales = _scales(ins) if scaled else None
     acc, acc_cd = ins.get("acc"), bool(ins.get("acc_cd"))
     rows = [
         row_of(ins.fields[f"src{k}"], accumulator=bool(acc >> k & 1)) for k in range(2)
@@ -234,17 +230,15 @@ def _loader(
     shape: Mfma, rows: list[int]
 ) -> Callable[[Machine, Selection], tuple[Array, Array]]:
     """The elements of A and B of each lane."""
-    kinds = (shape.a, shape.b)
     counts = [shape.k * size * shape.blocks // 64 for size in (shape.m, shape.n)]
-    words = [
-        max(1, n * BITS[kind] // 32) for n, kind in zip(counts, kinds, strict=True)
-    ]
+    sides = list(zip(rows, (shape.a, shape.b), counts, strict=True))
 
     def load(m: Machine, g: Selection) -> tuple[Array, Array]:
         fnuz = m.architecture.fp8_fnuz
+        words = [max(1, count * BITS[kind] // 32) for _, kind, count in sides]
         a, b = (
-            elements(registers(m, rows[i], words[i], g), kinds[i], counts[i], fnuz=fnuz)
-            for i in range(2)
+            elements(registers(m, row, n, g), kind, count, fnuz=fnuz)
+            for (row, kind, count), n in zip(sides, words, strict=True)
         )
         return a, b
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +13,21 @@ import numpy as np
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.arithmetic import dot2_bf16, dot2_f16
-from wave_emulator_amdgcn.isa.vector import clamped, result_writer, saturating
-from wave_emulator_amdgcn.operands import LITERAL, constant, raw32
+from wave_emulator_amdgcn.isa.bits import shift, swapped
+from wave_emulator_amdgcn.isa.vector import (
+    clamped,
+    flush_operand,
+    flush_result,
+    result_writer,
+    saturating,
+)
+from wave_emulator_amdgcn.operands import (
+    DTYPES,
+    LITERAL,
+    constant,
+    fetch_dtype,
+    raw32,
+)
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Function, Selection
@@ -26,10 +38,6 @@ if TYPE_CHECKING:
 
 _H = np.uint32(0xFFFF)
 _N = np.uint32(16)
-
-
-def _shifted(function: Function) -> Function:
-    return lambda n, a: function(a, n & n.dtype.type(15))
 
 
 def _three(function: Function) -> Function:
@@ -44,7 +52,7 @@ _SATURATING = {
     f"V_PK_{name}_{sign}16" for name in ("ADD", "SUB", "MAD") for sign in "UI"
 }
 
-#: Type of the halves and function.
+#: Type of the two parts, operands and function; parts of 32 bits are registers.
 PACKED: dict[str, tuple[str, int, Function]] = {
     "V_PK_ADD_F16": ("f16", 2, np.add), "V_PK_MUL_F16": ("f16", 2, np.multiply),
     "V_PK_FMA_F16": ("f16", 3, floats.fma), "V_PK_MIN_F16": ("f16", 2, floats.minimum),
@@ -60,12 +68,12 @@ PACKED: dict[str, tuple[str, int, Function]] = {
     "V_PK_MAD_I16": ("i16", 3, lambda a, b, c: a * b + c),
     "V_PK_MIN_U16": ("u16", 2, np.minimum), "V_PK_MAX_U16": ("u16", 2, np.maximum),
     "V_PK_MIN_I16": ("i16", 2, np.minimum), "V_PK_MAX_I16": ("i16", 2, np.maximum),
-    "V_PK_LSHLREV_B16": ("u16", 2, _shifted(np.left_shift)),
-    "V_PK_LSHRREV_B16": ("u16", 2, _shifted(np.right_shift)),
-    "V_PK_ASHRREV_I16": ("i16", 2, _shifted(np.right_shift)),
+    "V_PK_LSHLREV_B16": ("u16", 2, swapped(shift(np.left_shift))),
+    "V_PK_LSHRREV_B16": ("u16", 2, swapped(shift(np.right_shift))),
+    "V_PK_ASHRREV_I16": ("i16", 2, swapped(shift(np.right_shift))),
+    "V_PK_ADD_F32": ("f32", 2, np.add), "V_PK_MUL_F32": ("f32", 2, np.multiply),
+    "V_PK_FMA_F32": ("f32", 3, floats.fma), "V_PK_MOV_B32": ("b32", 1, np.asarray),
 }  # fmt: skip
-
-_DTYPES = {"f16": np.float16, "u16": np.uint16, "i16": np.int16}
 
 
 def _high_bit(ins: Instruction, slot: int) -> bool:
@@ -91,127 +99,73 @@ def _source(ins: Instruction, slot: int, kind: str) -> Fetch:
     return lambda _m, _g: fixed
 
 
-def _half(ins: Instruction, slot: int, kind: str, *, top: bool) -> Fetch:
-    fetch = _source(ins, slot, kind)
+def _part(ins: Instruction, slot: int, kind: str, *, top: bool) -> Fetch:
+    """What one result takes of an operand: a half of it, or a register of a pair.
+
+    A constant stands for both registers of a pair.
+    """
     pick = _high_bit(ins, slot) if top else bool(ins.get("opsel") >> slot & 1)
-    negate = bool(ins.get("neg_hi" if top else "neg") >> slot & 1)
-    dtype = _DTYPES[kind]
+    negate = kind[0] == "f" and ins.get("neg_hi" if top else "neg") >> slot & 1
+    narrow, dtype = kind.endswith("16"), DTYPES[kind]
+    sign: Array = np.array(1 << int(kind[1:]) - 1, fetch_dtype(kind))
+    code = ins.fields[f"src{slot}"]
+    register = code >= 256 or code < 128
+    fetch = raw32(code + (pick and register), ins.get("literal"))
+    if narrow:
+        fetch = _source(ins, slot, kind)
 
     def run(m: Machine, g: Selection) -> Array:
         bits = fetch(m, g)
-        half = (bits >> _N if pick else bits & _H).astype(np.uint16)
-        if negate and kind == "f16":
-            half = half ^ np.uint16(0x8000)
-        return half.view(dtype)
+        if narrow:
+            bits = (bits >> _N if pick else bits & _H).astype(np.uint16)
+        return (bits ^ sign if negate else bits).view(dtype)
 
     return run
 
 
 def bind_packed(ins: Instruction) -> Run:
-    """Both halves by the same function."""
+    """Two results by the same function."""
     kind, count, function = PACKED[ins.name]
-    low = [_half(ins, k, kind, top=False) for k in range(count)]
-    high = [_half(ins, k, kind, top=True) for k in range(count)]
-    write = result_writer(_unclamped(ins), "u32")
-    clamp = bool(ins.get("clmp"))
-    if clamp and kind != "f16":
+    low = [_part(ins, k, kind, top=False) for k in range(count)]
+    high = [_part(ins, k, kind, top=True) for k in range(count)]
+    if ins.name == "V_PK_MOV_B32":
+        # OPSEL bit 0 picks of src0 for the low word, bit 1 of src1 for the high one.
+        high = [_part(ins, 1, kind, top=False)]
+    clamp, floating, dtype = bool(ins.get("clmp")), kind[0] == "f", DTYPES[kind]
+    if clamp and kind.endswith("16") and not floating:
         if ins.name not in _SATURATING:
             raise UnknownInstructionError("EM0302", f"integer clamp: {ins.text}")
-        function = saturating(function, _DTYPES[kind])
-
-    def half(m: Machine, g: Selection, fetches: list[Fetch]) -> Array:
-        values = [fetch(m, g) for fetch in fetches]
-        if kind == "f16" and m.flush16:
-            values = [floats.flush(value) for value in values]
-        if ins.name in _IEEE:
-            values.append(np.array(m.ieee))
-        with np.errstate(all="ignore"):
-            result = np.asarray(function(*values)).astype(_DTYPES[kind])
-            if kind == "f16" and m.flush16_results:
-                result = floats.flush(result)
-            if clamp and kind == "f16":
-                result = clamped(m, result)
-        return result.view(np.uint16).astype(np.uint32)
-
-    def run(m: Machine, g: Selection) -> None:
-        write(m, g, half(m, g, low) | half(m, g, high) << _N)
-
-    return run
-
-
-def _unclamped(ins: Instruction) -> Instruction:
-    return replace(ins, fields={**ins.fields, "clmp": 0, "omod": 0})
-
-
-PACKED_WIDE: dict[str, tuple[int, Function]] = {
-    "V_PK_ADD_F32": (2, np.add), "V_PK_MUL_F32": (2, np.multiply),
-    "V_PK_FMA_F32": (3, floats.fma), "V_PK_MOV_B32": (2, np.asarray),
-}  # fmt: skip
-
-
-def _word(ins: Instruction, slot: int, *, top: bool) -> Fetch:
-    """One f32 of a register pair; a constant stands for both."""
-    code = ins.fields[f"src{slot}"]
-    pick = _high_bit(ins, slot) if top else bool(ins.get("opsel") >> slot & 1)
-    negate = bool(ins.get("neg_hi" if top else "neg") >> slot & 1)
-    register = code >= 256 or code < 128
-    fetch = raw32(code + (1 if pick and register else 0), ins.get("literal"))
-
-    def run(m: Machine, g: Selection) -> Array:
-        bits = fetch(m, g)
-        return (bits ^ np.uint32(1 << 31) if negate else bits).view(np.float32)
-
-    return run
-
-
-def bind_packed_wide(ins: Instruction) -> Run:
-    """V_PK on two f32; V_PK_MOV takes the low result of src0, the high one of src1."""
-    count, function = PACKED_WIDE[ins.name]
-    moving, clamp = ins.name == "V_PK_MOV_B32", bool(ins.get("clmp"))
-    low = [_word(ins, k, top=False) for k in range(count)]
-    high = [_word(ins, k, top=True) for k in range(count)]
-    if moving:
-        # OPSEL bit 0 picks of src0 for the low word, bit 1 of src1 for the high word.
-        code = ins.fields["src1"]
-        pick = ins.get("opsel") >> 1 & 1
-        register = code >= 256 or code < 128
-        low = low[:1]
-        fetch = raw32(code + (pick if register else 0), ins.get("literal"))
-        high = [lambda m, g: fetch(m, g).view(np.float32)]
+        function = saturating(function, dtype)
     row = ins.fields["vdst"] - 256
 
     def one(m: Machine, g: Selection, fetches: list[Fetch]) -> Array:
-        values = [fetch(m, g) for fetch in fetches]
-        if m.flush32 and not moving:
-            values = [floats.flush(value) for value in values]
+        values = [flush_operand(m, fetch(m, g)) for fetch in fetches]
+        if ins.name in _IEEE:
+            values.append(np.array(m.ieee))
         with np.errstate(all="ignore"):
-            result = np.asarray(function(*values))
-            if m.flush32_results and not moving:
-                result = floats.flush(result)
-            if clamp and not moving:
-                result = clamped(m, result)
-        return result.view(np.uint32)
+            result = np.asarray(function(*values)).astype(dtype)
+            result = flush_result(m, result) if floating else result
+            result = clamped(m, result) if clamp and floating else result
+        return result.view(fetch_dtype(kind)).astype(np.uint32)
 
     def run(m: Machine, g: Selection) -> None:
         first, second = one(m, g, low), one(m, g, high)
-        if isinstance(g, slice):
-            first, second = first.copy(), second.copy()
-        m.write(row, g, first)
-        m.write(row + 1, g, second)
+        if kind.endswith("16"):
+            m.write(row, g, first | second << _N)
+        else:
+            m.write(row, g, first)
+            m.write(row + 1, g, second)
 
     return run
 
 
 def _parts(a: Array, bits: int, *, signed: bool) -> list[Array]:
-    found: list[Array] = []
-    for shift in range(0, 32, bits):
-        part = a >> np.uint32(shift) & np.uint32((1 << bits) - 1)
-        value = part.astype(np.int64)
-        if signed:
-            half = 1 << (bits - 1)
-            value = (value ^ half) - half
-        found.append(value)
-    return found
+    parts = [
+        a >> np.uint32(at) & np.uint32((1 << bits) - 1) for at in range(0, 32, bits)
+    ]
+    half = 1 << (bits - 1)
+    wide = [part.astype(np.int64) for part in parts]
+    return [(value ^ half) - half for value in wide] if signed else wide
 
 
 def _dot(bits: int, first: bool, second: bool | None = None) -> Function:  # noqa: FBT001
@@ -298,10 +252,9 @@ def _mixed(ins: Instruction, slot: int) -> Fetch:
         if is_half:
             half = (bits >> _N if top else bits & _H).astype(np.uint16)
             value = half.view(np.float16)
-        if m.flush16 if is_half else m.flush32:
-            value = floats.flush(value)
-        value = np.abs(value.astype(np.float32)) if absolute else value
-        return -value.astype(np.float32) if negate else value.astype(np.float32)
+        value = flush_operand(m, value).astype(np.float32)
+        value = np.abs(value) if absolute else value
+        return -value if negate else value
 
     return run
 
@@ -314,18 +267,12 @@ def bind_mix(ins: Instruction) -> Run:
 
     def run(m: Machine, g: Selection) -> None:
         with np.errstate(all="ignore"):
-            value = floats.fma(*[fetch(m, g) for fetch in fetches])
-            value = floats.flush(value) if m.flush32_results else value
+            value = flush_result(m, floats.fma(*[fetch(m, g) for fetch in fetches]))
             value = clamped(m, value) if ins.get("clmp") else value
-        if kind == "f32":
-            m.write(row, g, value.view(np.uint32))
-            return
-        with np.errstate(over="ignore"):
-            narrow = floats.quiet(value.astype(np.float16))
-            narrow = floats.flush(narrow) if m.flush16_results else narrow
+            narrow = flush_result(m, floats.quiet(value.astype(np.float16)))
         half = narrow.view(np.uint16).astype(np.uint32)
         old = m.V[row, g]
-        word = old & _H | half << _N if kind == "hi" else old & ~_H | half
-        m.write(row, g, word)
+        words = {"f32": value.view(np.uint32), "hi": old & _H | half << _N}
+        m.write(row, g, words.get(kind, old & ~_H | half))
 
     return run

@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_emulator_amdgcn import floats
+from wave_emulator_amdgcn.isa import bits as of_bits
 from wave_emulator_amdgcn.isa.compare import FLOAT
 from wave_emulator_amdgcn.isa.conversion import add_carry, sub_borrow
 from wave_emulator_amdgcn.machine import EXEC
@@ -102,9 +103,20 @@ def _writer(ins: Instruction, kind: str) -> Callable[[Machine, Selection, Array]
 
 def rows() -> dict[str, ScalarRow]:
     """All rows by name."""
+    found = {**_arithmetic(), **_moves(), **_compares(), **_floats()}
+    for bits in (32, 64):
+        found |= {**_logic(f"b{bits}"), **_bits(bits), **_shifts(bits)}
+    return found
+
+
+def _table(
+    out: str, ins: str, functions: Mapping[str, Function], condition: str = "none"
+) -> dict[str, ScalarRow]:
+    """Rows with the same types, by name without ``S_``."""
     return {
-        **_moves(), **_arithmetic(), **_logic(), **_bits(), **_compares(), **_floats(),
-    }  # fmt: skip
+        f"S_{name}": ScalarRow(out, ins, function, condition)
+        for name, function in functions.items()
+    }
 
 
 def _u64(a: Array) -> Array:
@@ -124,10 +136,7 @@ def _overflow(function: Function) -> Function:
 
 
 def _pick(function: Function) -> Function:
-    def call(a: Array, b: Array) -> tuple[Array, Array]:
-        return np.where(function(a, b), a, b), function(a, b)
-
-    return call
+    return lambda a, b: (np.where(function(a, b), a, b), function(a, b))
 
 
 def _shift_add(n: int) -> Function:
@@ -140,68 +149,67 @@ def _shift_add(n: int) -> Function:
 
 def _arithmetic() -> dict[str, ScalarRow]:
     u2, i2, returned = "u32 u32", "i32 i32", "returned"
-    found = {
-        "S_ADD_U32": ScalarRow("u32", u2, add_carry, returned),
-        "S_SUB_U32": ScalarRow("u32", u2, sub_borrow, returned),
-        "S_ADD_I32": ScalarRow("u32", i2, _overflow(np.add), returned),
-        "S_SUB_I32": ScalarRow("u32", i2, _overflow(np.subtract), returned),
-        "S_ADDC_U32": ScalarRow("u32", u2 + " scc", add_carry, returned),
-        "S_SUBB_U32": ScalarRow("u32", u2 + " scc", sub_borrow, returned),
-        "S_MIN_I32": ScalarRow("u32", i2, _pick(np.less), returned),
-        "S_MAX_I32": ScalarRow("u32", i2, _pick(np.greater_equal), returned),
-        "S_MIN_U32": ScalarRow("u32", u2, _pick(np.less), returned),
-        "S_MAX_U32": ScalarRow("u32", u2, _pick(np.greater_equal), returned),
-        "S_MUL_I32": ScalarRow("u32", u2, lambda a, b: a * b),
-        "S_MUL_HI_U32": ScalarRow(
-            "u32", u2, lambda a, b: _u64(a) * _u64(b) >> np.uint64(32)
-        ),
-        "S_MUL_HI_I32": ScalarRow(
-            "u32", i2, lambda a, b: _signed(a) * _signed(b) >> np.int64(32)
-        ),
-        "S_MUL_U64": ScalarRow("u64", "u64 u64", lambda a, b: a * b),
-        "S_ADD_NC_U64": ScalarRow("u64", "u64 u64", lambda a, b: a + b),
-        "S_ADD_U64": ScalarRow("u64", "u64 u64", lambda a, b: a + b),
-        "S_SUB_NC_U64": ScalarRow("u64", "u64 u64", lambda a, b: a - b),
-        "S_SUB_U64": ScalarRow("u64", "u64 u64", lambda a, b: a - b),
-        "S_ABSDIFF_I32": ScalarRow(
-            "u32", i2, lambda a, b: np.abs(_signed(a - b)), "nonzero"
-        ),
-        "S_ABS_I32": ScalarRow("u32", "i32", lambda a: np.abs(_signed(a)), "nonzero"),
-        "S_ADDK_I32": ScalarRow("u32", "k16 d:i32", _overflow(np.add), returned),
-        "S_MULK_I32": ScalarRow("u32", "k16 d:i32", lambda k, d: k * d),
-    }
-    for n in range(1, 5):
-        found[f"S_LSHL{n}_ADD_U32"] = ScalarRow("u32", u2, _shift_add(n), returned)
-    return found
+    carries = {"ADDC_U32": add_carry, "SUBB_U32": sub_borrow}
+    return {
+        **_table("u32", u2, {
+            "ADD_U32": add_carry, "SUB_U32": sub_borrow, "MIN_U32": _pick(np.less),
+            "MAX_U32": _pick(np.greater_equal),
+            **{f"LSHL{n}_ADD_U32": _shift_add(n) for n in range(1, 5)},
+        }, returned),
+        **_table("u32", i2, {
+            "ADD_I32": _overflow(np.add), "SUB_I32": _overflow(np.subtract),
+            "MIN_I32": _pick(np.less), "MAX_I32": _pick(np.greater_equal),
+        }, returned),
+        **_table("u32", u2 + " scc", carries, returned),
+        **_table("u32", "k16 d:i32", {"ADDK_I32": _overflow(np.add)}, returned),
+        **_table("u32", "k16 d:i32", {"MULK_I32": np.multiply}),
+        **_table("u32", u2, {
+            "MUL_I32": np.multiply,
+            "MUL_HI_U32": lambda a, b: _u64(a) * _u64(b) >> np.uint64(32),
+        }),
+        **_table("u32", i2, {
+            "MUL_HI_I32": lambda a, b: _signed(a) * _signed(b) >> np.int64(32),
+        }),
+        **_table("u32", i2, {
+            "ABSDIFF_I32": lambda a, b: np.abs(_signed(a - b)),
+        }, "nonzero"),
+        **_table("u32", "i32", {"ABS_I32": lambda a: np.abs(_signed(a))}, "nonzero"),
+        **_table("u64", "u64 u64", {
+            "MUL_U64": np.multiply, "ADD_NC_U64": np.add, "ADD_U64": np.add,
+            "SUB_NC_U64": np.subtract, "SUB_U64": np.subtract,
+        }),
+    }  # fmt: skip
+
+
+def _packed(first: str, second: str) -> Function:
+    """The halves of two registers: the first one's is the lower half."""
+    low, high = np.uint32(0xFFFF), np.uint32(16)
+
+    def call(a: Array, b: Array) -> Array:
+        lower = a >> high if first == "H" else a & low
+        return lower | (b >> high if second == "H" else b & low) << high
+
+    return call
 
 
 def _moves() -> dict[str, ScalarRow]:
-    low, high = np.uint32(0xFFFF), np.uint32(16)
-    two = "u32 u32"
     found = {
-        "S_MOVK_I32": ScalarRow("u32", "k16", np.asarray),
-        "S_CMOVK_I32": ScalarRow("u32", "k16 scc d:i32", _choose),
-        "S_SEXT_I32_I8": ScalarRow("u32", "u32", lambda a: a.astype(np.int8)),
-        "S_SEXT_I32_I16": ScalarRow("u32", "u32", lambda a: a.astype(np.int16)),
-        "S_PACK_LL_B32_B16": ScalarRow(
-            "u32", two, lambda a, b: a & low | (b & low) << high
-        ),
-        "S_PACK_LH_B32_B16": ScalarRow(
-            "u32", two, lambda a, b: a & low | b >> high << high
-        ),
-        "S_PACK_HH_B32_B16": ScalarRow(
-            "u32", two, lambda a, b: a >> high | b >> high << high
-        ),
-        "S_PACK_HL_B32_B16": ScalarRow(
-            "u32", two, lambda a, b: a >> high | (b & low) << high
-        ),
-    }
+        **_table("u32", "k16", {"MOVK_I32": np.asarray}),
+        **_table("u32", "k16 scc d:i32", {"CMOVK_I32": _choose}),
+        **_table("u32", "u32", {
+            "SEXT_I32_I8": lambda a: a.astype(np.int8),
+            "SEXT_I32_I16": lambda a: a.astype(np.int16),
+        }),
+        **_table("u32", "u32 u32", {
+            f"PACK_{a}{b}_B32_B16": _packed(a, b) for a in "LH" for b in "LH"
+        }),
+    }  # fmt: skip
     for t in ("b32", "b64"):
-        found[f"S_MOV_{t.upper()}"] = ScalarRow(t, t, np.asarray)
-        found[f"S_CMOV_{t.upper()}"] = ScalarRow(t, f"{t} scc d:{t}", _choose)
-        found[f"S_CSELECT_{t.upper()}"] = ScalarRow(
-            t, f"{t} {t} scc", lambda a, b, c: np.where(c, a, b)
-        )
+        tag = t.upper()
+        found |= _table(t, t, {f"MOV_{tag}": np.asarray})
+        found |= _table(t, f"{t} scc d:{t}", {f"CMOV_{tag}": _choose})
+        select: Function = lambda a, b, c: np.where(c, a, b)  # noqa: E731 - a row
+        found |= _table(t, f"{t} {t} scc", {f"CSELECT_{tag}": select})
     return found
 
 
@@ -209,32 +217,23 @@ def _choose(a: Array, condition: Array, old: Array) -> Array:
     return np.where(condition, a, old)
 
 
-_LOGIC: dict[str, Function] = {
+LOGIC: dict[str, Function] = {
     "AND": lambda a, b: a & b, "OR": lambda a, b: a | b, "XOR": lambda a, b: a ^ b,
     "ANDN2": lambda a, b: a & ~b, "ORN2": lambda a, b: a | ~b,
     "NAND": lambda a, b: ~(a & b), "NOR": lambda a, b: ~(a | b),
     "XNOR": lambda a, b: ~(a ^ b), "ANDN1": lambda a, b: ~a & b,
     "ORN1": lambda a, b: ~a | b,
 }  # fmt: skip
+"""Functions of two values; also new EXEC of source and old EXEC, for S_x_SAVEEXEC."""
 
 
-def _logic() -> dict[str, ScalarRow]:
-    found: dict[str, ScalarRow] = {}
-    for bits in ("32", "64"):
-        t = "b" + bits
-        for name, function in _LOGIC.items():
-            found[f"S_{name}_B{bits}"] = ScalarRow(t, f"{t} {t}", function, "nonzero")
-        found[f"S_NOT_B{bits}"] = ScalarRow(t, t, np.invert, "nonzero")
-    return found
-
-
-def saveexec_functions() -> dict[str, Function]:
-    """New EXEC of source and old EXEC, for S_x_SAVEEXEC and S_x_WREXEC."""
-    return _LOGIC
-
-
-def _shift(function: Function, bits: int) -> Function:
-    return lambda a, n: function(a, n.astype(a.dtype) & a.dtype.type(bits - 1))
+def _logic(t: str) -> dict[str, ScalarRow]:
+    two = {f"{name}_{t.upper()}": function for name, function in LOGIC.items()}
+    one: dict[str, Function] = {f"NOT_{t.upper()}": np.invert}
+    return {
+        **_table(t, f"{t} {t}", two, "nonzero"),
+        **_table(t, t, one, "nonzero"),
+    }
 
 
 def _extract(bits: int, *, signed: bool) -> Function:
@@ -267,80 +266,48 @@ def _count_zeros(a: Array) -> Array:
     return np.bitwise_count(~a)
 
 
-def _first_one(a: Array) -> Array:
-    isolated = a & (~a + a.dtype.type(1))
-    index = np.bitwise_count(isolated - a.dtype.type(1)).astype(np.int64)
-    return np.where(a == 0, -1, index)
-
-
-def _leading(bits: int) -> Function:
-    def call(a: Array) -> Array:
-        filled = a.copy()
-        for n in (1, 2, 4, 8, 16, 32)[: 5 if bits == 32 else 6]:
-            filled |= filled >> a.dtype.type(n)
-        return np.where(a == 0, -1, bits - np.bitwise_count(filled).astype(np.int64))
-
-    return call
-
-
-def _sign_run(a: Array) -> Array:
-    folded = np.where(a < 0, ~a, a).view(np.uint32)
-    return np.where(folded == 0, -1, _leading(32)(folded))
-
-
-def _reverse(bits: int) -> Function:
-    def call(a: Array) -> Array:
-        data = np.ascontiguousarray(a).view(np.uint8).reshape(-1, bits // 8)
-        flipped = np.unpackbits(data, axis=1, bitorder="little")[:, ::-1]
-        packed = np.packbits(flipped, axis=1, bitorder="little")
-        return packed.view(a.dtype)[:, 0]
-
-    return call
-
-
-def _set_bit(bits: int, *, value: bool) -> Function:
+def _set_bit(*, value: bool) -> Function:
     def call(n: Array, d: Array) -> Array:
-        one = d.dtype.type(1) << (n.astype(d.dtype) & d.dtype.type(bits - 1))
+        one = d.dtype.type(1) << of_bits.low_bits(d, n)
         return d | one if value else d & ~one
 
     return call
 
 
-def _mask_bits(bits: int) -> Function:
-    def call(a: Array, b: Array) -> Array:
-        one = np.uint64(1)
-        limit = np.uint64(bits - 1)
-        return ((one << (_u64(a) & limit)) - one) << (_u64(b) & limit)
+def _shifts(b: int) -> dict[str, ScalarRow]:
+    u, right = f"u{b}", of_bits.shift(np.right_shift)
+    return {
+        **_table(u, f"{u} u32", {
+            f"LSHL_B{b}": of_bits.shift(np.left_shift), f"LSHR_B{b}": right,
+            f"BFE_U{b}": _extract(b, signed=False),
+        }, "nonzero"),
+        **_table(u, f"i{b} u32", {
+            f"ASHR_I{b}": right, f"BFE_I{b}": _extract(b, signed=True),
+        }, "nonzero"),
+    }  # fmt: skip
 
-    return call
 
-
-def _bits() -> dict[str, ScalarRow]:
-    found: dict[str, ScalarRow] = {}
-    for b in (32, 64):
-        u, i = f"u{b}", f"i{b}"
-        controlled = {
-            "LSHL_B": (u, _shift(np.left_shift, b)),
-            "LSHR_B": (u, _shift(np.right_shift, b)),
-            "ASHR_I": (i, _shift(np.right_shift, b)),
-            "BFE_U": (u, _extract(b, signed=False)),
-            "BFE_I": (i, _extract(b, signed=True)),
-        }
-        for name, (kind, function) in controlled.items():
-            found[f"S_{name}{b}"] = ScalarRow(u, f"{kind} u32", function, "nonzero")
-        found |= {
-            f"S_BFM_B{b}": ScalarRow(u, "u32 u32", _mask_bits(b)),
-            f"S_BCNT1_I32_B{b}": ScalarRow("u32", u, np.bitwise_count, "nonzero"),
-            f"S_BCNT0_I32_B{b}": ScalarRow("u32", u, _count_zeros, "nonzero"),
-            f"S_FF1_I32_B{b}": ScalarRow("u32", u, _first_one),
-            f"S_FF0_I32_B{b}": ScalarRow("u32", u, lambda a: _first_one(~a)),
-            f"S_FLBIT_I32_B{b}": ScalarRow("u32", u, _leading(b)),
-            f"S_BREV_B{b}": ScalarRow(u, u, _reverse(b)),
-            f"S_BITSET0_B{b}": ScalarRow(u, f"u32 d:{u}", _set_bit(b, value=False)),
-            f"S_BITSET1_B{b}": ScalarRow(u, f"u32 d:{u}", _set_bit(b, value=True)),
-        }
-    found["S_FLBIT_I32"] = ScalarRow("u32", "i32", _sign_run)
-    return found
+def _bits(b: int) -> dict[str, ScalarRow]:
+    u = f"u{b}"
+    return {
+        **_table(u, "u32 u32", {f"BFM_B{b}": of_bits.ones(b)}),
+        **_table("u32", u, {
+            f"BCNT1_I32_B{b}": np.bitwise_count, f"BCNT0_I32_B{b}": _count_zeros,
+        }, "nonzero"),
+        **_table("u32", u, {
+            f"FF1_I32_B{b}": of_bits.lowest,
+            f"FF0_I32_B{b}": lambda a: of_bits.lowest(~a),
+            f"FLBIT_I32_B{b}": of_bits.highest,
+        }),
+        **_table(u, u, {f"BREV_B{b}": of_bits.reverse}),
+        **_table(u, f"u32 d:{u}", {
+            f"BITSET{v}_B{b}": _set_bit(value=bool(v)) for v in (0, 1)
+        }),
+        **_table("scc", f"{u} u32", {
+            f"BITCMP{v}_B{b}": _test_bit(v) for v in (0, 1)
+        }, "is"),
+        **_table("u32", "i32", {"FLBIT_I32": of_bits.sign_run}),
+    }  # fmt: skip
 
 
 _COMPARES: dict[str, Function] = {
@@ -349,74 +316,60 @@ _COMPARES: dict[str, Function] = {
 }  # fmt: skip
 
 
-def _test_bit(bits: int, *, value: int) -> Function:
+def _test_bit(value: int) -> Function:
     def call(a: Array, n: Array) -> Array:
-        shift = n.astype(a.dtype) & a.dtype.type(bits - 1)
-        return (a >> shift & a.dtype.type(1)) == value
+        return (a >> of_bits.low_bits(a, n) & a.dtype.type(1)) == value
 
     return call
 
 
 def _compares() -> dict[str, ScalarRow]:
     found: dict[str, ScalarRow] = {}
-    for name, function in _COMPARES.items():
-        for t in ("i32", "u32", "u64"):
-            found[f"S_CMP_{name}_{t.upper()}"] = ScalarRow(
-                "scc", f"{t} {t}", function, "is"
-            )
-        for t, k in (("i32", "k16"), ("u32", "ku16")):
-            found[f"S_CMPK_{name}_{t.upper()}"] = ScalarRow(
-                "scc", f"{k} d:{t}", _swap(function), "is"
-            )
-    for b in (32, 64):
-        for v in (0, 1):
-            found[f"S_BITCMP{v}_B{b}"] = ScalarRow(
-                "scc", f"u{b} u32", _test_bit(b, value=v), "is"
-            )
-    return found
+    for t in ("i32", "u32", "u64"):
+        named = {f"CMP_{k}_{t.upper()}": f for k, f in _COMPARES.items()}
+        found |= _table("scc", f"{t} {t}", named, "is")
+    for t, k16 in (("i32", "k16"), ("u32", "ku16")):
+        named = {
+            f"CMPK_{k}_{t.upper()}": of_bits.swapped(f) for k, f in _COMPARES.items()
+        }
+        found |= _table("scc", f"{k16} d:{t}", named, "is")
+    ordered = {k: f for k, f in FLOAT.items() if k not in ("F", "T", "TRU")}
+    named = {f"CMP_{k}_F32": f for k, f in ordered.items()}
+    return found | _table("scc", "f32 f32", named, "is")
 
 
-def _swap(function: Function) -> Function:
-    return lambda k, d: function(d, k)
+def _float_bits(function: Function) -> Function:
+    return lambda *values: np.asarray(function(*values), np.float32).view(np.uint32)
 
 
 def _floats() -> dict[str, ScalarRow]:
     """Scalar floats of gfx12."""
-
-    def bits(function: Function) -> Function:
-        return lambda *values: np.asarray(function(*values), np.float32).view(np.uint32)
-
-    one, two = "f32", "f32 f32"
-    table: dict[str, tuple[str, Function]] = {
-        "ADD": (two, np.add), "SUB": (two, np.subtract), "MUL": (two, np.multiply),
-        "MIN_NUM": (two, floats.minimum), "MAX_NUM": (two, floats.maximum),
-        "MINIMUM": (two, floats.propagating_minimum),
-        "MAXIMUM": (two, floats.propagating_maximum),
-        "FMAC": ("f32 f32 d:f32", floats.fma), "CEIL": (one, np.ceil),
-        "FLOOR": (one, np.floor), "TRUNC": (one, np.trunc), "RNDNE": (one, np.rint),
+    one: dict[str, Function] = {
+        "CEIL_F32": np.ceil, "FLOOR_F32": np.floor, "TRUNC_F32": np.trunc,
+        "RNDNE_F32": np.rint,
     }  # fmt: skip
-    found = {
-        f"S_{name}_F32": ScalarRow("u32", ins, bits(function))
-        for name, (ins, function) in table.items()
-    }
-    found |= {
-        "S_CVT_F32_I32": ScalarRow("u32", "i32", bits(lambda a: a.astype(np.float32))),
-        "S_CVT_F32_U32": ScalarRow("u32", "u32", bits(lambda a: a.astype(np.float32))),
-        "S_CVT_I32_F32": ScalarRow(
-            "u32", one, lambda a: floats.to_integer(a, np.int32)
-        ),
-        "S_CVT_U32_F32": ScalarRow(
-            "u32", one, lambda a: floats.to_integer(a, np.uint32)
-        ),
-        "S_CVT_F32_F16": ScalarRow("u32", "u32", bits(_widen)),
-        "S_CVT_F16_F32": ScalarRow(
-            "u32", one, lambda a: floats.quiet(a.astype(np.float16)).view(np.uint16)
-        ),
-    }
-    for name, function in FLOAT.items():
-        if name not in ("F", "T", "TRU"):
-            found[f"S_CMP_{name}_F32"] = ScalarRow("scc", two, function, "is")
-    return found
+    two: dict[str, Function] = {
+        "ADD_F32": np.add, "SUB_F32": np.subtract, "MUL_F32": np.multiply,
+        "MIN_NUM_F32": floats.minimum, "MAX_NUM_F32": floats.maximum,
+        "MINIMUM_F32": floats.propagating_minimum,
+        "MAXIMUM_F32": floats.propagating_maximum,
+    }  # fmt: skip
+    return {
+        **_table("u32", "f32", {k: _float_bits(f) for k, f in one.items()}),
+        **_table("u32", "f32 f32", {k: _float_bits(f) for k, f in two.items()}),
+        **_table("u32", "f32 f32 d:f32", {"FMAC_F32": _float_bits(floats.fma)}),
+        **_table("u32", "i32", {"CVT_F32_I32": _float_bits(np.asarray)}),
+        **_table("u32", "u32", {
+            "CVT_F32_U32": _float_bits(np.asarray), "CVT_F32_F16": _float_bits(_widen),
+        }),
+        **_table("u32", "f32", {
+            "CVT_I32_F32": lambda a: floats.to_integer(a, np.int32),
+            "CVT_U32_F32": lambda a: floats.to_integer(a, np.uint32),
+            "CVT_F16_F32": lambda a: (
+                floats.quiet(a.astype(np.float16)).view(np.uint16)
+            ),
+        }),
+    }  # fmt: skip
 
 
 def _widen(a: Array) -> Array:

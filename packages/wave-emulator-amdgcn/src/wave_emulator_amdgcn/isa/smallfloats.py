@@ -16,7 +16,7 @@ import numpy as np
 
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.isa.matrix import BITS
+from wave_emulator_amdgcn.isa.matrix import BITS, power_of_two, registers, unpacked
 from wave_emulator_amdgcn.isa.vector import lane_filter
 from wave_emulator_amdgcn.operands import raw32, typed
 
@@ -59,12 +59,7 @@ def _scale(ins: Instruction, slot: int) -> Fetch:
     """A power of two: the exponent of an f32; all ones mean NaN."""
     fetch = raw32(ins.fields[f"src{slot}"], ins.get("literal"))
 
-    def call(m: Machine, g: Selection) -> Array:
-        biased = fetch(m, g) >> _U(23) & _U(255)
-        power = np.ldexp(1.0, biased.astype(np.int32) - 127)
-        return np.where(biased == 255, np.nan, power)
-
-    return call
+    return lambda m, g: power_of_two(fetch(m, g) >> _U(23) & _U(255))
 
 
 def _chosen(ins: Instruction, kind: str, count: int, *, scaled: bool) -> int:
@@ -187,17 +182,6 @@ def _narrow(
     return run
 
 
-def _registers(m: Machine, g: Selection, row: int, count: int) -> Array:
-    """Registers as [waves, lanes, count]."""
-    return np.ascontiguousarray(np.moveaxis(m.V[row : row + count, g], 0, -1))
-
-
-def _unpacked(words: Array, bits: int, count: int) -> Array:
-    flat = np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little")
-    parts = flat[..., : count * bits].reshape(*flat.shape[:-1], count, bits)
-    return (parts * (1 << np.arange(bits))).sum(axis=-1).astype(np.uint32)
-
-
 def _packed(codes: Array, bits: int) -> Array:
     """Codes [waves, lanes, n] as words [waves, lanes, n * bits / 32]."""
     flat = (codes[..., None] >> np.arange(bits, dtype=np.uint32) & _U(1)).astype(
@@ -205,11 +189,6 @@ def _packed(codes: Array, bits: int) -> Array:
     )
     data = np.packbits(flat.reshape(*codes.shape[:2], -1), axis=-1, bitorder="little")
     return np.ascontiguousarray(data).view(np.uint32)
-
-
-def _put(m: Machine, g: Selection, row: int, words: Array) -> None:
-    for k in range(words.shape[-1]):
-        m.write_where(row + k, g, words[..., k], m.mask(g))
 
 
 def _widen_many(
@@ -223,11 +202,11 @@ def _widen_many(
     table = floats.small_table(found[4].lower()).astype(np.float64)
 
     def run(m: Machine, g: Selection) -> None:
-        codes = _unpacked(_registers(m, g, source, 6), 6, 32)
+        codes = unpacked(registers(m, source, 6, g), 6, 32)
         bits = _wide_bits(table[codes] * scale(m, g)[..., None], wide)
         if wide != "F32":
             bits = bits[..., ::2] | bits[..., 1::2] << _U(16)
-        _put(m, g, row, bits)
+        m.write_rows(row, g, np.moveaxis(bits, -1, 0), m.mask(g))
 
     return run
 
@@ -245,9 +224,10 @@ def _narrow_many(
     def run(m: Machine, g: Selection) -> None:
         parts: list[Array] = []
         for source in sources:
-            parts += _wide_values(_registers(m, g, source, 16), wide)
+            parts += _wide_values(registers(m, source, 16, g), wide)
         values = np.stack(parts, axis=-1).reshape(m.count(g), m.lanes, 32)
         factor = scale(m, g)[..., None]
-        _put(m, g, row, _packed(_codes(values / factor, kind, form, clamp=True), 6))
+        codes = _codes(values / factor, kind, form, clamp=True)
+        m.write_rows(row, g, np.moveaxis(_packed(codes, 6), -1, 0), m.mask(g))
 
     return run

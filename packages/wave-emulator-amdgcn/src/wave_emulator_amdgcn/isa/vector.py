@@ -6,7 +6,7 @@ arrays. Fetching, modifiers, DPP, SDWA, clamping and writing are the same for al
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -47,7 +47,16 @@ class Row:
     exact: bool = False
 
 
-_SOURCES = ("src0", "src1", "src2")
+def table(
+    out: str, ins: str, functions: Mapping[str, Function], tag: str = "", *,
+    keeps: bool = False, exact: bool = False,
+) -> dict[str, Row]:  # fmt: skip
+    """Rows with the same types; names stand without ``V_`` and ``tag`` around them."""
+    return {
+        f"V_{name}{tag}": Row(out, ins, function, keeps, exact)
+        for name, function in functions.items()
+    }
+
 
 #: Integer instructions whose CLAMP saturates (ISA: "clamp" of integer results).
 SATURATING = {
@@ -83,7 +92,7 @@ def bind(ins: Instruction, row: Row) -> Run:
     def run(m: Machine, g: Selection) -> None:
         values = [fetch(m, g) for fetch in fetches]
         if flushing and (m.flush32 or m.flush16):
-            values = [_flush(m, value) for value in values]
+            values = [flush_operand(m, value) for value in values]
         with np.errstate(all="ignore"):
             result = function(*values)
         write(m, g, result)
@@ -100,7 +109,7 @@ def bind_scalar_result(ins: Instruction, row: Row) -> Run:
 
     def run(m: Machine, g: Selection) -> None:
         values = [fetch(m, g) for fetch in fetches]
-        values = values if row.exact else [_flush(m, value) for value in values]
+        values = values if row.exact else [flush_operand(m, value) for value in values]
         with np.errstate(all="ignore"):
             result = finish(m, np.asarray(row.function(*values)).astype(dtype))
         bits = result.view(fetch_dtype(row.out)).astype(np.uint32)
@@ -114,7 +123,7 @@ def _flushes(row: Row, kinds: list[str]) -> bool:
     return not row.exact and any(kind[-3:-2] == "f" for kind in kinds)
 
 
-def _flush(m: Machine, value: Array) -> Array:
+def flush_operand(m: Machine, value: Array) -> Array:
     """An operand without denormals, where MODE says so."""
     if value.dtype == np.float32:
         return floats.flush(value) if m.flush32 else value
@@ -123,7 +132,8 @@ def _flush(m: Machine, value: Array) -> Array:
     return value
 
 
-def _flush_result(m: Machine, value: Array) -> Array:
+def flush_result(m: Machine, value: Array) -> Array:
+    """A result without denormals, where MODE says so."""
     flushed = m.flush32_results if value.dtype == np.float32 else m.flush16_results
     return floats.flush(value) if flushed else value
 
@@ -155,7 +165,7 @@ def _plain(ins: Instruction) -> Instruction:
 
 def source_code(ins: Instruction, slot: int) -> int:
     """The unified number of an operand."""
-    name = _SOURCES[slot]
+    name = f"src{slot}"
     if slot == 1 and "vsrc1" in ins.fields:
         name = "vsrc1"
     return ins.fields[name]
@@ -269,7 +279,7 @@ def _finisher(
                 value = floats.flush(value * value.dtype.type(scale))
             value = np.where(value == 0, value.dtype.type(0), value)
         if not exact:
-            value = _flush_result(m, value)
+            value = flush_result(m, value)
         return clamped(m, value) if clamp else value
 
     return finish

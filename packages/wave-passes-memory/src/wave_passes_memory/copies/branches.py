@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import PLACEMENT, insert_before, region_of, set_operands
+from wave_core.ir import insert_before, region_of, set_operands
+from wave_core.ir.rewrite import end_region, place_like
 from wave_core.ops.control import Conditional
-from wave_core.ops.structure import GetResult, Yield
+from wave_core.ops.structure import GetResult
 from wave_core.symbols import logical_not
 from wave_passes_memory.staging.uniform import own_symbols
 
@@ -60,9 +61,7 @@ class _Branch:
         self._body: Region = region_of(before).graph.region()
         self.op = Conditional.build((None, (), ()), {"expr": condition}, (self._body,))
         insert_before(before, self.op)
-        self._end = Yield(())
-        self._end.location = before.location
-        self._body.append(self._end)
+        self._end = end_region(self._body, (), before)
 
     def add(self, otherwise: Sequence[Op], emit: Emit, before: Op) -> list[Op]:
         """More results, inserted ``before`` an op: of ``emit``, or the other values."""
@@ -71,12 +70,9 @@ class _Branch:
         set_operands(self._end, ((*self._end.operands, *values),))
         others = (*self.op.else_values, *otherwise)
         set_operands(self.op, (None, self.op.captures, others))
-        facts = region_of(before).graph.facts
         found: list[Op] = []
         for position, value in enumerate(values, count):
             result = insert_before(before, GetResult(self.op, position))
-            placement = facts.get(PLACEMENT, value)
-            assert placement is not None, "loads are placed"
-            facts.put(PLACEMENT, result, placement)
+            place_like(result, value)
             found.append(result)
         return found

@@ -11,7 +11,8 @@ from wave_core.analysis.loops import enclosing_loops
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.diagnostics import user_error
-from wave_core.ir import ACCESS, region_of, regions, resolve, set_attributes
+from wave_core.ir import ACCESS, region_of
+from wave_core.ir.rewrite import redeclare
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass, option
 from wave_core.symbols import Kind, constant, product
@@ -229,7 +230,8 @@ class Chooser:
             new = scheme.apply(access, self._kind, facts)
             self._facts.put(ACCESS, op, new)
         if scheme.padding:
-            self._pad(scheme.padding // self._buffer.dtype.bytes)
+            elements = scheme.padding // self._buffer.dtype.bytes
+            redeclare(self._buffer, padding=elements)
 
     def growth(self, scheme: Scheme) -> int:
         """Bytes that the layout adds to the buffer."""
@@ -285,11 +287,3 @@ class Chooser:
             place = row_of(moved, self._kind) * row + column * size
             found.add(place - place.linear()[0])
         return len(found)
-
-    def _pad(self, elements: int) -> None:
-        set_attributes(self._buffer, padding=elements)
-        declared = self._buffer.infer()
-        for region in regions(region_of(self._buffer).graph.body):
-            for argument in region.arguments:
-                if resolve(argument) is self._buffer:
-                    set_attributes(argument, declared=declared)

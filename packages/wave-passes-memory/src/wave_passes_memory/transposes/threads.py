@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import ACCESS, Access, regions, resolve, set_attributes
+from wave_core.ir import ACCESS, Access
+from wave_core.ir.rewrite import redeclare
 from wave_core.ops.memory import Allocate
 from wave_core.passes import Pass, option
 from wave_passes_memory.copies.find import copies
@@ -197,8 +198,4 @@ class _Transposition:
             read.attributes |= {"shape": read.register_type.shape, "mapping": None}
         shape = tuple(buffer.shape[d] for d in order)
         extents = tuple(buffer.distributed_shape[d] for d in order)
-        set_attributes(buffer, shape=shape, distributed_shape=extents)
-        for region in regions(graph.body):
-            for argument in region.arguments:
-                if resolve(argument) is buffer:
-                    set_attributes(argument, declared=buffer.type)
+        redeclare(buffer, shape=shape, distributed_shape=extents)

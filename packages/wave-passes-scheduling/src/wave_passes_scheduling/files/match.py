@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wave_core.diagnostics import user_error
 from wave_passes_scheduling.files.rows import ScheduleFile, ScheduleRow
 from wave_passes_scheduling.modulo.schedule import Schedule
+from wave_passes_scheduling.orders import raise_to
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location
@@ -111,7 +112,14 @@ class _Follower:
                     label="this op is in the loop",
                     help="dump the schedule of this kernel, and edit that",
                 )
-        cycles = self._filled(given, missing)
+        cycles = [given.get(task, 0) for task in range(self._problem.size)]
+        # What the file leaves out starts as early as it can.
+        waits = [
+            (row.source, row.target, row.latency - row.distance * self.file.interval)
+            for row in self._problem.dependences
+            if row.target not in given
+        ]
+        raise_to(cycles, waits)
         return Schedule.of(self._problem, self.file.interval, cycles)
 
     def check(self, schedule: Schedule) -> None:
@@ -151,22 +159,6 @@ class _Follower:
                 at=self._place,
                 help=f"write `Number of Stages: {filled}`, or move rows",
             )
-
-    def _filled(self, given: dict[int, int], missing: list[int]) -> list[int]:
-        cycles = [given.get(task, 0) for task in range(self._problem.size)]
-        left = set(missing)
-        rows = [r for r in self._problem.dependences if r.target in left]
-        # Long chains of what is missing settle after as many sweeps as they are long.
-        for _ in missing:
-            changed = False
-            for row in rows:
-                wait = row.latency - row.distance * self.file.interval
-                if cycles[row.source] + wait > cycles[row.target]:
-                    cycles[row.target] = cycles[row.source] + wait
-                    changed = True
-            if not changed:
-                break
-        return cycles
 
     def _matched(self) -> dict[int, ScheduleRow]:
         rows = [row for row in self.file.rows if row.kind != CARRIED]

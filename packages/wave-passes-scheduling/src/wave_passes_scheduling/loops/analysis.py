@@ -6,17 +6,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.accesses import shared_accesses
 from wave_core.ir import PLACEMENT, region_of
 from wave_core.ops.control import Iterate
 from wave_core.ops.structure import Argument
 from wave_core.types import RegisterType
 from wave_passes_scheduling.loops.kinds import OpKind, kind_of
-from wave_passes_scheduling.loops.order import order_rows
+from wave_passes_scheduling.loops.order import accesses_in, order_rows
 from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.analysis.dependences.derive import Dependences
@@ -52,9 +51,10 @@ def analyse(
     ops = tuple(op for op in body.ops if op is not body.terminator)
     kinds = tuple(kind_of(op) for op in ops)
     number = {op: i for i, op in enumerate(ops)}
+    names = op_names(ops)
     tasks = tuple(
-        Task(name, str(kind), profile.uses(kind), _registers(graph, op))
-        for op, kind, name in zip(ops, kinds, _names(ops), strict=True)
+        Task(names[op], str(kind), profile.uses(kind), _registers(graph, op))
+        for op, kind in zip(ops, kinds, strict=True)
     )
     latencies = [profile.latency(kind) for kind in kinds]
     edges = [
@@ -66,12 +66,14 @@ def analyse(
     return ScheduledLoop(loop, ops, kinds, problem)
 
 
-def _names(ops: tuple[Op, ...]) -> Iterator[str]:
-    """A name for each op: what it is, and which of these it is."""
+def op_names(ops: Iterable[Op]) -> dict[Op, str]:
+    """A name for each op: what it is, and which of these it is: ``read_3``."""
     seen: Counter[str] = Counter()
+    found: dict[Op, str] = {}
     for op in ops:
-        yield f"{op.op_name}_{seen[op.op_name]}"
+        found[op] = f"{op.op_name}_{seen[op.op_name]}"
         seen[op.op_name] += 1
+    return found
 
 
 def _registers(graph: Graph, op: Op) -> int:
@@ -121,10 +123,9 @@ def _shared(
     latencies: list[int],
 ) -> Iterator[Dependence]:
     """Dependences through LDS: the order of accesses that may touch one byte."""
-    inside = [a for a in shared_accesses(graph) if loop in a.around]
-    places = [number[_child(loop, access)] for access in inside]
-    for source, first in zip(inside, places, strict=True):
-        for sink, second in zip(inside, places, strict=True):
+    inside = [(access, number[op]) for access, op in accesses_in(graph, number)]
+    for source, first in inside:
+        for sink, second in inside:
             if not source.conflicts(sink):
                 continue
             latency = latencies[first] if source.writes else 0
@@ -133,13 +134,6 @@ def _shared(
             distance = _distance(known, source, sink, loop)
             if distance:
                 yield Dependence(first, second, latency, distance, "memory")
-
-
-def _child(loop: Iterate, access: SharedAccess) -> Op:
-    """The op of the loop's own body that an access is or stands in."""
-    position = access.around.index(loop)
-    inner = access.around[position + 1 :]
-    return inner[0] if inner else access.op
 
 
 def _distance(

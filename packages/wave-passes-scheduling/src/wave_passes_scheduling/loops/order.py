@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.dependences.accesses import SharedAccess, shared_accesses
 from wave_core.analysis.effects import touched_memories
 from wave_core.ir import walk
 from wave_core.ops.memory import Allocate
@@ -17,7 +18,7 @@ from wave_core.ops.sync import (
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
@@ -93,3 +94,13 @@ def _touches(ops: Iterable[Op]) -> Iterator[tuple[Op, bool]]:
     for op in ops:
         for memory, effect in touched_memories(op):
             yield memory, effect.writes
+
+
+def accesses_in(graph: Graph, ops: Collection[Op]) -> list[tuple[SharedAccess, Op]]:
+    """The accesses of LDS in ``ops``, each with the one that it is or stands in."""
+    return [
+        (access, op)
+        for access in shared_accesses(graph)
+        for op in (*access.around, access.op)
+        if op in ops
+    ]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.ir import Graph, walk
-from wave_core.ops.control import Iterate
 from wave_passes_scheduling.loops.analysis import analyse
 from wave_passes_scheduling.loops.copies import private_buffers
 from wave_passes_scheduling.loops.costs import profile_of
@@ -16,6 +15,7 @@ from wave_passes_scheduling.manual import complaints
 from wave_passes_scheduling.manual.copies import multiply_buffers
 from wave_passes_scheduling.manual.find import lifted
 from wave_passes_scheduling.modulo.schedule import Schedule
+from wave_passes_scheduling.orders import raise_to
 from wave_passes_scheduling.planning import PlannedLoop
 from wave_passes_scheduling.problem import Dependence, Task
 from wave_passes_scheduling.strategies import staged_schedule
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import UserError
     from wave_core.ir import Region
     from wave_core.ops.base import Op
+    from wave_core.ops.control import Iterate
     from wave_core.passes import PassContext
     from wave_core.passes.manual import Step
     from wave_passes_scheduling.loops.analysis import ScheduledLoop
-    from wave_passes_scheduling.manual.values import Selection, Stage
+    from wave_passes_scheduling.manual.values import Stage
     from wave_passes_scheduling.problem import LoopProblem
 
 
@@ -95,16 +96,11 @@ def all_stages(problem: LoopProblem, listed: Listed) -> list[int]:
     solution are met by the largest one.
     """
     last = listed.depth - 1
-    stages = [listed.stages.get(task, last) for task in range(problem.size)]
-    changed = True
-    while changed:
-        changed = False
-        for row in reversed(problem.dependences):
-            limit = stages[row.target] + row.distance
-            if row.source not in listed.stages and stages[row.source] > limit:
-                stages[row.source] = limit
-                changed = True
-    return stages
+    # Stages are lowered: their negatives are raised.
+    found = [-listed.stages.get(task, last) for task in range(problem.size)]
+    rows = [row for row in problem.dependences if row.source not in listed.stages]
+    raise_to(found, [(row.target, row.source, -row.distance) for row in rows])
+    return [-stage for stage in found]
 
 
 @dataclass(frozen=True)
@@ -211,19 +207,6 @@ def _groups(problem: LoopProblem, listed: Listed) -> list[list[list[int]]]:
                 by_place[place].append(task)
         found.append([tasks for tasks in by_place if tasks])
     return found
-
-
-def loop_of(found: Selection, step: Step) -> Iterate:
-    """The loop among selected ops.
-
-    Raises:
-        UserError: WV0514 where there is none, or several.
-    """
-    loops = [op for op in found.ops if isinstance(op, Iterate)]
-    if len(loops) != 1:
-        what = f"{len(loops)} loops are among the nodes, and one is needed"
-        raise complaints.no_place(step, what, loops)
-    return loops[0]
 
 
 def schedule_loop(

@@ -9,7 +9,7 @@ from wave_core.ops.control import Iterate
 from wave_core.passes.manual import Ref
 from wave_passes_scheduling.manual import find, orders
 from wave_passes_scheduling.manual.copies import separate_iterations
-from wave_passes_scheduling.manual.pipelines import loop_of, schedule_loop
+from wave_passes_scheduling.manual.pipelines import schedule_loop
 from wave_passes_scheduling.manual.tracking import Tracker
 from wave_passes_scheduling.manual.values import (
     Cluster,
@@ -153,7 +153,7 @@ class ManualRun:
     def pipeline(self, step: Step) -> Value:
         """Overlap the iterations of a loop."""
         ref, refs, ahead, count = step.arguments
-        loop = loop_of(self._selection(ref), step)
+        loop = orders.loop_at(self._selection(ref), step)
         if find.is_idle(loop):
             return self._left(loop, "it has no iterations")
         stages = [self._values[each.number] for each in refs]

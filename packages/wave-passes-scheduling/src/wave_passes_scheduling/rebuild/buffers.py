@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wave_core.ir import ACCESS, LANDING, regions, resolve, set_attributes
+from wave_core.ir import ACCESS, LANDING
+from wave_core.ir.rewrite import redeclare
 from wave_core.symbols import floordiv, mod
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class MultipliedBuffer:
         """Make it one buffer again; its accesses are still those of before."""
         for op, row in self.rows.items():
             graph.facts.put(_side(graph, op), op, row)
-        _reshape(graph, self.buffer, self.shape)
+        redeclare(self.buffer, distributed_shape=self.shape)
 
 
 def multiply_buffer(
@@ -68,18 +69,10 @@ def multiply_buffer(
         coordinates = (outer + shift, *inner)
         graph.facts.put(side, op, replace(row, coordinates=coordinates))
         rows[op] = row
-    _reshape(graph, buffer, (first * count, *others))
+    redeclare(buffer, distributed_shape=(first * count, *others))
     return MultipliedBuffer(buffer, shape, rows)
 
 
 def _side(graph: Graph, op: Op) -> FactKind[Access]:
     """Which row of an op is about the buffer: copies to LDS have one of each memory."""
     return ACCESS if graph.facts.get(LANDING, op) is None else LANDING
-
-
-def _reshape(graph: Graph, buffer: Allocate, shape: tuple[Expr, ...]) -> None:
-    set_attributes(buffer, distributed_shape=shape)
-    for region in regions(graph.body):
-        for argument in region.arguments:
-            if argument.role == "capture" and resolve(argument) is buffer:
-                set_attributes(argument, declared=buffer.type)

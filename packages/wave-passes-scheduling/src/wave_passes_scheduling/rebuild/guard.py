@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.ir import clone_op, region_of, set_attributes, set_operands
+from wave_core.ir.rewrite import end_region
 from wave_core.ops.control import Conditional, Iterate
-from wave_core.ops.structure import Yield
 from wave_core.symbols import as_expr, ge, select
 from wave_passes_scheduling.rebuild.pipeline import PipelinedLoop, pipeline_loop
 from wave_passes_scheduling.rebuild.shift import results_of, retire
@@ -56,9 +56,7 @@ def replace_loop(
     enough = ge(count, needed)
     guard = _guard(loop, enough)
     body = guard.body
-    last = Yield(())
-    last.location = loop.location
-    body.append(last)
+    last = end_region(body, (), loop)
     found = pipeline_loop(analysed, schedule, body, last)
     set_operands(last, (found.results,))
     results = results_of(guard, loop)

@@ -16,14 +16,15 @@ used.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from wave_core.ir import PLACEMENT, capture, captured_value, clone_into, set_operands
+from wave_core.ir import capture, captured_value, clone_into, set_operands
+from wave_core.ir.rewrite import end_region, place_like
 from wave_core.ops.control import Iterate
-from wave_core.ops.structure import Argument, GetResult, Yield
+from wave_core.ops.structure import Argument, GetResult
 from wave_core.symbols import as_expr, lt
+from wave_passes_scheduling.orders import sorted_by
 from wave_passes_scheduling.rebuild.ahead import mask_accesses
 from wave_passes_scheduling.rebuild.shift import substitute_symbols
 
@@ -130,7 +131,7 @@ class _Builder:
                 iteration = step - (self._last - self._lead[op])
                 if iteration >= 0:
                     values = {v: self._initial(v, iteration) for v in op.operands}
-                    copy = self._copy(op, values, self._region, self._anchor)
+                    copy = clone_into(op, values, self._region, self._anchor)
                     self._set_iteration(copy, as_expr(self._loop.start), iteration)
                     self._mask(op, copy, lt(as_expr(iteration), self._count()))
                     self._first[op, iteration] = copy
@@ -163,7 +164,7 @@ class _Builder:
         body = kernel.body
         for op in self._order:
             values = {v: self._current(body, v, self._lead[op]) for v in op.operands}
-            copy = self._copy(op, values, body, None)
+            copy = clone_into(op, values, body)
             self._set_iteration(copy, as_expr(self._induction()), self._lead[op])
             if self._lead[op]:
                 self._mask(op, copy, self._has(self._lead[op]))
@@ -175,9 +176,7 @@ class _Builder:
             following.append(self._following(body, *key))
             # What that asks for may have to be carried too; it comes last.
             keys += list(islice(self._carried, len(keys), None))
-        last = Yield(tuple(following))
-        last.location = self._terminator().location
-        body.append(last)
+        end_region(body, following, self._terminator())
         inits = tuple(self._initial(*key) for key in keys)
         set_operands(kernel, (inits, kernel.captures))
 
@@ -205,7 +204,7 @@ class _Builder:
             assert value.type is not None, "only values are carried"
             label = getattr(value, "label", value.op_name)
             argument = body.add_argument("carried", label, value.type, value.location)
-            self._place(argument, value)
+            place_like(argument, value)
             self._carried[key] = argument
         return self._carried[key]
 
@@ -238,7 +237,7 @@ class _Builder:
                 lead = step + self._lead[op]
                 if lead < self._last:
                     values = {v: self._final(kernel, v, lead) for v in op.operands}
-                    copy = self._copy(op, values, self._region, self._anchor)
+                    copy = clone_into(op, values, self._region, self._anchor)
                     self._set_iteration(copy, begin, lead)
                     self._rest[op, lead] = copy
                     made.append(copy)
@@ -260,16 +259,11 @@ class _Builder:
             result = GetResult(kernel, position)
             result.location = value.location
             self._region.insert_before(self._anchor, result)
-            self._place(result, value)
+            place_like(result, value)
             self._rest[key] = result
         return self._rest[key]
 
     # -------------------------------------------------------------------- shared
-
-    def _copy(
-        self, op: Op, values: dict[Op, Op], region: Region, anchor: Op | None
-    ) -> Op:
-        return clone_into(op, values, region, anchor)
 
     def _set_iteration(self, op: Op, first: Expr, iteration: int) -> None:
         """Let an op work on iteration number ``iteration``, counted from ``first``."""
@@ -304,12 +298,6 @@ class _Builder:
                 return position
         return None
 
-    def _place(self, op: Op, like: Op) -> None:
-        facts = self._region.graph.facts
-        placement = facts.get(PLACEMENT, like)
-        if placement is not None:
-            facts.put(PLACEMENT, op, placement)
-
     def _carried_args(self) -> tuple[Op, ...]:
         return self._loop.body.arguments[: len(self._loop.inits)]
 
@@ -343,26 +331,14 @@ def kernel_order(schedule: Schedule) -> list[int]:
     A dependence holds within an iteration if its source is as many stages later as its
     distance: then both work on iterations that far apart.
     """
-    problem, stages = schedule.problem, schedule.stages
-    followers: list[list[int]] = [[] for _ in problem.tasks]
-    missing = [0] * problem.size
-    for row in problem.dependences:
-        near = stages[row.source] == stages[row.target] + row.distance
-        if near and row.source != row.target:
-            followers[row.source].append(row.target)
-            missing[row.target] += 1
-    places = [cycle % schedule.interval for cycle in schedule.cycles]
-    ready = [(places[i], i) for i in range(problem.size) if not missing[i]]
-    heapify(ready)
-    found: list[int] = []
-    while ready:
-        _, task = heappop(ready)
-        found.append(task)
-        for target in followers[task]:
-            missing[target] -= 1
-            if not missing[target]:
-                heappush(ready, (places[target], target))
-    assert len(found) == problem.size, (
-        "a right schedule has no cycle within an iteration"
-    )
-    return found
+    stages, cycles = schedule.stages, schedule.cycles
+    near = [
+        (row.source, row.target)
+        for row in schedule.problem.dependences
+        if stages[row.source] == stages[row.target] + row.distance
+        and row.source != row.target
+    ]
+    places = {
+        task: (cycle % schedule.interval, task) for task, cycle in enumerate(cycles)
+    }
+    return sorted_by(places, near)

@@ -15,6 +15,7 @@ from wave_core.ir import (
     set_attributes,
     walk,
 )
+from wave_core.ir.rewrite import place_like
 from wave_core.ops.structure import GetResult
 from wave_core.symbols import Expr
 
@@ -58,15 +59,13 @@ def _substitute(op: Op, values: Mapping[Expr, Expr | int]) -> None:
 
 def results_of(op: Op, loop: Iterate) -> list[Op]:
     """The results of an op that stands for the loop, inserted before the loop."""
-    region, facts = region_of(loop), region_of(loop).graph.facts
+    region = region_of(loop)
     found: list[Op] = []
     for position, init in enumerate(loop.inits):
         result = GetResult(op, position)
         result.location = loop.location
         region.insert_before(loop, result)
-        placement = facts.get(PLACEMENT, init)
-        if placement is not None:
-            facts.put(PLACEMENT, result, placement)
+        place_like(result, init)
         found.append(result)
     return found
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.ir import (
-    PLACEMENT,
     capture,
     captured_value,
     clone_into,
@@ -15,8 +14,8 @@ from wave_core.ir import (
     set_attributes,
     set_operands,
 )
+from wave_core.ir.rewrite import end_region, place_like
 from wave_core.ops.control import Iterate
-from wave_core.ops.structure import Yield
 from wave_core.symbols import as_expr, floordiv, mod
 from wave_passes_scheduling.rebuild.shift import results_of, retire, substitute_symbols
 
@@ -84,9 +83,7 @@ def _unrolled(
         value = (induction * factor + number) * loop.step + loop.start
         carried, copy = _iteration(loop, body, carried, {induction: value})
         copies.append(copy)
-    last = Yield(tuple(carried))
-    last.location = loop.location
-    body.append(last)
+    end_region(body, carried, loop)
     set_operands(made, (tuple(loop.inits), made.captures))
     return made, tuple(copies)
 
@@ -94,15 +91,12 @@ def _unrolled(
 def _carried(loop: Iterate, body: Region) -> list[Op]:
     """The carried arguments of a new body, like those of the loop's."""
     found: list[Op] = []
-    facts = region_of(loop).graph.facts
     for argument in loop.body.arguments[: len(loop.inits)]:
         assert argument.type is not None, "only values are carried"
         made = body.add_argument(
             "carried", argument.label, argument.type, argument.location
         )
-        placement = facts.get(PLACEMENT, argument)
-        if placement is not None:
-            facts.put(PLACEMENT, made, placement)
+        place_like(made, argument)
         found.append(made)
     return found
 

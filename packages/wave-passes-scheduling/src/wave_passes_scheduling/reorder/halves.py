@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.accesses import shared_accesses
+from wave_passes_scheduling.loops.order import accesses_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,21 +41,19 @@ class Meeting:
         before: The op of the loop's body that comes first.
         after: The one that depends on it.
         distance: How many iterations later.
-        what: The buffer.
         asynchronous: Whether the first one goes on before its data has landed.
     """
 
     before: Op
     after: Op
     distance: int
-    what: str
     asynchronous: bool = False
 
     @property
     def text(self) -> str:
-        """Buffer and distance."""
+        """What they meet in, and how far apart."""
         far = f", {self.distance} iterations later" if self.distance > 1 else ""
-        return f"{self.what}{', an iteration later' if self.distance == 1 else far}"
+        return f"LDS{', an iteration later' if self.distance == 1 else far}"
 
 
 def meetings(
@@ -76,13 +74,7 @@ def meetings(
         reaches: The largest distance to look at.
         near: Whether two ops at a distance are to be looked at.
     """
-    own = set(ops)
-    inside = [
-        (access, op)
-        for access in shared_accesses(graph)
-        for op in (*access.around, access.op)
-        if op in own
-    ]
+    inside = accesses_in(graph, set(ops))
     for source, first in inside:
         for sink, second in inside:
             if not source.conflicts(sink):
@@ -91,13 +83,7 @@ def meetings(
                 if not near(first, second, distance):
                     continue
                 if _meet(known, source, sink, loop, distance):
-                    yield Meeting(
-                        first,
-                        second,
-                        distance,
-                        str(getattr(source.buffer, "label", "") or "LDS"),
-                        source.asynchronous,
-                    )
+                    yield Meeting(first, second, distance, source.asynchronous)
 
 
 def _meet(

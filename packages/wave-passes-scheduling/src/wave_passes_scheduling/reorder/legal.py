@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.accesses import shared_accesses
 from wave_core.diagnostics import user_error
 from wave_core.ir import insert_before, move_before, walk
 from wave_core.ops.control import SetSymbol
-from wave_passes_scheduling.loops.order import order_rows
+from wave_passes_scheduling.loops.analysis import op_names
+from wave_passes_scheduling.loops.order import accesses_in, order_rows
+from wave_passes_scheduling.orders import sorted_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.analysis.dependences.derive import Dependences
     from wave_core.diagnostics import UserError
     from wave_core.ir import Graph, Region
@@ -72,22 +71,11 @@ def _shared(
     graph: Graph, number: Mapping[Op, int], known: Dependences
 ) -> Iterator[Edge]:
     """Accesses of LDS that may touch a byte in common."""
-    inside = list(_placed(graph, number))
+    inside = accesses_in(graph, number)
     for at, (source, first) in enumerate(inside):
         for sink, second in inside[at + 1 :]:
             if first is not second and known.reach(source, sink):
-                what = getattr(source.buffer, "label", "") or "LDS"
-                yield Edge(first, second, "memory", str(what))
-
-
-def _placed(
-    graph: Graph, number: Mapping[Op, int]
-) -> Iterator[tuple[SharedAccess, Op]]:
-    """The accesses in a region, each with the op of the region that it is part of."""
-    for access in shared_accesses(graph):
-        for op in (*access.around, access.op):
-            if op in number:
-                yield access, op
+                yield Edge(first, second, "memory", "LDS")
 
 
 def _ordered(graph: Graph, ops: Sequence[Op]) -> Iterator[Edge]:
@@ -136,12 +124,7 @@ class RegionOrder:
     @cached_property
     def names(self) -> dict[Op, str]:
         """A name for each op: what it is, and which of these: ``read_3``."""
-        seen: Counter[str] = Counter()
-        found: dict[Op, str] = {}
-        for op in self.ops:
-            found[op] = f"{op.op_name}_{seen[op.op_name]}"
-            seen[op.op_name] += 1
-        return found
+        return op_names(self.ops)
 
     @cached_property
     def _before(self) -> dict[Op, list[Edge]]:
@@ -261,23 +244,8 @@ class RegionOrder:
             chain: Ops that follow each other besides; right only where
                 dependences allow it.
         """
-        missing = {op: len(self._before.get(op, ())) for op in key}
-        following = dict(pairwise(chain))
-        for op in following.values():
-            missing[op] += 1
-        ready = [(key[op], op) for op, n in missing.items() if not n]
-        heapify(ready)
-        found: list[Op] = []
-        while ready:
-            _, op = heappop(ready)
-            found.append(op)
-            others = [e.after for e in self._after.get(op, ())]
-            for other in (*others, *([following[op]] if op in following else ())):
-                missing[other] -= 1
-                if not missing[other]:
-                    heappush(ready, (key[other], other))
-        assert len(found) == len(key), "the chain contradicts no dependence"
-        return found
+        edges = ((edge.before, edge.after) for edge in self.edges)
+        return sorted_by(key, (*edges, *pairwise(chain)))
 
     def _keys(self, wanted: list[Op]) -> dict[Op, tuple[int, int, int]]:
         """Where an op wants to be: at its place, or just before what needs it."""

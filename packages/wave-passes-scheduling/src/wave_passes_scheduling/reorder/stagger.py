@@ -13,8 +13,8 @@ from wave_core.analysis.dependences.accesses import shared_accesses
 from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.constraints.distribution import wave_symbol
 from wave_core.ir import insert_after, insert_before, region_of, walk
+from wave_core.ir.rewrite import end_region
 from wave_core.ops.control import Conditional
-from wave_core.ops.structure import Yield
 from wave_core.ops.sync import (
     SharedMemoryBarrier,
     SharedMemoryBarrierSignal,
@@ -124,7 +124,7 @@ def _check_far_enough(graph: Graph, loop: Iterate, known: Dependences) -> None:
             raise ReorderError("LDS is used after the last barrier of the loop")
         start = segments[row.before]
         if row.asynchronous:
-            start = _landed(row, landings, start, count)
+            start = _landed(landings, start, count)
         apart = segments[row.after] + row.distance * count - start
         if apart < NEEDED:
             raise ReorderError(_too_near(row, apart))
@@ -149,12 +149,12 @@ def _landings(ops: Sequence[Op], segments: dict[Op, int]) -> list[int]:
     ]
 
 
-def _landed(row: Meeting, landings: list[int], start: int, count: int) -> int:
+def _landed(landings: list[int], start: int, count: int) -> int:
     """The segment at whose end a copy is there."""
     for place in (*landings, *(place + count for place in landings)):
         if place >= start:
             return place
-    raise ReorderError(f"no barrier of the loop waits for copies to {row.what}")
+    raise ReorderError("no barrier of the loop waits for copies to LDS")
 
 
 def _too_near(row: Meeting, apart: int) -> str:
@@ -180,8 +180,8 @@ def _barrier_of_half(
         insert_before(loop, op)
     else:
         insert_after(loop, op)
-    barrier, last = SharedMemoryBarrier(), Yield(())
-    for each in (barrier, last):
-        each.location = loop.location
-        body.append(each)
+    barrier = SharedMemoryBarrier()
+    barrier.location = loop.location
+    body.append(barrier)
+    end_region(body, (), loop)
     return op

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_passes_scheduling.modulo.schedule import Schedule
+from wave_passes_scheduling.orders import raise_to, sorted_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,14 +76,8 @@ def _sorted_out(
 def _urgency(problem: LoopProblem, near: list[Dependence]) -> list[int]:
     """The longest path from each task to the end of the iteration."""
     found = [0] * problem.size
-    for _ in range(problem.size):
-        changed = False
-        for row in near:
-            length = found[row.target] + row.latency
-            if length > found[row.source]:
-                found[row.source], changed = length, True
-        if not changed:
-            return found
+    if raise_to(found, [(row.target, row.source, row.latency) for row in near]):
+        return found
     raise StageError("tasks of one iteration wait for each other in a circle")
 
 
@@ -91,23 +86,14 @@ def _list_schedule(
 ) -> list[int]:
     """The cycle of each task within the iteration."""
     before: list[list[Dependence]] = [[] for _ in problem.tasks]
-    after: list[list[int]] = [[] for _ in problem.tasks]
     for row in near:
         before[row.target].append(row)
-        after[row.source].append(row.target)
-    missing = [len(rows) for rows in before]
-    ready = [i for i in range(problem.size) if not missing[i]]
+    key = {task: (ranks[task], task) for task in range(problem.size)}
     taken: list[list[int]] = [[] for _ in problem.resources]
     places = [0] * problem.size
-    while ready:
-        task = min(ready, key=lambda i: (ranks[i], i))
-        ready.remove(task)
+    for task in sorted_by(key, [(row.source, row.target) for row in near]):
         earliest = max((places[r.source] + r.latency for r in before[task]), default=0)
         places[task] = _first_free(problem, taken, task, earliest)
-        for target in after[task]:
-            missing[target] -= 1
-            if not missing[target]:
-                ready.append(target)
     return places
 
 

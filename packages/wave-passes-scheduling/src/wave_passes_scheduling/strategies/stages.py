@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_passes_scheduling.loops.kinds import OpKind
+from wave_passes_scheduling.orders import raise_to
 from wave_passes_scheduling.strategies.staged import StageError
 
 if TYPE_CHECKING:
@@ -70,25 +71,14 @@ def settle_stages(
     for row in problem.dependences:
         if row.source != row.target:
             users[row.source].append(row)
-    _raise(analysed, stages)
+    near = [(r.source, r.target, 0) for r in problem.dependences if r.distance == 0]
+    raise_to(stages, near)
     for task in reversed(range(problem.size)):
         if task not in wanted:
             limits = [stages[row.target] + row.distance for row in users[task]]
             stages[task] = max(stages[task], min([last, *limits]))
-    _raise(analysed, stages)
+    raise_to(stages, near)
     return stages
-
-
-def _raise(analysed: ScheduledLoop, stages: list[int]) -> None:
-    """Push tasks to the stage of what they wait for in their own iteration."""
-    rows = [row for row in analysed.problem.dependences if row.distance == 0]
-    changed = True
-    while changed:
-        changed = False
-        for row in rows:
-            if stages[row.target] < stages[row.source]:
-                stages[row.target] = stages[row.source]
-                changed = True
 
 
 _FETCH = frozenset(

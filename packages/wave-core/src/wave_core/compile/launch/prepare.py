@@ -15,43 +15,17 @@ from wave_core.compile.launch.sizes import find_sizes
 from wave_core.compile.launch.tensors import check_tensor
 from wave_core.constraints import Assumption, ReorderingConstraint
 from wave_core.constraints.reordering import permutes_grid
-from wave_core.executors import ExecutorSpec
 from wave_core.passes.options import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from wave_core.compile.launch.signature import Signature
+    from wave_core.compile.launch.signature import LaunchShape
     from wave_core.constraints import Constraint
     from wave_core.diagnostics import Location
     from wave_core.executors.request import Scalar
     from wave_core.symbols import Expr
     from wave_runtime.arrays import ArrayView
-
-
-ON_CPU = ExecutorSpec("cpu", "")
-"""A device that reads memory of the CPU, whatever the strides."""
-
-
-@dataclass(frozen=True)
-class LaunchShape:
-    """Facts about a kernel that a launch needs, besides its signature.
-
-    Attributes:
-        signature: The kernel's parameters.
-        grid: Workgroups on each axis, over the symbols that a launch binds.
-        bindings: Symbols bound at compile time.
-        constraints: The kernel's constraints.
-        dynamic: Symbols that a launch must bind.
-        device: What runs the kernel.
-    """
-
-    signature: Signature
-    grid: tuple[Expr, ...]
-    bindings: Mapping[Expr, int]
-    constraints: tuple[Constraint, ...] = ()
-    dynamic: tuple[Expr, ...] = ()
-    device: ExecutorSpec = ON_CPU
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from wave_runtime.kernel import stream_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_core.compile.kernel import Compiled
+    from wave_core.compile.compiled import Compiled
     from wave_core.compile.launch.prepare import Prepared
     from wave_core.diagnostics import Diagnostic, Location
 

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from wave_core.executors import ExecutorSpec
 from wave_core.symbols import symbol
 from wave_core.trace import parameter_usage
 from wave_core.types import MemoryType, RegisterType, Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.constraints import Constraint
     from wave_core.diagnostics import Location
     from wave_core.ir.graph import Graph
     from wave_core.symbols import Expr
@@ -98,3 +102,28 @@ class Signature:
     def __str__(self) -> str:
         """The kernel's head, as an author would write it."""
         return f"{self.kernel}({', '.join(map(str, self.parameters))})"
+
+
+ON_CPU = ExecutorSpec("cpu", "")
+"""A device that reads memory of the CPU, whatever the strides."""
+
+
+@dataclass(frozen=True)
+class LaunchShape:
+    """Facts about a kernel that a launch needs, besides its signature.
+
+    Attributes:
+        signature: The kernel's parameters.
+        grid: Workgroups on each axis, over the symbols that a launch binds.
+        bindings: Symbols bound at compile time.
+        constraints: The kernel's constraints.
+        dynamic: Symbols that a launch must bind.
+        device: What runs the kernel.
+    """
+
+    signature: Signature
+    grid: tuple[Expr, ...]
+    bindings: Mapping[Expr, int]
+    constraints: tuple[Constraint, ...] = ()
+    dynamic: tuple[Expr, ...] = ()
+    device: ExecutorSpec = ON_CPU

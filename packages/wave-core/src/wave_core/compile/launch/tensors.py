@@ -12,9 +12,8 @@ from wave_runtime.arrays import ArrayView, view
 from wave_runtime.errors import Misfit, UnfitArgument
 
 if TYPE_CHECKING:
-    from wave_core.compile.launch.prepare import LaunchShape
     from wave_core.compile.launch.report import LaunchReport
-    from wave_core.compile.launch.signature import Parameter
+    from wave_core.compile.launch.signature import LaunchShape, Parameter
 
 #: Offsets are 32-bit integers in generated code; simulators keep to the same limit.
 MAX_ELEMENTS = 2**31 - 1
