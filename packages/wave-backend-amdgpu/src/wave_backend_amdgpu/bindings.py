@@ -32,7 +32,7 @@ _CALLBACK = ctypes.CFUNCTYPE(
 
 @dataclass(frozen=True)
 class Message:
-    """What the compiler said."""
+    """A message of the compiler."""
 
     severity: str
     text: str

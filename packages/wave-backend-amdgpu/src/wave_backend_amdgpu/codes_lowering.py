@@ -1,4 +1,4 @@
-"""WV06 and WV09: what code generation refuses, and what its machine code shows."""
+"""WV06 and WV09: refusals of code generation, and hazards of its machine code."""
 
 from __future__ import annotations
 

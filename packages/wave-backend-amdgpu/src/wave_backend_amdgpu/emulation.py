@@ -1,4 +1,4 @@
-"""What the emulator of machine code reports, in the words of Wave.
+"""Reports of the emulator of machine code, in the words of Wave.
 
 The emulator is a device of the runtime: nothing of its package is imported, and what
 it hands back is plain data.
@@ -68,7 +68,7 @@ SHOWN_STALLS = 3
 
 
 class Emulator(Device, Protocol):
-    """What the emulator's device has besides the runtime's interface."""
+    """The emulator's device, which has more than the runtime's interface."""
 
     def configure(
         self, *, hazards: bool, poison: frozenset[int], keep: bool = True
@@ -83,7 +83,7 @@ class Emulator(Device, Protocol):
 
 @dataclass(frozen=True)
 class EmulationResult:
-    """What a launch on the emulator did.
+    """Counters and reports of a launch on the emulator.
 
     Attributes:
         counters: Instructions by unit, bytes, cycles, the longest stalls, hazards.
@@ -113,7 +113,7 @@ def result_of(
 def strays_of(
     summary: Mapping[str, Any], graph: Graph, probes: Sequence[str]
 ) -> tuple[Diagnostic, ...]:
-    """What probes found: the address that one loaded from is its number."""
+    """Stray accesses that probes found: the address of each is its number."""
     places = _Places(graph)
     looked = dict(enumerate(probes))
     return tuple(

@@ -1,4 +1,4 @@
-"""What lowering rules of other packages work with: code generation's public part.
+"""The public part of code generation, for lowering rules of other packages.
 
 A rule is marked with ``@lowers(MyOp)``, is registered for ``amdgpu``, and is called
 with the op and the `Emitter`. `Operands` reads what an op computes with and records its

@@ -123,7 +123,7 @@ IN_PROCESS = "compile_in_process"
 TIME_LIMIT, MEMORY_LIMIT = "compiler_time_limit_s", "compiler_memory_limit_mib"
 
 LIMITS = {TIME_LIMIT: 120, MEMORY_LIMIT: 8192}
-"""What a compilation may take: seconds, and MiB of memory."""
+"""Limits of a compilation: seconds, and MiB of memory."""
 
 
 @hookimpl
@@ -187,5 +187,5 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
 
 @hookimpl
 def wave_register_diagnostics() -> Iterable[Code]:
-    """What code generation refuses, and what its machine code shows."""
+    """Refusals of code generation, and hazards of its machine code."""
     return LOWERING_CODES

@@ -68,7 +68,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class CodeObject:
-    """What `load` read."""
+    """A code object that `load` read."""
 
     architecture: Architecture
     elf: ElfFile

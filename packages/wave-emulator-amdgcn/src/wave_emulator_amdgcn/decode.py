@@ -94,7 +94,7 @@ class Instruction:
 
     @cached_property
     def text(self) -> str:
-        """What to show."""
+        """Assembly to show."""
         return self.shown or _text(self.source)
 
     def get(self, name: str, default: int = 0) -> int:

@@ -20,7 +20,7 @@ _USER_SGPRS = (
 
 @dataclass(frozen=True)
 class Descriptor:
-    """What the descriptor says.
+    """The fields of a descriptor.
 
     Attributes:
         lds_bytes: fixed LDS; the metadata has the same number.

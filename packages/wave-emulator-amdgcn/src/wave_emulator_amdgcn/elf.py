@@ -40,7 +40,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class ElfFile:
-    """What was read.
+    """The contents of a file.
 
     Attributes:
         flags: ``e_flags``; the low byte is the machine.

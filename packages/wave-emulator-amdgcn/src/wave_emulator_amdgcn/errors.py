@@ -33,7 +33,7 @@ CODES = {
 
 
 class EmulatorError(DeviceError):
-    """What the emulator raises; ``code`` names the row of `CODES`."""
+    """Base of the emulator's errors; ``code`` names the row of `CODES`."""
 
     def __init__(self, code: str, message: str) -> None:
         """Say what happened."""

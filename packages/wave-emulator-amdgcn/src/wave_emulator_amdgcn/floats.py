@@ -153,7 +153,7 @@ def _signalling(a: Array) -> Array:
 
 
 def _with_nans(a: Array, b: Array, picked: Array, *, ieee: Array) -> Array:
-    """What V_MIN and V_MAX give for NaNs; with IEEE a signalling one wins."""
+    """The result of V_MIN and V_MAX for NaNs; with IEEE a signalling one wins."""
     if not (np.isnan(a).any() or np.isnan(b).any()):
         return picked
     if ieee:
@@ -305,7 +305,7 @@ def to_small(value: Array, kind: str, *, clamp: bool) -> Array:
 
 
 def _overflows(wide: Array, finite: Array, kind: str, *, clamp: bool) -> Array:
-    """What rounds beyond the largest number; with ``clamp`` only infinities."""
+    """Values that round beyond the largest; with ``clamp`` only infinities."""
     if _SMALL[kind][3] == "finite":
         return np.zeros(wide.shape, np.bool_)
     if clamp:
@@ -316,7 +316,7 @@ def _overflows(wide: Array, finite: Array, kind: str, *, clamp: bool) -> Array:
 
 
 def _top(kind: str) -> int:
-    """What overflow gives: infinity, or NaN."""
+    """The code of an overflow: infinity, or NaN."""
     return {"fp8": 0x7F, "bf8": 0x7C}.get(kind, 0x80)
 
 

@@ -55,7 +55,7 @@ class LaunchOptions:
 
 @dataclass(frozen=True)
 class LaunchResult:
-    """What a launch did; buffers hold the outputs.
+    """Reports and counts of a launch; buffers hold the outputs.
 
     Attributes:
         reports: hazards, by address and code.

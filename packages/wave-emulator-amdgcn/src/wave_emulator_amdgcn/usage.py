@@ -24,7 +24,7 @@ _VCC, _EXEC = 3 << (SCALAR + VCC), 3 << (SCALAR + EXEC)
 
 @dataclass(frozen=True)
 class Usage:
-    """What an instruction touches.
+    """Registers and counters that an instruction touches.
 
     Attributes:
         reads: bits of registers.
@@ -94,7 +94,7 @@ def _span(code: int, count: int, *, accumulator: bool) -> int:
 _TO_AGPR = ("V_ACCVGPR_WRITE", "V_ACCVGPR_MOV_B32")
 _FROM_AGPR = ("V_ACCVGPR_READ", "V_ACCVGPR_MOV_B32")
 _MOVED = (*DATA[:4], "data1")
-"""What the acc bit of LDS and memory instructions makes AGPRs."""
+"""Operands that the acc bit of LDS and memory instructions makes AGPRs."""
 
 
 def _accumulator(ins: Instruction, name: str) -> bool:
@@ -109,7 +109,7 @@ def _accumulator(ins: Instruction, name: str) -> bool:
 
 
 def usage(ins: Instruction) -> Usage:
-    """What an instruction touches."""
+    """Registers and counters that an instruction touches."""
     if ins.encoding == "VOPD":
         return _of_both(*(usage(half) for half in halves(ins)))
     reads = writes = lower = upper = 0
@@ -137,7 +137,7 @@ def usage(ins: Instruction) -> Usage:
 
 
 def _of_both(first: Usage, second: Usage) -> Usage:
-    """What the two halves of a dual instruction touch."""
+    """Registers that the two halves of a dual instruction touch."""
     reads, writes = first.reads | second.reads, first.writes | second.writes
     return Usage(reads, writes, (reads | writes, reads | writes), "", 0, "valu")
 

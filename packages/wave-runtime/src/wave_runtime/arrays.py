@@ -149,7 +149,7 @@ def glances(values: Iterable[Any], stream: int) -> tuple[list[int], list[Hashabl
 
 
 def view(value: Any) -> ArrayView:
-    """What an argument is.
+    """The memory of an argument.
 
     Takes tensors of torch, arrays of numpy, and what has ``__dlpack__``,
     ``__cuda_array_interface__`` or ``__array_interface__``.

@@ -55,7 +55,7 @@ class Device(Protocol):
 
     @property
     def architecture(self) -> str | None:
-        """What code it runs, such as ``gfx942``; ``None`` for any."""
+        """The architecture of its code, such as ``gfx942``; ``None`` for any."""
         ...
 
     def load(self, artifact: Artifact) -> LoadedCode:

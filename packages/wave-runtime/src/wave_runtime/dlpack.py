@@ -62,7 +62,7 @@ DTYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """What a producer says.
+    """An array as its producer describes it.
 
     Attributes:
         strides: In elements; ``None`` for row-major.

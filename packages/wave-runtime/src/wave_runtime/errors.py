@@ -1,4 +1,4 @@
-"""What can go wrong between an artifact and a finished launch."""
+"""Errors between an artifact and a finished launch."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def pack(pointers: Sequence[int], words: bytes) -> bytes:
 
 
 def scalar_packer(dtype: str) -> Callable[[Any], bytes]:
-    """What turns a number into the words of a scalar argument.
+    """A function from numbers to the words of a scalar argument.
 
     Its result raises ``struct.error``, ``OverflowError``, ``TypeError`` or
     ``ValueError`` where the number does not fit: nothing is cut or rounded to an

@@ -58,7 +58,7 @@ class ConstantInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a code object is, and how to launch it.
+    """The description of a code object, and how to launch it.
 
     Attributes:
         name: The symbol of the kernel.

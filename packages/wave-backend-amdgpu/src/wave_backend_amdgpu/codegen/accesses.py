@@ -82,7 +82,7 @@ def _offsets_and_masks(
 def by_register(
     indices: Sequence[Op], emit: Emitter, registers: int
 ) -> Iterator[dict[Expr, Expr | int]]:
-    """What the symbols of an access with index registers are in each register."""
+    """The symbols of an access with index registers, by register."""
     values = [(emit.value(v), emit.dtype(v)) for v in indices]
     for register in range(registers):
         known: dict[Expr, Expr | int] = {REGISTER: register}

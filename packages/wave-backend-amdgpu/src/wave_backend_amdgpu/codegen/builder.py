@@ -83,7 +83,7 @@ class Builder:
         self.blocks[-1].lines += [head, *block.lines, tail + self.where]
 
     def locate(self, location: Location | None) -> None:
-        """What follows comes from ``location``."""
+        """Take ``location`` for what follows."""
         if location is None or not location.is_known:
             self.where = ""
             return

@@ -26,7 +26,7 @@ BACKEND = "amdgpu"
 
 
 class Emitter:
-    """What lowering rules work with.
+    """The state that lowering rules work with.
 
     Attributes:
         graph: The lowered kernel.
@@ -86,7 +86,7 @@ class Emitter:
         return self.define(op, Value(name, element(self.dtype(op)), count))
 
     def results(self, op: Op) -> tuple[Value, ...]:
-        """What an op with a region gave."""
+        """The results of an op with a region."""
         return self._results[op.ident]
 
     def set_results(self, op: Op, values: tuple[Value, ...]) -> None:

@@ -1,4 +1,4 @@
-"""What changes the generated code, besides graph and target."""
+"""Options of the generated code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Denormals(StrEnum):
-    """What becomes of f32 numbers below the normal range."""
+    """The treatment of f32 numbers below the normal range."""
 
     PRESERVE = "ieee"
     FLUSH = "preserve-sign"

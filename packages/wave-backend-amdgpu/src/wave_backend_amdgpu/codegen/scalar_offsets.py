@@ -1,4 +1,4 @@
-"""What a loop adds to an address, as the scalar offset of a buffer instruction.
+"""The steps of a loop as the scalar offset of a buffer instruction.
 
 The part of an offset that the counters of loops decide is the same in all lanes. In a
 scalar register of its own it costs an instruction of the scalar unit in an iteration,
@@ -51,7 +51,7 @@ def _moving(emit: Emitter, offset: Expr) -> Expr:
 
 
 def within_loops(emit: Emitter) -> Facts:
-    """What holds inside the open loops."""
+    """Facts that hold inside the open loops."""
     facts = emit.facts
     for counter, count in emit.indices.counters.items():
         facts = facts.with_range(counter, 0, count - 1)

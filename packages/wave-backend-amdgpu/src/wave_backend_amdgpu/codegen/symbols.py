@@ -78,7 +78,7 @@ def _launch_symbols(graph: Graph) -> list[Expr]:
 def facts_of(
     graph: Graph, geometry: Geometry, constants: tuple[Constant, ...]
 ) -> Facts:
-    """What is known about the symbols of the kernel."""
+    """Facts about the symbols of the kernel."""
     facts = geometry.facts
     devices = {device_symbol(axis) for axis in range(len(geometry.devices))}
     for row in constants:

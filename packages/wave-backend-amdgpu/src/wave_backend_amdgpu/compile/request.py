@@ -69,7 +69,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What came of it.
+    """The result of one compilation.
 
     Attributes:
         output: The bytes; empty where the compiler refused.

@@ -35,7 +35,7 @@ STATM = Path("/proc/self/statm")
 """Pages of this process: all, then those in memory. Source: proc(5); Linux alone."""
 
 OUT_OF_MEMORY = "out of memory"
-"""What this process says before it ends for that reason."""
+"""The last words of this process where it ends for that reason."""
 
 
 def serve() -> None:

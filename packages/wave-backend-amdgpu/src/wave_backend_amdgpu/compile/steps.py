@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModuleRequest:
-    """What a pass on a module is told besides the module.
+    """The kernel and the options for a pass on a module.
 
     Attributes:
         kernel: The kernel's name, which its function has too.
@@ -76,7 +76,7 @@ def _described(error: Exception) -> str:
 
 
 def refused(error: CompilerError) -> Answer:
-    """What the compiler said, as an answer."""
+    """The compiler's messages as an answer."""
     rows = [m.text for m in error.messages if m.severity == "error"]
     place = None if error.place is None else Place(*error.place)
     return Answer(errors=tuple(rows or [str(error)]), place=place)

@@ -23,7 +23,7 @@ from wave_backend_amdgpu.compile.frames import receive, send
 from wave_backend_amdgpu.compile.request import Answer, Request
 
 _OUT_OF_MEMORY = ("out of memory", "bad_alloc", "MemoryError", "ENOMEM")
-"""What the compiler, its C++ library or Python say where there is no memory."""
+"""Words of the compiler, its C++ library or Python where there is no memory."""
 
 _LOG_BYTES = 1 << 16
 """Bytes of what the compiler said last that are looked at."""

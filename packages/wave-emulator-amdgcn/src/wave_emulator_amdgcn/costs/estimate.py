@@ -25,7 +25,7 @@ _SETS = 3
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a launch did and what the model says it costs.
+    """Counters of a launch, and its costs by the model.
 
     Attributes:
         counters: instructions by kind; bytes, cache lines and LDS cycles of all waves.

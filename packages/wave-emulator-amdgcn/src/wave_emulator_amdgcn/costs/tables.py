@@ -1,4 +1,4 @@
-"""What instructions cost, as rows; every number carries where it is from.
+"""Costs of instructions as rows; every number carries where it is from.
 
 ``peak``: derived from the vendor's published peak, compute units and clock. ``paper``:
 CDNA3 white paper, RDNA3 and RDNA4 slides. ``gcn``: AMD's GCN architecture white paper

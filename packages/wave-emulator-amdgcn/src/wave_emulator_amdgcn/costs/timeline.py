@@ -46,7 +46,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Price:
-    """What an instruction needs.
+    """Units and cycles that an instruction needs.
 
     Attributes:
         needs: units with the cycles of work that may still be before it.

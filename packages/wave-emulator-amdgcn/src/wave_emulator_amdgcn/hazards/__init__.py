@@ -1,1 +1,1 @@
-"""What goes wrong in a kernel although its result may be right."""
+"""Hazards: defects of a kernel whose result may be right nevertheless."""

@@ -266,7 +266,7 @@ class Checks:
         self, access: tuple[str, str, int], flat: Ints, lanes: Ints,
         shape: tuple[int, ...],
     ) -> None:  # fmt: skip
-        """What an access finds unwritten, and what it writes."""
+        """Note the unwritten bytes that an access finds, and those that it writes."""
         space, kind, size = access
         written = self.lds_written if space == "lds" else self.global_written
         bad = written.missing(flat, size) if kind in ("read", "atomic") else None

@@ -22,7 +22,7 @@ _NEVER_FALLS = ("S_BRANCH", "S_SETPC_B64", "S_ENDPGM")
 
 
 def missing_states(program: Program) -> list[Report]:
-    """What is missing in the code that ran, one report for each row and place."""
+    """Missing wait states of the code that ran, a report for each row and place."""
     architecture = program.architecture.name
     chip = STATES.get(architecture)
     if chip is None:
@@ -42,7 +42,7 @@ def missing_states(program: Program) -> list[Report]:
 
 
 def _before(code: list[Bound]) -> dict[int, list[Bound]]:
-    """What may run right before each address."""
+    """The instructions that may run right before each address."""
     found: dict[int, list[Bound]] = {}
     for bound in code:
         name = bound.instruction.name

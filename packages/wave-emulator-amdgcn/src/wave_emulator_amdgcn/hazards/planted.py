@@ -183,7 +183,7 @@ def _records(
 
 
 def _setter(before: list[Instruction], register: int) -> Instruction | None:
-    """What last set a scalar register, if that was to a constant."""
+    """The instruction that last set a scalar register, if to a constant."""
     for position in range(len(before) - 1, -1, -1):
         ins = before[position]
         first = ins.fields.get("sdst", ins.fields.get("sdata"))

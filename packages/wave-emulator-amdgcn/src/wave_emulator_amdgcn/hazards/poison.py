@@ -116,7 +116,7 @@ def _words(m: Machine, row: int) -> Words:
 
 
 def registers(m: Machine, bits: int) -> dict[int, Words]:
-    """What registers of a set hold in all waves."""
+    """The values of registers of a set in all waves."""
     return {row: _words(m, row).copy() for row in rows_of(bits)}
 
 
@@ -206,7 +206,7 @@ class Taint:
         return False
 
     def _moved(self, bound: Bound, g: Selection) -> dict[int, Words]:
-        """What differs in the result when tainted bits do, each register's alone."""
+        """Bits of the result that change with tainted ones, each register's alone."""
         m, usage = self.m, bound.usage
         tainted = rows_of((usage.reads | usage.writes) & self.bits)
         written = rows_of(usage.writes)
@@ -230,7 +230,7 @@ class Taint:
 
     def loaded(self, bound: Bound, g: Selection, memories: list[Cells | None],
                registers: dict[int, Words]) -> dict[int, Words]:  # fmt: skip
-        """What a load finds where memory holds the unknown bits: LDS, then buffers.
+        """The result of a load where memory holds the unknown bits: LDS, then buffers.
 
         ``registers`` are those before it: one may be address and result.
         """

@@ -21,7 +21,7 @@ PLAIN, ATOMIC, DMA = 0, 1, 2
 
 @dataclass
 class Order:
-    """What barriers ordered.
+    """The accesses that barriers ordered.
 
     Attributes:
         first: number of the first wave of the batch; numbers start at 1.

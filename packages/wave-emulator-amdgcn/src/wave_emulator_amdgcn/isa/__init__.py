@@ -1,1 +1,1 @@
-"""What each instruction does, one module per family."""
+"""The semantics of instructions, one module per family."""

@@ -1,4 +1,4 @@
-"""What all accesses to memory share: bounds, loads, stores, atomics."""
+"""Bounds, loads, stores and atomics of all kinds of memory."""
 
 # Arrays whose type depends on the instruction are Any at this edge.
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false

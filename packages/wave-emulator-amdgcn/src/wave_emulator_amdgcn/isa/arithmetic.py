@@ -100,7 +100,7 @@ _ROOTS: dict[str, Function] = {
 
 
 def _float_rows(t: str) -> dict[str, Row]:
-    """What floats of all widths have in common."""
+    """Rows that floats of all widths have in common."""
     two, three, tag, half = f"{t} {t}", f"{t} {t} {t}", "_" + t.upper(), t == "f16"
     least, most = floats.minimum, floats.maximum
     low, high = floats.propagating_minimum, floats.propagating_maximum
@@ -221,7 +221,7 @@ _TWO: dict[str, Function] = {
 
 
 def _integers_of(t: str) -> dict[str, Row]:
-    """What integers of 16 and 32 bits have in common."""
+    """Rows that integers of 16 and 32 bits have in common."""
     two, three, tag, half = f"{t} {t}", f"{t} {t} {t}", "_" + t.upper(), "16" in t
     low, high = np.minimum, np.maximum
     ordered = {"MIN3": _then(low, low), "MAX3": _then(high, high), "MED3": _median}

@@ -184,7 +184,7 @@ def _swaps(ins: Instruction, shape: Mfma) -> _Swap:
 
 
 def _flushes(kind: str) -> Callable[[Array], Array]:
-    """What MI200 does to operands of 16 bits."""
+    """Flush operands of 16 bits as MI200 does."""
     tiny = {"F16": 2.0**-14, "BF16": 2.0**-126}[kind]
     return lambda v: np.where(np.abs(v) < tiny, np.copysign(np.float32(0), v), v)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScalarRow:
-    """What one scalar instruction does.
+    """The semantics of one scalar instruction.
 
     Attributes:
         out: type of the result; ``scc`` for none but the condition.

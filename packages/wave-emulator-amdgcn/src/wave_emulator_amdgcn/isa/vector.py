@@ -29,7 +29,7 @@ Run: TypeAlias = "Callable[[Machine, Selection], Any]"
 
 @dataclass(frozen=True)
 class Row:
-    """What one vector instruction does.
+    """The semantics of one vector instruction.
 
     Attributes:
         out: type of the result, ``mask`` for a compare, ``f32 carry`` for two results.

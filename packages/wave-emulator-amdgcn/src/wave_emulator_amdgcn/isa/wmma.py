@@ -31,7 +31,7 @@ _U = np.uint32
 
 @dataclass(frozen=True)
 class _Shape:
-    """What one instruction multiplies.
+    """Types and sizes of one product.
 
     Attributes:
         out: type of the result.

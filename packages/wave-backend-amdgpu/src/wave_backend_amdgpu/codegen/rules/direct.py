@@ -71,7 +71,7 @@ def _offset(emit: Emitter, memory: Memory, row: Access) -> Expr:
 
 
 def _piece(op: GatherToLDS, emit: Emitter, memory: Memory, row: Access) -> Piece:
-    """What a lane reads: neighbours that exist together."""
+    """The elements that a lane reads: neighbours that exist together."""
     offset = _offset(emit, memory, row)
     first = offset.subs({REGISTER: constant(0)})
     mask = None if row.mask is None else emit.expr(row.mask)

@@ -117,7 +117,7 @@ def _widened(emit: Emitter, value: Value, register: int) -> str:
 
 
 def _elements(emit: Emitter, words: list[str], like: Value) -> Value:
-    """What `_words` took apart."""
+    """The value that `_words` took apart."""
     builder, bits = emit.builder, _bits(like)
     truth, bits = bits == 1, max(bits, 8)
     whole, total = vector(f"i{bits}", like.registers), bits * like.registers
