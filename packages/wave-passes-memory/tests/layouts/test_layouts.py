@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from staged import compiled_gemm, ops, run_case, run_gemm, session
 
 from wave_core.ir import ACCESS, resolve
-from wave_passes_memory.layouts.conflicts import conflict_cycles, split_accesses
+from wave_passes_memory.layouts.patterns import conflict_cycles, split_accesses
 from wave_passes_memory.layouts.schemes import schemes
 
 TARGETS = ("gfx942", "gfx950")

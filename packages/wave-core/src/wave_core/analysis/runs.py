@@ -30,6 +30,16 @@ def contiguous_run(access: Access) -> int:
     return run
 
 
+def access_count(access: Access, widest: int) -> int:
+    """How many instructions of at most ``widest`` elements a lane an access takes.
+
+    One for each register where its condition differs between them.
+    """
+    if access.mask is not None and REGISTER in access.mask.free_symbols:
+        return access.registers
+    return -(-access.registers // min(contiguous_run(access), max(1, widest)))
+
+
 def _largest_power(count: int) -> int:
     """The largest power of two that divides ``count``."""
     return count & -count

@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.constraints import wave_symbol
+from wave_core.constraints.machine import LANE
 from wave_core.symbols import Expr, constant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.constraints.geometry import Geometry
+
+
+def thread_number(geometry: Geometry) -> Expr:
+    """The number of a lane in its workgroup, wave by wave."""
+    return wave_number(geometry) * geometry.lanes + LANE
 
 
 def wave_number(

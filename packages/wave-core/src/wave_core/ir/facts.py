@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from wave_core.symbols import logical_and
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -65,6 +67,11 @@ class Access:
     coordinates: tuple[Expr, ...]
     registers: int
     mask: Expr | None = None
+
+    def where(self, condition: Expr) -> Access:
+        """The same elements, but only where ``condition`` holds, too."""
+        both = condition if self.mask is None else logical_and(self.mask, condition)
+        return Access(self.coordinates, self.registers, both)
 
 
 PLACEMENT = FactKind("placement", Placement)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
     ACCESS,
     PLACEMENT,
-    Access,
     insert_before,
     regions,
     replace,
@@ -23,15 +21,14 @@ from wave_core.ops.traits import EffectKind, Trait
 from wave_core.passes import Pass, option
 from wave_passes_memory.accesses.windows import (
     Member,
-    aligned,
+    families,
+    fits,
     moving_dim,
     widened,
     windows,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
@@ -94,58 +91,10 @@ class MergeContiguousReads(Pass):
         widest = self.max_bits or context.target.memory.max_access_bits
         merged = 0
         for region in list(regions(graph.body)):
-            for family in _families(region):
+            for family in families(region, Read, _separates):
                 merged += _Merger(region, known, widest).run(family)
         context.count("merged_reads", merged)
         return merged > 0
-
-
-def _families(region: Region) -> Iterator[list[Member]]:
-    """Reads that differ only in a constant, with nothing between that matters."""
-    facts = region.graph.facts
-    open_: dict[object, list[Member]] = {}
-    done: list[list[Member]] = []
-    for op in region.ops:
-        if isinstance(op, Read):
-            access, row = facts.get(ACCESS, op), facts.get(PLACEMENT, op)
-            key = None if access is None else _key(op, access)
-            if access is not None and row is not None and key is not None:
-                start, _ = access.coordinates[-1].linear()
-                member = Member(op, access, row, start)
-                open_.setdefault(key, []).append(member)
-            continue
-        if op.has(Trait.PURE) and not op.regions:
-            continue
-        closed = [
-            k for k, f in open_.items() if _separates(op, resolve(f[0].op.memory))
-        ]
-        done.extend(open_.pop(key) for key in closed)
-    return iter([*done, *open_.values()])
-
-
-def _key(op: Read, access: Access) -> object | None:
-    """Equal for reads that may become one."""
-    *outer, inner = access.coordinates
-    start, _ = inner.linear()
-    plain = inner - start - (REGISTER if access.registers > 1 else 0)
-    free = set(plain.free_symbols)
-    for place in outer:
-        free |= place.free_symbols
-    if access.mask is not None:
-        free |= access.mask.free_symbols
-    if REGISTER in free or op.indices or op.flags == "volatile":
-        return None
-    memory = resolve(op.memory)
-    return (
-        memory.ident,
-        op.flags,
-        op.mapping,
-        op.type,
-        access.registers,
-        tuple(outer),
-        plain,
-        access.mask,
-    )
 
 
 def _separates(op: Op, memory: Op) -> bool:
@@ -189,14 +138,8 @@ class _Merger:
         return merged
 
     def _holds(self, window: list[Member]) -> bool:
-        first = window[0]
-        bits = first.access.registers * len(window) * first.bits
-        if bits > self._widest:
-            return False
-        registers = first.access.registers
-        return aligned(first, registers * len(window), self._known, self._region) and (
-            moving_dim(window) is not None
-        )
+        served = fits(window, self._widest, self._known, self._region)
+        return served and moving_dim(window) is not None
 
     def _merge(self, window: list[Member], front: Read | Write) -> None:
         first = window[0]
@@ -207,11 +150,8 @@ class _Merger:
         merged = Read(memory, (), op.mapping, shape, flags=op.flags)
         merged.tags = frozenset[str]().union(*(m.op.tags for m in window))
         insert_before(front, merged)
-        *outer, inner = first.access.coordinates
-        if registers == 1:
-            inner = inner + REGISTER
         facts = self._region.graph.facts
-        facts.put(ACCESS, merged, Access((*outer, inner), wide, first.access.mask))
+        facts.put(ACCESS, merged, first.widened(wide))
         dim = moving_dim(window)
         assert dim is not None, "the window was checked"
         facts.put(PLACEMENT, merged, widened(first.row, dim, wide))

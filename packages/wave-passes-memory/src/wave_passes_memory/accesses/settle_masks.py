@@ -66,18 +66,13 @@ class SettleAccessMasks(Pass):
             if access.mask is None or REGISTER not in access.mask.free_symbols:
                 continue
             facts = known.facts(region_of(op), access.registers)
-            mask = _settled(access, widest // _bits(op), facts)
+            mask = _settled(access, widest // op.memory.memory_type.dtype.bits, facts)
             if mask is not access.mask:
                 row = Access(access.coordinates, access.registers, mask)
                 graph.facts.put(ACCESS, op, row)
                 settled += 1
         context.count("settled_masks", settled)
         return settled > 0
-
-
-def _bits(op: Read | Write) -> int:
-    kind = op.memory.type
-    return kind.dtype.bits if kind is not None else 1
 
 
 def _settled(access: Access, widest: int, facts: Facts) -> Expr | None:

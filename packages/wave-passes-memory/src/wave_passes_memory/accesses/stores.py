@@ -23,12 +23,10 @@ from wave_core.ops.shape import Assemble
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass, option
 from wave_core.symbols import Layout, constant
-from wave_passes_memory.accesses.windows import Member, aligned, windows
+from wave_passes_memory.accesses.windows import Member, families, fits, windows
 from wave_passes_memory.copies.lane_points import LanePoints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
@@ -75,41 +73,17 @@ class MergeContiguousWrites(Pass):
         merged = 0
         for region in list(regions(graph.body)):
             merger = _Merger(region, known, widest)
-            merged += sum(merger.run(family) for family in list(_families(region)))
+            found = families(region, Write, _separates)
+            merged += sum(merger.run(family) for family in found)
         context.count("merged_writes", merged)
         return merged > 0
 
 
-def _families(region: Region) -> Iterator[list[Member]]:
-    """Writes that differ only in a constant, with nothing between that matters."""
-    open_: dict[object, list[Member]] = {}
-    for op in region.ops:
-        if isinstance(op, Write):
-            member = _member(op)
-            key = None if member is None else _key(member)
-            if member is not None and key is not None:
-                open_.setdefault(key, []).append(member)
-        elif op.regions or not op.has(Trait.PURE):
-            for key in [k for k, family in open_.items() if _separates(op, family)]:
-                yield open_.pop(key)
-    yield from open_.values()
-
-
-def _member(op: Write) -> Member | None:
-    """The write with its rows, if they say where each of its registers goes."""
-    facts = region_of(op).graph.facts
-    access, row = facts.get(ACCESS, op), facts.get(PLACEMENT, op.value)
-    if access is None or row is None or row.layout.registers != access.registers:
-        return None
-    return Member(op, access, row, access.coordinates[-1].linear()[0])
-
-
-def _separates(op: Op, family: list[Member]) -> bool:
-    """Whether a write above ``op`` may not move below it.
+def _separates(op: Op, memory: Op) -> bool:
+    """Whether a write of ``memory`` above ``op`` may not move below it.
 
     What other writes of the region write is looked at for each window.
     """
-    memory = resolve(family[0].op.memory)
     inside = [op, *(each for region in op.regions for each in walk(region))]
     return any(
         each.has(Trait.ORDERED)
@@ -119,21 +93,6 @@ def _separates(op: Op, family: list[Member]) -> bool:
         )
         for each in inside
     )
-
-
-def _key(member: Member) -> object | None:
-    """Equal for writes that may become one."""
-    op, access = member.op, member.access
-    if op.indices or op.flags == "volatile":
-        return None
-    *outer, inner = access.coordinates
-    plain = inner - member.start - (REGISTER if access.registers > 1 else 0)
-    parts = [plain, *outer, *([] if access.mask is None else [access.mask])]
-    if any(REGISTER in part.free_symbols for part in parts):
-        return None
-    # Coordinates say where; by which mapping they came about matters no more.
-    same = op.flags, member.value.type, access.registers, access.mask
-    return resolve(op.memory).ident, *same, tuple(outer), plain
 
 
 class _Merger:
@@ -158,11 +117,9 @@ class _Merger:
         return merged
 
     def _holds(self, window: list[Member]) -> bool:
-        first = window[0]
-        count = first.access.registers * len(window)
-        if count * first.bits > self._widest or not self._apart(first, count):
-            return False
-        return aligned(first, count, self._known, self._region)
+        count = window[0].access.registers * len(window)
+        served = fits(window, self._widest, self._known, self._region)
+        return served and self._apart(window[0], count)
 
     def _apart(self, first: Member, count: int) -> bool:
         """Whether windows of two lanes that share an element are the same."""
@@ -220,10 +177,7 @@ def _merge(window: list[Member], last: Op) -> None:
     write = Write(value, last.memory, (), last.mapping, flags=last.flags)
     write.tags = frozenset[str]().union(*(m.op.tags for m in window))
     insert_before(last, write)
-    *outer, inner = first.access.coordinates
-    if registers == 1:
-        inner = inner + REGISTER
-    facts.put(ACCESS, write, Access((*outer, inner), wide, first.access.mask))
+    facts.put(ACCESS, write, first.widened(wide))
     for member in window:
         erase(member.op)
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
-    from wave_core.ops.memory import Write
     from wave_core.passes import PassContext
     from wave_core.symbols import Expr, Layout
 
@@ -82,7 +81,7 @@ def _gains(chain: AccumulatorChain, geometry: Geometry, context: PassContext) ->
     columns = dim_name(chain.dims[1])
     if any(fastest(write) != columns for write in chain.writes):
         return False
-    widest_element = max(_bits(write) for write in chain.writes)
+    widest_element = max(write.memory.memory_type.dtype.bits for write in chain.writes)
     extent = geometry.extent(columns)
     for op in chain.values:
         if not isinstance(op, Mma):
@@ -100,11 +99,6 @@ def _gains(chain: AccumulatorChain, geometry: Geometry, context: PassContext) ->
         if not geometry.facts.prove_divisible(extent, run):
             return False
     return True
-
-
-def _bits(write: Write) -> int:
-    kind = write.memory.memory_type
-    return kind.dtype.bits
 
 
 def neighbours(layout: Layout, dim: str) -> int:

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import Placement
-from wave_core.ops.memory import Write
-from wave_core.symbols import Digit, Layout, constant
+from wave_core.ir import ACCESS, PLACEMENT, Access, Placement, region_of, resolve
+from wave_core.ops.memory import Read, Write
+from wave_core.ops.traits import Trait
+from wave_core.symbols import Digit, Layout, conjuncts, constant
 from wave_passes_memory.copies.share import flat_offset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wave_core.analysis.region_facts import RegionFacts
-    from wave_core.ir import Access, Region
+    from wave_core.ir import Region
     from wave_core.ops.base import Op
-    from wave_core.ops.memory import Read
     from wave_core.symbols import Expr
 
 
@@ -40,19 +40,75 @@ class Member:
     @property
     def shape(self) -> tuple[Expr, ...]:
         """The dims of what is read or written."""
-        kind = self.value.register_type
-        return kind.shape
+        return self.value.register_type.shape
 
     @property
     def bits(self) -> int:
         """Bits of an element."""
-        kind = self.value.register_type
-        return kind.dtype.bits
+        return self.value.register_type.dtype.bits
 
     @property
     def value(self) -> Op:
         """The value that is read or written."""
         return self.op.value if isinstance(self.op, Write) else self.op
+
+    @property
+    def key(self) -> object | None:
+        """Equal for accesses that may become one; ``None`` for those that may not."""
+        op, access = self.op, self.access
+        if op.indices or op.flags == "volatile":
+            return None
+        *outer, inner = access.coordinates
+        plain = inner - self.start - (REGISTER if access.registers > 1 else 0)
+        parts = [plain, *outer, *conjuncts(access.mask)]
+        if any(REGISTER in part.free_symbols for part in parts):
+            return None
+        # Coordinates say where; reads are laid out by their mapping besides.
+        mapping = op.mapping if isinstance(op, Read) else None
+        same = op.flags, mapping, self.value.type, access.registers, access.mask
+        return resolve(op.memory).ident, *same, tuple(outer), plain
+
+    def widened(self, count: int) -> Access:
+        """The access of ``count`` elements from the first one on."""
+        *outer, inner = self.access.coordinates
+        if self.access.registers == 1:
+            inner = inner + REGISTER
+        return Access((*outer, inner), count, self.access.mask)
+
+
+def families(
+    region: Region,
+    kind: type[Read | Write],
+    separates: Callable[[Op, Op], bool],
+) -> list[list[Member]]:
+    """Reads or writes that differ only in a constant, nothing between that matters.
+
+    ``separates`` says whether accesses of a memory may not pass an op.
+    """
+    open_: dict[object, list[Member]] = {}
+    done: list[list[Member]] = []
+    for op in region.ops:
+        if isinstance(op, kind):
+            member = _member(op)
+            key = None if member is None else member.key
+            if member is not None and key is not None:
+                open_.setdefault(key, []).append(member)
+        elif op.regions or not op.has(Trait.PURE):
+            closed = [
+                k for k, f in open_.items() if separates(op, resolve(f[0].op.memory))
+            ]
+            done.extend(open_.pop(key) for key in closed)
+    return [*done, *open_.values()]
+
+
+def _member(op: Read | Write) -> Member | None:
+    """The access with its rows, if they say where each of its registers goes."""
+    facts = region_of(op).graph.facts
+    value = op.value if isinstance(op, Write) else op
+    access, row = facts.get(ACCESS, op), facts.get(PLACEMENT, value)
+    if access is None or row is None or row.layout.registers != access.registers:
+        return None
+    return Member(op, access, row, access.coordinates[-1].linear()[0])
 
 
 def windows(
@@ -77,6 +133,13 @@ def _follow(members: list[Member], count: int) -> bool:
     registers, first = members[0].access.registers, members[0].start
     wanted = [first + registers * n for n in range(count)]
     return [m.start for m in members[:count]] == wanted
+
+
+def fits(window: list[Member], widest: int, known: RegionFacts, region: Region) -> bool:
+    """Whether one access of at most ``widest`` bits serves a window, and is aligned."""
+    first = window[0]
+    count = first.access.registers * len(window)
+    return count * first.bits <= widest and aligned(first, count, known, region)
 
 
 def aligned(first: Member, width: int, known: RegionFacts, region: Region) -> bool:

@@ -18,8 +18,7 @@ from wave_core.ops.sync import (
 from wave_core.passes import Pass, option
 from wave_core.targets import BarrierKind
 from wave_passes_memory.barriers.cover import Column, cheapest_cover
-from wave_passes_memory.barriers.hazards import Hazard, Order, find_hazards
-from wave_passes_memory.barriers.pinned import PinnedCover
+from wave_passes_memory.barriers.hazards import Hazard, Order, PinnedCover, find_hazards
 from wave_passes_memory.barriers.split import Halves, before_point, stretch
 from wave_passes_memory.barriers.timeline import Timeline
 

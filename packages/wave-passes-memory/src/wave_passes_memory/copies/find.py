@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.analysis.effects import touches, written_memories
 from wave_core.ir import regions, resolve, walk
 from wave_core.ops.control import SetSymbol
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.structure import Argument
 from wave_passes_memory.copies.gathered import plain_source
-from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,15 +57,16 @@ def copies(graph: Graph, *, gathered: bool = False) -> list[Copy]:
     a copy, and the kernel never writes the memory: the reads may move up to the first
     of them, and the writes down to the last.
     """
-    own = own_symbols(graph)
+    uniformity = Uniformity(graph)
+    gathered = gathered and not uniformity.own
     written = written_memories(graph.body)
     found: list[Copy] = []
     for region in regions(graph.body):
-        if not entered_together(region, own):
+        if not uniformity.reached_together(region):
             continue
         found.extend(
             copy
-            for copy in _of_region(region, gathered=gathered and not own)
+            for copy in _of_region(region, gathered=gathered)
             if copy.memory not in written
             and written.isdisjoint(_tables(copy))
             and _undisturbed(copy)

@@ -44,12 +44,19 @@ def plain_source(value: Op) -> Read | None:
     return read if isinstance(resolve(read.memory), Argument) else None
 
 
-def places(read: Read, index: Index, known: RegionFacts) -> tuple[Expr, ...]:
-    """The coordinates that an index register is read from, for a logical index."""
+def addresses(read: Read, index: Index, known: RegionFacts) -> tuple[Expr, ...]:
+    """The coordinates that a read has for a logical index, as it maps it."""
     if read.mapping is None:
-        kind = read.memory.memory_type
-        return tuple(index[dim] for dim in kind.dims)
+        return tuple(index[dim] for dim in read.memory.memory_type.dims)
     return tuple(known.geometry.bind(c) for c in read.mapping.apply(index))
+
+
+def same_places(
+    found: tuple[Expr, ...], wanted: tuple[Expr, ...], facts: Facts
+) -> bool:
+    """Whether coordinates are proved to be the ones that are wanted."""
+    pairs = zip(found, wanted, strict=True)
+    return all(one is other or facts.prove(eq(one, other)) for one, other in pairs)
 
 
 def follows(
@@ -81,11 +88,7 @@ def _is_at(
     at = {dim: index[dim] for dim in dims}
     if any(REGISTER in place.free_symbols for place in at.values()):
         return False
-    wanted = places(source, at, known)
-    return all(
-        found is place or facts.prove(eq(found, place))
-        for found, place in zip(access.coordinates, wanted, strict=True)
-    )
+    return same_places(access.coordinates, addresses(source, at, known), facts)
 
 
 def conditions(read: Read) -> list[Expr]:
@@ -133,7 +136,7 @@ class Gathers:
             new.tags = source.tags
             insert_before(source, new)
             mask = self._mask(at, tail)
-            facts.put(ACCESS, new, Access(places(source, at, self._known), 1, mask))
+            facts.put(ACCESS, new, Access(addresses(source, at, self._known), 1, mask))
             facts.put(PLACEMENT, new, self._rows.placement(at, 1))
             self._memo[key] = new
         return self._memo[key]

@@ -60,6 +60,13 @@ class LanePoints:
             env[name] = np.arange(size, dtype=np.int64).reshape(shape)
         return np.broadcast_to(np.asarray(evaluate(expr, env)), sizes)
 
+    def own_values(self, expr: Expr, registers: int) -> Array:
+        """The same of any expression; symbols that all points share count as 0."""
+        known = dict.fromkeys(expr.free_symbols - self.symbols, constant(0))
+        if registers == 1:
+            known[REGISTER] = constant(0)
+        return self.values(expr.subs(known), registers)
+
     def split(self, expr: Expr) -> tuple[Expr, Expr] | None:
         """``expr`` as a part that all points share, plus one that depends on them.
 

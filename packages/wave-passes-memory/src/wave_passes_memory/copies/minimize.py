@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.runs import contiguous_run
-from wave_core.constraints.machine import REGISTER
+from wave_core.analysis.runs import access_count
 from wave_core.ir import ACCESS, Access, capture, erase, insert_before, resolve
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass, option
 from wave_core.symbols import eq, logical_and
-from wave_passes_memory.copies.branches import Branches
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.gathered import drop_unused
 from wave_passes_memory.copies.lane_points import LanePoints
-from wave_passes_memory.copies.loads import Loads
+from wave_passes_memory.copies.loads import Branches, Loads
 from wave_passes_memory.copies.prove import addresses, prove
 from wave_passes_memory.copies.readers import bare_readers
 from wave_passes_memory.copies.share import Sharer
-from wave_passes_memory.staging.uniform import own_symbols
+from wave_passes_memory.hoisting.steady import symbols_set
 
 if TYPE_CHECKING:
     from wave_core.analysis.region_facts import RegionFacts
@@ -191,14 +189,14 @@ class _Replacement:
         return Sharer(
             self._box,
             known.geometry,
-            lambda index: addresses(copy, read, index, known),
+            lambda index: addresses(read, index, known),
             lambda registers: known.facts(copy.region, registers, guard),
             self._shape,
         )
 
     def _guard(self, width: int) -> Expr | None:
         """The condition under which rows begin and end between accesses of a width."""
-        own = own_symbols(self._copy.region.graph)
+        own = symbols_set(self._copy.region.graph.body)
         found: list[Expr] = []
         for value in (self._shape[-1], self._box.limits[-1]):
             if value is None or value.is_constant:
@@ -224,16 +222,11 @@ class _Replacement:
             source, target = facts.get(ACCESS, read), facts.get(ACCESS, write)
             assert source is not None, "the proof has looked at it"
             assert target is not None, "the proof has looked at it"
-            loads += self._instructions(source)
+            most = self._widest // self._bits
+            loads += access_count(source, most)
             masked = target.mask is not None
-            stores += self._instructions(target) * (2 if masked else 1)
+            stores += access_count(target, most) * (2 if masked else 1)
         return loads, stores
-
-    def _instructions(self, access: Access) -> int:
-        if access.mask is not None and REGISTER in access.mask.free_symbols:
-            return access.registers
-        run = min(contiguous_run(access), max(1, self._widest // self._bits))
-        return -(-access.registers // run)
 
     def _emit(self, plan: _Plan, *, fill: bool) -> None:
         last = self._copy.pairs[-1][1]
@@ -248,8 +241,7 @@ class _Replacement:
     def _store(self, piece: Piece, value: Op, last: Write, *, fill: bool) -> None:
         row = piece.store
         if not fill and piece.exists is not None:
-            present = [c for c in (row.mask, piece.exists) if c is not None]
-            row = Access(row.coordinates, row.registers, logical_and(*present))
+            row = row.where(piece.exists)
         store = Write(value, capture(self._copy.region, self._copy.buffer), ())
         store.tags = last.tags
         insert_before(last, store)

@@ -10,9 +10,14 @@ import numpy as np
 
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import ACCESS, PLACEMENT, region_of
-from wave_core.symbols import Kind, conjuncts, constant, eq, ge, le, logical_and, lt
+from wave_core.symbols import Kind, conjuncts, constant, ge, le, logical_and, lt
 from wave_core.types import RegisterType
-from wave_passes_memory.copies.gathered import conditions, follows
+from wave_passes_memory.copies.gathered import (
+    addresses,
+    conditions,
+    follows,
+    same_places,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,6 +67,12 @@ class Box:
         """The limits that an element must lie below to exist."""
         return [limit for limit in self.limits if limit is not None]
 
+    def ends_between(self, width: int, facts: Facts) -> bool:
+        """Whether rows end between runs of ``width`` elements from the first on."""
+        limit = self.limits[-1]
+        start = self.base[-1] + self.shared[-1]
+        return limit is None or facts.prove_divisible(limit - start, width)
+
     def exists(self, index: tuple[Expr, ...]) -> list[Expr]:
         """The conditions under which the element at ``index`` exists."""
         return [
@@ -91,16 +102,6 @@ def index_of(op: Read) -> dict[str, Expr] | None:
             within = row.layout.expr(dim, LANE, REGISTER)
         found[dim] = origin + within
     return found
-
-
-def addresses(
-    copy: Copy, read: Read, index: dict[str, Expr], known: RegionFacts
-) -> tuple[Expr, ...]:
-    """The coordinates of the copy's memory for a logical index, as ``read`` maps it."""
-    if read.mapping is None:
-        kind = copy.memory.memory_type
-        return tuple(index[dim] for dim in kind.dims)
-    return tuple(known.geometry.bind(c) for c in read.mapping.apply(index))
 
 
 class _Proof:
@@ -144,7 +145,8 @@ class _Proof:
         if set(index) != set(self._dims) or source.registers != target.registers:
             return None
         facts = self._known.facts(self._copy.region, source.registers)
-        if not self._addresses(read, source, index, facts):
+        wanted = addresses(read, index, self._known)
+        if not same_places(source.coordinates, wanted, facts):
             return None
         if not follows(read, index, self._dims[-1], facts, self._known):
             return None
@@ -168,19 +170,6 @@ class _Proof:
             if form.free_symbols.isdisjoint(self._points.symbols):
                 return form
         return None
-
-    def _addresses(
-        self, read: Read, access: Access, index: dict[str, Expr], facts: Facts
-    ) -> bool:
-        """Whether the read touches just the elements that its placement names."""
-        return all(
-            found is wanted or facts.prove(eq(found, wanted))
-            for found, wanted in zip(
-                access.coordinates,
-                addresses(self._copy, read, index, self._known),
-                strict=True,
-            )
-        )
 
     def _covered(self, rows: list[_Row]) -> tuple[int, ...] | None:
         """The extents of the box, if the writes fill one from its first element on."""
@@ -291,8 +280,7 @@ class _Row:
     def _where(
         self, points: LanePoints, conditions: list[Expr], registers: int
     ) -> Array:
-        condition = logical_and(*conditions) if conditions else constant(1)
-        return points.values(condition, registers) != 0
+        return points.values(logical_and(*conditions), registers) != 0
 
 
 def alike(one: list[Expr], other: list[Expr], facts: Facts) -> bool:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.runs import contiguous_run
-from wave_core.analysis.waves import wave_number
-from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.analysis.waves import thread_number
+from wave_core.constraints.machine import REGISTER
 from wave_core.ir import Access
 from wave_core.symbols import Expr, constant, logical_and, lt, total
 
@@ -76,7 +76,7 @@ class Sharer:
         self._facts = facts
         self._shape = shape
         self._threads = geometry.waves_per_workgroup * geometry.lanes
-        self._thread = wave_number(geometry) * geometry.lanes + LANE
+        self._thread = thread_number(geometry)
 
     def choose(self, bits: int, widest_bits: int) -> Sharing:
         """The fewest accesses, then all threads busy, then the widest.
@@ -111,14 +111,8 @@ class Sharer:
     def _fits(self, width: int) -> bool:
         """Whether ``width`` elements lie side by side, aligned, and exist together."""
         box = self._box
-        if box.extents[-1] % width:
+        if box.extents[-1] % width or not box.ends_between(width, self._facts(width)):
             return False
-        limit = box.limits[-1]
-        facts = self._facts(width)
-        if limit is not None:
-            start = box.base[-1] + box.shared[-1]
-            if not facts.prove_divisible(limit - start, width):
-                return False
         load = self._piece(Sharing(width, 1, self._threads), 0).load
         first = flat_offset(load.coordinates, self._shape).subs(_FIRST)
         return (
@@ -169,8 +163,12 @@ class Sharer:
 
     def _tail(self, chunk: Expr, width: int, facts: Facts) -> Expr | None:
         """The threads that still have something to copy; ``None`` is all."""
-        condition = lt(chunk, self._chunks(width))
-        return None if facts.prove(condition) else facts.simplify(condition)
+        return unless_proved(lt(chunk, self._chunks(width)), facts)
+
+
+def unless_proved(condition: Expr, facts: Facts) -> Expr | None:
+    """A condition in simple form; ``None`` where it always holds."""
+    return None if facts.prove(condition) else facts.simplify(condition)
 
 
 def flat_offset(coordinates: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Expr:

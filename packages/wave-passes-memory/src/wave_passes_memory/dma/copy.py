@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.ir import resolve
-from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.shape import Assemble
+from wave_core.ops.structure import Argument
 from wave_core.passes import Pass, option
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import prove
-from wave_passes_memory.dma.detours import detours
-from wave_passes_memory.dma.direct import DirectToLds
-from wave_passes_memory.dma.strategy import NOTHING, Refusal, ThroughRegisters, Transfer
+from wave_passes_memory.dma.direct import DirectPlan, direct_plan
+from wave_passes_memory.dma.transfer import NOTHING, Refusal, Transfer
 from wave_passes_memory.layouts.choose import Chooser, accesses_by_buffer
 from wave_passes_memory.layouts.schemes import Scheme
 
 if TYPE_CHECKING:
-    from wave_core.ir import Graph
-    from wave_core.ops.memory import Read
-    from wave_core.passes import PassContext
-    from wave_passes_memory.dma.strategy import Plan
+    from collections.abc import Iterator
 
-STRATEGIES = (ThroughRegisters(), DirectToLds())
-"""The ways there are; the first one can do everything."""
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.passes import PassContext
 
 
 @dataclass(frozen=True)
@@ -111,19 +110,20 @@ class CopyDirectToLds(Pass):
                 changed = True
         return changed
 
-    def _chosen(self, transfers: list[Transfer], context: PassContext) -> list[Plan]:
+    def _chosen(
+        self, transfers: list[Transfer], context: PassContext
+    ) -> list[DirectPlan]:
         """The copies of one buffer that become direct."""
         before, after = NOTHING, NOTHING
-        chosen: list[Plan] = []
+        chosen: list[DirectPlan] = []
         for transfer in transfers:
-            kept, direct = (strategy.plan(transfer) for strategy in STRATEGIES)
-            assert not isinstance(kept, Refusal), "the first can do everything"
+            direct = direct_plan(transfer)
             if isinstance(direct, Refusal):
                 copy = transfer.copy
                 self._refused(copy.pairs[0][0], copy.buffer, direct, context)
                 continue
             chosen.append(direct)
-            before, after = before + kept.cost, after + direct.cost
+            before, after = before + transfer.cost, after + direct.cost
         if self.demanded or after < before:
             return chosen
         context.count("direct_copies_not_cheaper", len(chosen))
@@ -132,7 +132,7 @@ class CopyDirectToLds(Pass):
     def _replace(
         self,
         buffer: Allocate,
-        plans: list[Plan],
+        plans: list[DirectPlan],
         points: LanePoints,
         context: PassContext,
     ) -> None:
@@ -145,7 +145,7 @@ class CopyDirectToLds(Pass):
     def _layout(
         self,
         buffer: Allocate,
-        plans: list[Plan],
+        plans: list[DirectPlan],
         points: LanePoints,
         context: PassContext,
     ) -> Scheme:
@@ -203,3 +203,32 @@ class CopyDirectToLds(Pass):
             label="copied here",
             help=("`use_global_to_shared` copies directly where it can",),
         )
+
+
+def detours(graph: Graph) -> dict[Allocate, Read]:
+    """By buffer, a read of global memory whose elements it gets in another order.
+
+    Buffers that the compiler made to exchange values between lanes do not count.
+    """
+    found: dict[Allocate, Read] = {}
+    for op in graph.walk():
+        if not isinstance(op, Write) or not isinstance(op.value, Assemble):
+            continue
+        buffer = resolve(op.memory)
+        if isinstance(buffer, Allocate) and not _exchanges(buffer):
+            for read in _reads(op.value):
+                found.setdefault(buffer, read)
+    return found
+
+
+def _exchanges(buffer: Allocate) -> bool:
+    return any(dim.startswith("$") for dim in buffer.memory_type.dims)
+
+
+def _reads(value: Op) -> Iterator[Read]:
+    """The reads of parameters that a value is put together from."""
+    if isinstance(value, Assemble):
+        for source in value.sources:
+            yield from _reads(source)
+    elif isinstance(value, Read) and isinstance(resolve(value.memory), Argument):
+        yield value

@@ -7,19 +7,19 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.waves import wave_number
-from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.analysis.waves import thread_number
+from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, LANDING, Access, capture, erase, insert_before
 from wave_core.ops.memory import GatherToLDS
 from wave_core.symbols import constant, logical_and, lt
 from wave_core.targets import BufferBounds
 from wave_passes_memory.copies.prove import addresses
 from wave_passes_memory.copies.share import flat_offset
-from wave_passes_memory.dma.strategy import Cost, Refusal
+from wave_passes_memory.dma.transfer import Cost, Refusal
 
 if TYPE_CHECKING:
     from wave_core.symbols import Expr, Facts
-    from wave_passes_memory.dma.strategy import Plan, Transfer
+    from wave_passes_memory.dma.transfer import Transfer
     from wave_passes_memory.layouts.schemes import Scheme
 
 WORD_BYTES = 4
@@ -32,32 +32,26 @@ REACH_BYTES = 1 << 31
 _FIRST = {REGISTER: constant(0)}
 
 
-@dataclass(frozen=True)
-class DirectToLds:
-    """Each lane names an element of global memory; a wave's arrive side by side."""
-
-    name: str = "direct"
-
-    def plan(self, transfer: Transfer) -> Plan | Refusal:
-        """The fewest copies of a width that the machine has, if one fits."""
-        refusal = _never(transfer)
-        if refusal is not None:
-            return refusal
-        found: list[DirectPlan] = []
-        reasons: list[Refusal] = []
-        for bits in transfer.target.direct_to_lds_bits:
-            if bits % transfer.bits:
-                reasons.append(Refusal(f"an element has {transfer.bits} bits"))
-                continue
-            plan = DirectPlan(transfer, bits // transfer.bits)
-            why = plan.refusal()
-            if why is None:
-                found.append(plan)
-            else:
-                reasons.append(why)
-        if not found:
-            return reasons[0]
-        return min(found, key=lambda plan: (plan.count, -plan.width))
+def direct_plan(transfer: Transfer) -> DirectPlan | Refusal:
+    """The fewest copies of a width that the machine has, if one fits."""
+    refusal = _never(transfer)
+    if refusal is not None:
+        return refusal
+    found: list[DirectPlan] = []
+    reasons: list[Refusal] = []
+    for bits in transfer.target.direct_to_lds_bits:
+        if bits % transfer.bits:
+            reasons.append(Refusal(f"an element has {transfer.bits} bits"))
+            continue
+        plan = DirectPlan(transfer, bits // transfer.bits)
+        why = plan.refusal()
+        if why is None:
+            found.append(plan)
+        else:
+            reasons.append(why)
+    if not found:
+        return reasons[0]
+    return min(found, key=lambda plan: (plan.count, -plan.width))
 
 
 def _never(transfer: Transfer) -> Refusal | None:
@@ -80,19 +74,22 @@ def _never(transfer: Transfer) -> Refusal | None:
 
 @dataclass(frozen=True)
 class DirectPlan:
-    """Copies of ``width`` elements a lane."""
+    """Copies of ``width`` elements a lane.
+
+    Each lane names elements of global memory; those of a wave arrive side by side.
+    """
 
     transfer: Transfer
     width: int
 
     @property
     def chunk_bytes(self) -> int:
-        """Whether the elements that one lane copies lie side by side in memory."""
+        """Bytes that one lane copies: they stay together, whatever the layout is."""
         return self.width * self.transfer.copy.buffer.dtype.bytes
 
     @property
     def chunks(self) -> int:
-        """How often a lane copies, over all threads."""
+        """Runs of elements that one lane copies at once, over all threads."""
         return self.transfer.box.elements // self.width
 
     @property
@@ -116,7 +113,7 @@ class DirectPlan:
                 "writes beyond a row's end",
                 layout=self.transfer.copy.buffer.padding > 0,
             )
-        if not self._exist_together():
+        if not box.ends_between(width, self._facts):
             return Refusal("elements that one lane copies may exist in part")
         row = self._source(0, self._places(0))
         if not _neighbours(row):
@@ -139,14 +136,6 @@ class DirectPlan:
         lanes = self.transfer.known.geometry.lanes
         return run == box.elements or run % (lanes * self.width) == 0
 
-    def _exist_together(self) -> bool:
-        box = self.transfer.box
-        limit = box.limits[-1]
-        if limit is None:
-            return True
-        start = box.base[-1] + box.shared[-1]
-        return self._facts.prove_divisible(limit - start, self.width)
-
     def _aligned(self, row: Access) -> bool:
         first = flat_offset(row.coordinates, self.transfer.memory_shape).subs(_FIRST)
         start = flat_offset(
@@ -164,8 +153,7 @@ class DirectPlan:
 
     def _chunk(self, number: int) -> Expr:
         """The number of the chunk that each lane moves in copy ``number``."""
-        geometry = self.transfer.known.geometry
-        first = wave_number(geometry) * geometry.lanes + LANE
+        first = thread_number(self.transfer.known.geometry)
         return first + number * self.transfer.threads
 
     def _places(self, number: int) -> Access:
@@ -199,7 +187,7 @@ class DirectPlan:
         index = [b + c for b, c in zip(box.base, elements.coordinates, strict=True)]
         named = dict(zip(box.dims, index, strict=True))
         read = transfer.copy.pairs[0][0]
-        found = addresses(transfer.copy, read, named, transfer.known)
+        found = addresses(read, named, transfer.known)
         mask = self._all_of(
             [lt(self._chunk(number), self.chunks), *self._exists(elements)]
         )

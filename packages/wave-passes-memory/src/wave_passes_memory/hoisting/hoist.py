@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.storage import sharing_buffers
@@ -27,7 +27,7 @@ from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.structure import Argument
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
-from wave_core.symbols import as_expr, ge, logical_and, lt
+from wave_core.symbols import as_expr, ge, lt
 from wave_passes_memory.hoisting.pressure import LoopPressure, affordable, budget
 from wave_passes_memory.hoisting.steady import mentions, symbols_set
 
@@ -155,9 +155,7 @@ class _Hoister:
         if self._geometry.facts.prove_nonnegative(count - 1):
             return
         if isinstance(op, Write) or not self._in_bounds(op, access):
-            some = ge(count, 1)
-            mask = some if access.mask is None else logical_and(access.mask, some)
-            self._graph.facts.put(ACCESS, op, replace(access, mask=mask))
+            self._graph.facts.put(ACCESS, op, access.where(ge(count, 1)))
 
     def _in_bounds(self, op: Read, access: Access) -> bool:
         memory = op.memory.memory_type

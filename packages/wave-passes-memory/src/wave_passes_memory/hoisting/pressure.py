@@ -9,7 +9,7 @@ to addresses, which the graph does not show.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.targets import RegisterFile
+    from wave_passes_memory.copies.lane_points import Array
 
-    Array = np.ndarray[Any, Any]
 
 REGISTER_BITS = 32
 

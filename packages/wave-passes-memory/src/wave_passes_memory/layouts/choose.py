@@ -18,8 +18,13 @@ from wave_core.passes import Pass, option
 from wave_core.symbols import Kind, constant, product
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.hoisting.pressure import crowded_loops
-from wave_passes_memory.layouts.conflicts import conflict_cycles, split_accesses
-from wave_passes_memory.layouts.patterns import Pattern, patterns, row_of
+from wave_passes_memory.layouts.patterns import (
+    Pattern,
+    conflict_cycles,
+    patterns,
+    row_of,
+    split_accesses,
+)
 from wave_passes_memory.layouts.schemes import Scheme, schemes
 
 if TYPE_CHECKING:

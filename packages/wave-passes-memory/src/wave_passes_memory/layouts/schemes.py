@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from wave_core.symbols import Expr, Facts
     from wave_core.types import MemoryType
+    from wave_passes_memory.copies.lane_points import Array
 
-    Array = np.ndarray[Any, Any]
 
 LINE_BYTES = 256
 """Bytes of all banks, of the targets with most."""

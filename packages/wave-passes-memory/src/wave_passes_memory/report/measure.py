@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.analysis.waves import wave_number
-from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.analysis.waves import thread_number
 from wave_core.ir import ACCESS, LANDING, region_of, resolve
 from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
-from wave_core.symbols import Kind, constant, logical_and
+from wave_core.symbols import Kind, logical_and
 from wave_passes_memory.copies.lane_points import LanePoints
-from wave_passes_memory.layouts.conflicts import conflict_cycles
-from wave_passes_memory.layouts.patterns import patterns, row_of
+from wave_passes_memory.layouts.patterns import conflict_cycles, patterns, row_of
 from wave_passes_memory.layouts.schemes import Scheme
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Access, Graph
     from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
     from wave_core.targets import MemorySpec
 
 NOBODY = -1
@@ -198,24 +195,22 @@ class _Measurement:
         """The thread that writes each element of the first rows."""
         rows = min(prod(self._extents[:-1]), ROWS_SHOWN)
         found = np.full((rows, self._extents[-1]), NOBODY, dtype=np.int64)
-        thread = wave_number(self._geometry) * self._geometry.lanes + LANE
+        thread = thread_number(self._geometry)
         for op in self._touching:
             row = self._row(op)
             gathered = isinstance(op, Write) and op.indices
             if isinstance(op, Read) or row is None or gathered:
                 continue
             mine, _ = self._points.conditions(row.mask)
-            alive = self._at(logical_and(*mine) if mine else constant(1), row.registers)
-            down = self._at(row_of(row, self._kind), row.registers)
-            across = self._at(row.coordinates[-1], row.registers)
-            owner = self._at(thread, row.registers)
+            alive, down, across, owner = (
+                self._points.own_values(expr, row.registers)
+                for expr in (
+                    logical_and(*mine),
+                    row_of(row, self._kind),
+                    row.coordinates[-1],
+                    thread,
+                )
+            )
             shown = (alive != 0) & (down < rows)
             found[down[shown], across[shown]] = owner[shown]
         return tuple(tuple(int(owner) for owner in row) for row in found)
-
-    def _at(self, expr: Expr, registers: int) -> np.ndarray[Any, Any]:
-        others = expr.free_symbols - self._points.symbols
-        known = dict.fromkeys(others, constant(0))
-        if registers == 1:
-            known[REGISTER] = constant(0)
-        return self._points.values(expr.subs(known), registers)

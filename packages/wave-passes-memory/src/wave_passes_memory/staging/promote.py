@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.analysis.loops import loops_of
 from wave_core.ir import (
     Region,
@@ -18,17 +19,94 @@ from wave_core.ir import (
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass
-from wave_core.types import AddressSpace, MemoryType
-from wave_passes_memory.staging.tiles import Tile, tile_of
-from wave_passes_memory.staging.uniform import entered_together, own_symbols
+from wave_core.types import AddressSpace, MemoryType, dim_name, iterator_symbol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.structure import Argument
     from wave_core.passes import PassContext
     from wave_core.symbols import Expr
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The elements that the waves of a workgroup read together.
+
+    Attributes:
+        shape: Its dimensions, the one along which memory is contiguous last.
+        extents: Elements along each of them.
+        plain: Whether they are the memory's own dimensions, so that the buffer takes
+            the place of the memory; else those of the register, and the memory's
+            mapping is done with when the buffer is filled.
+    """
+
+    shape: tuple[Expr, ...]
+    extents: tuple[Expr, ...]
+    plain: bool
+
+    @property
+    def dims(self) -> frozenset[str]:
+        """The names of the dimensions."""
+        return frozenset(map(dim_name, self.shape))
+
+
+def tile_of(read: Read, geometry: Geometry, loops: Mapping[str, Expr]) -> Tile | None:
+    """The workgroup's tile of a read, or ``None`` where its size is not known."""
+    plain = only_reorders(read)
+    shape = read.memory.memory_type.shape if plain else _contiguous_last(read)
+    extents = [_extent(dim_name(dim), geometry, loops) for dim in shape]
+    known = [e for e in extents if e is not None]
+    if len(known) < len(extents) or not shape:
+        return None
+    return Tile(shape, tuple(known), plain)
+
+
+def only_reorders(read: Read) -> bool:
+    """Whether each dimension of the memory is one of the register's, by name."""
+    memory = read.memory.memory_type
+    mapping = read.mapping
+    if mapping is None:
+        return True
+    walked = {iterator_symbol(i): dim for i, dim in enumerate(mapping.register_dims)}
+    found = tuple(walked.get(coordinate) for coordinate in mapping.coordinates)
+    return found == memory.dims and len(walked) == len(found)
+
+
+def _contiguous_last(read: Read) -> tuple[Expr, ...]:
+    """The register's dimensions, the one that walks contiguous memory last."""
+    shape = read.register_type.shape
+    mapping = read.mapping
+    if mapping is None:
+        return shape
+    last = mapping.coordinates[-1].free_symbols
+    inner = [
+        dim
+        for position, dim in enumerate(mapping.register_dims)
+        if iterator_symbol(position) in last
+    ]
+    if not inner:
+        return shape
+    rest = [dim for dim in shape if dim_name(dim) != inner[-1]]
+    return (*rest, *(dim for dim in shape if dim_name(dim) == inner[-1]))
+
+
+def _extent(dim: str, geometry: Geometry, loops: Mapping[str, Expr]) -> Expr | None:
+    """Elements along ``dim`` that all waves of a workgroup hold at a time."""
+    tile = geometry.tile(dim, loops)
+    if not tile.is_constant or tile.constant_value < 1:
+        return None
+    if geometry.split_among_waves(dim) is None:
+        return tile
+    if dim in loops:
+        # The waves' tiles lie apart, with what later iterations read between them.
+        return None
+    start = geometry.local_base(dim, loops, tile)
+    last = geometry.facts.bounds(start).hi
+    return None if last is None else tile + last
 
 
 @dataclass(frozen=True)
@@ -105,7 +183,7 @@ class _Promoter:
         self._graph = graph
         self._geometry = geometry
         self._context = context
-        self._own = own_symbols(graph)
+        self._uniformity = Uniformity(graph)
 
     def run(self, asking: list[Argument]) -> None:
         """Stage all reads of the parameters ``asking``."""
@@ -133,7 +211,7 @@ class _Promoter:
         tile = tile_of(read, self._geometry, loops_of(region))
         if tile is None:
             self._decline(read, "the size of its tile is not known at compile time")
-        elif not entered_together(region, self._own):
+        elif not self._uniformity.reached_together(region):
             self._decline(read, "not all waves of a workgroup come along")
         elif read.flags == "none":
             return self._placed(read, tile)
@@ -143,7 +221,8 @@ class _Promoter:
         """Outside the loops that the tile does not depend on."""
         region, anchor = region_of(read), read
         used = {s for c in _coordinates(read) for s in c.free_symbols}
-        while isinstance(region.parent, Iterate) and not self._own and not read.indices:
+        alone = self._alone(read)
+        while isinstance(region.parent, Iterate) and not alone:
             loop = region.parent
             if str(loop.axis) in tile.dims or loop.induction in used:
                 break
@@ -152,6 +231,10 @@ class _Promoter:
         memory = resolve(read.memory).ident
         key = memory, tile, mapping, tuple(v.ident for v in read.indices), id(region)
         return _Request(read, tile, region, anchor, key)
+
+    def _alone(self, read: Read) -> bool:
+        """Whether what it reads may change from place to place."""
+        return bool(self._uniformity.own or read.indices)
 
     def _decline(self, read: Read, why: str) -> None:
         label = resolve(read.memory).attributes["label"]
@@ -173,7 +256,7 @@ class _Promoter:
             if request.key in buffers:
                 continue
             buffer = buffers[request.key] = self._allocate(request)
-            alone = bool(self._own or request.read.indices)
+            alone = self._alone(request.read)
             front = request.anchor if alone else fronts[id(request.region)]
             fetched.append((request, front, _fetch(request, front)))
             if alone:

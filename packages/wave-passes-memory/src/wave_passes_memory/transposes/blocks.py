@@ -7,20 +7,24 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.runs import contiguous_run
-from wave_core.analysis.waves import wave_number
-from wave_core.constraints.machine import LANE, REGISTER
-from wave_core.ir import Access
+from wave_core.analysis.waves import thread_number
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS, PLACEMENT, Access, capture, erase, insert_before
+from wave_core.ops.memory import Read, Write
+from wave_core.ops.shape import Assemble
 from wave_core.symbols import constant, logical_and, lt
+from wave_passes_memory.copies.rows import Rows
+from wave_passes_memory.copies.share import unless_proved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from wave_core.analysis.region_facts import RegionFacts
     from wave_core.constraints.geometry import Geometry
-    from wave_core.symbols import Expr, Facts
+    from wave_core.symbols import Expr
+    from wave_passes_memory.copies.find import Copy
     from wave_passes_memory.copies.prove import Box
-
-    Addresses = Callable[[dict[str, Expr]], tuple[Expr, ...]]
-    FactsFor = Callable[[int], Facts]
+    from wave_passes_memory.copies.share import Addresses, FactsFor
 
 WORD_BITS = 32
 """Writes of less take as long as writes of this."""
@@ -91,7 +95,7 @@ class Blocks:
         self._facts = facts
         self._bits = bits
         self._threads = geometry.waves_per_workgroup * geometry.lanes
-        self._thread = wave_number(geometry) * geometry.lanes + LANE
+        self._thread = thread_number(geometry)
 
     def choose(self, widest_bits: int, *, idle: bool) -> Shape | None:
         """Writes of whole words by all threads, then the widest loads.
@@ -132,12 +136,8 @@ class Blocks:
 
     def _fits(self, width: int) -> bool:
         """Whether ``width`` elements of a row lie side by side and exist together."""
-        box, facts = self._box, self._facts(width)
-        limit = box.limits[-1]
-        if limit is not None:
-            start = box.base[-1] + box.shared[-1]
-            if not facts.prove_divisible(limit - start, width):
-                return False
+        if not self._box.ends_between(width, self._facts(width)):
+            return False
         shape = Shape(width, 1, 1)
         load = self._load(self._start(self._thread, shape), 0, shape, None)
         return contiguous_run(load.access) >= width
@@ -180,10 +180,8 @@ class Blocks:
 
     def _tail(self, chunk: Expr, shape: Shape) -> Expr | None:
         """The threads that still have a block; ``None`` is all."""
-        facts = self._facts(1)
         blocks = self._box.elements // (shape.width * shape.rows)
-        condition = lt(chunk, blocks)
-        return None if facts.prove(condition) else facts.simplify(condition)
+        return unless_proved(lt(chunk, blocks), self._facts(1))
 
     def _load(
         self, start: list[Expr], row: int, shape: Shape, tail: Expr | None
@@ -234,3 +232,52 @@ def _powers(most: int, extent: int) -> list[int]:
 
 def _power_within(most: int, extent: int) -> int:
     return _powers(max(1, most), extent)[-1]
+
+
+def emit_blocks(copy: Copy, blocks: list[Block], known: RegionFacts) -> None:
+    """All loads where the copy begins, then all writes where it ends."""
+    emitter = _Emitter(copy, Rows(known.geometry.lanes))
+    loaded = [[emitter.load(part) for part in block.loads] for block in blocks]
+    for block, values in zip(blocks, loaded, strict=True):
+        for column, part in enumerate(block.writes):
+            emitter.write(values, column, part)
+    for read, write in copy.pairs:
+        erase(write)
+        erase(read)
+
+
+class _Emitter:
+    def __init__(self, copy: Copy, rows: Rows) -> None:
+        self._copy = copy
+        self._rows = rows
+        self._facts = copy.region.graph.facts
+        self._front = copy.pairs[0][0]
+        self._last = copy.pairs[-1][1]
+
+    @property
+    def _shape(self) -> tuple[Expr, ...]:
+        return self._copy.buffer.memory_type.shape
+
+    def load(self, part: Part) -> Read:
+        """One row."""
+        copy, front = self._copy, self._front
+        memory = capture(copy.region, copy.memory)
+        load = Read(memory, (), copy.mapping, self._shape, flags=front.flags)
+        load.tags = front.tags
+        insert_before(front, load)
+        self._facts.put(ACCESS, load, part.access)
+        row = self._rows.placement(part.index, part.access.registers)
+        self._facts.put(PLACEMENT, load, row)
+        return load
+
+    def write(self, rows: list[Read], column: int, part: Part) -> None:
+        """One column of the rows."""
+        picks = tuple((row, column) for row in range(len(rows)))
+        value = Assemble(tuple(rows), picks, self._shape)
+        insert_before(self._last, value)
+        row = self._rows.placement(part.index, part.access.registers)
+        self._facts.put(PLACEMENT, value, row)
+        write = Write(value, capture(self._copy.region, self._copy.buffer), ())
+        write.tags = self._last.tags
+        insert_before(self._last, write)
+        self._facts.put(ACCESS, write, part.access)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import (
@@ -23,7 +24,6 @@ from wave_core.ops.shape import Assemble
 from wave_core.passes import Pass
 from wave_core.symbols import Facts, Layout
 from wave_core.targets.exchange import EXCHANGE_LANES, before_exchange, exchanged
-from wave_passes_memory.staging.uniform import entered_together, own_symbols
 
 if TYPE_CHECKING:
     from wave_core.analysis.region_facts import RegionFacts
@@ -84,10 +84,10 @@ class UseTransposedReads(Pass):
         if not target.transposed_read_bits:
             return False
         known = context.region_facts(graph)
-        own = own_symbols(graph)
+        uniformity = Uniformity(graph)
         before = after = 0
         for op in list(graph.walk()):
-            if type(op) is not Read or not entered_together(region_of(op), own):
+            if type(op) is not Read or not uniformity.reached_together(region_of(op)):
                 continue
             found = fetches(op, known, target)
             if found is not None and op.flags == "none" and _unmasked(op):
@@ -156,11 +156,6 @@ def _registers(read: Read) -> int:
     return 0 if access is None else access.registers
 
 
-def _dims(read: Read) -> tuple[str, ...]:
-    kind = read.memory.memory_type
-    return kind.dims
-
-
 def _bases(
     read: Read, access: Access, layout: Layout, facts: Facts
 ) -> dict[str, Expr] | None:
@@ -168,7 +163,7 @@ def _bases(
 
     That is the proof that the lanes touch the elements of their layout.
     """
-    dims = _dims(read)
+    dims = read.memory.memory_type.dims
     if len(dims) != len(access.coordinates) or not set(layout.dims) <= set(dims):
         return None
     within = _within(layout)
@@ -221,7 +216,7 @@ def _fetch(
     facts: Facts,
 ) -> Fetch | None:
     """The read that gives registers ``first`` to ``first + width``."""
-    whole, dims = row.layout, _dims(read)
+    whole, dims = row.layout, read.memory.memory_type.dims
     found = _source(whole, first, width)
     if found is None or dims[-1] not in whole.dims:
         return None

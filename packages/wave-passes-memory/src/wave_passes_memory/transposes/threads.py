@@ -5,29 +5,114 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import ACCESS, Access
+from wave_core.analysis.runs import contiguous_run
+from wave_core.constraints.machine import REGISTER
+from wave_core.ir import ACCESS, Access, region_of
 from wave_core.ir.rewrite import redeclare
-from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass, option
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import addresses, prove
 from wave_passes_memory.copies.readers import bare_readers
-from wave_passes_memory.transposes.blocks import Blocks
-from wave_passes_memory.transposes.costs import Costs
-from wave_passes_memory.transposes.emit import emit_blocks
-from wave_passes_memory.transposes.find import access_of, buffers_read_across
+from wave_passes_memory.layouts.choose import accesses_by_buffer
+from wave_passes_memory.layouts.patterns import phases_of
+from wave_passes_memory.transposes.blocks import Blocks, emit_blocks
 from wave_passes_memory.transposes.hardware import fetches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Graph
-    from wave_core.ops.memory import Read
     from wave_core.passes import PassContext
     from wave_core.targets import Target
     from wave_passes_memory.copies.find import Copy
     from wave_passes_memory.copies.prove import Box
-    from wave_passes_memory.transposes.find import Uses
+
+
+def buffers_read_across(
+    graph: Graph,
+) -> dict[Allocate, tuple[int, list[Read | Write]]]:
+    """Buffers stored by their own dimensions, with the one that their reads walk.
+
+    It is given by its position, and is never the last; beside it all accesses.
+    """
+    found: dict[Allocate, tuple[int, list[Read | Write]]] = {}
+    for buffer, accesses in accesses_by_buffer(graph).items():
+        if all(type(op) in (Read, Write) and not op.indices for op in accesses):
+            across = _across([op for op in accesses if isinstance(op, Read)])
+            if across is not None and _plain(buffer):
+                found[buffer] = across, accesses
+    return found
+
+
+def _across(reads: list[Read]) -> int | None:
+    """The position of the dimension that all reads walk; ``None`` for the last."""
+    found: set[int] = set()
+    for read in reads:
+        places = access_of(read).coordinates
+        moving = [n for n, c in enumerate(places) if REGISTER in c.free_symbols]
+        if len(moving) != 1 or moving[0] == len(places) - 1:
+            return None
+        found.update(moving)
+    return found.pop() if len(found) == 1 else None
+
+
+def access_of(op: Read) -> Access:
+    """The row of an expanded read."""
+    access = region_of(op).graph.facts.get(ACCESS, op)
+    assert access is not None, "expansion gives every access coordinates"
+    return access
+
+
+def _plain(buffer: Allocate) -> bool:
+    """Whether rows have static length and nothing between them."""
+    shape = buffer.memory_type.storage_shape
+    return not buffer.padding and all(extent.is_constant for extent in shape)
+
+
+LANES_A_CYCLE = 16
+"""Addresses that vector memory takes in a cycle. Source: AMD CDNA3 ISA: a wave is
+issued in quarters."""
+
+BYTES_A_CYCLE = 64
+"""Bytes that the first cache gives in a cycle. Source: AMD CDNA3 white paper."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Counts cycles of coalesced accesses without conflicts.
+
+    Units: ``bits`` of an element; widths in elements of a lane.
+    """
+
+    target: Target
+    bits: int
+
+    def loads(self, count: int, width: int) -> int:
+        """Cycles of ``count`` loads from global memory."""
+        lanes = self.target.wave_size
+        moved = lanes * width * self.bits // (8 * BYTES_A_CYCLE)
+        return count * max(moved, lanes // LANES_A_CYCLE)
+
+    def writes(self, count: int, width: int) -> int:
+        """Cycles of ``count`` writes."""
+        return count * self._cycles(width, reads=False)
+
+    def reads(self, rows: Iterable[Access]) -> int:
+        """Cycles of reads, cut where elements do not lie side by side."""
+        most = max(1, self.target.memory.max_access_bits // self.bits)
+        total = 0
+        for row in rows:
+            run = min(contiguous_run(row), most)
+            total += row.registers // run * self._cycles(run, reads=True)
+        return total
+
+    def _cycles(self, width: int, *, reads: bool) -> int:
+        size = width * self.bits // 8
+        phases = phases_of(self.target.memory, size, reads=reads)
+        return 1 if phases is None else len(phases.phases)
 
 
 @dataclass(frozen=True)
@@ -104,14 +189,15 @@ class TransposeInThreads(Pass):
         for copy in copies(graph):
             if copy.buffer not in wanted:
                 continue
-            across, uses = wanted[copy.buffer]
-            if not copy.members.issuperset(uses.writes):
+            across, accesses = wanted[copy.buffer]
+            reads = [op for op in accesses if isinstance(op, Read)]
+            if not copy.members.issuperset(set(accesses).difference(reads)):
                 continue
             box = prove(copy, points, known)
             if box is None:
                 context.count("transposes_not_proved")
                 continue
-            job = _Transposition(copy, box, across, uses, known)
+            job = _Transposition(copy, box, across, reads, known)
             changed |= job.run(self, points, context)
         return changed
 
@@ -120,11 +206,11 @@ class _Transposition:
     """Stores one buffer with another dimension last."""
 
     def __init__(
-        self, copy: Copy, box: Box, across: int, uses: Uses, known: RegionFacts
+        self, copy: Copy, box: Box, across: int, reads: list[Read], known: RegionFacts
     ) -> None:
         self._copy = copy
         self._box = box
-        self._reads = uses.reads
+        self._reads = reads
         self._known = known
         first = copy.pairs[0][0]
         self._bits = copy.buffer.dtype.bits
@@ -132,7 +218,7 @@ class _Transposition:
             box,
             across,
             known.geometry,
-            lambda index: addresses(copy, first, index, known),
+            lambda index: addresses(first, index, known),
             lambda registers: known.facts(copy.region, registers),
             self._bits,
         )

@@ -6,7 +6,7 @@ stages before the last work on iterations beyond the end, whose values nobody us
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.ir import ACCESS, LANDING, region_of
@@ -14,7 +14,6 @@ from wave_core.ops.arithmetic import FloorDiv, Mod
 from wave_core.ops.control import Conditional
 from wave_core.ops.memory import GatherToLDS, Read, Write
 from wave_core.ops.traits import Trait
-from wave_core.symbols import logical_and
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
@@ -94,5 +93,4 @@ def mask_accesses(op: Op, condition: Expr, *, harmless: bool) -> None:
         for kind in kinds:
             row = facts.get(kind, part)
             if row is not None:
-                present = [c for c in (row.mask, condition) if c is not None]
-                facts.put(kind, part, replace(row, mask=logical_and(*present)))
+                facts.put(kind, part, row.where(condition))
