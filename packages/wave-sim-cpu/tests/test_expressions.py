@@ -19,8 +19,7 @@ from wave_core.symbols import (
     symbol,
     xor,
 )
-from wave_sim_cpu.evaluate import evaluate
-from wave_sim_cpu.expressions import Axis, Environment, Linear
+from wave_sim_cpu.expressions import Axis, Environment, Linear, evaluate
 
 WG, IV = symbol("$WG0"), symbol("$IV:K")
 SHAPES = {WG: (3, 1, 1), LANE: (1, 4, 1), REGISTER: (1, 1, 2)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,13 @@ from wave_core.constraints.geometry import Geometry
 from wave_core.ir.graph import walk
 from wave_core.ops.memory import Allocate
 from wave_core.types import MemoryType, RegisterType
-from wave_sim_cpu.evaluate import evaluate
+from wave_sim_cpu.expressions import evaluate
 from wave_sim_cpu.memory import Buffer, argument_buffer
+from wave_sim_cpu.units import Units, chunks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from wave_core.ir.graph import Graph
     from wave_core.symbols import Expr
     from wave_core.targets import Target
@@ -54,6 +56,11 @@ class Launch:
     def number(self, expr: Expr) -> int:
         """The value of an expression of launch symbols."""
         return _number(expr, self.symbols)
+
+    def chunks(self, limit: int) -> Iterator[Units]:
+        """Parts of the launch of at most ``limit`` lanes, whole workgroups each."""
+        rows = self.grid, self.waves, self.devices
+        return chunks(*rows, self.target.wave_size, limit)
 
     @property
     def is_empty(self) -> bool:

@@ -57,6 +57,37 @@ class Buffer:
         """Bytes of one cell."""
         return self.cells.dtype.itemsize
 
+    def take(self, cells: Index, mask: Bits | None) -> Array:
+        """The elements of cells, zeros where ``mask`` does not hold."""
+        if mask is None:
+            return self.cells.take(cells)
+        data = self.cells.take(np.where(mask, cells, 0))
+        return np.where(mask, data, np.zeros((), data.dtype))
+
+    def holds(self, cells: Index, mask: Bits | None) -> Bits | None:
+        """Which of these elements have a value, zeros included; ``None`` if all do."""
+        if self.valid is None:
+            return None
+        if mask is None:
+            return self.valid.take(cells)
+        return self.valid.take(np.where(mask, cells, 0)) | ~mask
+
+    def put(
+        self, cells: Index, mask: Bits | None, data: Array, held: Bits | None = None
+    ) -> None:
+        """Write elements where ``mask`` holds; those not ``held`` have no value.
+
+        Shapes: all broadcast to that of ``data``.
+        """
+        cells = np.broadcast_to(cells, data.shape)
+        if mask is not None:
+            chosen = np.broadcast_to(mask, data.shape)
+            cells, data = cells[chosen], data[chosen]
+            held = None if held is None else np.broadcast_to(held, chosen.shape)[chosen]
+        self.cells[cells] = data
+        if self.valid is not None:
+            self.valid[cells] = True if held is None else held
+
     def describe(self) -> str:
         """Name, element type and shape, for messages."""
         space = "LDS " if self.is_lds else ""
@@ -103,13 +134,10 @@ def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
 def lds_buffer(
     label: str, dtype: DType, shape: tuple[int, ...], workgroups: int
 ) -> Buffer:
-    """LDS of ``workgroups`` workgroups; its contents start as poison."""
+    """LDS of ``workgroups`` workgroups."""
     size = int(np.prod(shape, dtype=np.int64))
     cells = np.zeros(size * workgroups, dtype.numpy())
-    buffer = Buffer(label, dtype, shape, row_major(shape), cells, max(size, 1))
-    buffer.valid = np.zeros(size * workgroups, np.bool_)
-    buffer.copies = Copies(cells.size)
-    return buffer
+    return Buffer(label, dtype, shape, row_major(shape), cells, max(size, 1))
 
 
 class PooledValidity:

@@ -15,7 +15,7 @@ from wave_sim_cpu.lanes.addressing import AccessPlan, Cells
 from wave_sim_cpu.lanes.collisions import check_collisions, element
 from wave_sim_cpu.lanes.counting import AccessCounter
 from wave_sim_cpu.lanes.program import memory_ident, not_lowered
-from wave_sim_cpu.lanes.value import Poison, Value, join
+from wave_sim_cpu.lanes.value import Poison, Value, spread
 from wave_sim_cpu.options import Check
 from wave_sim_cpu.races import Touch
 from wave_sim_cpu.units import coordinates
@@ -40,15 +40,14 @@ def allocate(_op: Allocate, _program: Program) -> Step:
 def read(op: Read, program: Program) -> Step:
     """Gather the cells of every lane."""
     accessor = accessor_of(op, program, "read")
-    zero = np.zeros((), op.type.dtype.numpy())  # pyright: ignore[reportOptionalMemberAccess] - a read has a type
+    zero = np.zeros((1, 1, 1), op.register_type.dtype.numpy())
 
     def step(machine: Machine) -> None:
         touched = accessor.touch(machine)
         buffer = accessor.buffer(machine)
-        if touched is None:
-            machine.values[op.ident] = Value(zero.reshape(1, 1, 1))
-            return
-        machine.values[op.ident] = _gather(op, machine, buffer, touched, zero)
+        machine.values[op.ident] = (
+            Value(zero) if touched is None else _gather(op, machine, buffer, touched)
+        )
 
     return step
 
@@ -72,24 +71,15 @@ def transposed_read(op: TransposedRead, program: Program) -> Step:
     return step
 
 
-def _gather(
-    op: Op, machine: Machine, buffer: Buffer, touched: Cells, zero: Array
-) -> Value:
-    cells, mask = touched.cells, touched.mask
-    if mask is not None:
-        cells = np.where(mask, cells, 0)
-    data = buffer.cells.take(cells)
-    if mask is not None:
-        data = np.where(mask, data, zero)
-    if buffer.valid is None or not machine.journal.options.looks_for(Check.POISON):
+def _gather(op: Op, machine: Machine, buffer: Buffer, touched: Cells) -> Value:
+    data = buffer.take(touched.cells, touched.mask)
+    if not machine.journal.looks_for(Check.POISON):
         return Value(data)
-    bits = ~buffer.valid.take(cells)
-    if mask is not None:
-        bits &= mask
-    if not bits.any():
+    held = buffer.holds(touched.cells, touched.mask)
+    if held is None or held.all():
         return Value(data)
     reason = f"nothing was written to this part of {buffer.describe()}"
-    return Value(data, Poison(bits, op, codes.POISON, reason))
+    return Value(data, Poison(~held, op, codes.POISON, reason))
 
 
 def write(op: Write, program: Program) -> Step:
@@ -102,19 +92,12 @@ def write(op: Write, program: Program) -> Step:
         if touched is None:
             return
         buffer = accessor.buffer(machine)
-        full = (*machine.shape, accessor.plan.registers)
-        cells = np.broadcast_to(touched.cells, full)
-        data = np.broadcast_to(value.data, full)
+        data = np.broadcast_to(value.data, (*machine.shape, accessor.plan.registers))
         bits = _poison_bits(op, machine, buffer, value, touched.mask)
-        if touched.mask is not None:
-            chosen = np.broadcast_to(touched.mask, full)
-            cells, data = cells[chosen], data[chosen]
-            bits = None if bits is None else np.broadcast_to(bits, full)[chosen]
-        if machine.journal.options.looks_for(Check.RACES):
+        if machine.journal.looks_for(Check.RACES):
             check_collisions(op, machine, buffer, data, touched)
-        buffer.cells[cells] = data
-        if buffer.valid is not None:
-            buffer.valid[cells] = True if bits is None else ~bits
+        held = None if bits is None else np.broadcast_to(~bits, data.shape)
+        buffer.put(touched.cells, touched.mask, data, held)
 
     return step
 
@@ -145,7 +128,7 @@ _REMEDIES = {
 
 def report_poison(op: Op, machine: Machine, poison: Poison, what: str) -> None:
     """Report that elements without a meaning matter at ``op``."""
-    if not machine.journal.options.looks_for(Check.POISON):
+    if not machine.journal.looks_for(Check.POISON):
         return
     full = np.broadcast_shapes(poison.bits.shape, (*machine.shape, 1))
     at = int(np.flatnonzero(np.broadcast_to(poison.bits, full))[0])
@@ -232,9 +215,7 @@ class Accessor:
     def _check_indices(
         self, machine: Machine, values: list[Value], mask: Bits | None
     ) -> None:
-        poison: Poison | None = None
-        for value in values:
-            poison = join(poison, value.poison)
+        poison = spread(values)
         if poison is None:
             return
         bits = poison.bits if mask is None else poison.bits & mask
@@ -242,7 +223,7 @@ class Accessor:
             report_poison(self._op, machine, poison, "is used as an index")
 
     def _report_misaligned(self, machine: Machine, buffer: Buffer) -> None:
-        if not machine.journal.options.looks_for(Check.ALIGNMENT):
+        if not machine.journal.looks_for(Check.ALIGNMENT):
             return
         machine.reporter.add(
             codes.MISALIGNED,

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from wave_core.ir.facts import Access
     from wave_core.ops.base import Op
     from wave_sim_cpu.arrays import Bits, Index
-    from wave_sim_cpu.evaluate import Number
-    from wave_sim_cpu.expressions import Environment
+    from wave_sim_cpu.expressions import Environment, Number
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.lanes.program import Program, Storage
     from wave_sim_cpu.memory import Buffer
@@ -131,7 +130,7 @@ class AccessPlan:
             return mask
         outside = outside.reshape((1,) * (3 - outside.ndim) + outside.shape)
         stray = outside if mask is None else outside & mask
-        if stray.any() and machine.journal.options.looks_for(Check.BOUNDS):
+        if stray.any() and machine.journal.looks_for(Check.BOUNDS):
             self._report_stray(machine, buffer, extra, stray)
         return ~outside if mask is None else mask & ~outside
 

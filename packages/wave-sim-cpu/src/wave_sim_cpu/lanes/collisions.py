@@ -26,14 +26,15 @@ def check_collisions(
     Two waves that write one element race, whatever they write. Two lanes of a wave
     write it in no particular order: an error if the values differ, else a warning.
 
-    Shapes: ``data`` has one entry for each element touched, masked ones left out.
+    Shapes: ``data`` is ``[units, lanes, registers]``.
     """
     if machine.is_known_distinct(op, touched):
         return
     full = (*machine.shape, touched.cells.shape[2])
     cells = np.broadcast_to(touched.cells, full)
     if touched.mask is not None:
-        cells = cells[np.broadcast_to(touched.mask, full)]
+        chosen = np.broadcast_to(touched.mask, full)
+        cells, data = cells[chosen], data[chosen]
     cells = cells.reshape(-1)
     winner = machine.last_writer(buffer, cells)
     losers = np.flatnonzero(winner != np.arange(cells.size))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wave_core.ops.control import Conditional, Iterate, SetSymbol
     from wave_core.ops.structure import GetResult
     from wave_sim_cpu.arrays import Bits
-    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.expressions import Number
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.lanes.program import Program, Step
 
@@ -65,7 +65,7 @@ def iterate(op: Iterate, program: Program) -> Step:
         values = tuple([machine.value(v) for v in inits])
         body.capture(machine)
         for iteration in range(_most(trips, machine)):
-            going = _still_going(trips, iteration)
+            going = still_going(trips, iteration)
             machine.env.set(induction, first + iteration * advance)
             machine.loops[induction] = iteration
             with machine.restricted(going):
@@ -86,7 +86,8 @@ def _most(trips: Number, machine: Machine) -> int:
     return max(0, int(counts.max())) if counts.size else 0
 
 
-def _still_going(trips: Number, iteration: int) -> Bits | None:
+def still_going(trips: Number, iteration: int) -> Bits | None:
+    """The waves with so many iterations left; ``None`` if all have."""
     if not isinstance(trips, np.ndarray):
         return None
     going = trips > iteration

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
     from wave_core.targets import BankPhases, Target
     from wave_sim_cpu.arrays import Array, Bits, Index
-    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.expressions import Number
     from wave_sim_cpu.lanes.addressing import AccessPlan
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.memory import Buffer
@@ -61,6 +61,7 @@ class AccessCounter:
     def __init__(self, plan: AccessPlan, kind: str, target: Target) -> None:
         self._plan = plan
         self._memory = target.memory
+        self._known: dict[int, tuple[int, Cost]] = {}
         self._kind = kind
         parts = plan.offset.parts
         self._unit_parts = [p for p in parts if not p.axes & (_LANE_AXES | Axis.VALUE)]
@@ -125,7 +126,7 @@ class AccessCounter:
         self, machine: Machine, buffer: Buffer, extra: Mapping[Expr, Number]
     ) -> tuple[int, Cost]:
         """The cost where each wave adds its base to one pattern."""
-        env, memo = machine.env, machine.journal.counts
+        env, memo = machine.env, self._known
         base = add_all(env.part(p, extra) for p in self._unit_parts)
         period = self._period(buffer)
         units = machine.units.count
@@ -137,10 +138,9 @@ class AccessCounter:
             rows = [(base % period, units)]
         total, run = Cost(), 1
         for remainder, count in rows:
-            key = (self, remainder)
-            if key not in memo:
-                memo[key] = self._of_pattern(machine, buffer, extra, remainder)
-            run, cost = memo[key]
+            if remainder not in memo:
+                memo[remainder] = self._of_pattern(machine, buffer, extra, remainder)
+            run, cost = memo[remainder]
             total = total + cost.times(count)
         return run, total
 

@@ -6,19 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.diagnostics import Severity
 from wave_core.ir.facts import PLACEMENT
-from wave_sim_cpu import codes
-from wave_sim_cpu.result import Snapshot
+from wave_sim_cpu.journal import Tensor, named_values
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.control import Breakpoint
-    from wave_sim_cpu.arrays import Array, Bits
+    from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.expressions import Linear
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.lanes.program import Program, Step
-    from wave_sim_cpu.reports import Reporter
 
 
 class _Piece:
@@ -26,7 +23,7 @@ class _Piece:
 
     def __init__(self, op: Op, program: Program) -> None:
         self.op = op
-        self.dims: tuple[str, ...] = op.type.dims  # pyright: ignore[reportOptionalMemberAccess] - a register
+        self.dims = op.register_type.dims
         placement = program.graph.facts.get(PLACEMENT, op)
         geometry = program.geometry
         self._extents = [program.linear(geometry.extent(dim)) for dim in self.dims]
@@ -56,59 +53,28 @@ class _Piece:
 
 def breakpoint_op(op: Breakpoint, program: Program) -> Step:
     """Keep a snapshot, and show it to the handler of the options."""
-    labels = op.labels or tuple(f"value{i}" for i in range(len(op.values)))
     pieces: dict[str, list[_Piece]] = {}
-    for label, value in zip(labels, op.values, strict=True):
+    for label, value in named_values(op):
         pieces.setdefault(label, []).append(_Piece(value, program))
-    handler = program.options.breakpoint
 
     def step(machine: Machine) -> None:
         tensors = {label: _tensor(found, machine) for label, found in pieces.items()}
-        units = machine.units
-        snapshot = Snapshot(
-            tensors={label: t[0] for label, t in tensors.items()},
-            present={label: t[1] for label, t in tensors.items()},
-            dims={label: found[0].dims for label, found in pieces.items()},
-            loops={str(s): iteration for s, iteration in machine.loops.items()},
-            workgroups=(units.first, units.first + units.workgroups - 1),
-            location=op.location,
-        )
-        machine.journal.snapshots.append(snapshot)
-        report_stop(op, machine.reporter)
-        if handler is not None:
-            handler(snapshot)
+        loops = {str(s): iteration for s, iteration in machine.loops.items()}
+        machine.journal.stop(op, tensors, loops, machine.units)
 
     return step
 
 
-def report_stop(op: Breakpoint, reporter: Reporter) -> None:
-    """Note that the breakpoint was reached; each one once."""
-    reporter.add(
-        codes.BREAKPOINT,
-        "a breakpoint was reached",
-        op,
-        label="here",
-        severity=Severity.NOTE,
-    )
-
-
-def _tensor(pieces: list[_Piece], machine: Machine) -> tuple[Array, Bits]:
+def _tensor(pieces: list[_Piece], machine: Machine) -> Tensor:
     """All pieces of one label in one tensor, and which elements it has."""
-    extents = pieces[0].extents(machine)
-    first = machine.value(pieces[0].op)
-    tensor = np.zeros(extents, first.data.dtype)
-    present = np.zeros(extents, np.bool_)
+    first = pieces[0]
+    dtype = machine.value(first.op).data.dtype
+    tensor = Tensor(first.dims, first.extents(machine), dtype)
+    everywhere = np.ones((1, 1, 1), np.bool_)
+    held = everywhere if machine.active is None else machine.active
     for piece in pieces:
         index, data = piece.index(machine), machine.value(piece.op).data
         shape = np.broadcast_shapes(data.shape, *[i.shape for i in index])
         full = (machine.units.count, *shape[1:])
-        held = (
-            np.ones((1, 1, 1), np.bool_) if machine.active is None else machine.active
-        )
-        for along, extent in zip(index, extents, strict=True):
-            held = held & (along < extent)
-        chosen = np.broadcast_to(held, full)
-        places = tuple(np.broadcast_to(i, full)[chosen] for i in index)
-        tensor[places] = np.broadcast_to(data, full)[chosen]
-        present[places] = True
-    return tensor, present
+        tensor.enter(index, np.broadcast_to(data, full), held)
+    return tensor

@@ -34,8 +34,8 @@ def gather_to_lds(op: GatherToLDS, program: Program) -> Step:
         _check_side_by_side(op, machine, landing)
         memory, buffer = source.buffer(machine), target.buffer(machine)
         data, held = _fetched(machine, memory, read, target.plan.registers)
-        _store(buffer, landing, data, held)
-        if machine.journal.options.looks_for(Check.RACES):
+        buffer.put(landing.cells, landing.mask, data, held)
+        if machine.journal.looks_for(Check.RACES):
             _take_off(op, machine, (memory, read), (buffer, landing))
 
     return step
@@ -48,25 +48,9 @@ def _fetched(
     full = (*machine.shape, registers)
     if read is None:
         return np.zeros(full, memory.cells.dtype), None
-    cells = read.cells if read.mask is None else np.where(read.mask, read.cells, 0)
-    data = memory.cells.take(cells)
-    held = None if memory.valid is None else memory.valid.take(cells)
-    if read.mask is not None:
-        data = np.where(read.mask, data, np.zeros((), data.dtype))
-        held = None if held is None else held | ~read.mask
-    whole = None if held is None else np.broadcast_to(held, full)
-    return np.broadcast_to(data, full), whole
-
-
-def _store(buffer: Buffer, landing: Cells, data: Array, held: Bits | None) -> None:
-    cells = np.broadcast_to(landing.cells, data.shape)
-    if landing.mask is not None:
-        chosen = np.broadcast_to(landing.mask, data.shape)
-        cells, data = cells[chosen], data[chosen]
-        held = None if held is None else held[chosen]
-    buffer.cells[cells] = data
-    if buffer.valid is not None:
-        buffer.valid[cells] = True if held is None else held
+    held = memory.holds(read.cells, read.mask)
+    data = np.broadcast_to(memory.take(read.cells, read.mask), full)
+    return data, None if held is None else np.broadcast_to(held, full)
 
 
 def _check_side_by_side(op: GatherToLDS, machine: Machine, landing: Cells) -> None:

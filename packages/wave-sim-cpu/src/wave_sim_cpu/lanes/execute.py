@@ -9,7 +9,8 @@ import numpy as np
 from wave_core.constraints.machine import LANE
 from wave_sim_cpu.copies import Copies
 from wave_sim_cpu.expressions import Environment
-from wave_sim_cpu.lanes.machine import Journal, Machine
+from wave_sim_cpu.journal import Journal
+from wave_sim_cpu.lanes.machine import Machine
 from wave_sim_cpu.lanes.program import GROUP, Program, Storage, run_steps
 from wave_sim_cpu.lanes.rules import lane_rules
 from wave_sim_cpu.lanes.sync import check_balance
@@ -18,10 +19,7 @@ from wave_sim_cpu.launch import Launch, prepare
 from wave_sim_cpu.memory import lds_buffer, lds_label, lds_pool, row_major
 from wave_sim_cpu.options import Check, SimulationOptions
 from wave_sim_cpu.races import RaceTracker
-from wave_sim_cpu.reports import Reporter
-from wave_sim_cpu.result import Counters, SimulationResult
 from wave_sim_cpu.rule_table import RuleTable
-from wave_sim_cpu.units import Units, chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +31,8 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
     from wave_core.targets import Target
     from wave_sim_cpu.memory import Buffer, Pool
+    from wave_sim_cpu.result import SimulationResult
+    from wave_sim_cpu.units import Units
 
 _POOL_GRANULE = 16
 """Packed memory is a multiple of this; every element size divides it. Units: bytes."""
@@ -67,7 +67,7 @@ def run(
     """
     options = options or SimulationOptions()
     launch = prepare(graph, arguments, symbols, target)
-    journal = Journal(target, options, Counters(), Reporter(options.report_limit))
+    journal = Journal(options)
     if not launch.is_empty:
         rules = RuleTable(lane_rules(), lowerings)
         program = Program(
@@ -76,24 +76,12 @@ def run(
         _prepare_checks(launch, options)
         # Elements that do not exist may hold anything; so may their arithmetic.
         with np.errstate(all="ignore"):
-            for units in chunks(
-                launch.grid,
-                launch.waves,
-                launch.devices,
-                target.wave_size,
-                options.chunk_lanes,
-            ):
+            for units in launch.chunks(options.chunk_lanes):
                 machine = _machine(launch, units, journal)
                 run_steps(program.body, machine)
                 check_balance(machine)
                 journal.counters.units += units.count
-    reporter = journal.reporter
-    return SimulationResult(
-        journal.counters,
-        reporter.reports,
-        reporter.suppressed,
-        tuple(journal.snapshots),
-    )
+    return journal.result()
 
 
 def _storage(launch: Launch) -> dict[int, Storage]:
@@ -159,7 +147,7 @@ def _machine(launch: Launch, units: Units, journal: Journal) -> Machine:
     pool = _pool(launch, units, journal.options)
     for op in launch.allocations:
         buffers[op.ident] = _lds(launch, units, op, journal.options, pool)
-    machine = Machine(units, env, buffers, journal)
+    machine = Machine(units, launch.target.wave_size, env, buffers, journal)
     for ident, scalar in launch.scalars.items():
         machine.values[ident] = Value(scalar.reshape(1, 1, 1))
     return machine
@@ -187,6 +175,8 @@ def _lds(
         key = launch.allocations.index(op) + 1
         return pool.buffer(key, lds_label(op), op.memory_type.dtype, shape, op.offset)
     buffer = lds_buffer(lds_label(op), op.memory_type.dtype, shape, units.workgroups)
+    buffer.valid = np.zeros(buffer.cells.size, np.bool_)
+    buffer.copies = Copies(buffer.cells.size)
     if options.looks_for(Check.RACES) and units.waves_per_workgroup > 1:
         cells = buffer.cells.size
         buffer.tracker = RaceTracker(cells, units.waves_per_workgroup, shared=False)

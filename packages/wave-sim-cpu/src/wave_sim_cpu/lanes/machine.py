@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.diagnostics import simulation_error
-from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.epochs import Epochs
 
 if TYPE_CHECKING:
@@ -17,34 +14,14 @@ if TYPE_CHECKING:
 
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
-    from wave_core.targets import Target
     from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.expressions import Environment
+    from wave_sim_cpu.journal import Journal, Reporter
     from wave_sim_cpu.lanes.addressing import Cells
-    from wave_sim_cpu.lanes.counting import Cost
     from wave_sim_cpu.lanes.value import Value
     from wave_sim_cpu.memory import Buffer
-    from wave_sim_cpu.options import SimulationOptions
-    from wave_sim_cpu.reports import Reporter
-    from wave_sim_cpu.result import Counters, Snapshot
+    from wave_sim_cpu.result import Counters
     from wave_sim_cpu.units import Units
-
-
-@dataclass
-class Journal:
-    """What outlives the waves of one chunk: totals, findings, access numbers."""
-
-    target: Target
-    options: SimulationOptions
-    counters: Counters
-    reporter: Reporter
-    snapshots: list[Snapshot] = field(default_factory=list["Snapshot"])
-    access_number: int = 0
-    cost: int = 0
-    counts: dict[object, tuple[int, Cost]] = field(
-        default_factory=dict[object, "tuple[int, Cost]"]
-    )
-    """Remembered counts of bank conflicts and cache lines."""
 
 
 class Machine:
@@ -64,6 +41,7 @@ class Machine:
     def __init__(
         self,
         units: Units,
+        lanes: int,
         env: Environment,
         buffers: dict[int, Buffer],
         journal: Journal,
@@ -72,7 +50,7 @@ class Machine:
         self.env = env
         self.buffers = buffers
         self.journal = journal
-        self.lanes = journal.target.wave_size
+        self.lanes = lanes
         self.epochs = Epochs(units)
         self.active: Bits | None = None
         self.values: dict[int, Value] = {}
@@ -149,33 +127,3 @@ class Machine:
         if self.active is None:
             return self.units.count
         return int(np.count_nonzero(self.active_units()))
-
-    def count_step(self, op: Op) -> None:
-        """Account for one op; every op passes here.
-
-        Raises:
-            SimulationError: WV0908 or WV0909 beyond a limit of the options.
-        """
-        journal = self.journal
-        journal.counters.steps += 1
-        journal.cost += self.units.count * self.lanes
-        options = journal.options
-        if options.step_limit is not None and (
-            journal.counters.steps > options.step_limit
-        ):
-            raise simulation_error(
-                codes.STEP_LIMIT,
-                f"the simulation stopped after {options.step_limit} steps",
-                at=op.location,
-                label="was next",
-                help=("raise SimulationOptions(step_limit=...) if it should go on",),
-            )
-        if options.cost_limit is not None and journal.cost > options.cost_limit:
-            raise simulation_error(
-                codes.COST_LIMIT,
-                f"the simulation exceeds the cost limit of {options.cost_limit} "
-                "lane-steps",
-                at=op.location,
-                label="was next",
-                help=("use smaller sizes, or raise SimulationOptions(cost_limit=...)",),
-            )

@@ -92,9 +92,8 @@ def _poison(
         bits = tile.dense(poison.bits)
         if axis is not None:
             bits = np.asarray(bits.any(axis=axis, keepdims=True))
-        here = Poison(bits, poison.origin, poison.code, poison.reason)
-        found = join(found, here)
+        found = join(found, poison.of(bits))
     assert found is not None, "one operand is poison"
     shape = (found.bits.shape[0], *tiles[2].shape)
     bits = tiles[2].registers(np.ascontiguousarray(np.broadcast_to(found.bits, shape)))
-    return Poison(bits, found.origin, found.code, found.reason)
+    return found.of(bits)

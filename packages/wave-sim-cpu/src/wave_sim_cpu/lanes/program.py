@@ -149,7 +149,7 @@ def memory_ident(op: Op) -> int:
 
 def _counted(op: Op, step: Step) -> Step:
     def run(machine: Machine) -> None:
-        machine.count_step(op)
+        machine.journal.count_step(op, machine.units.count * machine.lanes)
         step(machine)
 
     return run

@@ -8,7 +8,7 @@ import numpy as np
 
 from wave_core.ir.facts import PLACEMENT
 from wave_core.ops.elementwise import compute_dtype, convert
-from wave_sim_cpu.lanes.value import Poison, Value, join
+from wave_sim_cpu.lanes.value import Poison, Value, join, spread
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
@@ -85,8 +85,7 @@ def across_waves(data: Array, combine: np.ufunc, units: Units, axis: int) -> Arr
 
 def reduce(op: Reduce, program: Program) -> Step:
     """The sources combined, then along the dim, then with the initial value."""
-    assert op.type is not None, "a reduction has a value"
-    result = op.type.dtype
+    result = op.register_type.dtype
     wide, combine = compute_dtype(result), COMBINE[op.kind]
     registers = _layout(op.sources[0], program).registers
     fold = _Fold(op, program)
@@ -111,10 +110,8 @@ def _poison(
     values: list[Value], full: tuple[int, ...], fold: _Fold, units: Units
 ) -> Poison | None:
     """A result is poison where any element of it is."""
-    found: Poison | None = None
-    for value in values:
-        found = join(found, value.poison)
+    found = spread(values)
     if found is None:
         return None
     bits = fold(np.broadcast_to(found.bits, full), np.logical_or, units)
-    return Poison(bits, found.origin, found.code, found.reason)
+    return found.of(bits)

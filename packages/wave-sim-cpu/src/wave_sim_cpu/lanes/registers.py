@@ -24,15 +24,9 @@ if TYPE_CHECKING:
     from wave_core.ops.shape import Assemble
     from wave_core.types import DType
     from wave_sim_cpu.arrays import Array, Bits
-    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.expressions import Number
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.lanes.program import Program, Step
-
-
-def dtype_of(op: Op) -> DType:
-    """The element type of a register value."""
-    assert op.type is not None, "a register value has a type"
-    return op.type.dtype
 
 
 def splat(op: Splat, _program: Program) -> Step:
@@ -79,7 +73,7 @@ def lane_expr(op: LaneExpr, program: Program) -> Step:
 
 def apply_expr(op: ApplyExpr, program: Program) -> Step:
     """An expression of registers and uniform symbols."""
-    linear, dtype = program.linear(op.expr), dtype_of(op)
+    linear, dtype = program.linear(op.expr), op.register_type.dtype
     symbols = [argument_symbol(i) for i in range(len(op.values))]
     divisors = [program.linear(d) for d in _divisors(op.expr, set(symbols))]
     operands = op.values
@@ -119,7 +113,7 @@ def elementwise(op: Op, program: Program) -> Step:
     """The op's own meaning, on the registers of all lanes."""
     operands = op.operands
     registers = program.registers(op)
-    divides = isinstance(op, (FloorDiv, Mod)) and dtype_of(op).is_integer
+    divides = isinstance(op, (FloorDiv, Mod)) and op.register_type.dtype.is_integer
 
     def step(machine: Machine) -> None:
         values = [machine.value(v) for v in operands]
@@ -212,8 +206,7 @@ def _gathered_poison(
         return None
     clean = np.zeros((1, 1, 1), np.bool_)
     parts = [clean if v.poison is None else v.poison.bits for v in values]
-    bits = _gathered(parts, targets, origins, registers)
-    return Poison(bits, first.origin, first.code, first.reason)
+    return first.of(_gathered(parts, targets, origins, registers))
 
 
 def shuffle(op: Shuffle, program: Program) -> Step:

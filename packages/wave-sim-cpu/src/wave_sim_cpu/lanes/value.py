@@ -27,6 +27,10 @@ class Poison:
     code: str
     reason: str
 
+    def of(self, bits: Bits) -> Poison:
+        """Poison of other elements that comes from the same op."""
+        return Poison(bits, self.origin, self.code, self.reason)
+
 
 class Value:
     """A register value of all units and lanes.
@@ -75,8 +79,7 @@ class Value:
         """
         poison = self.poison
         if poison is not None:
-            bits = move(poison.bits)
-            poison = Poison(bits, poison.origin, poison.code, poison.reason)
+            poison = poison.of(move(poison.bits))
         return Value(move(self.data), poison)
 
     def give(self, key: Hashable, form: Array) -> None:
@@ -98,8 +101,7 @@ def join(first: Poison | None, second: Poison | None) -> Poison | None:
     """Poison in either; the first one's origin is kept."""
     if first is None or second is None:
         return first or second
-    bits = first.bits | second.bits
-    return Poison(bits, first.origin, first.code, first.reason)
+    return first.of(first.bits | second.bits)
 
 
 def where(condition: Bits, yes: Value, no: Value) -> Value:
@@ -117,4 +119,4 @@ def _masked(poison: Poison | None, condition: Bits) -> Poison | None:
     bits = poison.bits & condition
     if not bits.any():
         return None
-    return Poison(bits, poison.origin, poison.code, poison.reason)
+    return poison.of(bits)

@@ -7,18 +7,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.constraints.machine import induction_symbol
+from wave_core.diagnostics import user_error
+from wave_core.ops.base import Op
+from wave_core.ops.traits import Trait
 from wave_core.symbols import as_expr
+from wave_sim_cpu import codes
+from wave_sim_cpu.journal import Tensor, named_values
+from wave_sim_cpu.lanes.control import still_going
+from wave_sim_cpu.logical import tile_rules
 from wave_sim_cpu.logical.memory_rules import shape_of
-from wave_sim_cpu.logical.region import run_region
 from wave_sim_cpu.logical.state import condition_over, spread
 
 if TYPE_CHECKING:
-    from wave_core.ops.base import Op
-    from wave_core.ops.control import Conditional, Iterate, SetSymbol
+    from wave_core.ir.graph import Region
+    from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol
     from wave_core.ops.structure import GetResult
+    from wave_core.symbols import Expr
     from wave_sim_cpu.arrays import Array, Bits
-    from wave_sim_cpu.evaluate import Number
-    from wave_sim_cpu.logical.state import Dims, State
+    from wave_sim_cpu.logical.state import Dims, State, TileRule
 
 
 def run_body(
@@ -56,18 +62,11 @@ def iterate(op: Iterate, state: State) -> None:
     most = int(np.max(trips)) if state.units.count else 0
     for iteration in range(max(0, most)):
         state.set(induction, first + iteration * op.step)
-        going = _going(trips, iteration)
+        going = still_going(trips, iteration)
         with state.inside(axis, induction), state.where(going, ()):
             new = run_body(op, values, state)
         values = _kept(going, (), new, values, [shape_of(v) for v in op.inits])
     state.results[op.ident] = values
-
-
-def _going(trips: Number, iteration: int) -> Bits | None:
-    if not isinstance(trips, np.ndarray):
-        return None
-    going = trips > iteration
-    return None if going.all() else going
 
 
 def _kept(
@@ -122,3 +121,52 @@ def set_symbol(op: SetSymbol, state: State) -> None:
 
 def ignore(op: Op, state: State) -> None:
     """Barriers and hints: tiles of all waves advance together."""
+
+
+def run_region(region: Region, state: State) -> None:
+    """Execute the ops of ``region`` in order, its terminator left out."""
+    for op in region.ops:
+        if not op.has(Trait.TERMINATOR):
+            state.journal.count_step(op)
+            _rule(op, state)(op, state)
+
+
+def _rule(op: Op, state: State) -> TileRule:
+    found = state.rules.find(op)
+    if found is None and type(op).evaluate is not Op.evaluate:
+        return tile_rules.evaluated
+    if found is None:
+        raise user_error(
+            codes.UNSUPPORTED_OP,
+            f"whole tiles cannot execute `{op.op_name}`",
+            at=op.location,
+            notes=state.rules.reasons(op),
+            help=("simulate the lowered graph on lanes",),
+        )
+    return found
+
+
+def breakpoint_op(op: Breakpoint, state: State) -> None:
+    """Keep a snapshot, and show it to the handler of the options."""
+    tensors = {label: _tensor(value, state) for label, value in named_values(op)}
+    iterations = {str(s): state.get(s) for s in state.loops.values()}
+    loops = {name: int(i) for name, i in iterations.items() if i is not None}
+    state.journal.stop(op, tensors, loops, state.units)
+
+
+def _tensor(value: Op, state: State) -> Tensor:
+    dims = shape_of(value)
+    rank = 1 + len(dims)
+    index = [state.index(dim, rank, 1 + axis) for axis, dim in enumerate(dims)]
+    full = (state.units.count, *(state.tile(dim) for dim in dims))
+    data = np.broadcast_to(state.values[value.ident], full)
+    active = state.active(dims)
+    held = np.ones((1,) * rank, np.bool_) if active is None else active
+    extents = tuple(_extent(dim, state) for dim in dims)
+    tensor = Tensor(tuple(map(str, dims)), extents, data.dtype)
+    tensor.enter(index, data, held)
+    return tensor
+
+
+def _extent(dim: Expr, state: State) -> int:
+    return int(np.max(state.uniform(state.launch.geometry.extent(str(dim)))))

@@ -18,17 +18,14 @@ from wave_core.ops.shape import Broadcast, Extract, Permute, Relayout, Reshape
 from wave_core.ops.structure import GetResult
 from wave_core.passes import Fact
 from wave_sim_cpu import codes
+from wave_sim_cpu.journal import Journal
 from wave_sim_cpu.launch import Launch, prepare
 from wave_sim_cpu.logical import control_rules, memory_rules, tile_rules
-from wave_sim_cpu.logical.breakpoints import breakpoint_op
-from wave_sim_cpu.logical.region import run_region
-from wave_sim_cpu.logical.state import Shared, State
+from wave_sim_cpu.logical.control_rules import breakpoint_op, run_region
+from wave_sim_cpu.logical.state import State
 from wave_sim_cpu.memory import lds_buffer, lds_label
 from wave_sim_cpu.options import SimulationOptions
-from wave_sim_cpu.reports import Reporter
-from wave_sim_cpu.result import Counters, SimulationResult
 from wave_sim_cpu.rule_table import RuleTable
-from wave_sim_cpu.units import Units, chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +36,8 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
     from wave_core.targets import Target
     from wave_sim_cpu.logical.state import TileRule
+    from wave_sim_cpu.result import SimulationResult
+    from wave_sim_cpu.units import Units
 
 UNSUPPORTED: Mapping[str, str] = {
     "assemble": "speaks of registers, which tiles do not have",
@@ -49,6 +48,20 @@ UNSUPPORTED: Mapping[str, str] = {
 
 _CHUNK_FACTOR = 4
 """Tiles cost less memory than lanes with their addresses: larger chunks fit."""
+
+
+_SYNC = (
+    sync.SharedMemoryBarrier,
+    sync.WorkgroupBarrier,
+    sync.WaveFence,
+    sync.SharedMemoryBarrierSignal,
+    sync.SharedMemoryBarrierWait,
+    sync.MemoryCounterWait,
+    sync.SetWavePrio,
+    sync.SchedulingBarrier,
+    sync.SchedulingGroupBarrier,
+)
+"""Ops that order waves: tiles of all waves advance together."""
 
 
 def logical_rules() -> Mapping[type[Op], TileRule]:
@@ -75,15 +88,7 @@ def logical_rules() -> Mapping[type[Op], TileRule]:
         Iterate: control_rules.iterate,
         Conditional: control_rules.conditional,
         Breakpoint: breakpoint_op,
-        sync.SharedMemoryBarrier: control_rules.ignore,
-        sync.WorkgroupBarrier: control_rules.ignore,
-        sync.WaveFence: control_rules.ignore,
-        sync.SharedMemoryBarrierSignal: control_rules.ignore,
-        sync.SharedMemoryBarrierWait: control_rules.ignore,
-        sync.MemoryCounterWait: control_rules.ignore,
-        sync.SetWavePrio: control_rules.ignore,
-        sync.SchedulingBarrier: control_rules.ignore,
-        sync.SchedulingGroupBarrier: control_rules.ignore,
+        **dict.fromkeys(_SYNC, control_rules.ignore),
     }
 
 
@@ -121,31 +126,26 @@ def run(
             help=("simulate expanded graphs on lanes",),
         )
     launch = prepare(graph, arguments, symbols, target)
-    table = RuleTable(logical_rules(), lowerings)
-    reporter = Reporter(options.report_limit)
-    shared = Shared(table, options, Counters(), reporter)
-    limit = options.chunk_lanes * _CHUNK_FACTOR
+    rules, journal = RuleTable(logical_rules(), lowerings), Journal(options)
     if not launch.is_empty:
         # Elements that do not exist may hold anything; so may their arithmetic.
         with np.errstate(all="ignore"):
-            for units in chunks(
-                launch.grid, launch.waves, launch.devices, target.wave_size, limit
-            ):
-                run_region(graph.body, _state(launch, units, shared))
-                shared.counters.units += units.count
-    return SimulationResult(
-        shared.counters, reporter.reports, reporter.suppressed, tuple(shared.snapshots)
-    )
+            for units in launch.chunks(options.chunk_lanes * _CHUNK_FACTOR):
+                run_region(graph.body, _state(launch, units, rules, journal))
+                journal.counters.units += units.count
+    return journal.result()
 
 
-def _state(launch: Launch, units: Units, shared: Shared) -> State:
+def _state(
+    launch: Launch, units: Units, rules: RuleTable[TileRule], journal: Journal
+) -> State:
     buffers = dict(launch.buffers)
     for op in launch.allocations:
         shape = tuple(launch.number(e) for e in op.memory_type.storage_shape)
         buffers[op.ident] = lds_buffer(
             lds_label(op), op.memory_type.dtype, shape, units.workgroups
         )
-    state = State(launch, units, buffers, shared)
+    state = State(launch, units, buffers, rules, journal)
     for ident, scalar in launch.scalars.items():
         state.values[ident] = scalar.reshape(-1)
     return state

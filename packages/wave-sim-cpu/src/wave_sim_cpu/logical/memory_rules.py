@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
     from wave_core.types import AccessMapping
     from wave_sim_cpu.arrays import Array, Bits
-    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.expressions import Number
     from wave_sim_cpu.logical.state import Dims, State
     from wave_sim_cpu.memory import Buffer
 
 
 def shape_of(op: Op) -> Dims:
     """The dims of a register value."""
-    assert op.type is not None, "a value has a type"
-    return tuple(op.type.shape)
+    return tuple(op.register_type.shape)
 
 
 def read(op: Read, state: State) -> None:
@@ -54,18 +53,12 @@ def gather_to_lds(op: GatherToLDS, state: State) -> None:
 
 
 def _gather(access: _Access) -> Array:
-    cells, mask = access.cells, access.mask
-    data = access.buffer.cells.take(cells if mask is None else np.where(mask, cells, 0))
-    return data if mask is None else np.where(mask, data, np.zeros((), data.dtype))
+    return access.buffer.take(access.cells, access.mask)
 
 
 def _scatter(access: _Access, data: Array, dims: Dims, state: State) -> None:
     full = (state.units.count, *(state.tile(d) for d in dims))
-    cells, data = np.broadcast_to(access.cells, full), np.broadcast_to(data, full)
-    if access.mask is not None:
-        chosen = np.broadcast_to(access.mask, full)
-        cells, data = cells[chosen], data[chosen]
-    access.buffer.cells[cells] = data
+    access.buffer.put(access.cells, access.mask, np.broadcast_to(data, full))
 
 
 class _Access:
@@ -150,14 +143,14 @@ class _Access:
         self.mask = ~outside if self.mask is None else self.mask & ~outside
 
     def _report(self, place: list[Array], stray: Bits) -> None:
-        shared = self._state.shared
-        if not shared.options.looks_for(Check.BOUNDS):
+        journal = self._state.journal
+        if not journal.looks_for(Check.BOUNDS):
             return
         full = np.broadcast_shapes(stray.shape, *[p.shape for p in place])
         at = int(np.flatnonzero(np.broadcast_to(stray, full))[0])
         where = [int(np.broadcast_to(p, full).flat[at]) for p in place]
         unit = coordinates(at, full[::-1])[-1]
-        shared.reporter.add(
+        journal.reporter.add(
             codes.OUT_OF_BOUNDS,
             f"`{self._op.op_name}` touches element {where} of {self.buffer.describe()}",
             self._op,

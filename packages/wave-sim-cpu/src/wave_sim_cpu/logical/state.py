@@ -8,22 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wave_core.diagnostics import simulation_error
-from wave_sim_cpu import codes
-from wave_sim_cpu.evaluate import evaluate
+from wave_sim_cpu.expressions import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from wave_core.ops.base import Op
     from wave_core.symbols import Expr
     from wave_sim_cpu.arrays import Array, Bits
-    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.expressions import Number
+    from wave_sim_cpu.journal import Journal
     from wave_sim_cpu.launch import Launch
     from wave_sim_cpu.memory import Buffer
-    from wave_sim_cpu.options import SimulationOptions
-    from wave_sim_cpu.reports import Reporter
-    from wave_sim_cpu.result import Counters, Snapshot
     from wave_sim_cpu.rule_table import RuleTable
     from wave_sim_cpu.units import Units
 
@@ -50,12 +45,14 @@ class State:
         launch: Launch,
         units: Units,
         buffers: dict[int, Buffer],
-        shared: Shared,
+        rules: RuleTable[TileRule],
+        journal: Journal,
     ) -> None:
         self.launch = launch
         self.units = units
         self.buffers = buffers
-        self.shared = shared
+        self.rules = rules
+        self.journal = journal
         self.values: dict[int, Array] = {}
         self.results: dict[int, tuple[Array, ...]] = {}
         self.loops: dict[str, Expr] = {}
@@ -147,40 +144,6 @@ class State:
             here = condition_over(bits, own, dims)
             found = here if found is None else found & here
         return found
-
-
-class Shared:
-    """What outlives one chunk of workgroups: rules, totals, findings, limits."""
-
-    def __init__(
-        self,
-        rules: RuleTable[TileRule],
-        options: SimulationOptions,
-        counters: Counters,
-        reporter: Reporter,
-    ) -> None:
-        self.rules = rules
-        self.options = options
-        self.counters = counters
-        self.reporter = reporter
-        self.snapshots: list[Snapshot] = []
-
-    def count_step(self, op: Op) -> None:
-        """Account for one op.
-
-        Raises:
-            SimulationError: WV0908 beyond the step limit.
-        """
-        self.counters.steps += 1
-        limit = self.options.step_limit
-        if limit is not None and self.counters.steps > limit:
-            raise simulation_error(
-                codes.STEP_LIMIT,
-                f"the simulation stopped after {limit} steps",
-                at=op.location,
-                label="was next",
-                help=("raise SimulationOptions(step_limit=...) if it should go on",),
-            )
 
 
 def spread(value: Number, rank: int) -> Number:

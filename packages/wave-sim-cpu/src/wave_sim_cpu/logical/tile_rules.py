@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wave_core.ops.shape import Extract, Reshape
     from wave_core.types import DType
     from wave_sim_cpu.arrays import Array
-    from wave_sim_cpu.evaluate import Number
+    from wave_sim_cpu.expressions import Number
     from wave_sim_cpu.logical.state import Dims, State
 
 
@@ -82,12 +82,7 @@ def apply_expr(op: ApplyExpr, state: State) -> None:
     }
     number = np.asarray(state.over(op.expr, 1 + len(dims), values))
     number = number.reshape((1,) * (1 + len(dims) - number.ndim) + number.shape)
-    state.values[op.ident] = convert(number, _dtype(op))
-
-
-def _dtype(op: Op) -> DType:
-    assert op.type is not None, "a register value has a type"
-    return op.type.dtype
+    state.values[op.ident] = convert(number, op.register_type.dtype)
 
 
 def realign(op: Op, state: State) -> None:
@@ -120,7 +115,7 @@ def extract(op: Extract, state: State) -> None:
 
 def reduce(op: Reduce, state: State) -> None:
     """All existing elements along a dim, in all waves that share it."""
-    dims, wide = shape_of(op), compute_dtype(_dtype(op))
+    dims, wide = shape_of(op), compute_dtype(op.register_type.dtype)
     combine = COMBINE[op.kind]
     start = convert(identity_value(op.kind, wide), wide)
     total: Array | None = None
@@ -131,7 +126,7 @@ def reduce(op: Reduce, state: State) -> None:
     total = _across_waves(op, total, combine, state)
     if op.init is not None:
         total = combine(total, convert(operand(state, op.init, dims), wide))
-    state.values[op.ident] = convert(total, _dtype(op))
+    state.values[op.ident] = convert(total, op.register_type.dtype)
 
 
 def _reduced(
@@ -139,7 +134,7 @@ def _reduced(
 ) -> Array:
     own = shape_of(source)
     axis = 1 + own.index(op.dim)
-    data = convert(state.values[source.ident], compute_dtype(_dtype(op)))
+    data = convert(state.values[source.ident], compute_dtype(op.register_type.dtype))
     extents = list(data.shape)
     extents[axis] = state.tile(op.dim)
     data = np.broadcast_to(data, extents)
@@ -161,7 +156,7 @@ def _across_waves(op: Reduce, data: Array, combine: np.ufunc, state: State) -> A
 
 def mma(op: Mma, state: State) -> None:
     """A matrix product over the existing elements of the contracted dims."""
-    result = _dtype(op.acc)
+    result = op.acc.register_type.dtype
     # Integer products are exact in f64 up to 2**53.
     wide = result if result.is_float else DTYPES["f64"]
     roles = op.contraction()
