@@ -57,7 +57,7 @@ RDNA_REGISTERS = RegisterFile(1536, 256, 24, 16, 2)
 each of the two compute units of a work-group processor."""
 
 
-def _cdna(  # noqa: PLR0913 - the columns of a table
+def _cdna(
     name: str,
     summary: str,
     memories: MemorySpec,
@@ -65,8 +65,6 @@ def _cdna(  # noqa: PLR0913 - the columns of a table
     *,
     float8: Float8,
     copies: tuple[int, ...],
-    xcds: int,
-    units: int,
     granule: int = 512,
     transposed: tuple[tuple[int, int], ...] = (),
 ) -> Target:
@@ -84,8 +82,6 @@ def _cdna(  # noqa: PLR0913 - the columns of a table
         transposed_read_bits=transposed,
         registers=CDNA_REGISTERS,
         lds_granule=granule,
-        xcds=xcds,
-        compute_units=units,
     )
 
 
@@ -98,8 +94,6 @@ def gfx90a() -> Target:
         cdna.cdna2(),
         float8=Float8.NONE,
         copies=(32,),
-        xcds=1,
-        units=110,
     )
 
 
@@ -112,8 +106,6 @@ def gfx942() -> Target:
         cdna.cdna3(),
         float8=Float8.FNUZ,
         copies=(32,),
-        xcds=8,
-        units=304,
     )
 
 
@@ -126,8 +118,6 @@ def gfx950() -> Target:
         cdna.cdna4(),
         float8=Float8.OCP,
         copies=(32, 96, 128),
-        xcds=8,
-        units=256,
         granule=1280,
         transposed=TRANSPOSED,
     )
@@ -141,7 +131,6 @@ def _rdna(
     lds_bytes: int = 64 * KIB,
     split: bool = True,
     float8: Float8 = Float8.OCP,
-    units: int = 0,
 ) -> Target:
     return Target(
         name=name,
@@ -155,7 +144,6 @@ def _rdna(
         buffer_bounds=BufferBounds.RAW,
         float8=float8,
         registers=RDNA_REGISTERS,
-        compute_units=units,
     )
 
 
@@ -168,13 +156,12 @@ def gfx1100() -> Target:
         rows,
         split=False,
         float8=Float8.NONE,
-        units=96,
     )
 
 
 def gfx1201() -> Target:
     """Radeon RX 9070."""
-    return _rdna("gfx1201", "AMD Radeon RX 9070", rdna.rdna4(), units=64)
+    return _rdna("gfx1201", "AMD Radeon RX 9070", rdna.rdna4())
 
 
 def gfx1250() -> Target:

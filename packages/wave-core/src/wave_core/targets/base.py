@@ -202,8 +202,6 @@ class Target:
     transposed_read_bits: tuple[tuple[int, int], ...] = ()
     registers: RegisterFile | None = None
     lds_granule: int = 512
-    xcds: int = 1
-    compute_units: int = 0
     costs: CostTable = CostTable()
 
     def default_mma(
