@@ -87,7 +87,7 @@ def example_of(each: InstalledPass) -> Example | None:
 
 def outcome(host: PluginHost, each: InstalledPass, shown: Example) -> Example:
     """The example with what the pass makes of its graph now."""
-    graph = parse_graph(shown.before, host.op_classes)
+    graph = parse_graph(shown.before, host.op_classes.values())
     names, text = _author_names(shown.before, graph), str(graph)
     before = [_renamed(line, names) for line in text.splitlines()]
     kept: dict[object, str] = {o: names[n] for o, n in value_names(graph).items()}

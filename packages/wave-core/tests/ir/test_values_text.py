@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from wave_core.ir.attributes import ValueFormatter
 from wave_core.ir.lexer import Reader
 from wave_core.ir.value_parser import ValueParser
 from wave_core.ir.values import same_value, value_key
-from wave_core.ir.vocabulary import Vocabulary
 from wave_core.symbols import constant, lt, maximum, parse_layout, symbol
 from wave_core.targets import MMAType
 from wave_core.types import (
@@ -58,8 +56,8 @@ ATOMS = st.one_of(
 VALUES = st.recursive(ATOMS, lambda inner: st.lists(inner, max_size=3).map(tuple))
 
 
-def _read(text: str, **plugins: Any) -> Any:
-    parser = ValueParser(Reader(text), Vocabulary.of(**plugins))
+def _read(text: str) -> Any:
+    parser = ValueParser(Reader(text))
     value = parser.value()
     assert parser.reader.at_end
     return value
@@ -105,22 +103,6 @@ def test_constraints_come_back_without_location() -> None:
     assert _read(text) == constraint
 
 
-class Mode(Enum):
-    FAST = 1
-
-
-@dataclass(frozen=True)
-class Hint:
-    mode: Mode
-    depth: int = 3
-
-
-def test_plugins_bring_their_own_records() -> None:
-    text = ValueFormatter().value(Hint(Mode.FAST))
-    assert text == "#Hint(mode = #Mode.FAST)"
-    assert _read(text, records=[Hint], enums=[Mode]) == Hint(Mode.FAST)
-
-
 @pytest.mark.parametrize("value", [object(), [1], {"a": 1}, b"x", {1}])
 def test_other_values_have_no_text(value: object) -> None:
     with pytest.raises(InternalError) as raised:
@@ -128,9 +110,14 @@ def test_other_values_have_no_text(value: object) -> None:
     assert raised.value.code == "WV9905"
 
 
+@dataclass(frozen=True)
+class Depth:
+    number: int
+
+
 def test_same_value_goes_by_type_and_bit() -> None:
     assert not same_value(1, 1.0)
     assert not same_value(1, True)
     assert not same_value((0.0,), (-0.0,))
     assert same_value((math.nan, "a"), (math.nan, "a"))
-    assert not same_value(Hint(Mode.FAST, 1), Hint(Mode.FAST, True))
+    assert not same_value(Depth(1), Depth(True))

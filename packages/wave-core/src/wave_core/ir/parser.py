@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import Location, WaveError
+from wave_core.ir.facts import FACT_KINDS
 from wave_core.ir.graph import Graph, region_of
 from wave_core.ir.lexer import MAX_NESTING, Reader
 from wave_core.ir.printer import ARGUMENT_FIELDS
-from wave_core.ir.value_parser import ValueParser, near
-from wave_core.ir.vocabulary import Vocabulary
+from wave_core.ir.value_parser import UNEXPECTED_OPERANDS, ValueParser, near
+from wave_core.ops import builtin_ops
 from wave_core.ops.base import Field, FieldKind
 from wave_core.ops.structure import Argument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from wave_core.ir.facts import FactKind
     from wave_core.ir.graph import Region
@@ -27,9 +27,8 @@ ROLES = ("parameter", "carried", "capture")
 
 def parse_graph(
     text: str,
-    ops: Iterable[type[Op]] | Mapping[str, type[Op]] = (),
+    ops: Iterable[type[Op]] = (),
     *,
-    vocabulary: Vocabulary | None = None,
     file: str = "<ir>",
 ) -> Graph:
     """The graph that ``text`` denotes. It is not verified.
@@ -38,25 +37,21 @@ def parse_graph(
 
     Args:
         text: What `print_graph` prints.
-        ops: Op classes of plugins, beside core's; of a mapping its values.
-        vocabulary: All names, instead of core's and ``ops``.
+        ops: Op classes of plugins, beside core's.
         file: What to call the text in messages.
 
     Raises:
         UserError: WV9904 with line and column where the text does not fit.
     """
-    if vocabulary is None:
-        named = isinstance(ops, Mapping)
-        classes = cast("Mapping[str, type[Op]]", ops).values() if named else ops
-        vocabulary = Vocabulary.of(cast("Iterable[type[Op]]", classes))
-    return _Parser(Reader(text, file), vocabulary).graph()
+    named = {op.op_name: op for op in (*builtin_ops(), *ops)}
+    return _Parser(Reader(text, file), named).graph()
 
 
 class _Parser:
-    def __init__(self, reader: Reader, vocabulary: Vocabulary) -> None:
+    def __init__(self, reader: Reader, ops: Mapping[str, type[Op]]) -> None:
         self._reader = reader
-        self._vocabulary = vocabulary
-        self._values = ValueParser(reader, vocabulary)
+        self._ops = ops
+        self._values = ValueParser(reader)
         self._depth = 0
 
     def graph(self) -> Graph:
@@ -85,7 +80,7 @@ class _Parser:
             "constraint": self._constraint,
             "facts": self._facts,
         }.get(self._reader.peek_word())
-        if read is None or self._reader.peek_word() in self._vocabulary.ops:
+        if read is None or self._reader.peek_word() in self._ops:
             return False
         self._reader.word("a keyword")
         read(graph)
@@ -146,10 +141,9 @@ class _Parser:
             scope[name] = op
 
     def _class(self, name: str, at: int) -> type[Op]:
-        ops = self._vocabulary.ops
-        if name not in ops:
-            raise self._reader.error(f"unknown op `{name}`", at, near(name, ops))
-        return ops[name]
+        if name not in self._ops:
+            raise self._reader.error(f"unknown op `{name}`", at, near(name, self._ops))
+        return self._ops[name]
 
     def _argument(self, region: Region, start: int) -> Op:
         reader = self._reader
@@ -204,13 +198,7 @@ class _Parser:
         except WaveError as error:
             message = f"`{op.op_name}`: {error.diagnostics[0].message}"
             raise self._reader.error(message, start) from error
-        except (
-            TypeError,
-            ValueError,
-            LookupError,
-            AttributeError,
-            AssertionError,
-        ) as e:
+        except UNEXPECTED_OPERANDS as e:
             message = f"`{op.op_name}`: operands and attributes do not fit"
             raise self._reader.error(message, start) from e
 
@@ -275,10 +263,10 @@ class _Parser:
     def _fact(self) -> tuple[FactKind[Any], object]:
         start = self._reader.at
         name = self._reader.word("the name of a fact")
-        kind = self._vocabulary.facts.get(name)
+        kind = FACT_KINDS.get(name)
         if kind is None:
-            known = self._vocabulary.facts
-            raise self._reader.error(f"unknown fact `{name}`", start, near(name, known))
+            hint = near(name, FACT_KINDS)
+            raise self._reader.error(f"unknown fact `{name}`", start, hint)
         return kind, self._values.record(kind.row, start)
 
     def _location(self, default: Location) -> Location:

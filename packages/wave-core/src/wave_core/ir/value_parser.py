@@ -7,22 +7,50 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from wave_core.constraints import BUILTIN_CONSTRAINTS
 from wave_core.diagnostics import WaveError
 from wave_core.ir.attributes import KEYWORDS, NUMBER, missing_fields, record_fields
 from wave_core.ir.lexer import MAX_NESTING
 from wave_core.symbols import Layout, SymbolError, parse_expr, parse_layout
-from wave_core.types import DTYPES, AddressSpace, DType, MemoryType, RegisterType
+from wave_core.targets import MMAType
+from wave_core.types import (
+    DTYPES,
+    AccessMapping,
+    AddressSpace,
+    DType,
+    MemoryType,
+    RegisterType,
+    Usage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from wave_core.ir.lexer import Reader
-    from wave_core.ir.vocabulary import Vocabulary
     from wave_core.symbols import Expr
     from wave_core.types import Type
 
+UNEXPECTED_OPERANDS = (
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+)
+"""What constructors and type rules trip over that trust what they are given."""
+
 _MAX_NUMBER = 400
 """Characters of a number."""
+
+_ENUMS: dict[str, type[Enum]] = {
+    row.__name__: row for row in (AddressSpace, Usage, MMAType)
+}
+"""Enumerations whose members are values."""
+
+_RECORDS: dict[str, type[Any]] = {
+    row.__name__: row for row in (AccessMapping, *BUILTIN_CONSTRAINTS)
+}
+"""Frozen dataclasses that are values."""
 
 
 class ValueParser:
@@ -32,10 +60,9 @@ class ValueParser:
         UserError: WV9904 where the text does not fit; all methods.
     """
 
-    def __init__(self, reader: Reader, vocabulary: Vocabulary) -> None:
-        """Read from ``reader`` with the names of ``vocabulary``."""
+    def __init__(self, reader: Reader) -> None:
+        """Read from ``reader``."""
         self.reader = reader
-        self.vocabulary = vocabulary
         self._exprs: dict[str, Expr] = {}
         self._layouts: dict[str, Layout] = {}
         self._types: dict[str, Type] = {}
@@ -115,19 +142,17 @@ class ValueParser:
             return self._layout()
         if "." in name:
             return self._member(name, start)
-        records = self.vocabulary.records
-        if name not in records:
-            raise self.reader.error(
-                f"unknown class `{name}`", start, near(name, records)
-            )
-        return self.record(records[name], start)
+        if name not in _RECORDS:
+            hint = near(name, _RECORDS)
+            raise self.reader.error(f"unknown class `{name}`", start, hint)
+        return self.record(_RECORDS[name], start)
 
     def _member(self, text: str, start: int) -> Enum:
         name, _, member = text.partition(".")
-        members = self.vocabulary.enums.get(name)
+        members = _ENUMS.get(name)
         if members is None:
-            known = self.vocabulary.enums
-            raise self.reader.error(f"unknown class `{name}`", start, near(name, known))
+            hint = near(name, _ENUMS)
+            raise self.reader.error(f"unknown class `{name}`", start, hint)
         if member not in members.__members__:
             help_text = near(member, members.__members__)
             raise self.reader.error(f"`{name}` has no `{member}`", start, help_text)
@@ -147,14 +172,7 @@ class ValueParser:
             return cls(**given)
         except WaveError as error:
             raise self.reader.error(error.diagnostics[0].message, start) from error
-        except (
-            TypeError,
-            ValueError,
-            LookupError,
-            AttributeError,
-            AssertionError,
-        ) as error:
-            # A constructor that trusts the types of its arguments.
+        except UNEXPECTED_OPERANDS as error:
             message = f"these values do not make a `{cls.__name__}`"
             raise self.reader.error(message, start) from error
 

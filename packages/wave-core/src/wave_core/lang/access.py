@@ -9,7 +9,6 @@ from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.lang.mapping import (
     IndexMapping,
     Resolved,
-    is_mapping,
     mapping_of_iterators,
     no_mapping,
     resolve_mapping,
@@ -215,7 +214,7 @@ def gather_to_lds(
 
 def _mapping_of(
     memory: Any,
-    mapping: IndexMapping | None,
+    mapping: Any,
     indices: Sequence[Any],
     sides: tuple[Sequence[Any] | None, Sequence[Any] | None],
     location: Location,
@@ -246,7 +245,7 @@ def _mapping_of(
             at=location,
             help="give the coordinates of both sides, or `mapping=`",
         )
-    if not is_mapping(mapping):
+    if not isinstance(mapping, IndexMapping):
         raise no_mapping(f"`mapping` is {mapping!r}", location)
     resolved = resolve_mapping(
         tracer, mapping, found, given, reading=reading, location=location

@@ -84,16 +84,6 @@ class IndexMapping:
         """The value of index register ``position`` at the element."""
         return sympy.Symbol(f"$dynamic_val{position}", integer=True)
 
-    @property
-    def num_dynamic_vals(self) -> int:
-        """How many index registers the mapping says it takes."""
-        return len(self.dynamic_val_mappings)
-
-
-def is_mapping(value: object) -> bool:
-    """Whether an access can go through a value."""
-    return isinstance(value, IndexMapping)
-
 
 def no_mapping(what: str, at: Location) -> Exception:
     """What to raise for a mapping of the wrong make."""

@@ -73,17 +73,14 @@ _PLAIN = {
 _Weighted = tuple[Part, int]
 
 
-def surface(value: Expr, memo: dict[Expr, Form] | None = None) -> Form:
-    """The surface tree of an expression; equal sub-expressions share one `Form`.
-
-    Pass the same `memo` to share forms between several expressions.
-    """
-    return _Surface({} if memo is None else memo).form(value)
+def surface(value: Expr) -> Form:
+    """The surface tree of an expression; equal sub-expressions share one `Form`."""
+    return _Surface().form(value)
 
 
 class _Surface:
-    def __init__(self, memo: dict[Expr, Form]) -> None:
-        self.memo = memo
+    def __init__(self) -> None:
+        self.memo: dict[Expr, Form] = {}
 
     def form(self, value: Expr) -> Form:
         found = self.memo.get(value)
