@@ -11,6 +11,7 @@ from wave_core.symbols import (
     Evaluator,
     Layout,
     SymbolError,
+    constant,
     parse_layout,
     symbol,
 )
@@ -72,8 +73,13 @@ def test_small_questions():
     assert shared.contiguous_run("K") == 4
     assert RESULT_32.contiguous_run("M") == 4
     assert OPERAND_16.offset("K", 17, 2) == 6
-    with pytest.raises(SymbolError):
-        OPERAND_16.digits("Q")
+
+
+def test_everybody_holds_index_0_of_a_dimension_that_the_layout_lacks():
+    assert OPERAND_16.digits("Q") == ()
+    assert OPERAND_16.extent("Q") == 1
+    assert OPERAND_16.expr("Q", symbol("l"), symbol("r")) is constant(0)
+    assert not OPERAND_16.offsets("Q").any()
 
 
 @st.composite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -120,9 +120,7 @@ def _indices(placement: Placement, dim: str) -> npt.NDArray[np.int64]:
     """Index along ``dim``: by step, lane and register."""
     layout = placement.layout
     steps = list(product(*(range(count) for _, count, _ in placement.steps)))
-    base: Any = np.zeros((layout.lanes, layout.registers), dtype=np.int64)
-    if dim in layout.dims:
-        base = base + np.asarray(layout.offsets(dim)).reshape(base.shape)
+    base = layout.offsets(dim)
     extents = [extent if name == dim else 0 for name, _, extent in placement.steps]
     starts = [sum(k * e for k, e in zip(step, extents, strict=True)) for step in steps]
     return np.stack([base + start for start in starts])

@@ -28,6 +28,7 @@ from wave_core.ir.parser import parse_graph as parse_graph
 from wave_core.ir.printer import print_graph as print_graph
 from wave_core.ir.rewrite import (
     capture as capture,
+    change_expressions as change_expressions,
     end_region as end_region,
     erase as erase,
     insert_after as insert_after,
@@ -43,4 +44,3 @@ from wave_core.ir.rewrite import (
 )
 from wave_core.ir.values import same_value as same_value, value_key as value_key
 from wave_core.ir.verify import problems as problems, verify as verify
-from wave_core.ir.vocabulary import Vocabulary as Vocabulary

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from wave_core.symbols import logical_and
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr, Layout
@@ -72,6 +72,12 @@ class Access:
         """The same elements, but only where ``condition`` holds, too."""
         both = condition if self.mask is None else logical_and(self.mask, condition)
         return Access(self.coordinates, self.registers, both)
+
+    def mapped(self, change: Callable[[Expr], Expr]) -> Access:
+        """The same with each expression changed."""
+        coordinates = tuple(change(place) for place in self.coordinates)
+        mask = None if self.mask is None else change(self.mask)
+        return Access(coordinates, self.registers, mask)
 
 
 PLACEMENT = FactKind("placement", Placement)

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import fuse
-from wave_core.ir.facts import PLACEMENT
+from wave_core.ir.facts import ACCESS, LANDING, PLACEMENT
 from wave_core.ir.graph import (
     Region,
     captures_of,
@@ -17,10 +17,11 @@ from wave_core.ir.graph import (
     to_nodes,
 )
 from wave_core.ops.structure import Yield
+from wave_core.symbols import Expr
 from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from wave_core.ir.graph import Graph
     from wave_core.ops.base import Op, Slot
@@ -85,6 +86,23 @@ def set_attributes(op: Op, **attributes: object) -> None:
     if op.owner is not None:
         region_of(op).graph.edits += 1
     op.type = op.infer()
+
+
+def change_expressions(op: Op, change: Callable[[Expr], Expr]) -> None:
+    """Change every expression in the facts and attributes of one op."""
+    facts = region_of(op).graph.facts
+    for kind in (ACCESS, LANDING):
+        access = facts.get(kind, op)
+        if access is not None:
+            facts.put(kind, op, access.mapped(change))
+    placement = facts.get(PLACEMENT, op)
+    if placement is not None and placement.origin:
+        origin = tuple((dim, change(value)) for dim, value in placement.origin)
+        facts.put(PLACEMENT, op, dataclasses.replace(placement, origin=origin))
+    exprs = {n: v for n, v in op.attributes.items() if isinstance(v, Expr)}
+    changed = {n: new for n, v in exprs.items() if (new := change(v)) is not v}
+    if changed:
+        set_attributes(op, **changed)
 
 
 def erase(op: Op) -> None:

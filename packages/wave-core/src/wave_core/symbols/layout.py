@@ -149,14 +149,9 @@ class Layout:
     def digits(self, dim: str) -> tuple[Digit, ...]:
         """The digits of a dimension, smallest coefficient first.
 
-        Raises:
-            SymbolError: The layout has no such dimension.
+        A dimension that the layout lacks has none: everybody holds its index 0.
         """
-        for name, digits in self.table:
-            if name == dim:
-                return digits
-        msg = f"no dimension {dim!r} in layout {self}"
-        raise SymbolError(msg)
+        return next((digits for name, digits in self.table if name == dim), ())
 
     def lane_digits(self, dim: str) -> tuple[Digit, ...]:
         """The digits of a dimension that come from the lane number."""
@@ -206,8 +201,6 @@ class Layout:
         Registers that differed only along them vanish; lanes become replication.
         """
         gone = set(dims)
-        for dim in gone:
-            self.digits(dim)
         kept = {dim: list(row) for dim, row in self.table if dim not in gone}
         lost = [d for dim in gone for d in self.reg_digits(dim)]
         return _compact(self.lanes, self.registers, kept, lost)

@@ -168,7 +168,7 @@ def moving_dim(window: list[Member]) -> str | None:
     if len(found) != 1 or any(m.row.layout != first.row.layout for m in window):
         return None
     (dim,) = found
-    digits = first.row.layout.reg_digits(dim) if dim in first.row.layout.dims else ()
+    digits = first.row.layout.reg_digits(dim)
     wanted = () if registers == 1 else (Digit(1, "reg", 1, registers),)
     return dim if digits == wanted else None
 

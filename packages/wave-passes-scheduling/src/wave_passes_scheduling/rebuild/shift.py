@@ -2,59 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wave_core.ir import (
-    ACCESS,
-    LANDING,
-    PLACEMENT,
-    erase,
-    region_of,
-    replace_uses,
-    set_attributes,
-    walk,
-)
+from wave_core.ir import change_expressions, erase, region_of, replace_uses, walk
 from wave_core.ir.rewrite import place_like
 from wave_core.ops.structure import GetResult
-from wave_core.symbols import Expr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
+    from wave_core.symbols import Expr
 
 
 def substitute_symbols(op: Op, values: Mapping[Expr, Expr | int]) -> None:
     """Replace symbols in the facts and attributes of an op and of what it holds."""
-    _substitute(op, values)
+
+    def substituted(expr: Expr) -> Expr:
+        return expr.subs(values)
+
+    change_expressions(op, substituted)
     for region in op.regions:
-        for argument in region.arguments:
-            _substitute(argument, values)
-        for inner in walk(region):
-            _substitute(inner, values)
-
-
-def _substitute(op: Op, values: Mapping[Expr, Expr | int]) -> None:
-    facts = region_of(op).graph.facts
-    for kind in (ACCESS, LANDING):
-        access = facts.get(kind, op)
-        if access is not None:
-            mask = None if access.mask is None else access.mask.subs(values)
-            coordinates = tuple(c.subs(values) for c in access.coordinates)
-            facts.put(kind, op, replace(access, coordinates=coordinates, mask=mask))
-    placement = facts.get(PLACEMENT, op)
-    if placement is not None and placement.origin:
-        origin = tuple((dim, e.subs(values)) for dim, e in placement.origin)
-        facts.put(PLACEMENT, op, replace(placement, origin=origin))
-    changed = {
-        name: value.subs(values)
-        for name, value in op.attributes.items()
-        if isinstance(value, Expr) and value.subs(values) is not value
-    }
-    if changed:
-        set_attributes(op, **changed)
+        for inner in (*region.arguments, *walk(region)):
+            change_expressions(inner, substituted)
 
 
 def results_of(op: Op, loop: Iterate) -> list[Op]:

@@ -29,7 +29,7 @@ def placed(layout: Layout, tile: Mapping[str, int]) -> Placement:
     """
     steps: list[tuple[str, int, int]] = []
     for dim in sorted(tile):
-        extent = layout.extent(dim) if dim in layout.dims else 1
+        extent = layout.extent(dim)
         count = -(-tile[dim] // extent)
         if count > 1:
             steps.append((dim, count, extent))
@@ -39,7 +39,7 @@ def placed(layout: Layout, tile: Mapping[str, int]) -> Placement:
 def project(placement: Placement, dims: Iterable[str]) -> Placement:
     """The placement of a value that has only ``dims`` of this one's dimensions."""
     kept = set(dims)
-    gone = [dim for dim in placement.layout.dims if dim not in kept]
+    gone = set(placement.layout.dims) - kept
     layout = placement.layout.drop(gone) if gone else placement.layout
     return Placement(layout, tuple(s for s in placement.steps if s[0] in kept))
 
@@ -47,6 +47,17 @@ def project(placement: Placement, dims: Iterable[str]) -> Placement:
 def ids_of(placement: Placement) -> Iterator[Ids]:
     """The step numbers of all pieces, the last dimension fastest."""
     return product(*(range(count) for _, count, _ in placement.steps))
+
+
+def starts(placement: Placement, ids: Ids) -> dict[str, int]:
+    """How far along each dimension a piece lies from the start of the tile."""
+    return {s[0]: n * s[2] for s, n in zip(placement.steps, ids, strict=True)}
+
+
+def reach(placement: Placement, dim: str) -> int:
+    """One more than the largest index along ``dim`` within the tile."""
+    last = (count - 1 for _, count, _ in placement.steps)
+    return starts(placement, tuple(last)).get(dim, 0) + placement.layout.extent(dim)
 
 
 def restrict(ids: Ids, outer: Placement, inner: Placement) -> Ids:
@@ -64,9 +75,7 @@ def flatten(placement: Placement) -> Layout:
 
 def _columns(layout: Layout, dims: Iterable[str]) -> list[bytes]:
     """For each register a key for the elements that the lanes hold in it."""
-    shape = (layout.lanes, layout.registers)
-    absent = np.zeros(shape, dtype=np.int64)
-    offsets = [layout.offsets(d) if d in layout.dims else absent for d in dims]
+    offsets = [layout.offsets(dim) for dim in dims]
     if not offsets:
         return [b""] * layout.registers
     stacked = np.stack(offsets)

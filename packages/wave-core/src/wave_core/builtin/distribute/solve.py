@@ -9,7 +9,6 @@ else. What still differs on an edge afterwards is converted there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from wave_core.analysis.loops import static_tile
@@ -35,16 +34,7 @@ if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph, Placement, Region
     from wave_core.ops.base import Op
-    from wave_core.ops.structure import Argument
     from wave_core.targets import Target
-
-
-@dataclass(frozen=True, slots=True)
-class Assigned:
-    """A solved layout, and the op that asked for it."""
-
-    placement: Placement
-    source: Op
 
 
 class Solver:
@@ -55,7 +45,7 @@ class Solver:
         target: The machine.
         ops: Arguments and ops in program order.
         matrix: What each matrix op asks for.
-        assigned: The placements that were found.
+        placements: Those that were found.
     """
 
     def __init__(
@@ -78,7 +68,7 @@ class Solver:
             for op in self.ops
             if isinstance(op, Mma)
         }
-        self.assigned: dict[Op, Assigned] = {}
+        self.placements: dict[Op, Placement] = {}
 
     def solve(self) -> None:
         """Assign every register value."""
@@ -86,21 +76,15 @@ class Solver:
         anchors += [(op, trivial(op, self.geometry.lanes)) for op in self._supplies]
         for op, placement in anchors:
             if placement is not None:
-                self._assign(op, placement, op)
+                self._assign(op, placement)
         self._propagate()
         while (lead := self._next_lead()) is not None:
-            value, anchor = lead
-            self._assign(value, self._default(value, anchor), anchor)
+            self._assign(lead[0], self._default(*lead))
             self._propagate()
 
     def known(self, op: Op) -> Placement | None:
         """The placement of ``op``, if it is solved."""
-        found = self.assigned.get(variable(op))
-        return None if found is None else found.placement
-
-    def source(self, op: Op) -> Op:
-        """The op that asked for the layout of ``op``."""
-        return self.assigned[variable(op)].source
+        return self.placements.get(variable(op))
 
     def demands(self, op: Op) -> rules.Demands:
         """Demands of ``op`` on its operands, by position in ``operands``."""
@@ -112,11 +96,11 @@ class Solver:
         rule = self._supplies[op]
         return None if rule is None else cast("Placement | None", rule(op, self))
 
-    def _assign(self, op: Op, placement: Placement, source: Op) -> bool:
+    def _assign(self, op: Op, placement: Placement) -> bool:
         key = variable(op)
-        if key in self.assigned or not is_tile(key):
+        if key in self.placements or not is_tile(key):
             return False
-        self.assigned[key] = Assigned(placement, source)
+        self.placements[key] = placement
         return True
 
     def _propagate(self) -> None:
@@ -128,10 +112,10 @@ class Solver:
         for op in self.ops:
             if op in self.matrix:
                 self._settle_order(op)
-            if op in self._supplies and variable(op) not in self.assigned:
+            if op in self._supplies and self.known(op) is None:
                 placement = self._supply(op)
                 if placement is not None:
-                    changed |= self._assign(op, placement, self._asked_by(op))
+                    changed |= self._assign(op, placement)
         return changed
 
     def _settle_order(self, op: Op) -> None:
@@ -152,29 +136,18 @@ class Solver:
             for position, placement in self.demands(op):
                 value = op.operands[position]
                 if self._takes_demands(value):
-                    changed |= self._assign(value, placement, self._asking(op))
+                    changed |= self._assign(value, placement)
         return changed
 
     def _takes_demands(self, value: Op) -> bool:
         return not variable(value).has(Trait.LAYS_OUT_ITSELF)
-
-    def _asked_by(self, op: Op) -> Op:
-        for value in op.operands:
-            found = self.assigned.get(variable(value))
-            if found is not None:
-                return found.source
-        return op
-
-    def _asking(self, op: Op) -> Op:
-        found = self.assigned.get(variable(op)) if is_tile(op) else None
-        return op if found is None else found.source
 
     def _next_lead(self) -> tuple[Op, Op] | None:
         """The value to give a default layout next, and the op that leads it."""
         unknown = [
             (value, op)
             for value, op in self._candidates()
-            if variable(value) not in self.assigned and self._takes_demands(value)
+            if self.known(value) is None and self._takes_demands(value)
         ]
         return min(unknown, key=self._rank, default=None)
 
@@ -265,12 +238,8 @@ def _fastest(access: Read | Write, dims: tuple[str, ...]) -> str | None:
 
 def _in_order(region: Region) -> Iterator[Op]:
     """Arguments and ops of a region and those within, in program order."""
-    yield from (a for a in region.arguments if _own(a))
+    yield from (a for a in region.arguments if a.role != "capture")
     for op in region.ops:
         yield op
         for nested in op.regions:
             yield from _in_order(nested)
-
-
-def _own(argument: Argument) -> bool:
-    return argument.role != "capture"

@@ -71,17 +71,21 @@ def is_never(mask: Expr | None) -> bool:
 def _once(expander: Expander, value: Op, placement: Placement) -> list[Expr]:
     """Conditions that let one lane of one wave write each replicated element."""
     geometry = expander.geometry
-    conditions = [
-        eq((LANE // div) % mod, constant(0))
-        for div, mod in free_lane_digits(placement.layout)
-    ]
     used = {geometry.split_among_waves(dim) for dim in dims_of(value)}
-    conditions.extend(
+    other = [
         eq(wave_symbol(axis), constant(0))
         for axis, count in enumerate(geometry.waves)
         if count > 1 and axis not in used
-    )
-    return conditions
+    ]
+    return [*first_copy(placement), *other]
+
+
+def first_copy(placement: Placement) -> list[Expr]:
+    """Conditions that choose one of the lanes that hold the same element."""
+    return [
+        eq((LANE // div) % mod, constant(0))
+        for div, mod in free_lane_digits(placement.layout)
+    ]
 
 
 def _put_access(
@@ -136,8 +140,6 @@ def _index(
         extent = geometry.bind(as_expr(held))
         local = geometry.local_base(dim, scope.loops, extent)
         start = start - scope.base(dim, geometry) + local
-    if dim not in placement.layout.dims:
-        return start
     return start + placement.layout.expr(dim, LANE, REGISTER)
 
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.matrix import dims_of
 from wave_core.analysis.waves import wave_number
-from wave_core.builtin.distribute.placements import free_lane_digits, ids_of
+from wave_core.builtin.distribute.placements import ids_of, reach, starts
+from wave_core.builtin.expand.access import first_copy
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import user_error
 from wave_core.ir import ACCESS, Access, region_of
 from wave_core.ops.control import Conditional
 from wave_core.ops.memory import Allocate, Read, Write
-from wave_core.symbols import constant, eq, logical_and, lt, symbol
+from wave_core.symbols import constant, logical_and, lt, symbol
 from wave_core.types import AccessMapping, iterator_symbol
 
 if TYPE_CHECKING:
@@ -37,14 +38,14 @@ def exchange(expander: Expander, op: Op, scope: Scope) -> None:
     _check_uniform(op, value)
     have, want = expander.placement(value), expander.placement(op)
     dims = dims_of(value)
-    extents = [max(_reach(have, d), _reach(want, d)) for d in dims]
+    extents = [max(reach(have, d), reach(want, d)) for d in dims]
     buffer = _buffer(expander, op, dims, extents)
     memory = capture_buffer(expander, buffer, scope)
     for ids in ids_of(have):
         piece = expander.piece(value, ids, scope)
         write = Write(piece, memory, (), _mapping(dims))
         expander.emit(op, write, scope)
-        _put(expander, write, have, ids, dims, _first_copy(have))
+        _put(expander, write, have, ids, dims, _all_of(first_copy(have)))
     shape = op.register_type.shape
     for ids in ids_of(want):
         read = Read(memory, (), _mapping(dims), shape)
@@ -72,12 +73,6 @@ def _check_uniform(op: Op, value: Op) -> None:
                 secondary=[(value.location, "this fixes the layout of the value")],
                 help=("move the use or the value out of the conditional",),
             )
-
-
-def _reach(placement: Placement, dim: str) -> int:
-    extent = placement.layout.extent(dim) if dim in placement.layout.dims else 1
-    count = next((c for name, c, _ in placement.steps if name == dim), 1)
-    return count * extent
 
 
 def _buffer(
@@ -113,12 +108,9 @@ def _put(
 
 def _local(placement: Placement, ids: Ids, dims: tuple[str, ...]) -> tuple[Expr, ...]:
     """Where the elements of a piece sit in the tile."""
-    numbers = {s[0]: n * s[2] for s, n in zip(placement.steps, ids, strict=True)}
-    layout = placement.layout
+    offsets = starts(placement, ids)
     return tuple(
-        numbers.get(dim, 0)
-        + (layout.expr(dim, LANE, REGISTER) if dim in layout.dims else constant(0))
-        for dim in dims
+        offsets.get(dim, 0) + placement.layout.expr(dim, LANE, REGISTER) for dim in dims
     )
 
 
@@ -130,17 +122,12 @@ def _written(
     They do not exist, and contractions count on their being 0.
     """
     conditions = [
-        lt(index, _reach(have, dim))
+        lt(index, reach(have, dim))
         for index, dim in zip(local, dims, strict=True)
-        if _reach(want, dim) > _reach(have, dim)
+        if reach(want, dim) > reach(have, dim)
     ]
-    return logical_and(*conditions) if conditions else None
+    return _all_of(conditions)
 
 
-def _first_copy(placement: Placement) -> Expr | None:
-    """One lane writes each element that several lanes hold."""
-    conditions = [
-        eq((LANE // div) % mod, constant(0))
-        for div, mod in free_lane_digits(placement.layout)
-    ]
+def _all_of(conditions: list[Expr]) -> Expr | None:
     return logical_and(*conditions) if conditions else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_core.builtin.distribute.placements import reach
 from wave_core.constraints.machine import LANE, REGISTER
-from wave_core.symbols import Expr, constant, le, logical_and, lt
+from wave_core.symbols import Expr, le, logical_and, lt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,9 +49,8 @@ class Existence:
 
     def covers_exactly(self, placement: Placement, dim: str, scope: Scope) -> bool:
         """Whether all elements of all pieces along ``dim`` exist, by proof."""
-        reach = _reach(placement, dim)
         tile = self._tile(dim, scope)
-        inside = tile.is_constant and reach <= tile.constant_value
+        inside = tile.is_constant and reach(placement, dim) <= tile.constant_value
         return inside and self.tile_is_whole(dim, scope)
 
     def simplify(self, expr: Expr, layout: Layout, scope: Scope) -> Expr:
@@ -67,10 +67,10 @@ class Existence:
     def _conditions(self, placement: Placement, dim: str, scope: Scope) -> list[Expr]:
         origin = placement.origin_of(dim)
         assert origin is not None, "a piece has an origin in each of its dimensions"
-        within = _offset(placement.layout, dim)
+        within = placement.layout.expr(dim, LANE, REGISTER)
         base = scope.base(dim, self._geometry)
         conditions: list[Expr] = []
-        extent = _extent(placement.layout, dim)
+        extent = placement.layout.extent(dim)
         if not self.tile_is_whole(dim, scope):
             limit = self._geometry.limit(dim, scope.loops)
             if not scope.facts.prove(le(origin + extent, limit)):
@@ -80,23 +80,3 @@ class Existence:
         if not scope.facts.prove(le(local + extent, tile)):
             conditions.append(lt(local + within, tile))
         return conditions
-
-
-def _offset(layout: Layout, dim: str) -> Expr:
-    if dim not in layout.dims:
-        return constant(0)
-    return layout.expr(dim, LANE, REGISTER)
-
-
-def _extent(layout: Layout, dim: str) -> int:
-    return layout.extent(dim) if dim in layout.dims else 1
-
-
-def _reach(placement: Placement, dim: str) -> int:
-    """One more than the largest index along ``dim`` within the tile."""
-    steps = (n * size for name, n, size in _last_steps(placement) if name == dim)
-    return sum(steps) + _extent(placement.layout, dim)
-
-
-def _last_steps(placement: Placement) -> list[tuple[str, int, int]]:
-    return [(name, count - 1, size) for name, count, size in placement.steps]

@@ -16,6 +16,7 @@ from wave_core.builtin.distribute.placements import (
     project,
     register_picks,
     restrict,
+    starts,
 )
 from wave_core.builtin.distribute.rules import is_tile
 from wave_core.builtin.expand.existence import Existence
@@ -113,9 +114,9 @@ class Expander:
     def piece_placement(self, op: Op, ids: Ids, scope: Scope) -> Placement:
         """Where the elements of piece ``ids`` of ``op`` sit."""
         whole = self.placement(op)
-        numbers = {s[0]: n * s[2] for s, n in zip(whole.steps, ids, strict=True)}
+        offsets = starts(whole, ids)
         origin = tuple(
-            (dim, scope.base(dim, self.geometry) + numbers.get(dim, 0))
+            (dim, scope.base(dim, self.geometry) + offsets.get(dim, 0))
             for dim in sorted(dims_of(op))
         )
         return Placement(whole.layout, (), origin)
@@ -148,36 +149,36 @@ class Expander:
         """All pieces of ``old``, in order of their step numbers."""
         return [self.piece(old, ids, scope) for ids in ids_of(self.placement(old))]
 
-    def operand(
-        self, user: Op, ids: Ids, value: Op, scope: Scope, *, exact: bool = False
-    ) -> Op:
+    def operand(self, user: Op, ids: Ids, value: Op, scope: Scope) -> Op:
         """The piece of ``value`` that goes with piece ``ids`` of ``user``.
 
-        One register may stand for all of the user's unless ``exact``; other
-        differences in registers are assembled.
+        One register may stand for all of the user's; other differences in registers
+        are assembled.
         """
         whole = self.placement(user)
         part = project(whole, dims_of(value))
         piece = self.piece(value, restrict(ids, whole, part), scope)
-        return self.widen(piece, part.layout, whole.layout, user, scope, exact=exact)
-
-    def widen(
-        self,
-        piece: Op,
-        have: Layout,
-        want: Layout,
-        user: Op,
-        scope: Scope,
-        *,
-        exact: bool,
-    ) -> Op:
-        """``piece`` with the registers of ``want``."""
-        if have.registers == want.registers or (have.registers == 1 and not exact):
+        if part.layout.registers in (whole.layout.registers, 1):
             return piece
-        picks = self.picks(have, want)
-        assert picks is not None, "a projection has the elements in the same lanes"
         shape = piece.register_type.shape
-        return self.assemble(user, (piece,), tuple((0, p) for p in picks), shape, scope)
+        return self.spread(user, piece, shape, (part.layout, whole.layout), scope)
+
+    def spread(
+        self,
+        user: Op,
+        piece: Op,
+        shape: tuple[Expr, ...],
+        layouts: tuple[Layout, Layout],
+        scope: Scope,
+    ) -> Op:
+        """A piece as a vector of ``shape``, from the first layout to the second.
+
+        The first one is a projection of the second.
+        """
+        picks = self.picks(*layouts)
+        assert picks is not None, "a projection has the elements in the same lanes"
+        pairs = tuple((0, register) for register in picks)
+        return self.emit(user, Assemble((piece,), pairs, shape), scope)
 
     def picks(self, have: Layout, want: Layout) -> tuple[int, ...] | None:
         """``register_picks``, remembered."""
@@ -185,14 +186,3 @@ class Expander:
         if key not in self._picks:
             self._picks[key] = register_picks(have, want)
         return self._picks[key]
-
-    def assemble(
-        self,
-        user: Op,
-        sources: tuple[Op, ...],
-        picks: tuple[tuple[int, int], ...],
-        shape: tuple[Expr, ...],
-        scope: Scope,
-    ) -> Op:
-        """A vector whose registers are picked from those of ``sources``."""
-        return self.emit(user, Assemble(sources, picks, shape), scope)

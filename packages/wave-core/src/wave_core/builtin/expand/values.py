@@ -11,7 +11,7 @@ from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import user_error
 from wave_core.ops.base import Op, bind_fields
 from wave_core.ops.constant import LaneExpr, Scalar, SelfIndex, Splat
-from wave_core.ops.shape import Broadcast, Permute, Relayout
+from wave_core.ops.shape import Assemble, Broadcast, Permute, Relayout
 from wave_core.ops.traits import Trait
 from wave_core.passes.tile_rules import expands
 
@@ -67,8 +67,7 @@ def expand_self_index(expander: Expander, op: SelfIndex, scope: Scope) -> None:
         placement = expander.piece_placement(op, ids, scope)
         expr = placement.origin_of(dim)
         assert expr is not None, "a piece has an origin in each of its dimensions"
-        if dim in placement.layout.dims:
-            expr = expr + placement.layout.expr(dim, LANE, REGISTER)
+        expr = expr + placement.layout.expr(dim, LANE, REGISTER)
         expr = expander.existence.simplify(expr, placement.layout, scope)
         new = LaneExpr(expr, kind.shape, kind.dtype)
         expander.define(op, ids, expander.emit(op, new, scope), scope)
@@ -78,15 +77,12 @@ def expand_self_index(expander: Expander, op: SelfIndex, scope: Scope) -> None:
 def expand_alias(expander: Expander, op: Op, scope: Scope) -> None:
     """A change of dimension order, or new dimensions: the operand's registers."""
     value = op.operands[0]
-    kind = op.register_type
     whole = expander.placement(op)
     part = project(whole, dims_of(value))
-    picks = expander.picks(part.layout, whole.layout)
-    assert picks is not None, "a projection has the elements in the same lanes"
-    pairs = tuple((0, p) for p in picks)
+    shape, layouts = op.register_type.shape, (part.layout, whole.layout)
     for ids in ids_of(whole):
         piece = expander.piece(value, restrict(ids, whole, part), scope)
-        new = expander.assemble(op, (piece,), pairs, kind.shape, scope)
+        new = expander.spread(op, piece, shape, layouts, scope)
         expander.define(op, ids, new, scope)
 
 
@@ -104,25 +100,19 @@ def expand_relayout(expander: Expander, op: Relayout, scope: Scope) -> None:
     sources = expander.pieces(value, scope)
     for number, ids in enumerate(ids_of(want)):
         chosen = picks[number * want.layout.registers :][: want.layout.registers]
-        new = pick_registers(expander, op, sources, have, chosen, scope)
-        expander.define(op, ids, new, scope)
+        new = _picked(op, sources, have, chosen)
+        expander.define(op, ids, expander.emit(op, new, scope), scope)
 
 
-def pick_registers(
-    expander: Expander,
-    op: Op,
-    sources: list[Op],
-    have: Placement,
-    chosen: tuple[int, ...],
-    scope: Scope,
-) -> Op:
+def _picked(
+    op: Op, sources: list[Op], have: Placement, chosen: tuple[int, ...]
+) -> Assemble:
     """A vector of registers that are numbered through all pieces of a value."""
     width = have.layout.registers
     used = sorted({register // width for register in chosen})
     position = {piece: i for i, piece in enumerate(used)}
     picks = tuple((position[r // width], r % width) for r in chosen)
-    shape = op.register_type.shape
-    return expander.assemble(op, tuple(sources[p] for p in used), picks, shape, scope)
+    return Assemble(tuple(sources[p] for p in used), picks, op.register_type.shape)
 
 
 @expands(Op)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.runs import contiguous_run
@@ -87,25 +87,11 @@ def _split(graph: Graph, op: Read | Write, target: Target) -> bool:
     return True
 
 
-def _at(access: Access, register: int) -> Access:
-    where = {REGISTER: constant(register)}
-    return Access(
-        tuple(c.subs(where) for c in access.coordinates),
-        1,
-        None if access.mask is None else access.mask.subs(where),
-    )
-
-
 def _slice(access: Access, start: int, run: int) -> Access:
     """Registers ``start`` to ``start + run`` of an access."""
-    shifted = {REGISTER: REGISTER + start}
-    if run == 1:
-        return _at(access, start)
-    return Access(
-        tuple(c.subs(shifted) for c in access.coordinates),
-        run,
-        None if access.mask is None else access.mask.subs(shifted),
-    )
+    place = constant(start) if run == 1 else REGISTER + start
+    cut = access.mapped(lambda expr: expr.subs({REGISTER: place}))
+    return replace(cut, registers=run)
 
 
 def _part_row(row: Placement, start: int, run: int) -> Placement:
@@ -117,8 +103,7 @@ def _part_row(row: Placement, start: int, run: int) -> Placement:
     layout = row.layout
     kept = {dim: list(layout.lane_digits(dim)) for dim in layout.dims}
     origin = tuple(
-        (dim, value + (layout.offset(dim, 0, start) if dim in layout.dims else 0))
-        for dim, value in row.origin
+        (dim, value + layout.offset(dim, 0, start)) for dim, value in row.origin
     )
     return Placement(Layout.make(layout.lanes, run, kept), (), origin)
 

@@ -172,9 +172,7 @@ class _Decomposition:
 
     def _lanes(self, value: Op) -> Op:
         """A butterfly over each lane digit of the reduced dimension."""
-        layout = self._source.layout
-        digits = layout.lane_digits(self._dim) if self._dim in layout.dims else ()
-        for digit in digits:
+        for digit in self._source.layout.lane_digits(self._dim):
             for offset in _butterfly(digit):
                 other = self._emit(
                     Shuffle(value, offset, self._geometry.lanes, "xor"), self._result
@@ -240,12 +238,10 @@ def _butterfly(digit: Digit) -> list[int]:
 
 def register_groups(source: Placement, result: Placement) -> list[list[int]]:
     """For each register of the result the registers of the source it combines."""
-    dims = result.layout.dims
     have, want = source.layout, result.layout
 
     def key(layout: Layout, register: int) -> tuple[int, ...]:
-        own = set(layout.dims)
-        return tuple(layout.offset(d, 0, register) if d in own else 0 for d in dims)
+        return tuple(layout.offset(dim, 0, register) for dim in want.dims)
 
     groups: dict[tuple[int, ...], list[int]] = {}
     for register in range(have.registers):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import ACCESS, LANDING, PLACEMENT, set_attributes
+from wave_core.ir import change_expressions
 from wave_core.passes import Pass
-from wave_core.symbols import Expr
 
 if TYPE_CHECKING:
-    from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
-    from wave_core.ops.base import Op
     from wave_core.passes import PassContext
 
 
@@ -49,26 +46,5 @@ class ReorderWorkgroups(Pass):
         if not geometry.reorderings:
             return False
         for op in graph.walk():
-            _reorder(graph, op, geometry)
+            change_expressions(op, geometry.reorder)
         return True
-
-
-def _reorder(graph: Graph, op: Op, geometry: Geometry) -> None:
-    for kind in (ACCESS, LANDING):
-        access = graph.facts.get(kind, op)
-        if access is not None:
-            mask = None if access.mask is None else geometry.reorder(access.mask)
-            coordinates = tuple(geometry.reorder(c) for c in access.coordinates)
-            row = replace(access, coordinates=coordinates, mask=mask)
-            graph.facts.put(kind, op, row)
-    placement = graph.facts.get(PLACEMENT, op)
-    if placement is not None:
-        origin = tuple((d, geometry.reorder(e)) for d, e in placement.origin)
-        graph.facts.put(PLACEMENT, op, replace(placement, origin=origin))
-    changed = {
-        name: geometry.reorder(value)
-        for name, value in op.attributes.items()
-        if isinstance(value, Expr)
-    }
-    if changed:
-        set_attributes(op, **changed)
