@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from wave_core.cli.output import print_json, print_table, print_text
 from wave_core.compile.session import default_session
-from wave_core.diagnostics import (
-    Catalogue,
-    WaveError,
-    catalogue,
-    explain as explanation,
-)
+from wave_core.diagnostics import WaveError, catalogue, explain as explanation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.diagnostics import Code
 
 app = typer.Typer(add_completion=False)
 
@@ -38,10 +40,10 @@ def explain(
     print_json({"code": row.name, "title": row.title, "text": text})
 
 
-def _known_codes() -> Catalogue:
+def _known_codes() -> Mapping[str, Code]:
     """The codes of core and of plugins; core's alone where a plugin is broken."""
     try:
         table = default_session().plugins.diagnostics
     except WaveError:
         return catalogue()
-    return Catalogue(tuple(each.value for each in table.values()))
+    return {name: each.value for name, each in table.items()}

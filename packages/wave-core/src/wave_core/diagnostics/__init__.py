@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wave_core.diagnostics.arguments import coded_arguments, coded_init
 from wave_core.diagnostics.code import Code, read_codes
-from wave_core.diagnostics.codes import Catalogue, catalogue, declaring_package
+from wave_core.diagnostics.codes import catalogue, declaring_package
 from wave_core.diagnostics.collector import Collector
 from wave_core.diagnostics.diagnostic import Diagnostic, Label, Severity
 from wave_core.diagnostics.errors import (
@@ -33,7 +33,6 @@ from wave_core.diagnostics.location import (
 from wave_core.diagnostics.render import render
 
 __all__ = [
-    "Catalogue",
     "Code",
     "Collector",
     "Diagnostic",

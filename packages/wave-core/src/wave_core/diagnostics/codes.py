@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from wave_core.diagnostics.code import Code
 from wave_core.diagnostics.codes_constraints import CONSTRAINT_CODES
 from wave_core.diagnostics.codes_internal import INTERNAL_CODES
 from wave_core.diagnostics.codes_launch import LAUNCH_CODES
@@ -18,6 +17,11 @@ from wave_core.diagnostics.codes_schedule import SCHEDULE_CODES
 from wave_core.diagnostics.codes_simulation import SIMULATION_CODES
 from wave_core.diagnostics.codes_trace import TRACE_CODES
 from wave_core.diagnostics.codes_types import TYPE_CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.diagnostics.code import Code
 
 #: Prefix of Wave's codes: those declared here, and those of Wave's own plugins.
 OWN_PREFIX = "WV"
@@ -50,49 +54,16 @@ _FAMILIES = (
 _NAME = re.compile(r"[A-Z]{2,8}\d{3,5}")
 
 
-class Catalogue(Mapping[str, Code]):
-    """Diagnostic codes by name, in order of name. Immutable."""
-
-    def __init__(self, codes: tuple[Code, ...]) -> None:
-        """Collect rows.
-
-        Raises:
-            ValueError: a name is malformed or declared twice.
-        """
-        rows: dict[str, Code] = {}
-        for code in sorted(codes, key=lambda row: row.name):
-            if not is_well_formed(code.name):
-                raise ValueError(f"malformed diagnostic code {code.name!r}")
-            if code.name in rows:
-                raise ValueError(f"diagnostic code {code.name} is declared twice")
-            rows[code.name] = code
-        self._rows = rows
-
-    def __getitem__(self, name: str) -> Code:
-        """The row of a code."""
-        return self._rows[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Names in order."""
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        """Number of codes."""
-        return len(self._rows)
-
-    def __repr__(self) -> str:
-        """How many codes."""
-        return f"Catalogue({len(self)} codes)"
-
-    def similar(self, name: str) -> tuple[str, ...]:
-        """Names close to a misspelt one, best first."""
-        return tuple(get_close_matches(name.upper(), self._rows, n=3, cutoff=0.75))
-
-
 @cache
-def catalogue() -> Catalogue:
-    """The codes of core; a session's plugins add theirs."""
-    return Catalogue(tuple(code for family in _FAMILIES for code in family))
+def catalogue() -> Mapping[str, Code]:
+    """The codes of core by name, in order; a session's plugins add theirs."""
+    rows = sorted((code for family in _FAMILIES for code in family), key=_name)
+    assert len({*map(_name, rows)}) == len(rows), "every code is declared once"
+    return MappingProxyType({code.name: code for code in rows})
+
+
+def _name(code: Code) -> str:
+    return code.name
 
 
 def is_well_formed(name: str) -> bool:

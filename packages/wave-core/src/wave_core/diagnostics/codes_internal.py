@@ -11,8 +11,8 @@ Bad:
     a kernel the pass was never tried on
 Good:
     --disable the-pass        # if it only makes code faster
-Fix: report it with the kernel, the options and the dump that the message
-names. `wave pipeline` shows which package the pass is from.
+Fix: report it with the kernel and the options. `wave pipeline` shows which
+package the pass is from.
 
 WV9902: a pass left a graph that breaks the rules of the IR
 Cause: the verifier found an op without a type, a use before its definition,

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from wave_core.diagnostics.diagnostic import Diagnostic, Severity
 from wave_core.diagnostics.errors import make_diagnostic
 from wave_core.diagnostics.exception_types import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Callable, Generator
 
-    from wave_core.diagnostics.location import Location
+P = ParamSpec("P")
+
+
+def _collecting(
+    make: Callable[P, Diagnostic],
+) -> Callable[Concatenate[Collector, P], None]:
+    """A method that collects the diagnostic that ``make`` gives."""
+
+    def collect(self: Collector, *args: P.args, **kwargs: P.kwargs) -> None:
+        self.add(make(*args, **kwargs))
+
+    return collect
 
 
 class Collector:
@@ -53,39 +65,10 @@ class Collector:
             diagnostic = replace(diagnostic, data=data)
         self._found.setdefault(_key(diagnostic), diagnostic)
 
-    def error(
-        self,
-        code: str,
-        message: str,
-        at: Location | None = None,
-        label: str = "",
-        secondary: Iterable[tuple[Location | None, str]] = (),
-        notes: Iterable[str] | str = (),
-        help: Iterable[str] | str = (),  # noqa: A002 # the word that is printed
-        **data: object,
-    ) -> None:
-        """Collect an error; arguments as of `make_diagnostic`."""
-        found = make_diagnostic(
-            code, message, at, label, secondary, notes, help, Severity.ERROR, **data
-        )
-        self.add(found)
-
-    def warn(
-        self,
-        code: str,
-        message: str,
-        at: Location | None = None,
-        label: str = "",
-        secondary: Iterable[tuple[Location | None, str]] = (),
-        notes: Iterable[str] | str = (),
-        help: Iterable[str] | str = (),  # noqa: A002 # the word that is printed
-        **data: object,
-    ) -> None:
-        """Collect a warning; arguments as of `make_diagnostic`."""
-        found = make_diagnostic(
-            code, message, at, label, secondary, notes, help, Severity.WARNING, **data
-        )
-        self.add(found)
+    error = _collecting(make_diagnostic)
+    """Collect an error; arguments as of `make_diagnostic`."""
+    warn = _collecting(partial(make_diagnostic, severity=Severity.WARNING))
+    """Collect a warning; arguments as of `make_diagnostic`."""
 
     def raise_if_errors(self) -> None:
         """Raise the errors collected since the last call, all in one.

@@ -98,7 +98,7 @@ class Diagnostic:
             "secondary": [label.to_json() for label in self.secondary],
             "notes": list(self.notes),
             "help": list(self.help),
-            "data": {key: _plain(value) for key, value in self.data.items()},
+            "data": {key: json_value(value) for key, value in self.data.items()},
         }
 
 
@@ -111,14 +111,14 @@ def location_to_json(location: Location) -> dict[str, object]:
     }
 
 
-def _plain(value: object) -> object:
+def json_value(value: object) -> object:
     """A JSON value; what JSON does not know becomes its text."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, Location):
         return location_to_json(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] # any mapping
+        return {str(key): json_value(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] # any mapping
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] # any sequence
+        return [json_value(item) for item in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] # any sequence
     return str(value)

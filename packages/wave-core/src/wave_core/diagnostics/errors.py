@@ -74,7 +74,7 @@ def _texts(texts: Iterable[str] | str) -> tuple[str, ...]:
 
 
 def _raising(kind: type[E], make: Callable[P, Diagnostic]) -> Callable[P, E]:
-    """What builds errors of one kind, from the arguments of ``make``."""
+    """A function that makes errors of one kind, from the arguments of ``make``."""
 
     def error(*args: P.args, **kwargs: P.kwargs) -> E:
         return kind(make(*args, **kwargs))

@@ -51,7 +51,6 @@ class InternalError(WaveError):
     """We act: the compiler broke one of its own rules."""
 
     pass_name: str | None
-    dump_path: str | None
     plugin: str | None = None
     """The plugin whose code failed, where that is not core."""
 
@@ -59,20 +58,16 @@ class InternalError(WaveError):
         self,
         diagnostics: Diagnostic | Iterable[Diagnostic],
         pass_name: str | None = None,
-        dump_path: str | None = None,
     ) -> None:
-        """Hold the diagnostics, the pass that ran and where its input was saved."""
+        """Hold the diagnostics and the pass that ran."""
         super().__init__(diagnostics)
         self.pass_name = pass_name
-        self.dump_path = dump_path
 
     def __str__(self) -> str:
         """All diagnostics, then what to send in a report."""
         lines = [super().__str__()]
         if self.pass_name:
             lines.append(f"  = pass: {self.pass_name}")
-        if self.dump_path:
-            lines.append(f"  = IR before the pass: {self.dump_path}")
         author = f"plugin `{self.plugin}`" if self.plugin else "Wave"
         lines.append(f"  = note: this is a defect of {author}, not of your kernel")
         return "\n".join(lines)

@@ -54,7 +54,7 @@ class Excerpt:
 
     @property
     def pad(self) -> str:
-        """What stands left of `|`, `=` and `-->`."""
+        """The blanks left of `|`, `=` and `-->`."""
         return " " * (self._width + 1)
 
     def lines(self) -> list[str]:
@@ -91,7 +91,7 @@ class Excerpt:
         return shown
 
     def _gap(self, location: Location, previous: int, number: int) -> list[str]:
-        """What stands between two shown lines: nothing, the one line, or dots."""
+        """The rows between two shown lines: none, the one line, or dots."""
         if not previous or number == previous + 1:
             return []
         if number == previous + 2:

@@ -1,7 +1,8 @@
-"""What `wave explain` prints about a code."""
+"""The explanation of a code, as `wave explain` prints it."""
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,13 @@ from wave_core.diagnostics.codes import catalogue, declaring_package
 from wave_core.diagnostics.errors import user_error
 
 if TYPE_CHECKING:
-    from wave_core.diagnostics.codes import Catalogue
+    from collections.abc import Mapping
+
+    from wave_core.diagnostics.code import Code
     from wave_core.diagnostics.exception_types import UserError
 
 
-def explain(code: str, known: Catalogue | None = None) -> str:
+def explain(code: str, known: Mapping[str, Code] | None = None) -> str:
     """The title and the explanation of a code.
 
     Args:
@@ -31,7 +34,7 @@ def explain(code: str, known: Catalogue | None = None) -> str:
     return f"{row.name}: {row.title}\n\n{cleandoc(row.explanation)}\n"
 
 
-def _unknown(name: str, rows: Catalogue) -> UserError:
+def _unknown(name: str, rows: Mapping[str, Code]) -> UserError:
     package = declaring_package(name)
     if package and not any(declaring_package(each) == package for each in rows):
         return user_error(
@@ -39,7 +42,7 @@ def _unknown(name: str, rows: Catalogue) -> UserError:
             f"codes like `{name}` belong to package {package}, which is not installed",
             help=f"pip install {package}, or enable its plugin",
         )
-    similar = rows.similar(name)
+    similar = get_close_matches(name, rows, n=3, cutoff=0.75)
     hints = [f"did you mean {' or '.join(similar)}?"] if similar else []
     hints.append("`wave explain` lists them all")
     return user_error("WV0820", f"there is no diagnostic code `{name}`", help=hints)

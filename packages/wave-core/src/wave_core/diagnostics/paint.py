@@ -9,7 +9,7 @@ _TAB = 4
 
 
 class Style(Enum):
-    """What a piece of a message is, as an ANSI SGR parameter list."""
+    """The part that a piece of a message plays, as ANSI SGR parameters."""
 
     ERROR = "1;31"
     WARNING = "1;33"
@@ -34,7 +34,7 @@ class Paint:
 
 
 def shown_text(text: str) -> tuple[str, list[int]]:
-    """What a terminal shows of a source line, and where each character starts.
+    """A source line as a terminal shows it, and where each character starts.
 
     Returns:
         The text with tabs expanded and control characters replaced, and the
