@@ -88,7 +88,7 @@ class Compiled:
 
     @cached_property
     def executor(self) -> Executor:
-        """What runs it; imported when it is first asked for."""
+        """The device that runs it; imported when it is first asked for."""
         return self.session.plugins.load_executor(self.device.name)
 
     @cached_property

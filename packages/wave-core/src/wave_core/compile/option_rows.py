@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cache
 from typing import Any
@@ -41,17 +41,8 @@ class Role(Enum):
     LAUNCH = "how a compiled kernel is run"
 
 
-@dataclass(frozen=True)
-class _Declared:
-    owner: str
-    summary: str = ""
-    setting: str = ""
-    role: Role = Role.RESULT
-    at_least: float = -math.inf
-
-
-def _field(default: Any, declared: _Declared) -> Any:
-    return field(default=default, metadata={_DECLARED: declared})
+def _field(default: Any, owner: str, **declared: Any) -> Any:
+    return field(default=default, metadata={_DECLARED: {"owner": owner, **declared}})
 
 
 def option(
@@ -62,13 +53,7 @@ def option(
     at_least: float = -math.inf,
 ) -> Any:
     """Declare an option of core; of a number, the smallest that means something."""
-    return _field(default, _Declared(CORE, summary, role=role, at_least=at_least))
-
-
-def least(row: Field[Any]) -> float:
-    """The smallest number that an option takes."""
-    declared: _Declared | None = row.metadata.get(_DECLARED)
-    return -math.inf if declared is None else declared.at_least
+    return _field(default, CORE, summary=summary, role=role, at_least=at_least)
 
 
 def of_pass(default: Any, owner: str, setting: str) -> Any:
@@ -80,12 +65,12 @@ def of_pass(default: Any, owner: str, setting: str) -> Any:
         setting: ``"pass-name.option"`` for an option of a pass; ``"pass-name"`` for
             whether the pass runs.
     """
-    return _field(default, _Declared(owner, setting=setting))
+    return _field(default, owner, setting=setting)
 
 
 def of_plugin(default: Any, owner: str, role: Role = Role.RESULT) -> Any:
     """Front an option that a plugin declares under the same name."""
-    return _field(default, _Declared(owner, role=role))
+    return _field(default, owner, role=role)
 
 
 @dataclass(frozen=True)
@@ -100,45 +85,35 @@ class OptionRow:
         summary: One line; empty where the owner declares the option.
         setting: The pass that it is about, and the option of the pass.
         role: What it decides.
+        at_least: The smallest number that it takes.
     """
 
     name: str
-    owner: str
     type: str
     default: object
-    summary: str
-    setting: str
-    role: Role
+    owner: str
+    summary: str = ""
+    setting: str = ""
+    role: Role = Role.RESULT
+    at_least: float = -math.inf
 
 
+@cache
 def rows_of(cls: Any) -> tuple[OptionRow, ...]:
     """The options that a dataclass declares with these functions, in order."""
     return tuple(
-        OptionRow(
-            row.name,
-            declared.owner,
-            str(row.type),
-            row.default,
-            declared.summary,
-            declared.setting,
-            declared.role,
-        )
+        OptionRow(row.name, str(row.type), row.default, **row.metadata[_DECLARED])
         for row in fields(cls)
-        if (declared := row.metadata.get(_DECLARED)) is not None
+        if _DECLARED in row.metadata
     )
 
 
 def given(options: Any) -> Iterator[tuple[OptionRow, object]]:
     """The options that differ from their defaults, each with its value."""
-    for row in _rows(options.__class__):
+    for row in rows_of(options.__class__):
         value = getattr(options, row.name)
         if not _same(value, row.default):
             yield row, value
-
-
-@cache
-def _rows(cls: Any) -> tuple[OptionRow, ...]:
-    return rows_of(cls)
 
 
 def _same(value: object, other: object) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
 from wave_core.compile import codes
-from wave_core.compile.option_rows import least
+from wave_core.compile.option_rows import rows_of
 from wave_core.diagnostics import Label, UserError, user_error
 from wave_core.passes.text import PassText, Pipeline
 
@@ -119,15 +119,15 @@ def check_types(options: Any, at: Location) -> None:
         UserError: WV0823.
     """
     hints = _hints(options.__class__)
-    for row in fields(options):
+    for row in rows_of(options.__class__):
         if row.name in _CONVERTED:
             continue
         value: object = getattr(options, row.name)
         if not _fits(value, hints[row.name]):
             empty = ", and no empty text" if value == "" else ""
             raise unfit(row.name, value, f"{row.type}{empty}", at)
-        if type(value) is int and not value >= least(row):
-            raise unfit(row.name, value, f"{row.type} from {least(row):g}", at)
+        if type(value) is int and not value >= row.at_least:
+            raise unfit(row.name, value, f"{row.type} from {row.at_least:g}", at)
     _check_checks(options, at)
 
 

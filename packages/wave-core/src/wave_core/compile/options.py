@@ -32,6 +32,7 @@ from wave_core.compile.option_values import (
 )
 from wave_core.compile.scheduling import SchedulingType
 from wave_core.diagnostics import Location, capture_location, user_error
+from wave_core.diagnostics.diagnostic import json_value
 from wave_core.passes.options import did_you_mean
 from wave_core.passes.text import PassText
 from wave_core.symbols import Expr
@@ -212,17 +213,11 @@ class WaveCompileOptions:
 
     def describe(self) -> dict[str, object]:
         """Options that differ from the defaults, as JSON values."""
-        return {row.name: _plain(value) for row, value in given(self)}
-
-
-def _plain(value: Any) -> object:
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - any mapping
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - any sequence
-    return value.name if isinstance(value, Target) else str(value)
+        rows = [(row.name, value) for row, value in given(self)]
+        return {
+            name: self.target_name if name == "target" else json_value(value)
+            for name, value in rows
+        }
 
 
 def _no_mapping(value: object, where: Location) -> Exception:

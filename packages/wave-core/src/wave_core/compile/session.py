@@ -8,7 +8,7 @@ import os
 import threading
 from collections import OrderedDict
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from wave_core.compile import codes
 from wave_core.compile.config import Config
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import Location
     from wave_core.executors import ExecutorSpec
     from wave_core.plugin.discover import EntryPointLike
-
-T = TypeVar("T")
 
 #: Compiled kernels that a session keeps; the least recently used goes first.
 _KEPT = 256
