@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from wave_core.cli.files import tell_written
+from wave_core.cli.files import tell_written, writing
 from wave_core.cli.load import open_session
 from wave_core.cli.output import notes, print_json, print_table
 
@@ -87,11 +87,8 @@ def export(
     json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
 ) -> None:
     """Copy the files of an entry."""
-    try:
+    with writing(f"-o {output}"):
         paths = _cache().export(key, output)
-    except OSError as error:
-        message = f"-o {output}: {error.strerror or error}"
-        raise typer.BadParameter(message) from None
     if json:
         print_json({"written": [str(path) for path in paths]})
     else:

@@ -12,7 +12,6 @@ import typer
 from wave_core.cli.files import tell_written, write_files
 from wave_core.cli.load import find_case, open_session, with_options
 from wave_core.cli.output import print_json, print_text
-from wave_core.cli.parse import assignments, sizes
 from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
 from wave_core.diagnostics import Label, Location, UserError
 
@@ -54,9 +53,7 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     from wave_core.compile.emission import emit as emit_files  # noqa: PLC0415
 
     session = open_session()
-    case = find_case(
-        session, kernel, sizes("--shape", shape), assignments("--set", settings), target
-    )
+    case = find_case(session, kernel, shape, settings, target)
     changes = {
         "target": target,
         "preset": preset,

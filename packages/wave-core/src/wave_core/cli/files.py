@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
@@ -10,8 +11,18 @@ from wave_core.cli.output import notes
 from wave_core.compile.files import write_all, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
     from pathlib import Path
+
+
+@contextmanager
+def writing(option: str) -> Generator[None]:
+    """Blame ``option`` where the body cannot write what it names."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{option}: {error.strerror or error}"
+        raise typer.BadParameter(message) from None
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
@@ -20,11 +31,8 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
     Raises:
         typer.BadParameter: where the folder cannot be written.
     """
-    try:
+    with writing(f"-o {folder}"):
         return write_all(folder, files)
-    except OSError as error:
-        message = f"-o {folder}: {error.strerror or error}"
-        raise typer.BadParameter(message) from None
 
 
 def write_picture(path: Path, picture: str) -> None:
@@ -33,12 +41,9 @@ def write_picture(path: Path, picture: str) -> None:
     Raises:
         typer.BadParameter: where the file cannot be written.
     """
-    try:
-        written = write_whole(path, picture.encode())
-    except OSError as error:
-        message = f"--svg {path}: {error.strerror or error}"
-        raise typer.BadParameter(message) from None
-    tell_written([written])
+    with writing(f"--svg {path}"):
+        write_whole(path, picture.encode())
+    tell_written([path])
 
 
 def tell_written(paths: list[Path]) -> None:

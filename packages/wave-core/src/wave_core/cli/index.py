@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.ir.facts import ACCESS, PLACEMENT
@@ -37,15 +37,7 @@ class IndexRow:
 
     def to_json(self) -> dict[str, object]:
         """The row as JSON values."""
-        return {
-            "key": self.key,
-            "op": self.op,
-            "type": self.type,
-            "layout": self.layout,
-            "address": self.address,
-            "mask": self.mask,
-            "line": self.line,
-        }
+        return asdict(self)
 
     def cells(self) -> tuple[str, ...]:
         """The row for a table."""

@@ -12,7 +12,6 @@ from wave_core.cli.assembly import show_assembly
 from wave_core.cli.files import write_picture
 from wave_core.cli.load import find_case, open_session, with_options
 from wave_core.cli.output import out, print_json, print_table, print_text
-from wave_core.cli.parse import assignments, sizes
 from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
 from wave_core.cli.views import show_view
 
@@ -62,9 +61,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     from wave_core.compile.compiler import wave_compile  # noqa: PLC0415
 
     session = open_session()
-    case = find_case(
-        session, kernel, sizes("--shape", shape), assignments("--set", settings), target
-    )
+    case = find_case(session, kernel, shape, settings, target)
     told = pass_changes(case.options, passes, disable, set_pass)
     case = with_options(case, {"target": target, "preset": preset, **told})
     if what not in set(What):

@@ -10,6 +10,7 @@ from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 from wave_core.cli.output import announce
+from wave_core.cli.parse import assignments, sizes
 from wave_core.compile import codes
 from wave_core.compile.kernels import KernelCase, make_case
 from wave_core.compile.session import Session
@@ -17,7 +18,7 @@ from wave_core.diagnostics import Location, WaveError, plugin_error, user_error
 from wave_core.passes.options import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 _FORM = "name a kernel, or a case in a file: `FILE.py:NAME`"
@@ -31,17 +32,19 @@ def open_session() -> Session:
 def find_case(
     session: Session,
     kernel: str,
-    shape: Mapping[str, int],
-    settings: Mapping[str, int | str],
+    shape: Iterable[str],
+    settings: Iterable[str],
     target: str,
 ) -> KernelCase:
-    """The case that ``NAME`` or ``FILE.py:NAME`` means.
+    """The case that ``NAME`` or ``FILE.py:NAME`` means, at the sizes given as text.
 
     Raises:
+        typer.BadParameter: where sizes or settings do not fit the form.
         UserError: WV0801 where nothing has that name, WV0826 where it is no kernel,
             or the user's file fails.
         PluginError: WV0819 where a plugin's function that makes the case fails.
     """
+    given = sizes("--shape", shape), assignments("--set", settings)
     session.target(target)
     path, colon, name = kernel.rpartition(":")
     in_file = colon and path.endswith(".py")
@@ -49,7 +52,7 @@ def find_case(
     load = session.plugins.load_kernel
     factory = _from_file(Path(path), name) if in_file else load(kernel)
     try:
-        return make_case(factory, name, shape, settings, target)
+        return make_case(factory, name, *given, target)
     except WaveError:
         raise
     except Exception as error:  # whoever makes the case may fail in any way

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
@@ -43,15 +44,7 @@ def plugin_rows(host: PluginHost) -> list[dict[str, str]]:
     """The plugins that are loaded, then those that are disabled."""
     loaded = [(plugin.info, "loaded") for plugin in host.plugins]
     disabled = [(info, "disabled") for info in host.disabled]
-    return [
-        {
-            "name": info.name,
-            "distribution": info.distribution,
-            "version": info.version,
-            "state": state,
-        }
-        for info, state in (*loaded, *disabled)
-    ]
+    return [{**asdict(info), "state": state} for info, state in (*loaded, *disabled)]
 
 
 def provided(host: PluginHost) -> dict[str, list[dict[str, str]]]:

@@ -8,7 +8,6 @@ import typer
 
 from wave_core.cli.load import find_case, open_session, with_options
 from wave_core.cli.output import out, print_json, print_table, progress
-from wave_core.cli.parse import assignments, sizes
 from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
 
 if TYPE_CHECKING:
@@ -48,9 +47,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
     from wave_core.compile.check_case import run_case  # noqa: PLC0415
 
     session = open_session()
-    case = find_case(
-        session, kernel, sizes("--shape", shape), assignments("--set", settings), target
-    )
+    case = find_case(session, kernel, shape, settings, target)
     case = with_options(
         case,
         {
