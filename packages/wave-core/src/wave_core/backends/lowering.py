@@ -87,7 +87,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class ModulePass:
-    """What a plugin does with the modules that a backend emits.
+    """A pass of a plugin on the modules that a backend emits.
 
     Attributes:
         name: The name of the pass.

@@ -44,7 +44,7 @@ class Backend(Protocol):
     """Makes machine code."""
 
     def versions(self) -> Mapping[str, str]:
-        """What decides the result besides the kernel; part of every cache key."""
+        """The tools that decide the result, with their versions; part of every key."""
         ...
 
     def prepare(self) -> None:

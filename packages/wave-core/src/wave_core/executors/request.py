@@ -1,4 +1,4 @@
-"""What a device is asked to do: one launch of one kernel."""
+"""The request that a device gets: one launch of one kernel."""
 
 from __future__ import annotations
 

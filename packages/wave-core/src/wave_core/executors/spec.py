@@ -55,7 +55,7 @@ class RemoteArray(Protocol):
 
 @runtime_checkable
 class PlacesArrays(Protocol):
-    """What a device has besides `Executor` where it does not read the CPU's memory."""
+    """A device that does not read the CPU's memory, besides `Executor`."""
 
     def place(self, array: object) -> RemoteArray:
         """Copy an array to where the device reads it; it can be an argument.

@@ -39,5 +39,5 @@ class Analysis(StrEnum):
     """Which accesses of LDS depend on which: a pass preserves it that leaves the
     accesses, their order, and the loops around them as they are."""
     REGION_FACTS = "region_facts"
-    """What is known in each region: a pass preserves it that leaves the start, step
+    """Facts about each region: a pass preserves them that leaves the start, step
     and number of iterations of every loop as they are."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from wave_core.passes.text import Pipeline
 
 
-def _no_options() -> dict[str, Mapping[str, object]]:
-    return {}
+Options = dict[str, Mapping[str, object]]
+"""Values of options, by pass and by option."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Amendment:
 
     enable: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
-    options: Mapping[str, Mapping[str, object]] = field(default_factory=_no_options)
+    options: Mapping[str, Mapping[str, object]] = field(default_factory=Options)
     reason: str = ""
 
     @classmethod
@@ -84,7 +84,7 @@ class Preset:
     only: tuple[str, ...] = ()
     enable: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
-    options: Mapping[str, Mapping[str, object]] = field(default_factory=_no_options)
+    options: Mapping[str, Mapping[str, object]] = field(default_factory=Options)
 
     def amendment(self, installed: Iterable[InstalledPass]) -> Amendment:
         """Changes by the preset, given what is installed."""
@@ -109,7 +109,7 @@ class Selection:
     """
 
     disabled: frozenset[str] = frozenset()
-    options: Mapping[str, Mapping[str, object]] = field(default_factory=_no_options)
+    options: Mapping[str, Mapping[str, object]] = field(default_factory=Options)
     log: tuple[str, ...] = ()
     disabled_by: Mapping[str, str] = field(default_factory=dict[str, str])
 

@@ -1,4 +1,4 @@
-"""What a plugin module needs: the marker, the API version, where it is found.
+"""The marker of hooks, the API version, and where a plugin module is found.
 
 A plugin is a module named by an entry point::
 

@@ -1,4 +1,4 @@
-"""What constraints of plugins stand for; a constraint that nobody knows is refused."""
+"""Constraints of plugins, and the built-in ones that they stand for."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def settled(kernel: Kernel, providers: Providers) -> tuple[Constraint, ...]:
 def _parts(
     row: Constraint, kernel: Kernel, providers: Providers
 ) -> Iterator[Constraint]:
-    """What a plugin's constraint stands for, at the line of its author."""
+    """The constraints that a plugin's stands for, at the line of its author."""
     info = providers.get(type(row))
     if info is None:
         raise _unhandled(row, "no plugin registers its class")

@@ -37,7 +37,7 @@ class PluginInfo:
 
     @property
     def way_out(self) -> tuple[str, ...]:
-        """What gets a user going who cannot mend the plugin, as lines of help."""
+        """Lines of help that get a user going who cannot mend the plugin."""
         if self.name == CORE:
             return ()
         upgrade = f", or upgrade {self.distribution}" if self.distribution else ""
@@ -54,7 +54,7 @@ class LoadedPlugin:
 
 
 class DistributionLike(Protocol):
-    """What is asked of a distribution."""
+    """A distribution, as far as its plugins go."""
 
     @property
     def name(self) -> str:
@@ -68,7 +68,7 @@ class DistributionLike(Protocol):
 
 
 class EntryPointLike(Protocol):
-    """What is asked of an entry point."""
+    """An entry point of a plugin."""
 
     @property
     def name(self) -> str:

@@ -48,7 +48,7 @@ class _Guard:
         self._rule, self._op, self._provider = rule, op, provider
 
     def run(self, work: Callable[..., object], *args: object) -> object:
-        """What ``work`` returns."""
+        """The result of ``work``."""
         try:
             return work(*args)
         except WaveError:
@@ -65,7 +65,7 @@ class _Guard:
 
 
 def _checked(role: str, op: Op, found: object, args: tuple[Any, ...]) -> object:
-    """What a rule gave, if its role allows it; what it yields, yielded."""
+    """The result of a rule, if its role allows it; what it yields, yielded."""
     if isinstance(found, Generator):
         found = tuple(cast("Generator[object]", found))
     if role == SUPPLY and found is not None:

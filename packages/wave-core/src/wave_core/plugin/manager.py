@@ -113,9 +113,9 @@ class PluginHost:
     tile_rule_modules = _Table("wave_register_tile_rules", "tile rules", TileRules)
     """Where rules for laying out and cutting ops are."""
     backends = _Table("wave_register_backends", "backend", BackendSpec)
-    """What makes machine code."""
+    """The makers of machine code."""
     executors = _Table("wave_register_executors", "executor", ExecutorSpec)
-    """What runs lowered kernels."""
+    """The devices that run lowered kernels."""
     kernels = _Table("wave_register_kernels", "kernel", KernelSpec)
     """The kernels known by name."""
     commands = _Table("wave_register_commands", "command", CommandSpec)
@@ -289,7 +289,7 @@ class PluginHost:
         kernel: object = None,
         schedule: ManualSchedule | None = None,
     ) -> PassContext:
-        """What passes may ask that compile a kernel in this session."""
+        """The context of passes that compile a kernel in this session."""
         return PassContext(
             target,
             kernel,
@@ -313,7 +313,7 @@ class PluginHost:
         return tuple(each for each in found if each.name not in without)
 
     def amend_pipeline(self, request: PipelineRequest) -> list[tuple[str, Amendment]]:
-        """What plugins change in a pipeline, each with its origin.
+        """Changes of a pipeline by plugins, each with its origin.
 
         Raises:
             PluginError: WV0818, WV0819 where a hook is at fault.
@@ -338,7 +338,7 @@ class PluginHost:
     def registered(
         self, hook: str, kind: str, expected: type[N]
     ) -> Mapping[str, Registered[N]]:
-        """What plugins return from a hook, each an ``expected``, by name.
+        """Results of a hook, each an ``expected``, by name.
 
         Raises:
             PluginError: WV0812, WV0818, WV0819 where a plugin is at fault.

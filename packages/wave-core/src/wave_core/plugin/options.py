@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wave_core.plugin.results import OptionSpec
 
 OWNER = "WaveCompileOptions"
-"""What has the options, in messages."""
+"""The owner of the options, in messages."""
 
 
 @dataclass(frozen=True)

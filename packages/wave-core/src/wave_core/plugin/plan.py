@@ -75,7 +75,7 @@ class PipelinePlan:
         observers: Sequence[PassObserver] = (),
         verify: Verify = Verify.PHASES,
     ) -> PipelineRunner:
-        """What runs the pipeline."""
+        """The runner of the pipeline."""
         options = self.selection.options
         return PipelineRunner(self.pipeline, options, observers, verify)
 

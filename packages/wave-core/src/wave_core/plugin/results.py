@@ -1,4 +1,4 @@
-"""What registration hooks return, each a frozen dataclass.
+"""Results of registration hooks, each a frozen dataclass.
 
 Whatever is expensive to import is named as ``"module:name"`` or as a module, and
 loaded when it is first used. `PassSpec`, `Preset`, `Amendment` and `ExecutorSpec`
@@ -154,7 +154,7 @@ class ViewSpec:
 
 @dataclass(frozen=True)
 class ViewRequest:
-    """What a view is given.
+    """The kernel that a view looks at.
 
     Attributes:
         kernel: The name of the kernel.
@@ -175,7 +175,7 @@ class ViewRequest:
 
 @dataclass(frozen=True)
 class ViewResult:
-    """What a view shows.
+    """The tables and the picture that a view shows.
 
     Attributes:
         document: For ``--json``: JSON values.
@@ -192,7 +192,7 @@ class ViewError(Exception):
     """A view cannot be computed; shown as WV0829."""
 
     def __init__(self, message: str, *, help: str = "") -> None:  # noqa: A002 - printed so
-        """What is wrong, and what to do about it."""
+        """Say what is wrong, and what to do about it."""
         super().__init__(message)
         self.help = help
 

@@ -155,7 +155,7 @@ def load_tile_rules(
 def module_passes_for(
     backend: str, specs: Iterable[Registered[ModulePassSpec]]
 ) -> tuple[ModulePass, ...]:
-    """What plugins do with the modules of ``backend``, in the order of the names.
+    """The passes of plugins on the modules of ``backend``, in order of name.
 
     Raises:
         PluginError: WV0818 for options that are no JSON values.

@@ -1,4 +1,4 @@
-"""What rules for laying out ops and for cutting them work with.
+"""Names that rules for laying out ops and for cutting them work with.
 
 A module named by `wave_register_tile_rules` imports from here:
 
