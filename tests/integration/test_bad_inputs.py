@@ -144,7 +144,7 @@ tkw.reshape(?) :: tkw.read(a), [M, N], 0, 0; tkw.read(a), [M, N], 'x', 1
 tkw.extract(?) :: tkw.read(a), 'x'; tkw.read(a), [1, 2, 3]; tkw.read(a), 1.5; 5, 0
 tkw.extract(?) :: tkw.read(a), None; tkw.read(a), []; tkw.read(a), -1; tkw.read(a), 16
 tkw.extract(?) :: tkw.read(a), 10**400; tkw.read(a), K - N - 1
-tkw.set_symbol(?, 5) :: 5; M + 1; None; 'x y'; tkl.f32; a
+tkw.set_symbol(?, 5) :: 5; M + 1; None; 'x y'; tkl.f32; a; M; K; tkw.WORKGROUP_0
 tkw.cast(?) :: tkw.read(a), 'f32'; tkw.read(a), float; tkw.read(a), torch.float32
 tkw.cast(?) :: tkw.read(a), None; 5, tkl.f32; tkw.read(a); a, tkl.f16
 tkw.select(?) :: tkw.read(a), 1.0, 2.0; True, 1.0, 2.0; tkw.read(a) > 0, 1.0, 'x'
@@ -227,7 +227,7 @@ tkl.Memory[?, tkl.f32] :: M, N; M, N, 5; M, N, 'GLOBAL'; M, GLOBAL, N; GLOBAL; (
 tkl.Memory[?, GLOBAL, tkl.f32] :: M, None; M, 1.5; M, {}; M, M
 tkl.Memory[M, N, GLOBAL, ?] :: 'f32'; float; np.float32; tkl.f32, 5
 tkl.Memory[M, N, GLOBAL, tkl.f32, tkl.MemoryLayout(shape=?)] :: 5; 'x'; None; (M,)
-tkl.Memory[M, N, GLOBAL, tkl.f32, tkl.MemoryLayout(shape=?)] :: (1.5, 2)
+tkl.Memory[M, N, GLOBAL, tkl.f32, tkl.MemoryLayout(shape=?)] :: (1.5, 2); (-1, 4)
 tkl.Memory[M, N, GLOBAL, tkl.f32, tkl.MemoryLayout(?)] :: ; 1, 2; form=(M, N)
 tkl.Memory(?) :: M, N; M, N, GLOBAL, tkl.f32, 5
 tkl.SymbolBind[?] :: 5; tkl.f32; 'i32'; tkl.i32, tkl.i32
@@ -393,6 +393,20 @@ error[WV0220]: `a` has size `N` where its address space belongs
 23 |     def kernel(a: tkl.Memory[M, N, tkl.f32], b: tkl.Memory[M, N, GLOBAL, tkl.f32]):
    |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ before the element type
    = help: write `a: Memory[M, N, GLOBAL_ADDRESS_SPACE, f32]`"""
+    )
+
+
+def test_a_size_is_not_set(tmp_path):
+    path, module = load(tmp_path, {"BODY": "tkw.set_symbol(M, 5)"})
+    with pytest.raises(WaveError) as caught:
+        module.run(SESSION)
+    assert str(caught.value).replace(str(path), "users_file.py") == (
+        """\
+error[WV0118]: `set_symbol` of `M`, which has a value already
+   --> users_file.py:24:9 in kernel
+24 |         tkw.set_symbol(M, 5)
+   |         ^^^^^^^^^^^^^^^^^^^^ sizes, tiles and masks follow from that one
+   = help: set a symbol of your own: `set_symbol(sym.OFFSET, value)`"""
     )
 
 

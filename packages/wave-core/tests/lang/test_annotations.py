@@ -33,6 +33,9 @@ def test_layout_gives_the_shape_in_storage():
         lambda: tkl.Memory[M, tkl.f16],
         lambda: tkl.Memory[M, N, tkl.f16, SPACE],
         lambda: tkl.Memory[M, 2 * N, tkl.f16],
+        lambda: tkl.Memory[M, -1, SPACE, tkl.f16],
+        lambda: tkl.Memory[M, N - N - 1, SPACE, tkl.f16],
+        lambda: tkl.Register[-1, tkl.f16],
         lambda: tkl.Register[M, N],
         lambda: tkl.Register[M, SPACE, tkl.f16],
         lambda: tkl.SymbolBind[tkl.f16],
@@ -43,6 +46,16 @@ def test_malformed(make):
     with pytest.raises(UserError) as caught:
         make()
     assert caught.value.code == "WV0220"
+
+
+def test_a_layout_has_no_negative_size():
+    with pytest.raises(UserError) as caught:
+        tkl.MemoryLayout(shape=(-1, 4))
+    head, *_, label, first, second = str(caught.value).splitlines()
+    assert head == "error[WV0220]: `MemoryLayout` cannot be made of `(-1, 4)`"
+    assert label.endswith("^ needs (shape=(dims..))")
+    assert first == "   = help: write `MemoryLayout(shape=(dims..))`"
+    assert second == "   = help: dims are symbols, or integers from 0 on"
 
 
 def test_memory_is_not_in_registers():

@@ -201,4 +201,14 @@ Good:
 
     pool.map(run, [copy])
 Fix: define the kernel at the top of a module, or hand over what makes it.
+
+WV0118: a symbol that has a value is set
+Cause: `set_symbol` gives a value to a symbol of the kernel's own. Sizes of
+arguments, symbols bound in the options and coordinates of the machine have
+one: grids, tiles and masks follow from it.
+Bad:
+    tkw.set_symbol(M, 5)                         # a: Memory[M, N, ...]
+Good:
+    tkw.set_symbol(sym.ROW, 5)
+Fix: use another symbol where the value of this one should change.
 """)

@@ -22,7 +22,7 @@ from wave_core.types import (
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location
     from wave_core.symbols import Expr
-    from wave_core.trace.context import TracerLike
+    from wave_core.trace.tracer import Tracer
 
 
 #: More than any memory has dims.
@@ -109,7 +109,7 @@ class Resolved:
 class _Context:
     """Where an access is, and what it accesses."""
 
-    tracer: TracerLike
+    tracer: Tracer
     memory: MemoryType
     location: Location
 
@@ -118,7 +118,7 @@ class _Context:
 
 
 def resolve_mapping(
-    tracer: TracerLike,
+    tracer: Tracer,
     mapping: IndexMapping,
     memory: MemoryType,
     indices: Sequence[Any],
@@ -249,7 +249,7 @@ def _malformed(
 
 
 def mapping_of_iterators(
-    tracer: TracerLike,
+    tracer: Tracer,
     source: Sequence[Any],
     target: Sequence[Any],
     *,
@@ -288,9 +288,9 @@ def mapping_of_iterators(
     return IndexMapping(len(symbols), *sides), tuple(indices)
 
 
-def _bindings(tracer: TracerLike) -> dict[Expr, Expr]:
+def _bindings(tracer: Tracer) -> dict[Expr, Expr]:
     rows: dict[Expr, Expr] = {}
-    for constraint in tracer.constraints:
+    for constraint in tracer.graph.constraints:
         if isinstance(constraint, IteratorBindings):
             assert not isinstance(constraint.bindings, Mapping), "converted"
             rows |= dict(constraint.bindings)

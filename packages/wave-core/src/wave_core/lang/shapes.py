@@ -229,6 +229,14 @@ def set_symbol(symbol: Any, register_: Any, *, tag: Any = None) -> None:
             label="the first argument",
             help="write `set_symbol(sym.OFFSET, value)`",
         )
+    if tracer.has_value(named):
+        raise user_error(
+            "WV0118",
+            f"`set_symbol` of `{named}`, which has a value already",
+            at=location,
+            label="sizes, tiles and masks follow from that one",
+            help="set a symbol of your own: `set_symbol(sym.OFFSET, value)`",
+        )
     fields = {"value": register_, "symbol": named}
     emit_op(SetSymbol, fields, tag=tag, location=location)
 

@@ -183,7 +183,15 @@ def _flatten(items: Any) -> list[Any]:
 
 
 def _are_dims(dims: Iterable[Any]) -> bool:
-    return not any(isinstance(dim, (DType, AddressSpace, str, float)) for dim in dims)
+    return all(map(_is_dim, dims))
+
+
+def _is_dim(dim: Any) -> bool:
+    """Whether something may be a size: an expression, or a number from 0 on."""
+    if isinstance(dim, int):
+        return dim >= 0
+    of_another_kind = isinstance(dim, (DType, AddressSpace, str, float))
+    return not of_another_kind and getattr(dim, "is_negative", None) is not True
 
 
 def _is_space(space: Any) -> bool:
@@ -207,5 +215,5 @@ def _malformed(what: str, items: Any, wanted: str) -> Exception:
         f"`{what}` cannot be made of `{items}`",
         at=capture_location(),
         label=f"needs {wanted}",
-        help=f"write `{what}{wanted}`",
+        help=(f"write `{what}{wanted}`", "dims are symbols, or integers from 0 on"),
     )

@@ -3,73 +3,27 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import capture_location, user_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
-    from wave_core.constraints import Constraint
     from wave_core.diagnostics import Location
-    from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
+    from wave_core.trace.tracer import Tracer
 
 
-class TracerLike(Protocol):
-    """The interface of a tracer for surface functions; loading it loads no graph."""
-
-    @property
-    def constraints(self) -> Sequence[Constraint]:
-        """The kernel's constraints."""
-        ...
-
-    @property
-    def namespaces(self) -> Sequence[Mapping[str, Any]]:
-        """Where names in annotations given as strings are looked up."""
-        ...
-
-    def emit(
-        self, op: Op, location: Location, tags: frozenset[str] = frozenset()
-    ) -> Op:
-        """Infer the op's type and append it to the current region."""
-        ...
-
-    def use(self, op: Op, location: Location) -> Op:
-        """The value as seen from the current region."""
-        ...
-
-    def new_region(self) -> Any:
-        """A region for an op that is about to be emitted."""
-        ...
-
-    def fill(self, region: Any, body: Callable[[], Any]) -> Any:
-        """Trace ``body`` into ``region``; gives what it returns."""
-        ...
-
-    def terminate(self, region: Any, op: Op, location: Location) -> None:
-        """End ``region`` with ``op``."""
-        ...
-
-    def expression(self, value: Any, location: Location) -> Expr:
-        """An expression from what users write, its obligations kept."""
-        ...
-
-    def label(self, name: str) -> str:
-        """A name that no other argument of the kernel has."""
-        ...
+_ACTIVE: ContextVar[Tracer | None] = ContextVar("wave_tracer", default=None)
 
 
-_ACTIVE: ContextVar[TracerLike | None] = ContextVar("wave_tracer", default=None)
-
-
-def activate(tracer: TracerLike | None) -> Callable[[], None]:
+def activate(tracer: Tracer | None) -> Callable[[], None]:
     """Make ``tracer`` the active one; call the result to undo it."""
     token = _ACTIVE.set(tracer)
     return lambda: _ACTIVE.reset(token)
 
 
-def active(what: str) -> TracerLike:
+def active(what: str) -> Tracer:
     """The tracer of the kernel that is being traced.
 
     Raises:

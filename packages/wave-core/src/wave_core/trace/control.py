@@ -31,8 +31,9 @@ from wave_core.types import RegisterType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from wave_core.ir.graph import Region
     from wave_core.ops.base import Op
-    from wave_core.trace.context import TracerLike
+    from wave_core.trace.tracer import Tracer
 
 Results = Value | tuple[Value, ...] | None
 
@@ -128,7 +129,7 @@ def conditional(
     return decorate
 
 
-def _results(tracer: TracerLike, op: Op, count: int, location: Location) -> Results:
+def _results(tracer: Tracer, op: Op, count: int, location: Location) -> Results:
     values = tuple(
         Value(tracer.emit(GetResult(op, position), location))
         for position in range(count)
@@ -146,7 +147,7 @@ class _Loop:
     """One body being traced; checks it against the values that it carries."""
 
     def __init__(
-        self, tracer: TracerLike, body: Callable[..., Any], location: Location
+        self, tracer: Tracer, body: Callable[..., Any], location: Location
     ) -> None:
         if not inspect.isfunction(body):
             raise user_error(
@@ -171,7 +172,7 @@ class _Loop:
             as_op(self.tracer, value, None, role, self.location) for value in values
         )
 
-    def region_for(self, inits: tuple[Op, ...]) -> Any:
+    def region_for(self, inits: tuple[Op, ...]) -> Region:
         """A region whose carried arguments are the body's parameters."""
         names = list(inspect.signature(self.body).parameters)
         if len(names) != len(inits):
@@ -185,7 +186,7 @@ class _Loop:
                 help="one parameter for each initial value, in the same order",
             )
         hints = resolve_annotations(self.body, (self.scope, *self.tracer.namespaces))
-        region = self.tracer.new_region()
+        region = self.tracer.graph.region()
         for name, init in zip(names, inits, strict=True):
             self._check_hint(name, hints.get(name), init)
             where = ParameterLocation(self.body, name)
@@ -208,7 +209,7 @@ class _Loop:
             help="a carried value keeps the type of its initial value",
         )
 
-    def trace(self, region: Any, types: list[Any]) -> None:
+    def trace(self, region: Region, types: list[Any]) -> None:
         """Run the body and end the region with what it returns."""
         carried = [Value(argument) for argument in region.arguments]
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.diagnostics import Location
-    from wave_core.trace.context import TracerLike
+    from wave_core.trace.tracer import Tracer
     from wave_core.types import DType
 
 
 def lift_operands(
-    tracer: TracerLike, cls: type[Op], fields: Mapping[str, Any], location: Location
+    tracer: Tracer, cls: type[Op], fields: Mapping[str, Any], location: Location
 ) -> dict[str, Any]:
     """The fields with every operand turned into an op of the current region."""
     lifted = dict(fields)
@@ -94,7 +94,7 @@ def _given_operands(cls: type[Op], fields: Mapping[str, Any]) -> list[Any]:
 
 
 def as_op(
-    tracer: TracerLike,
+    tracer: Tracer,
     value: Any,
     dtype: DType | None,
     role: str,

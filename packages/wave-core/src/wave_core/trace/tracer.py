@@ -12,7 +12,6 @@ from wave_core.ops.attributes import check_attributes
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wave_core.constraints import Constraint
     from wave_core.diagnostics import Location
     from wave_core.ir.graph import Graph, Region
     from wave_core.ops.base import Op
@@ -31,11 +30,6 @@ class Tracer:
         self._regions = [graph.body]
         self._obligations: dict[Expr, Location] = {}
         self._labels: set[str] = set()
-
-    @property
-    def constraints(self) -> Sequence[Constraint]:
-        """The kernel's constraints."""
-        return self.graph.constraints
 
     @property
     def region(self) -> Region:
@@ -83,10 +77,6 @@ class Tracer:
             )
         return capture(self.region, op)
 
-    def new_region(self) -> Region:
-        """A region for an op that is about to be emitted."""
-        return self.graph.region()
-
     def fill(self, region: Region, body: Callable[[], Any]) -> Any:
         """Trace ``body`` into ``region``; gives what it returns."""
         self._regions.append(region)
@@ -111,6 +101,13 @@ class Tracer:
         for obligation in obligations:
             self._obligations.setdefault(obligation, location)
         return expr
+
+    def has_value(self, symbol: Expr) -> bool:
+        """Whether the kernel cannot set a symbol: a size, a coordinate, a bound one."""
+        graph = self.graph
+        dims = [dim for each in graph.parameters for dim in each.declared.shape]
+        own = set(graph.bindings).union(*[dim.free_symbols for dim in dims])
+        return symbol in own or symbol.name.startswith("$")
 
     def label(self, name: str) -> str:
         """A name that no other argument of the kernel has."""
