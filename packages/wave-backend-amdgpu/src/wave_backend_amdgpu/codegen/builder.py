@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Hashable
+    from collections.abc import Callable, Generator, Hashable
 
     from wave_core.diagnostics import Location
 
@@ -58,6 +58,13 @@ class Builder:
         name = self.fresh()
         self.line(f"{name} = {text}", level)
         return name
+
+    def once(self, key: Hashable, make: Callable[[], str], level: int) -> str:
+        """The name under ``key`` in an open region; made where nobody asked before."""
+        memo = self.blocks[level].memo
+        if key not in memo:
+            memo[key] = make()
+        return memo[key]
 
     def constant(self, value: str, type_: str) -> str:
         """The name of a constant; equal ones share it."""

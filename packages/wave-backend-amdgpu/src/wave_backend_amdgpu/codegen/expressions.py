@@ -16,6 +16,8 @@ from wave_core.diagnostics import internal_error
 from wave_core.symbols import Expr, Kind, Remainder, as_expr, constant, split_remainders
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from wave_backend_amdgpu.codegen.builder import Builder
     from wave_core.symbols import Facts
 
@@ -109,16 +111,15 @@ class Expressions:
         kind = value.kind
         if kind is Kind.CONST:
             return self._builder.constant("true" if value.const else "false", "i1")
+        level = self.level(value)
         if kind in (Kind.AND, Kind.OR):
-            names = [self.truth(arg) for arg in value.args]
-            op = "andi" if kind is Kind.AND else "ori"
-            return self._fold(("truth", value), op, names, "i1", self.level(value))
+            return self._once(("truth", value), lambda: self._logic(value), level)
         if kind in (Kind.GE, Kind.EQ, Kind.NE):
-            return self._comparison(value)
+            return self._once(("truth", value), lambda: self._comparison(value), level)
         width = self.width(value)
         name, zero = self._number(value, width), self._constant(0, width)
         text = f"arith.cmpi ne, {name}, {zero} : i{width}"
-        return self._remember(("truth", value), text, self.level(value))
+        return self._remember(("truth", value), text, level)
 
     def exact(self, value: Expr) -> bool:
         """Whether no division or comparison inside needs more than 32 bits."""
@@ -146,15 +147,11 @@ class Expressions:
         wrapped = (value + (1 << (width - 1))) % (1 << width) - (1 << (width - 1))
         return self._builder.constant(str(wrapped), f"i{width}")
 
-    def _remember(self, key: object, text: str, level: int) -> str:
-        memo = self._builder.blocks[level].memo
-        found = memo.get(key)
-        if found is None:
-            found = memo[key] = self._builder.op(text, level)
-        return found
+    def _once(self, key: Hashable, make: Callable[[], str], level: int) -> str:
+        return self._builder.once(key, make, level)
 
-    def _known(self, key: object, level: int) -> str | None:
-        return self._builder.blocks[level].memo.get(key)
+    def _remember(self, key: Hashable, text: str, level: int) -> str:
+        return self._once(key, lambda: self._builder.op(text, level), level)
 
     def _number(self, value: Expr, width: int) -> str:
         if value.is_constant:
@@ -162,15 +159,9 @@ class Expressions:
         if value.kind is Kind.SYMBOL:
             return self._symbol(value, width)
         level = self.level(value)
-        found = self._known((value, width), level)
-        if found is not None:
-            return found
-        if width == WIDE and self.width(value) == NARROW:
-            name = self._extended(value)
-        else:
-            name = self._computed(value, width, level)
-        self._builder.blocks[level].memo[value, width] = name
-        return name
+        return self._once(
+            (value, width), lambda: self._computed(value, width, level), level
+        )
 
     def _symbol(self, value: Expr, width: int) -> str:
         bound = self._binding(value)
@@ -190,6 +181,8 @@ class Expressions:
 
     def _computed(self, value: Expr, width: int, level: int) -> str:
         kind = value.kind
+        if width == WIDE and self.width(value) == NARROW:
+            return self._extended(value)
         if kind is Kind.SUM:
             return self._total(value, width, level)
         if kind is Kind.FLOORDIV:
@@ -204,18 +197,17 @@ class Expressions:
             return self._builder.op(f"arith.extui {name} : i1 to i{width}", level)
         op = _FOLDS[kind]
         names = [self._number(arg, width) for arg in value.args]
-        return self._fold((value, width), op, names, f"i{width}", level)
+        return self._fold(op, names, f"i{width}", level)
 
-    def _fold(
-        self, key: object, op: str, names: list[str], kind: str, level: int
-    ) -> str:
-        found = self._known(key, level)
-        if found is not None:
-            return found
+    def _logic(self, value: Expr) -> str:
+        op = "andi" if value.kind is Kind.AND else "ori"
+        names = [self.truth(arg) for arg in value.args]
+        return self._fold(op, names, "i1", self.level(value))
+
+    def _fold(self, op: str, names: list[str], kind: str, level: int) -> str:
         result = names[0]
         for name in names[1:]:
             result = self._builder.op(f"arith.{op} {result}, {name} : {kind}", level)
-        self._builder.blocks[level].memo[key] = result
         return result
 
     def _total(self, value: Expr, width: int, level: int) -> str:
@@ -271,13 +263,13 @@ class Expressions:
 
     def _part(self, part: Expr | Remainder, factor: int, width: int) -> str:
         if isinstance(part, Remainder):
-            whole = part.base % part.modulus
-            level = self.level(whole)
-            key = (part, width)
-            name = self._known(key, level)
-            if name is None:
-                name = self._remainder(part.base, part.modulus, width, level)
-                self._builder.blocks[level].memo[key] = name
+            base, modulus = part.base, part.modulus
+            level = self.level(base % modulus)
+            name = self._once(
+                (part, width),
+                lambda: self._remainder(base, modulus, width, level),
+                level,
+            )
         else:
             level = self.level(part)
             name = self._number(part, width)
@@ -317,16 +309,11 @@ class Expressions:
 
     def _comparison(self, value: Expr) -> str:
         right, left = _sides(value.args[0])
-        narrow = self.exact(value)
-        width = NARROW if narrow else WIDE
+        width = NARROW if self.exact(value) else WIDE
         test = {Kind.GE: "sge", Kind.EQ: "eq", Kind.NE: "ne"}[value.kind]
-        key, level = ("truth", value), self.level(value)
-        found = self._known(key, level)
-        if found is not None:
-            return found
         one, other = self._number(right, width), self._number(left, width)
         text = f"arith.cmpi {test}, {one}, {other} : i{width}"
-        return self._remember(key, text, level)
+        return self._builder.op(text, self.level(value))
 
 
 _FOLDS = {

@@ -171,24 +171,15 @@ def place_of(emit: Emitter, memory: Memory, piece: Piece) -> str:
 def _number_of(emit: Emitter, memory: Memory, piece: Piece) -> str:
     """The same as 32 bits."""
     name = emit.indices.wrapped(piece.offset)
-    if piece.mask is not None and memory.space is Space.BUFFER:
-        name = _selected(emit, piece, name, memory.outside)
-    return name
-
-
-def _selected(emit: Emitter, piece: Piece, name: str, otherwise: int) -> str:
-    """An index, or ``otherwise`` where the mask of the piece fails."""
-    assert piece.mask is not None, "only masked pieces select"
-    test = emit.indices.truth(piece.mask)
-    wrapped = otherwise - (1 << 32) if otherwise >= 1 << 31 else otherwise
+    if piece.mask is None or memory.space is not Space.BUFFER:
+        return name
+    test, outside = emit.indices.truth(piece.mask), memory.outside
+    wrapped = outside - (1 << 32) if outside >= 1 << 31 else outside
     other = emit.builder.constant(str(wrapped), "i32")
     level = max(emit.indices.level(piece.mask), emit.indices.level(piece.offset))
-    memo = emit.builder.blocks[level].memo
-    key = ("masked", test, name, otherwise)
-    if key not in memo:
-        text = f"arith.select {test}, {name}, {other} : i32"
-        memo[key] = emit.builder.op(text, level)
-    return memo[key]
+    text = f"arith.select {test}, {name}, {other} : i32"
+    key = ("masked", test, name, outside)
+    return emit.builder.once(key, lambda: emit.builder.op(text, level), level)
 
 
 def _attributes(memory: Memory, piece: Piece, flags: str) -> str:

@@ -37,10 +37,6 @@ def sliced(emit: Emitter, value: Value, start: int, count: int) -> str:
     builder = emit.builder
     if count == value.registers:
         return value.name
-    memo, key = builder.blocks[-1].memo, ("slice", value.name, start, count)
-    found = memo.get(key)
-    if found is not None:
-        return found
     if count == 1:
         text = f"vector.extract {value.name}[{start}] : {value.item} from {value.type}"
     else:
@@ -49,8 +45,8 @@ def sliced(emit: Emitter, value: Value, start: int, count: int) -> str:
             f"offsets = [{start}], sizes = [{count}], strides = [1] : "
             f"{value.type} to {vector(value.item, count)}"
         )
-    memo[key] = builder.op(text)
-    return memo[key]
+    key = ("slice", value.name, start, count)
+    return builder.once(key, lambda: builder.op(text), builder.level)
 
 
 @lowers(Shuffle)
