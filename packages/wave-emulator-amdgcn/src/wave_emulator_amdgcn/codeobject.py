@@ -27,14 +27,13 @@ _METADATA_NOTE = 32
 """NT_AMDGPU_METADATA (LLVM AMDGPU usage, note records)."""
 
 
-@dataclass(frozen=True)
-class Argument:
-    """One kernel argument: where it lies and what it is."""
+class Argument(msgspec.Struct, frozen=True, rename=lambda name: f".{name}"):
+    """One kernel argument: where it lies and what it is; a row of ``.args``."""
 
-    name: str
     offset: int
     size: int
-    kind: str
+    kind: str = msgspec.field(name=".value_kind")
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,20 +88,11 @@ class CodeObject:
         return self.kernels[name]
 
 
-class _ArgumentRow(msgspec.Struct, rename=lambda name: f".{name}"):
-    """One row of ``.args`` in the metadata."""
-
-    offset: int
-    size: int
-    value_kind: str
-    name: str = ""
-
-
 class _KernelRow(msgspec.Struct, rename=lambda name: f".{name}"):
     """One row of ``amdhsa.kernels`` in the metadata."""
 
     symbol: str
-    args: list[_ArgumentRow] = []
+    args: list[Argument] = []
     kernarg_segment_size: int = 0
     group_segment_fixed_size: int = 0
     max_flat_workgroup_size: int = 1024
@@ -177,12 +167,8 @@ def _check_limits(kernel: Kernel, architecture: Architecture) -> None:
     if kernel.block is not None and min(kernel.block) < 1:
         raise CodeObjectError("EM0104", f"{kernel.name}: block {kernel.block}")
     for argument in kernel.arguments:
-        if (
-            not 0
-            <= argument.offset
-            <= argument.offset + argument.size
-            <= kernel.kernarg_bytes
-        ):
+        end = argument.offset + argument.size
+        if not 0 <= argument.offset <= end <= kernel.kernarg_bytes:
             raise CodeObjectError("EM0104", f"{kernel.name}: argument {argument}")
 
 
@@ -201,9 +187,7 @@ def _kernel(elf: ElfFile, name: str, rows: dict[str, _KernelRow]) -> Kernel:
     return Kernel(
         name=name,
         descriptor=descriptor,
-        arguments=tuple(
-            Argument(a.name, a.offset, a.size, a.value_kind) for a in row.args
-        ),
+        arguments=tuple(row.args),
         kernarg_bytes=row.kernarg_segment_size,
         lds_bytes=row.group_segment_fixed_size,
         block_limit=row.max_flat_workgroup_size,

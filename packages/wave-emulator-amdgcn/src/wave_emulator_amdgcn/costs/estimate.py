@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from wave_emulator_amdgcn.costs.caches import count_misses, memory_share
 from wave_emulator_amdgcn.costs.meter import Sample
@@ -13,9 +13,13 @@ from wave_emulator_amdgcn.costs.timeline import Timeline
 from wave_emulator_amdgcn.isa.vmem import is_store
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wave_emulator_amdgcn.codeobject import CodeObject, Kernel
     from wave_emulator_amdgcn.costs.tables import Cost
     from wave_emulator_amdgcn.launch import LaunchResult
+
+_Key = TypeVar("_Key", tuple[int, str], tuple[str, str])
 
 _TOP = 10
 
@@ -146,31 +150,33 @@ def _counters(result: LaunchResult) -> dict[str, float]:
     return {**dict(sorted(units.items())), **dict(sorted(totals.items()))}
 
 
+def _shares(stalls: Mapping[_Key, float]) -> list[tuple[_Key, float]]:
+    """The longest stalls, each as its share of all."""
+    total = sum(stalls.values()) or 1
+    ordered = sorted(stalls.items(), key=lambda item: (-item[1], item[0]))
+    return [(key, cycles / total) for key, cycles in ordered[:_TOP]]
+
+
 def _stalls(
     code: CodeObject, result: LaunchResult, timeline: Timeline
 ) -> list[dict[str, object]]:
-    total = sum(timeline.stalls.values()) or 1
-    ordered = sorted(timeline.stalls.items(), key=lambda item: (-item[1], item[0]))
     return [
         {
             "pc": pc,
             "text": result.program.at(pc).instruction.text,
             "source": code.lines.place(pc),
             "reason": reason,
-            "share": cycles / total,
+            "share": share,
         }
-        for (pc, reason), cycles in ordered[:_TOP]
+        for (pc, reason), share in _shares(timeline.stalls)
     ]
 
 
 def _lines(code: CodeObject, timeline: Timeline) -> list[dict[str, object]]:
-    sums: dict[tuple[str, str], float] = {}
+    sums: dict[tuple[str, str], float] = defaultdict(float)
     for (pc, reason), cycles in sorted(timeline.stalls.items()):
-        key = (code.lines.place(pc) or "?", reason)
-        sums[key] = sums.get(key, 0.0) + cycles
-    total = sum(sums.values()) or 1.0
-    ordered = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
+        sums[code.lines.place(pc) or "?", reason] += cycles
     return [
-        {"source": source, "reason": reason, "share": cycles / total}
-        for (source, reason), cycles in ordered[:_TOP]
+        {"source": source, "reason": reason, "share": share}
+        for (source, reason), share in _shares(sums)
     ]

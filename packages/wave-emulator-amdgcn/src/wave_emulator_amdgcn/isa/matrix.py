@@ -34,7 +34,7 @@ _NAME = re.compile(
     r"V_MFMA_(?:SCALE_)?(F32|I32|F64)_(\d+)X(\d+)X(\d+)(?:_(\d+)B)?_([A-Z0-9]+(?:_(?:BF8|FP8))?)"
 )
 BITS = {"F64": 64, "F32": 32, "XF32": 32, "F16": 16, "BF16": 16, "I8": 8, "FP8": 8,
-        "BF8": 8, "FP6": 6, "BF6": 6, "FP4": 4}  # fmt: skip
+        "BF8": 8, "FP6": 6, "BF6": 6, "FP4": 4, "IU8": 8, "IU4": 4}  # fmt: skip
 """Bits of an element by its type in the name of an instruction."""
 
 #: Values of cbsz and blgp for F8F6F4 (CDNA4 ISA).

@@ -39,20 +39,25 @@ _OVERFLOW_CLAMP = 23
 
 def bind(ins: Instruction) -> Run | None:
     """The closure of a conversion; None for other instructions."""
-    plain = replace(ins, fields={**ins.fields, "opsel": 0})
-    form = "_fnuz" if ins.chip.fp8_fnuz else ""
     if found := _WIDEN.fullmatch(ins.name):
-        many = found[2] == "PK32_"
-        return (_widen_many if many else _widen)(ins, plain, found, form)
+        return (_widen_many if found[2] == "PK32_" else _widen)(ins, found)
     if found := _NARROW.fullmatch(ins.name):
-        _refuse_modifiers(ins)
-        return (_narrow if found[2] == "PK_" else _narrow_many)(ins, plain, found, form)
+        if ins.get("clmp") or ins.get("omod"):
+            raise UnknownInstructionError("EM0302", f"modifiers of {ins.text}")
+        return (_narrow if found[2] == "PK_" else _narrow_many)(ins, found)
     return None
 
 
-def _refuse_modifiers(ins: Instruction) -> None:
-    if ins.get("clmp") or ins.get("omod"):
-        raise UnknownInstructionError("EM0302", f"modifiers of {ins.text}")
+def _whole(ins: Instruction, slot: int, kind: str) -> Fetch:
+    """An operand whose half OPSEL does not pick."""
+    plain = replace(ins, fields={**ins.fields, "opsel": 0})
+    return typed(plain, ins.fields[f"src{slot}"], kind, slot)
+
+
+def _form(ins: Instruction, kind: str) -> str:
+    """The name of a type in `floats`, with the form that the machine has of it."""
+    fnuz = ins.chip.fp8_fnuz and BITS[kind] == 8
+    return kind.lower() + ("_fnuz" if fnuz else "")
 
 
 def _scale(ins: Instruction, slot: int) -> Fetch:
@@ -75,19 +80,15 @@ def _chosen(ins: Instruction, kind: str, count: int, *, scaled: bool) -> int:
     return 8 * ((opsel & 1) << 1 | opsel >> 1 & 1)
 
 
-def _widen(
-    ins: Instruction, plain: Instruction, found: re.Match[str], form: str
-) -> Run:
+def _widen(ins: Instruction, found: re.Match[str]) -> Run:
     """One or two numbers of a byte or word, times a scale."""
     scaled, kind, wide = bool(found[1]), found[4], found[3]
     count = 2 if found[2] else 1
-    bits = BITS[kind]
-    suffix = form if bits == 8 else ""
+    bits, fetch = BITS[kind], _whole(ins, 0, "b32")
     shift = _chosen(ins, kind, count, scaled=scaled)
-    fetch = typed(plain, ins.fields["src0"], "b32", 0)
     scale = _scale(ins, 1) if scaled else None
     write = _writer(ins, wide, count)
-    table = floats.small_table(kind.lower() + suffix).astype(np.float64)
+    table = floats.small_table(_form(ins, kind)).astype(np.float64)
 
     def run(m: Machine, g: Selection) -> None:
         word = fetch(m, g) >> _U(shift)
@@ -148,21 +149,17 @@ def _wide_values(word: Array, wide: str) -> list[Array]:
     return [floats.bf16_to_f32(half).astype(np.float64) for half in halves]
 
 
-def _codes(value: Array, kind: str, form: str, *, clamp: bool) -> Array:
-    suffix = form if BITS[kind] == 8 else ""
-    return floats.to_small(value, kind.lower() + suffix, clamp=clamp).astype(np.uint32)
+def _codes(value: Array, form: str, *, clamp: bool) -> Array:
+    return floats.to_small(value, form, clamp=clamp).astype(np.uint32)
 
 
-def _narrow(
-    ins: Instruction, plain: Instruction, found: re.Match[str], form: str
-) -> Run:
+def _narrow(ins: Instruction, found: re.Match[str]) -> Run:
     """Two numbers into a byte (fp4) or a word that OPSEL picks; the rest stays."""
     scaled, kind, wide = bool(found[1]), found[3], found[4]
     slots = 2 if wide == "F32" else 1
-    kinds = "f32" if wide == "F32" else "b32"
-    fetches = [typed(plain, ins.fields[f"src{k}"], kinds, k) for k in range(slots)]
+    fetches = [_whole(ins, k, "f32" if slots == 2 else "b32") for k in range(slots)]
     scale = _scale(ins, slots) if scaled else None
-    bits, opsel = BITS[kind], ins.get("opsel")
+    bits, opsel, form = BITS[kind], ins.get("opsel"), _form(ins, kind)
     shift = 8 * (opsel >> 2 & 3) if kind == "FP4" else 16 * (opsel >> 3 & 1)
     field = _U(((1 << 2 * bits) - 1) << shift)
     row = ins.fields["vdst"] - 256
@@ -175,7 +172,7 @@ def _narrow(
         if scale is not None:
             factor = scale(m, g)
             values = [value / factor for value in values]
-        low, high = (_codes(v, kind, form, clamp=clamp) for v in values)
+        low, high = (_codes(v, form, clamp=clamp) for v in values)
         packed = (low | high << _U(bits)) << _U(shift)
         m.write_where(row, g, m.V[row, g] & ~field | packed, lanes(m, g))
 
@@ -191,11 +188,8 @@ def _packed(codes: Array, bits: int) -> Array:
     return np.ascontiguousarray(data).view(np.uint32)
 
 
-def _widen_many(
-    ins: Instruction, plain: Instruction, found: re.Match[str], form: str
-) -> Run:
+def _widen_many(ins: Instruction, found: re.Match[str]) -> Run:
     """Thirty-two numbers of six bits."""
-    del plain, form
     wide = found[3]
     source, row = ins.fields["src0"] - 256, ins.fields["vdst"] - 256
     scale = _scale(ins, 1)
@@ -211,12 +205,9 @@ def _widen_many(
     return run
 
 
-def _narrow_many(
-    ins: Instruction, plain: Instruction, found: re.Match[str], form: str
-) -> Run:
+def _narrow_many(ins: Instruction, found: re.Match[str]) -> Run:
     """Thirty-two numbers to six bits; two operands of sixteen f32 alternate."""
-    del plain
-    kind, wide = found[3], found[4]
+    form, wide = _form(ins, found[3]), found[4]
     slots = 2 if found[2] == "2XPK16_" else 1
     sources = [ins.fields[f"src{k}"] - 256 for k in range(slots)]
     row, scale = ins.fields["vdst"] - 256, _scale(ins, slots)
@@ -227,7 +218,7 @@ def _narrow_many(
             parts += _wide_values(registers(m, source, 16, g), wide)
         values = np.stack(parts, axis=-1).reshape(m.count(g), m.lanes, 32)
         factor = scale(m, g)[..., None]
-        codes = _codes(values / factor, kind, form, clamp=True)
+        codes = _codes(values / factor, form, clamp=True)
         m.write_rows(row, g, np.moveaxis(_packed(codes, 6), -1, 0), m.mask(g))
 
     return run

@@ -65,7 +65,6 @@ def bind_wmma(ins: Instruction) -> Run:
     sources = [_source(ins, shape, i) for i in range(2)]
     vdst = ins.fields["vdst"] - 256
     old_values = _old(ins, shape)
-    finish = _integers if shape.out == "I32" else _floats
     top, clamp = bool(ins.get("opsel") >> 2 & 1), bool(ins.get("clmp"))
 
     def run(m: Machine, g: Selection) -> None:
@@ -74,8 +73,7 @@ def bind_wmma(ins: Instruction) -> Run:
         a, b = (source(m, g) for source in sources)
         with np.errstate(all="ignore"):
             product = _rows(np.matmul(a, np.swapaxes(b, -1, -2)), shape)
-            old = old_values(m, g)
-            new = finish(old, product, shape, top=top, clamp=clamp)
+            new = _sum(old_values(m, g), product, shape, top=top, clamp=clamp)
         if shape.replicated and shape.out in ("F16", "BF16"):
             # The half that OPSEL does not pick stays what it was in D.
             other = _U(0xFFFF if top else 0xFFFF0000)
@@ -88,7 +86,7 @@ def bind_wmma(ins: Instruction) -> Run:
 def _source(ins: Instruction, shape: _Shape, slot: int) -> Function:
     """A or B as [waves, 16, k]."""
     kind, row = shape.kinds[slot], row_of(ins.fields[f"src{slot}"])
-    bits = {"IU8": 8, "IU4": 4}.get(kind) or BITS[kind]
+    bits = BITS[kind]
     words = shape.per_lane * bits // 32
     signed = bool(ins.get("neg") >> slot & 1)
     signs = _signs(ins, slot, shape.per_lane) if bits == 16 else None
@@ -171,18 +169,13 @@ def _constant(code: int, out: str) -> int:
     return (half & 0xFFFF) * 0x10001
 
 
-def _integers(
-    old: Array, rows: Array, shape: _Shape, *, top: bool, clamp: bool
-) -> Array:
-    del shape, top
-    total = old.view(np.int32) + rows.astype(np.int64)
-    if clamp:
-        total = np.clip(total, -(1 << 31), (1 << 31) - 1)
-    return total.astype(np.uint32)
-
-
-def _floats(old: Array, rows: Array, shape: _Shape, *, top: bool, clamp: bool) -> Array:
-    del clamp
+def _sum(old: Array, rows: Array, shape: _Shape, *, top: bool, clamp: bool) -> Array:
+    """Registers of C plus the product; 16 bits of gfx11 stand in one half of each."""
+    if shape.out == "I32":
+        total = old.view(np.int32) + rows.astype(np.int64)
+        if clamp:
+            total = np.clip(total, -(1 << 31), (1 << 31) - 1)
+        return total.astype(np.uint32)
     if shape.out == "F32":
         return (old.view(np.float32) + rows).view(np.uint32)
     if shape.replicated:
