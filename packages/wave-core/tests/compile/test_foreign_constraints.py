@@ -79,8 +79,8 @@ def session(monkeypatch):
 def test_a_registered_one_counts_as_what_it_stands_for(session):
     found = compiled(session)
     assert [str(count) for count in found.geometry.grid] == ["4"]
-    assert not any(isinstance(row, Tiles) for row in found.graph.constraints)
-    (tiles,) = [c for c in found.graph.constraints if type(c) is WorkgroupConstraint]
+    assert not any(isinstance(row, Tiles) for row in found.traced.constraints)
+    (tiles,) = [c for c in found.traced.constraints if type(c) is WorkgroupConstraint]
     assert tiles.location.line == LINE
 
 

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from wave_core.compile import sources
-from wave_core.compile.files import is_file_name, write_all, write_whole
+from wave_core.compile.files import is_file_name, write_all
 from wave_core.plugin.discover import PluginInfo
+from wave_runtime.artifact import write_whole
 
 
 def plugin(name, distribution="wave-toy"):

@@ -58,18 +58,25 @@ def save_artifact(artifact: Artifact, directory: Path) -> Path:
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        _write_whole(directory / CODE, artifact.code)
-        _write_whole(directory / MANIFEST, artifact.manifest.to_json())
+        write_whole(directory / CODE, artifact.code)
+        write_whole(directory / MANIFEST, artifact.manifest.to_json())
     except OSError as error:
         reason = error.strerror
         raise ArtifactError(f"cannot write into {directory}: {reason}") from None
     return directory
 
 
-def _write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes, mode: int = 0o666) -> Path:
+    """Write a file so that whoever reads it sees all of it or none; its path.
+
+    A link in its place is replaced, not followed.
+
+    Raises:
+        OSError: where it cannot be written.
+    """
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(8)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    handle = os.open(draft, flags, 0o666)
+    handle = os.open(draft, flags, mode)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -77,6 +84,7 @@ def _write_whole(path: Path, data: bytes) -> None:
     except OSError:
         draft.unlink(missing_ok=True)
         raise
+    return path
 
 
 def load_artifact(directory: Path) -> Artifact:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from wave_core.cli.output import notes
-from wave_core.compile.files import write_all, write_whole
+from wave_core.compile.files import write_all
+from wave_runtime.artifact import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping

@@ -18,14 +18,15 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from wave_core.compile import codes
-from wave_core.compile.files import is_file_name, read_plain, write_all, write_whole
+from wave_core.compile.files import is_file_name, read_plain, write_all
 from wave_core.diagnostics import user_error
+from wave_runtime.artifact import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
     from wave_core.compile.config import Config
 
@@ -106,19 +107,21 @@ def _rows(key: str, header: bytes) -> list[tuple[str, int]] | None:
         table: Any = json.loads(header)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(table, dict) or cast("dict[str, Any]", table).get("key") != key:
-        return None
-    rows: Any = cast("dict[str, Any]", table).get("files")
-    if not isinstance(rows, list) or len(cast("list[Any]", rows)) > MAX_FILES:
-        return None
-    found: list[tuple[str, int]] = []
-    for row in cast("list[Any]", rows):
-        match row:
-            case [str(name), int(size)] if is_file_name(name) and size >= 0:
-                found.append((name, size))
-            case _:
-                return None
-    return found
+    match table:
+        case {"key": named, "files": [*rows]} if named == key:
+            found = [_row(row) for row in rows[: MAX_FILES + 1]]
+            whole = [row for row in found if row is not None]
+            return whole if len(whole) == len(rows) <= MAX_FILES else None
+        case _:
+            return None
+
+
+def _row(row: object) -> tuple[str, int] | None:
+    match row:
+        case [str(name), int(size)] if is_file_name(name) and size >= 0:
+            return name, size
+        case _:
+            return None
 
 
 class DiskCache:
@@ -152,6 +155,21 @@ class DiskCache:
         except OSError:
             # A cache that cannot be written is as good as none.
             return
+
+    def fetch(
+        self, key: str, make: Callable[[], Mapping[str, bytes]]
+    ) -> tuple[Mapping[str, bytes], bool]:
+        """The files of ``key``, made where there are none, and whether there were."""
+        found = self.get(key)
+        if found is not None:
+            return found, True
+        with self.building(key):
+            found = self.get(key)
+            if found is not None:
+                return found, True
+            files = make()
+            self.put(key, files)
+        return files, False
 
     @contextmanager
     def building(self, key: str) -> Generator[None]:

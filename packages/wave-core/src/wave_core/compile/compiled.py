@@ -45,41 +45,56 @@ class Timings:
         return {"trace_s": self.trace_s, "passes": passes, "total_s": self.total_s}
 
 
-@dataclass(frozen=True, eq=False)
-class Compiled:
-    """The outcome of one compilation, shared by all kernels that are equal.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Traced:
+    """A kernel before the first pass, and the pipeline that it is to go through.
 
     Attributes:
         options: As given.
-        session: Whose plugins compiled it.
+        session: Whose plugins compile it.
         target: The machine.
-        device: What runs it.
+        device: The one that runs it; ``None`` where code is emitted.
         plan: The pipeline, with reasons.
         traced: The graph before the first pass.
-        lowered: The graph after the last one.
-        shape: What a launch needs to know.
+        shape: Facts that a launch needs.
         geometry: How dimensions spread over the machine.
-        report: What each pass did.
-        warnings: What the passes warned about.
-        timings: How long it took.
-        copies: The graphs that `after` made.
         schedule: The one that the author wrote.
+        started: When work on it began, by `time.perf_counter`.
+        trace_s: Seconds of running the Python function once.
     """
 
     options: WaveCompileOptions
     session: Session
     target: Target
-    device: Device
+    device: Device | None
     plan: PipelinePlan
     traced: Graph
-    lowered: Graph
     shape: LaunchShape
     geometry: Geometry
+    schedule: ManualSchedule | None
+    started: float
+    trace_s: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Compiled(Traced):
+    """The outcome of one compilation, shared by all kernels that are equal.
+
+    Attributes:
+        device: The one that runs it.
+        lowered: The graph after the last pass.
+        report: The record of each pass.
+        warnings: Those of the passes.
+        timings: How long it took.
+        copies: The graphs that `after` made.
+    """
+
+    device: Device
+    lowered: Graph
     report: RunReport
     warnings: tuple[Diagnostic, ...]
     timings: Timings
     copies: dict[str, Graph] = field(default_factory=dict[str, Any], repr=False)
-    schedule: ManualSchedule | None = None
 
     @cached_property
     def accepted(self) -> AcceptedLaunches:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from wave_core.compile import codes
 from wave_core.compile.bindings import resolve_bindings
-from wave_core.compile.compiled import Compiled, Timings
+from wave_core.compile.compiled import Compiled, Timings, Traced
 from wave_core.compile.devices import find_device
 from wave_core.compile.fingerprint import fingerprint
 from wave_core.compile.inputs import input_files, wants_report
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from wave_core.ir.graph import Graph
     from wave_core.passes.manual import ManualSchedule
     from wave_core.passes.run import RunReport
-    from wave_core.plugin.plan import PipelinePlan
-    from wave_core.targets import Target
 
 
 class KernelLike(Protocol):
@@ -148,23 +146,6 @@ def memo_key(
     return key
 
 
-@dataclass(frozen=True)
-class Front:
-    """The plan before the pipeline runs; no device where code is emitted."""
-
-    options: WaveCompileOptions
-    session: Session
-    started: float
-    target: Target
-    device: Device | None
-    plan: PipelinePlan
-    graph: Graph
-    shape: LaunchShape
-    geometry: Geometry
-    trace_s: float
-    schedule: ManualSchedule | None = None
-
-
 def _compile(
     options: WaveCompileOptions, kernel: KernelLike, session: Session
 ) -> Compiled:
@@ -173,22 +154,13 @@ def _compile(
     _check_stages(options, device)
     front = front_of(options, kernel, session, device)
     lowered = lower_front(front, kernel, device.spec.stop_after)
+    total_s = time.perf_counter() - front.started
     return Compiled(
-        options=options,
-        session=session,
-        target=front.target,
-        device=device,
-        plan=front.plan,
-        traced=front.graph,
+        **vars(front),  # all that is known of it, the device among it
         lowered=lowered.graph,
-        shape=front.shape,
-        geometry=front.geometry,
         report=lowered.report,
         warnings=lowered.warnings,
-        timings=Timings(
-            front.trace_s, lowered.report.passes, time.perf_counter() - front.started
-        ),
-        schedule=front.schedule,
+        timings=Timings(front.trace_s, lowered.report.passes, total_s),
     )
 
 
@@ -224,7 +196,7 @@ class Lowered:
 
 
 def lower_front(
-    front: Front, kernel: KernelLike, stop_after: str | None = None
+    front: Traced, kernel: KernelLike, stop_after: str | None = None
 ) -> Lowered:
     """Run the pipeline on a copy of what was traced: all of it, or to a phase.
 
@@ -232,7 +204,7 @@ def lower_front(
         UserError: for what the passes refuse.
     """
     options, session = front.options, front.session
-    lowered = front.graph.clone()
+    lowered = front.traced.clone()
     observers = [session.plugins.observer(), printer(options, front.plan.pipeline)]
     verify = Verify.EACH if options.verify_each else Verify.PHASES
     runner = front.plan.runner(observers, verify)
@@ -256,7 +228,7 @@ def front_of(
     kernel: KernelLike,
     session: Session,
     device: Device | None = None,
-) -> Front:
+) -> Traced:
     """Trace the kernel and put its pipeline together; nothing is compiled.
 
     Args:
@@ -296,14 +268,14 @@ def front_of(
         graph.dynamic_symbols,
         ON_CPU if device is None else device.spec,
     )
-    return Front(
+    return Traced(
         options=options,
         session=session,
         started=begun,
         target=target,
         device=device,
         plan=plan,
-        graph=graph,
+        traced=graph,
         shape=shape,
         geometry=geometry,
         trace_s=trace_s,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from wave_core.compile import codes
 from wave_core.compile.cache import DiskCache, cache_folder
-from wave_core.compile.compiler import Front, front_of, lower_front, memo_key
+from wave_core.compile.compiler import front_of, lower_front, memo_key
 from wave_core.compile.inputs import wants_report
-from wave_core.compile.key import digest_of, schedule_entry
+from wave_core.compile.key import content_key
 from wave_core.compile.sources import sources_of
 from wave_core.diagnostics import user_error
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.backends import Backend, BackendSpec
+    from wave_core.compile.compiled import Traced
     from wave_core.compile.compiler import KernelLike
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
@@ -106,26 +108,17 @@ def _emitted(
     sources = sources_of(session.plugins.plugins)
     key = _key(front, spec, backend, form, sources)
     cache = None if sources is None else session_cache(session)
-    if cache is None:
-        return Emitted(key, _made(front, kernel, spec, backend, form), cached=False)
-    if wants_report(options, session):
-        files = _made(front, kernel, spec, backend, form)
-        cache.put(key, files)
-        return Emitted(key, files, cached=False)
-    found = cache.get(key)
-    if found is not None:
-        return Emitted(key, found, cached=True)
-    with cache.building(key):
-        found = cache.get(key)
-        if found is not None:
-            return Emitted(key, found, cached=True)
-        files = _made(front, kernel, spec, backend, form)
+    make = partial(_made, front, kernel, spec, backend, form)
+    if cache is not None and not wants_report(options, session):
+        return Emitted(key, *cache.fetch(key, make))
+    files = make()
+    if cache is not None:
         cache.put(key, files)
     return Emitted(key, files, cached=False)
 
 
 def _key(
-    front: Front,
+    front: Traced,
     spec: BackendSpec,
     backend: Backend,
     form: str,
@@ -136,21 +129,11 @@ def _key(
     plugins, off = front.session.plugins, front.options.disable_passes
     passes = plugins.module_passes(spec.name, off)
     extra |= {"module passes": [asdict(each) for each in passes]} if passes else {}
-    extra |= schedule_entry(front.schedule)
-    return digest_of(
-        front.options,
-        front.graph,
-        front.target,
-        # Code does not depend on what will run it.
-        "",
-        front.plan,
-        front.session,
-        extra,
-    )
+    return content_key(front, extra)
 
 
 def _made(
-    front: Front, kernel: KernelLike, spec: BackendSpec, backend: Backend, form: str
+    front: Traced, kernel: KernelLike, spec: BackendSpec, backend: Backend, form: str
 ) -> Mapping[str, bytes]:
     backend.prepare()
     lowered = lower_front(front, kernel).graph

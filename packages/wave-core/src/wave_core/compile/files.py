@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import stat
 import sys
 from typing import TYPE_CHECKING
+
+from wave_runtime.artifact import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,26 +47,6 @@ def is_plain(status: os.stat_result, limit: int) -> bool:
     """Whether a file is a plain one of the user's own, and not too large."""
     mine = sys.platform == "win32" or status.st_uid == os.getuid()
     return mine and stat.S_ISREG(status.st_mode) and status.st_size <= limit
-
-
-def write_whole(path: Path, data: bytes, mode: int = 0o666) -> Path:
-    """Write a file so that whoever reads it sees all of it or none; its path.
-
-    A link in its place is replaced, not followed.
-
-    Raises:
-        OSError: where it cannot be written.
-    """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(8)}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    return path
 
 
 def write_all(folder: Path, files: Mapping[str, bytes]) -> list[Path]:

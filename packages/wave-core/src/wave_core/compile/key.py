@@ -13,46 +13,21 @@ from wave_core.compile.options import option_table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_core.compile.compiled import Compiled
-    from wave_core.compile.options import WaveCompileOptions
-    from wave_core.compile.session import Session
-    from wave_core.ir.graph import Graph
-    from wave_core.passes.manual import ManualSchedule
-    from wave_core.plugin.plan import PipelinePlan
-    from wave_core.targets import Target
+    from wave_core.compile.compiled import Traced
 
 #: Raised when what goes into the key changes meaning.
 _FORMAT = 1
 
 
-def content_key(compiled: Compiled) -> str:
-    """SHA-256 in hexadecimal, the same in every process and on every machine."""
-    return digest_of(
-        compiled.options,
-        compiled.traced,
-        compiled.target,
-        compiled.device.name,
-        compiled.plan,
-        compiled.session,
-        schedule_entry(compiled.schedule),
-    )
+def content_key(kernel: Traced, extra: Mapping[str, object] | None = None) -> str:
+    """SHA-256 in hexadecimal, the same in every process and on every machine.
 
-
-def schedule_entry(schedule: ManualSchedule | None) -> dict[str, object]:
-    """The schedule's part of the key: nothing where there is none."""
-    return {} if schedule is None else {"schedule": schedule.digest()}
-
-
-def digest_of(
-    options: WaveCompileOptions,
-    traced: Graph,
-    target: Target,
-    device: str,
-    plan: PipelinePlan,
-    session: Session,
-    extra: Mapping[str, object],
-) -> str:
-    """The digest of a traced kernel, how it is compiled, and what else counts."""
+    Args:
+        kernel: The traced kernel, and how it is compiled.
+        extra: Other things that decide the result, as JSON values.
+    """
+    options, session, schedule = kernel.options, kernel.session, kernel.schedule
+    written = {} if schedule is None else {"schedule": schedule.digest()}
     # Options of passes are in the text of the pipeline.
     decisive = {
         row.name
@@ -61,17 +36,18 @@ def digest_of(
     }
     content = {
         "format": _FORMAT,
-        "ir": str(traced),
+        "ir": str(kernel.traced),
         "options": {k: v for k, v in options.describe().items() if k in decisive},
         "files": input_files(options, session),
-        "target": session.target_digest(target),
-        "device": device,
-        "pipeline": str(plan.runner().text()),
+        "target": session.target_digest(kernel.target),
+        # Code does not depend on what will run it.
+        "device": "" if kernel.device is None else kernel.device.name,
+        "pipeline": str(kernel.plan.runner().text()),
         "plugins": sorted(
             (each.info.name, each.info.distribution, each.info.version)
             for each in session.plugins.plugins
         ),
-        "extra": extra,
+        "extra": {**(extra or {}), **written},
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
