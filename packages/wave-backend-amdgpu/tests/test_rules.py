@@ -8,11 +8,16 @@ from wave_core.ops import builtin_ops
 
 
 def test_every_op_is_lowered_or_excused():
-    found = own_table().coverage(builtin_ops())
-    assert found.missing == ()
-    assert set(found.unsupported) == set(UNSUPPORTED)
+    table = own_table()
+    assert set(UNSUPPORTED) <= set(table.unsupported)
+    assert {op.op_name for op in without_rule(table)} == set(UNSUPPORTED)
+
+
+def without_rule(table):
+    """The ops of core that no rule of ``table`` lowers."""
+    return [op for op in builtin_ops() if not table.rules.keys() & {*op.__mro__}]
 
 
 def test_the_session_finds_the_same_rules(session):
     merged = session.plugins.lowering_table("amdgpu")
-    assert merged.coverage(builtin_ops()) == own_table().coverage(builtin_ops())
+    assert without_rule(merged) == without_rule(own_table())

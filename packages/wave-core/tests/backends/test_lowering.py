@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from wave_core.backends import Coverage, LoweringTable, lowers
+from wave_core.backends import LoweringTable, lowers
 from wave_core.diagnostics import PluginError, UserError
 
 
@@ -85,9 +85,3 @@ def test_no_rule_gives_the_reason(op, notes):
     assert caught.value.code == "WV0601"
     assert f"sim cannot lower `{op.op_name}`" in str(caught.value)
     assert caught.value.diagnostics[0].notes == notes
-
-
-def test_coverage():
-    table = LoweringTable.of("sim", [plain], {"topk": "no sorting yet"})
-    found = table.coverage([Scan, TopK, Mma, BigMma])
-    assert found == Coverage(("big_mma", "mma"), ("topk",), ("scan",))

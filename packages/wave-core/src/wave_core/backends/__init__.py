@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from wave_core.backends.lowering import (
     AnyLowering,
-    Coverage,
     Lowering,
     LoweringTable,
     ModulePass,
@@ -17,7 +16,6 @@ __all__ = [
     "AnyLowering",
     "Backend",
     "BackendSpec",
-    "Coverage",
     "Lowering",
     "LoweringTable",
     "ModulePass",

@@ -77,15 +77,6 @@ AnyLowering = Lowering[..., object]
 
 
 @dataclass(frozen=True)
-class Coverage:
-    """Which ops a backend lowers; each tuple in order of name."""
-
-    lowered: tuple[str, ...]
-    unsupported: tuple[str, ...]
-    missing: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class ModulePass:
     """A pass of a plugin on the modules that a backend emits.
 
@@ -164,22 +155,6 @@ class LoweringTable:
         if len(fitting) > 1 and fitting[0].benefit == fitting[1].benefit:
             raise self._tie(op, fitting[0], fitting[1])
         return fitting[0] if fitting else None
-
-    def coverage(self, ops: Iterable[type[Op]]) -> Coverage:
-        """Which of ``ops`` have a rule, a reason not to have one, or neither."""
-        lowered: set[str] = set()
-        excused: set[str] = set()
-        missing: set[str] = set()
-        for op in ops:
-            if any(base in self.rules for base in op.__mro__):
-                lowered.add(op.op_name)
-            elif op.op_name in self.unsupported:
-                excused.add(op.op_name)
-            else:
-                missing.add(op.op_name)
-        return Coverage(
-            *(tuple(sorted(names)) for names in (lowered, excused, missing))
-        )
 
     def _tie(self, op: Op, one: AnyLowering, other: AnyLowering) -> Exception:
         return plugin_error(

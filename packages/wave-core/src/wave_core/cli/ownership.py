@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -91,21 +92,18 @@ def ownership(graph: Graph, op: Op, title: str) -> Ownership | None:
     across = hold[columns]
     down = hold[rows] if rows else np.zeros_like(across)
     elsewhere = _beyond_the_cut(placement, {rows, columns})
+    owners: defaultdict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+    for step, owner, slot in product(*map(range, across.shape)):
+        if not elsewhere[step, owner, slot]:
+            at = int(down[step, owner, slot]), int(across[step, owner, slot])
+            owners[at].setdefault(owner, step * across.shape[2] + slot)
     shape = (int(down.max()) + 1, int(across.max()) + 1)
     lane = np.full(shape, NOBODY, dtype=np.int64)
-    register = np.zeros(shape, dtype=np.int64)
-    lanes: list[list[set[int]]] = [
-        [set() for _ in range(shape[1])] for _ in range(shape[0])
-    ]
-    for step, owner, slot in product(*(range(n) for n in across.shape)):
-        if elsewhere[step, owner, slot]:
-            continue
-        at = int(down[step, owner, slot]), int(across[step, owner, slot])
-        lanes[at[0]][at[1]].add(owner)
-        if lane[at] == NOBODY or owner < lane[at]:
-            lane[at] = owner
-            register[at] = step * across.shape[2] + slot
-    copies = np.array([[len(cell) for cell in row] for row in lanes], dtype=np.int64)
+    register, copies = np.zeros((2, *shape), dtype=np.int64)
+    for at, held in owners.items():
+        lane[at] = min(held)
+        register[at] = held[min(held)]
+        copies[at] = len(held)
     return Ownership(title, (rows, columns), lane, register, copies)
 
 
