@@ -120,11 +120,12 @@ def raw64(code: int, literal: int, kind: str) -> Fetch:
 
 def scalar(code: int, kind: str, literal: int) -> Fetch:
     """A scalar operand as [waves] of its type."""
-    fetch, dtype = (raw64 if "64" in kind else raw32)(code, literal, kind), DTYPES[kind]
+    raw, dtype = {"64": raw64, "32": raw32, "16": raw16}[kind[-2:]], DTYPES[kind]
+    fetch = raw(code, literal, kind)
     return lambda m, g: fetch(m, g)[:, 0].view(dtype)
 
 
-def raw16(code: int, literal: int, kind: str, *, high: bool) -> Fetch:
+def raw16(code: int, literal: int, kind: str, *, high: bool = False) -> Fetch:
     """16 bits of a source operand."""
     if fixed := inline(code, kind, literal):
         return fixed

@@ -129,7 +129,7 @@ def usage(ins: Instruction) -> Usage:
         half = _half(ins, name, code)
         lower |= span if half != 1 else 0
         upper |= span if half != 0 else 0
-    implied = _implicit_reads(ins), _implicit_writes(ins)
+    implied = _implied(ins)
     reads, writes = reads | implied[0], writes | implied[1]
     touched = lower | implied[0] | implied[1], upper | implied[0] | implied[1]
     counter, pending = _counter(ins, writes)
@@ -205,17 +205,17 @@ def _stores(ins: Instruction) -> bool:
     return "_STORE_" in ins.name or ins.name.startswith("DS_WRITE")
 
 
-#: Conversions that fill a byte or word of the result and keep the rest.
-_PARTIAL = re.compile(r"V_CVT_(SCALEF32_)?PK_(FP8|BF8|FP4)_\w+|V_CVT_SCALEF32_F16_\w+")
+#: Instructions that keep a part of their result, or add to it.
+_KEEPING = re.compile(
+    r".*(FMAC|_MAC_|DOT2C|SWAP|D16|MIXLO|MIXHI|WRITELANE).*"
+    r"|V_CVT_(SCALEF32_)?PK_(FP8|BF8|FP4)_\w+|V_CVT_SCALEF32_F16_\w+"
+)
 
 
 def _reads_result(ins: Instruction) -> bool:
-    tags = ("FMAC", "_MAC_", "DOT2C", "SWAP", "D16", "MIXLO", "MIXHI", "WRITELANE")
     if "ATOMIC" in ins.name and "vdata" in ins.fields:
         return True
-    if _PARTIAL.fullmatch(ins.name):
-        return True
-    return any(tag in ins.name for tag in tags) or ins.variant in ("SDWA", "DPP16")
+    return bool(_KEEPING.fullmatch(ins.name)) or ins.variant in ("SDWA", "DPP16")
 
 
 def _count(ins: Instruction, name: str) -> int:
@@ -271,30 +271,32 @@ def _soffset_used(ins: Instruction) -> bool:
     return ins.fields["soffset"] != ins.chip.null
 
 
-def _implicit_reads(ins: Instruction) -> int:
-    reads = 0
-    name = ins.name
-    carries = any(tag in name for tag in ("CNDMASK", "ADDC", "SUBB"))
-    if ins.encoding == "VOP2" and carries:
-        reads |= _VCC
-    if any(tag in name for tag in ("DIV_FMAS", "VCCZ", "VCCNZ")):
-        reads |= _VCC
-    if any(tag in name for tag in ("EXECZ", "EXECNZ", "SAVEEXEC")):
-        reads |= _EXEC
-    if name.startswith("S_SETREG") and "IMM" not in name:
+def _rows(*rows: tuple[str, int]) -> tuple[tuple[re.Pattern[str], int], ...]:
+    return tuple((re.compile(expression), bits) for expression, bits in rows)
+
+
+#: Registers that an instruction reads, and writes, without naming them, by expressions
+#: of its encoding and name.
+_IMPLIED_READS = _rows(
+    (r"VOP2 .*(CNDMASK|ADDC|SUBB).*|.*(DIV_FMAS|VCCZ|VCCNZ).*", _VCC),
+    (r".*(EXECZ|EXECNZ|SAVEEXEC).*", _EXEC),
+)
+_IMPLIED_WRITES = _rows(
+    (r"VOPC .*|VOP2 .*_CO_.*", _VCC), (r".*(CMPX|SAVEEXEC).*", _EXEC)
+)
+
+
+def _implied(ins: Instruction) -> tuple[int, int]:
+    """Registers that are read, and written, and stand in no field of theirs."""
+    names_mask = ins.variant == "SDWA_SDST" and ins.get("sd")
+    text = f"{'' if names_mask else ins.encoding} {ins.name}"
+    reads, writes = (
+        sum(bits for form, bits in rows if form.fullmatch(text))
+        for rows in (_IMPLIED_READS, _IMPLIED_WRITES)
+    )
+    if ins.name.startswith("S_SETREG") and "IMM" not in ins.name:
         reads |= 1 << (SCALAR + ins.fields["sdst"])
-    return reads
-
-
-def _implicit_writes(ins: Instruction) -> int:
-    writes = 0
-    if ins.encoding == "VOPC" and not (ins.variant == "SDWA_SDST" and ins.get("sd")):
-        writes |= _VCC
-    if ins.encoding == "VOP2" and "_CO_" in ins.name:
-        writes |= _VCC
-    if "CMPX" in ins.name or "SAVEEXEC" in ins.name:
-        writes |= _EXEC
-    return writes
+    return reads, writes
 
 
 def _counter(ins: Instruction, writes: int) -> tuple[str, int]:

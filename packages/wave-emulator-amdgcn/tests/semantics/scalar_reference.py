@@ -1,7 +1,8 @@
 """What scalar instructions do, on plain integers (CDNA3, RDNA3.5 and RDNA4 ISA).
 
 A row is ``(out, ins, function)``. Operands named ``u`` and ``f`` come as bits, ``i``
-as signed integers; ``k`` is the 16-bit immediate, ``d:T`` the old destination. A
+as signed integers; ``k`` is the 16-bit immediate, ``k:T`` the
+literal, ``d:T`` the old destination. A
 function returns the result and the condition; None keeps what was there.
 """
 
@@ -258,30 +259,45 @@ def propagating(kind, a, b, *, most=False):
     return extremum(kind, a, b, most=most)
 
 
-def _floats():
-    t, two = "f32", "f32 f32"
+def _packed_toward_zero(a, b):
+    low, high = (B.convert("f32", "f16", v, "zero") for v in (a, b))
+    return low | high << 16, None
+
+
+def _floats_of(t):
+    two = f"{t} {t}"
     table = {
         "ADD": (two, B.add), "SUB": (two, B.sub), "MUL": (two, B.mul),
         "MIN_NUM": (two, extremum),
         "MAX_NUM": (two, lambda k, a, b: extremum(k, a, b, most=True)),
         "MINIMUM": (two, propagating),
         "MAXIMUM": (two, lambda k, a, b: propagating(k, a, b, most=True)),
-        "FMAC": ("f32 f32 d:f32", B.fma),
+        "FMAC": (f"{t} {t} d:{t}", B.fma),
         "CEIL": (t, lambda k, a: B.round_to_integer(k, a, "ceil")),
         "FLOOR": (t, lambda k, a: B.round_to_integer(k, a, "floor")),
         "TRUNC": (t, lambda k, a: B.round_to_integer(k, a, "trunc")),
         "RNDNE": (t, lambda k, a: B.round_to_integer(k, a, "even")),
     }  # fmt: skip
     rows = {
-        f"S_{name}_F32": (t, ins, lambda *v, f=function: (f("f32", *v), None))
+        f"S_{name}_{t.upper()}": (t, ins, lambda *v, f=function: (f(t, *v), None))
         for name, (ins, function) in table.items()
     }
-    rows |= {
-        f"S_CMP_{name}_F32": ("-", two, lambda a, b, f=f: (None, f("f32", a, b)))
+    return rows | {
+        f"S_CMP_{name}_{t.upper()}": ("-", two, lambda a, b, f=f: (None, f(t, a, b)))
         for name, f in FLOAT_COMPARE.items()
     }
+
+
+def _floats():
+    t, three = "f32", "f32 f32 k:f32"
     high, low = (1 << 31) - 1, -(1 << 31)
-    return rows | {
+    return {
+        **_floats_of("f32"),
+        **_floats_of("f16"),
+        "S_FMAAK_F32": (t, three, lambda a, b, k: (B.fma(t, a, b, k), None)),
+        "S_FMAMK_F32": (t, three, lambda a, b, k: (B.fma(t, a, k, b), None)),
+        "S_CVT_HI_F32_F16": (t, "u32", lambda a: (B.convert("f16", t, a >> 16), None)),
+        "S_CVT_PK_RTZ_F16_F32": ("2f16", "f32 f32", _packed_toward_zero),
         "S_CVT_F32_I32": (t, "i32", lambda a: (B.from_int(t, a), None)),
         "S_CVT_F32_U32": (t, "u32", lambda a: (B.from_int(t, a), None)),
         "S_CVT_I32_F32": ("u32", t, lambda a: (B.to_integer(t, a, low, high), None)),

@@ -17,6 +17,7 @@ SPECIAL = [
     0xBF000000, 0x3F000000, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F800001, 0x4B000001,
     0x80000001, 0x40200000, 0xC0200000, 0x7C00, 0x477FF000, 0x33000001,
 ]  # fmt: skip
+LITERAL = 0xC0490FDB
 #: Where operands stand: two sources, the destination.
 PLACES = (4, 8, 12)
 
@@ -41,7 +42,7 @@ def value(m, row, kind):
         words = words + (m.S[row + 1].astype(object) << 32)
     if kind[0] == "i":
         return [scalar_reference.signed(bits, int(w)) for w in words]
-    return [int(w) for w in words]
+    return [int(w) & 0xFFFF if kind == "f16" else int(w) for w in words]
 
 
 def prepared(arch):
@@ -60,6 +61,8 @@ def operands(m, ins, immediate):
                 [scalar_reference.signed(16, immediate) if kind == "k" else immediate]
                 * WAVES
             )
+        elif kind == "k:f32":
+            found.append([LITERAL] * WAVES)
         elif kind == "scc":
             found.append([int(c) for c in m.scc])
         elif kind == "exec":
@@ -82,6 +85,9 @@ def place(m, out, row, results):
 
 def same(kind, got, want):
     """Bits that differ; any quiet NaN stands for a NaN."""
+    if kind == "2f16":
+        low = same("f16", got & 0xFFFF, want & 0xFFFF)
+        return low | same("f16", got >> 16, want >> 16)
     different = got != want
     if kind not in B.FORMATS:
         return different
@@ -109,7 +115,7 @@ def run(arch, cls, op, immediate):
         scc[wave] = scc[wave] if result[1] is None else bool(result[1])
     known = {name for name, _ in cls._fields}
     fields = {"sdst": PLACES[2], "ssrc0": PLACES[0], "ssrc1": PLACES[1],
-              "simm16": immediate}  # fmt: skip
+              "simm16": immediate, "literal": LITERAL}  # fmt: skip
     execute(m, encode(cls, op, **{k: v for k, v in fields.items() if k in known}))
     bad = same(kinds[0], m.S, want)
     at = [(r, hex(m.S[r, w]), hex(want[r, w]), cases[w]) for r, w in np.argwhere(bad)]
@@ -124,7 +130,7 @@ def instructions(arch, name):
             yield families.encoding_class(arch, cls), op
 
 
-@pytest.mark.parametrize("encoding", ["SOP1", "SOP2", "SOPC", "SOPK"])
+@pytest.mark.parametrize("encoding", ["SOP1", "SOP2", "SOP2_LIT", "SOPC", "SOPK"])
 @pytest.mark.parametrize("arch", families.ARCHES)
 def test_scalar_instructions(arch, encoding):
     immediates = [0x7FFF, 0x8000, 0xFFF5] if encoding == "SOPK" else [0]

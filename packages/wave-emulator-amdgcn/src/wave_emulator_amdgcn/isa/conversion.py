@@ -55,7 +55,7 @@ def _pair(low: Array, high: Array) -> Array:
     return low.astype(np.uint32) | high.astype(np.uint32) << _U(16)
 
 
-def _both(function: Function) -> Function:
+def both(function: Function) -> Function:
     """Bits of 16 of two operands, in one register."""
     return lambda a, b: _pair(function(a), function(b))
 
@@ -65,13 +65,13 @@ def _bits16(a: Array) -> Array:
 
 
 def _clipped(low: int, high: int, dtype: type[np.generic]) -> Function:
-    return _both(lambda a: _bits16(np.clip(a, low, high).astype(dtype)))
+    return both(lambda a: _bits16(np.clip(a, low, high).astype(dtype)))
 
 
 def _truncated(dtype: Any) -> Function:
     """Two integers, saturated."""
     to = _saturate(dtype)
-    return _both(lambda a: _bits16(to(a)))
+    return both(lambda a: _bits16(to(a)))
 
 
 def _norm(limit: int, low: float, dtype: Any) -> Function:
@@ -79,7 +79,7 @@ def _norm(limit: int, low: float, dtype: Any) -> Function:
         wide = np.nan_to_num(a.astype(np.float64))
         return np.rint(np.clip(wide, low, 1.0) * limit).astype(dtype).view(np.uint16)
 
-    return _both(one)
+    return both(one)
 
 
 #: How numbers are converted, result before operand.
@@ -106,11 +106,11 @@ def _conversions() -> dict[str, Row]:
         }),
         **table("f32", "b16", {"CVT_F32_BF16": floats.bf16_to_f32}),
         **table("2f16", two, {
-            "CVT_PK_F16_F32": _both(lambda a: _bits16(_half(a))),
-            "CVT_PKRTZ_F16_F32": _both(floats.to_f16_rtz),
+            "CVT_PK_F16_F32": both(lambda a: _bits16(_half(a))),
+            "CVT_PKRTZ_F16_F32": both(floats.to_f16_rtz),
         }),
         **table("u32", two, {
-            "CVT_PK_BF16_F32": _both(floats.f32_to_bf16),
+            "CVT_PK_BF16_F32": both(floats.f32_to_bf16),
             "CVT_PK_I16_F32": _truncated(np.int16),
             "CVT_PK_U16_F32": _truncated(np.uint16),
             "CVT_PKNORM_I16_F32": _norm(32767, -1, np.int16),

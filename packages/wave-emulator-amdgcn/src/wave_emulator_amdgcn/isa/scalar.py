@@ -15,9 +15,9 @@ import numpy as np
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.isa import bits as of_bits
 from wave_emulator_amdgcn.isa.compare import FLOAT
-from wave_emulator_amdgcn.isa.conversion import add_carry, sub_borrow
+from wave_emulator_amdgcn.isa.conversion import add_carry, both, sub_borrow
 from wave_emulator_amdgcn.machine import EXEC
-from wave_emulator_amdgcn.operands import scalar
+from wave_emulator_amdgcn.operands import DTYPES, LITERAL, fetch_dtype, scalar
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Function, Selection
@@ -32,7 +32,8 @@ class ScalarRow:
 
     Attributes:
         out: type of the result; ``scc`` for none but the condition.
-        ins: types of the operands; ``scc`` is the condition, ``d:T`` the old result.
+        ins: types of the operands; ``scc`` is the condition, ``d:T`` the old
+            result, ``k:T`` the literal.
         function: operands to result, or to result and condition.
         condition: ``none``, ``nonzero`` (of the result), ``returned``.
     """
@@ -82,6 +83,8 @@ def _fetch(ins: Instruction, kind: str, slot: int) -> Function:
         return lambda _m, _g: unsigned
     if kind.startswith("d:"):
         return scalar(ins.fields["sdst"], kind[2:], 0)
+    if kind.startswith("k:"):
+        return scalar(LITERAL, kind[2:], ins.get("literal"))
     return scalar(ins.fields[f"ssrc{slot}"], kind, ins.get("literal"))
 
 
@@ -333,34 +336,50 @@ def _compares() -> dict[str, ScalarRow]:
             f"CMPK_{k}_{t.upper()}": of_bits.swapped(f) for k, f in _COMPARES.items()
         }
         found |= _table("scc", f"{k16} d:{t}", named, "is")
-    ordered = {k: f for k, f in FLOAT.items() if k not in ("F", "T", "TRU")}
-    named = {f"CMP_{k}_F32": f for k, f in ordered.items()}
-    return found | _table("scc", "f32 f32", named, "is")
+    return found
 
 
-def _float_bits(function: Function) -> Function:
-    return lambda *values: np.asarray(function(*values), np.float32).view(np.uint32)
+def _float_bits(function: Function, t: str = "f32") -> Function:
+    dtype, unsigned = DTYPES[t], fetch_dtype(t)
+    return lambda *values: np.asarray(function(*values), dtype).view(unsigned)
+
+
+def _floats_of(t: str) -> dict[str, ScalarRow]:
+    """Floats of gfx12: of 32 bits, or of 16 in the lower half of a register."""
+    one: dict[str, Function] = {
+        "CEIL": np.ceil, "FLOOR": np.floor, "TRUNC": np.trunc, "RNDNE": np.rint,
+    }  # fmt: skip
+    two: dict[str, Function] = {
+        "ADD": np.add, "SUB": np.subtract, "MUL": np.multiply,
+        "MIN_NUM": floats.minimum, "MAX_NUM": floats.maximum,
+        "MINIMUM": floats.propagating_minimum, "MAXIMUM": floats.propagating_maximum,
+    }  # fmt: skip
+    compares = {k: f for k, f in FLOAT.items() if k not in ("F", "T", "TRU")}
+    found = _table(
+        "scc", f"{t} {t}", {f"CMP_{k}": f for k, f in compares.items()}, "is"
+    )
+    for ins, functions in ((t, one), (f"{t} {t}", two), (f"{t} {t} d:{t}", _FMAC)):
+        rows = {name: _float_bits(function, t) for name, function in functions.items()}
+        found |= _table("u32", ins, rows)
+    return {f"{name}_{t.upper()}": row for name, row in found.items()}
+
+
+_FMAC: dict[str, Function] = {"FMAC": floats.fma}
 
 
 def _floats() -> dict[str, ScalarRow]:
-    """Scalar floats of gfx12."""
-    one: dict[str, Function] = {
-        "CEIL_F32": np.ceil, "FLOOR_F32": np.floor, "TRUNC_F32": np.trunc,
-        "RNDNE_F32": np.rint,
-    }  # fmt: skip
-    two: dict[str, Function] = {
-        "ADD_F32": np.add, "SUB_F32": np.subtract, "MUL_F32": np.multiply,
-        "MIN_NUM_F32": floats.minimum, "MAX_NUM_F32": floats.maximum,
-        "MINIMUM_F32": floats.propagating_minimum,
-        "MAXIMUM_F32": floats.propagating_maximum,
-    }  # fmt: skip
+    """Floats of gfx12."""
     return {
-        **_table("u32", "f32", {k: _float_bits(f) for k, f in one.items()}),
-        **_table("u32", "f32 f32", {k: _float_bits(f) for k, f in two.items()}),
-        **_table("u32", "f32 f32 d:f32", {"FMAC_F32": _float_bits(floats.fma)}),
+        **_floats_of("f32"),
+        **_floats_of("f16"),
+        **_table("u32", "f32 f32 k:f32", {
+            "FMAAK_F32": _float_bits(floats.fma),
+            "FMAMK_F32": _float_bits(lambda a, b, k: floats.fma(a, k, b)),
+        }),
         **_table("u32", "i32", {"CVT_F32_I32": _float_bits(np.asarray)}),
         **_table("u32", "u32", {
             "CVT_F32_U32": _float_bits(np.asarray), "CVT_F32_F16": _float_bits(_widen),
+            "CVT_HI_F32_F16": _float_bits(lambda a: _widen(a >> np.uint32(16))),
         }),
         **_table("u32", "f32", {
             "CVT_I32_F32": lambda a: floats.to_integer(a, np.int32),
@@ -369,6 +388,7 @@ def _floats() -> dict[str, ScalarRow]:
                 floats.quiet(a.astype(np.float16)).view(np.uint16)
             ),
         }),
+        **_table("u32", "f32 f32", {"CVT_PK_RTZ_F16_F32": both(floats.to_f16_rtz)}),
     }  # fmt: skip
 
 
