@@ -6,16 +6,17 @@ where it is named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import regions, resolve, set_attributes
+from wave_core.ir import set_space
 from wave_core.passes import Pass
 from wave_core.plugin import PassSpec, Phase, hookimpl
-from wave_core.types import AddressSpace, MemoryType
+from wave_core.types import AddressSpace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from wave_core.ir import Graph
     from wave_core.passes import PassContext
 
@@ -36,11 +37,5 @@ class AskForStaging(Pass):
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Change the declarations."""
         del context
-        parameters = set(graph.parameters)
-        for region in regions(graph.body):
-            for argument in region.arguments:
-                kind = argument.type
-                if isinstance(kind, MemoryType) and resolve(argument) in parameters:
-                    declared = replace(kind, space=AddressSpace.SHARED)
-                    set_attributes(argument, declared=declared)
+        set_space(graph, graph.parameters, AddressSpace.SHARED)
         return True

@@ -33,7 +33,6 @@ from wave_core.ir.rewrite import (
     erase as erase,
     insert_after as insert_after,
     insert_before as insert_before,
-    make_global as make_global,
     move_before as move_before,
     place_like as place_like,
     redeclare as redeclare,
@@ -41,6 +40,7 @@ from wave_core.ir.rewrite import (
     replace_uses as replace_uses,
     set_attributes as set_attributes,
     set_operands as set_operands,
+    set_space as set_space,
 )
 from wave_core.ir.values import same_value as same_value, value_key as value_key
 from wave_core.ir.verify import problems as problems, verify as verify

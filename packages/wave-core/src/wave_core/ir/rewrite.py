@@ -177,11 +177,13 @@ def _inherit(op: Op, origin: Op) -> None:
         op.location = origin.location
 
 
-def make_global(graph: Graph, parameters: Sequence[Argument]) -> None:
-    """Say that parameters are global, also where regions capture them."""
+def set_space(
+    graph: Graph, parameters: Sequence[Argument], space: AddressSpace
+) -> None:
+    """Say where memories of the kernel are, also where regions capture them."""
     for region in regions(graph.body):
         for argument in region.arguments:
             kind = argument.type
             if resolve(argument) in parameters and isinstance(kind, MemoryType):
-                declared = dataclasses.replace(kind, space=AddressSpace.GLOBAL)
+                declared = dataclasses.replace(kind, space=space)
                 set_attributes(argument, declared=declared)

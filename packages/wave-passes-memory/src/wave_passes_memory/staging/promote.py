@@ -11,10 +11,10 @@ from wave_core.ir import (
     Region,
     capture,
     insert_before,
-    make_global,
     region_of,
     replace,
     resolve,
+    set_space,
 )
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate, Read, Write
@@ -148,7 +148,7 @@ class PromoteShared(Pass):
             return False
         geometry = context.geometry(graph)
         _Promoter(graph, geometry, context).run(asking)
-        make_global(graph, asking)
+        set_space(graph, asking, AddressSpace.GLOBAL)
         return True
 
 

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from wave_testing.programs import literal
 from wave_testing.programs.exact import Info, is_float
-from wave_testing.programs.model import Step
 
 if TYPE_CHECKING:
     from wave_testing.programs.builder import Builder
@@ -61,7 +62,7 @@ def read(
         return None
     dtype = dtype or build.dtype(DTYPES)
     bound = int(build.rng.integers(1, 5))
-    place, mapping, index = _memory_side(build, dims, plain)
+    place, mapping, index = _memory_side(build, dims, plain, _coordinate)
     if build.elements(place) > 4 * 40_000:
         return None
     known = [
@@ -93,13 +94,22 @@ def _elements(build: Builder) -> int | None:
 
 
 Side = tuple[tuple[str, ...], "tuple[Formula, ...] | None", tuple[str, ...]]
+"""Dims of a memory, their formulas, and index registers."""
+
+Place = tuple[list[tuple[str, Any]], tuple[str, ...]]
+"""Dims of a memory with their formulas, and index registers."""
+
+Coordinate = Callable[["Builder", int, tuple[str, ...]], Place]
+"""What one dim of a register walks."""
 
 
-def _memory_side(build: Builder, dims: tuple[str, ...], plain: float) -> Side:
+def _memory_side(
+    build: Builder, dims: tuple[str, ...], plain: float, coordinate: Coordinate
+) -> Side:
     """Dims of the memory, its coordinates as formulas, and index registers."""
     if build.space.chance(plain):
         return build.shuffled(dims), None, ()
-    parts = [_coordinate(build, i, dims) for i in range(len(dims))]
+    parts = [coordinate(build, i, dims) for i in range(len(dims))]
     rows = [row for part in parts for row in part[0]]
     index = tuple(name for part in parts for name in part[1])
     numbered = _number_dynamic(rows)
@@ -123,9 +133,7 @@ def _number_dynamic(
     return found
 
 
-def _coordinate(
-    build: Builder, position: int, dims: tuple[str, ...]
-) -> tuple[list[tuple[str, Any]], tuple[str, ...]]:
+def _coordinate(build: Builder, position: int, dims: tuple[str, ...]) -> Place:
     """Coordinates that one register dim walks, and an index register if it does."""
     name = dims[position]
     extent = max(1, build.dim(name).extent)
@@ -158,9 +166,7 @@ def _flattened(build: Builder, it: Formula, extent: int) -> list[tuple[str, Any]
     return [(rows, ("//", it, by)), (columns, ("%", it, by))]
 
 
-def _gathered(
-    build: Builder, dims: tuple[str, ...], position: int
-) -> tuple[list[tuple[str, Any]], tuple[str, ...]]:
+def _gathered(build: Builder, dims: tuple[str, ...], position: int) -> Place:
     """The coordinate is what an index input says."""
     others = [d for d in dims if d != dims[position]]
     own = (dims[position], *(d for d in others if build.space.chance(0.3)))
@@ -171,9 +177,7 @@ def _gathered(
     return [(build.size(extent), "gather")], (index,)
 
 
-def _paged(
-    build: Builder, name: str, it: Formula, extent: int
-) -> tuple[list[tuple[str, Any]], tuple[str, ...]]:
+def _paged(build: Builder, name: str, it: Formula, extent: int) -> Place:
     """A page that a table names, and a slot of it: two dims of the memory."""
     slots = int(build.space.pick((1, 2, 4, 5, 16, 32)))
     table = build.size(-(-extent // slots))
@@ -209,16 +213,10 @@ def write(build: Builder, name: str, plain: float = 0.6) -> bool:
         return _write_cast(build, name)
     if not may_write(build, info.dims):
         return False
-    place, mapping, index = _output_side(build, info.dims, plain)
+    place, mapping, index = _memory_side(build, info.dims, plain, _output_coordinate)
     memory = build.memory(place, info.dtype)
-    attributes = {
-        "memory": memory,
-        "shape": info.dims,
-        "mapping": mapping,
-        "index": index,
-        "elements": _elements(build),
-    }
-    build.add(Step("write", (), (name,), tuple(sorted(attributes.items()))))
+    fields = {"mapping": mapping, "index": index, "elements": _elements(build)}
+    build.add(literal.write(name, memory, *info.dims, **fields))
     return True
 
 
@@ -255,8 +253,7 @@ def update(build: Builder) -> str | None:
         # Any number of times, for it may be done in every iteration of a loop.
         new = build.pointwise("neg", (old,))
     assert new is not None, "negation is exact"
-    attributes = {**fields, "elements": _elements(build)}
-    build.add(Step("write", (), (new,), tuple(sorted(attributes.items()))))
+    build.add(literal.write(new, memory, *dims, elements=_elements(build)))
     return new
 
 
@@ -273,24 +270,8 @@ def may_write(build: Builder, dims: tuple[str, ...]) -> bool:
     return bool(dims) and spread <= set(dims)
 
 
-def _output_side(build: Builder, dims: tuple[str, ...], plain: float) -> Side:
-    if build.space.chance(plain):
-        return build.shuffled(dims), None, ()
-    rows: list[tuple[str, Any]] = []
-    index: tuple[str, ...] = ()
-    for position, name in enumerate(dims):
-        found, more = _output_coordinate(build, position, name)
-        rows += found
-        index += more
-    numbered = _number_dynamic(rows)
-    order = build.shuffled(range(len(rows)))
-    place = tuple(numbered[i][0] for i in order)
-    return place, tuple(numbered[i][1] for i in order), index
-
-
-def _output_coordinate(
-    build: Builder, position: int, name: str
-) -> tuple[list[tuple[str, Any]], tuple[str, ...]]:
+def _output_coordinate(build: Builder, position: int, dims: tuple[str, ...]) -> Place:
+    name = dims[position]
     extent = max(1, build.dim(name).extent)
     it: Formula = ("it", position)
     kind = build.space.pick(("plain", "plain", "strided", "flat", "scatter"))
@@ -325,12 +306,11 @@ def staged(build: Builder, name: str) -> str | None:
     fields: dict[str, Any] = {"shape": place, "held": held, "dtype": info.dtype}
     if build.space.chance(0.3):
         fields["padding"] = int(build.rng.integers(1, 9))
-    build.add(Step("allocate", (memory,), (), tuple(sorted(fields.items()))))
+    build.add(literal.step("allocate", memory, **fields))
     access: dict[str, Any] = {"memory": memory, "mapping": None, "index": ()}
-    written = {**access, "shape": info.dims}
-    build.add(Step("write", (), (name,), tuple(sorted(written.items()))))
+    build.add(literal.write(name, memory, *info.dims))
     if build.space.chance(0.5):
-        build.add(Step("barrier", ()))
+        build.add(literal.step("barrier", ""))
     rolled = _rolled(build, place)
     dims = place if rolled is None else info.dims
     if rolled is not None:

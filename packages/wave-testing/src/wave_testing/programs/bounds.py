@@ -18,6 +18,7 @@ import numpy as np
 
 from wave_testing.programs.exact import FLOATS, SIGNIFICANT, is_float
 from wave_testing.programs.infer import infer_types
+from wave_testing.programs.kinds import COMPARISONS, LOGIC, ROUNDINGS
 from wave_testing.programs.reference import Array, Dims, Reference
 
 if TYPE_CHECKING:
@@ -226,9 +227,8 @@ ERRORS: Mapping[str, Rule] = {
     "abs": _moved,
     "select": _select,
     **dict.fromkeys(_MONOTONE, _function),
-    **dict.fromkeys(("floor", "ceil", "round", "roundeven"), _whole),
-    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "ne"), _compared),
-    **dict.fromkeys(("floordiv", "mod", "apply"), _exact_or_any),
-    **dict.fromkeys(("and", "or", "xor", "not"), _exact_or_any),
+    **dict.fromkeys(ROUNDINGS, _whole),
+    **dict.fromkeys(COMPARISONS, _compared),
+    **dict.fromkeys(("floordiv", "mod", "apply", *LOGIC), _exact_or_any),
 }
 """How errors of operands and roundings become that of a step, by kind; else 0."""

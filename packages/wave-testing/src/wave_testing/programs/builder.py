@@ -7,7 +7,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from wave_testing.programs.exact import Info, elementwise
-from wave_testing.programs.model import Dim, MemorySpec, ScalarSpec, Step
+from wave_testing.programs.literal import step
+from wave_testing.programs.model import Dim, MemorySpec, Program, ScalarSpec, Step
 from wave_testing.programs.reference import union_dims
 
 if TYPE_CHECKING:
@@ -136,13 +137,35 @@ class Builder:
         if info is None or not info.exact or not self.fits(info.dims):
             return None
         name = self.fresh("v")
-        self.add(Step(kind, (name,), args, tuple(sorted(fields.items()))))
+        self.add(step(kind, name, *args, **fields))
         self.scopes[-1].values[name] = info
         return name
 
-    def add(self, step: Step) -> None:
+    def add(self, made: Step) -> None:
         """Add a step as it is."""
-        self.scopes[-1].steps.append(step)
+        self.scopes[-1].steps.append(made)
+
+    def program(self, seed: int, *, tagged: float, matrices: bool = True) -> Program:
+        """What has been built, with random hardware and order of workgroups.
+
+        Args:
+            seed: What the generator was seeded with.
+            tagged: The chance that values carry their names.
+            matrices: Whether the hardware may name a matrix instruction.
+        """
+        space = self.space
+        hardware = space.hardware()
+        return Program(
+            seed,
+            (*space.dims.values(), *self.sizes),
+            tuple(self.memories),
+            tuple(self.scalars),
+            tuple(self.scopes[0].steps),
+            tuple(row for row in hardware if matrices or row[0] != "mma_type"),
+            space.reordering(),
+            symbolic=space.chance(0.3),
+            tagged=space.chance(tagged),
+        )
 
     def pointwise(
         self, kind: str, args: tuple[str, ...], number: Any = None, **fields: Any

@@ -8,8 +8,13 @@ compared bit by bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from wave_testing.programs.kinds import COMPARISONS, LOGIC, ROUNDINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FLOATS: Mapping[str, tuple[int, int, int]] = {
     "f16": (11, -24, 15),
@@ -86,7 +91,7 @@ def elementwise(  # noqa: PLR0911 - one return for each kind
     first = parts[0]
     lsb = min(part.lsb for part in parts)
     most = max(part.bound for part in parts)
-    if kind in ("lt", "le", "gt", "ge", "eq", "ne"):
+    if kind in COMPARISONS:
         return Info(dims, "bool")
     if kind in ("add", "sub"):
         return Info(dims, first.dtype, sum(p.bound for p in parts), lsb)
@@ -97,11 +102,11 @@ def elementwise(  # noqa: PLR0911 - one return for each kind
         return Info(dims, first.dtype, most, lsb)
     if kind in ("neg", "abs"):
         return replace(first, dims=dims, power=False)
-    if kind in ("floor", "ceil", "round", "roundeven"):
+    if kind in ROUNDINGS:
         return replace(first, dims=dims, lsb=0, bound=first.bound + 1, power=False)
     if kind in ("floordiv", "mod"):
         return Info(dims, first.dtype, most + 1)
-    if kind in ("and", "or", "xor", "not"):
+    if kind in LOGIC:
         bits = 1 if first.dtype == "bool" else 2 ** most.bit_length()
         return Info(dims, first.dtype, bits)
     return _powers(kind, dims, first)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from wave_testing.programs import control, moves
@@ -14,6 +13,8 @@ from wave_testing.programs.prune import pruned
 from wave_testing.programs.space import Space
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     Move = Callable[[Builder], str | None]
@@ -46,18 +47,7 @@ def _attempt(rng: np.random.Generator, seed: int) -> Program | None:
     _moves(build, int(rng.integers(3, 24)))
     if not _outputs(build):
         return None
-    program = Program(
-        seed,
-        (*space.dims.values(), *build.sizes),
-        tuple(build.memories),
-        tuple(build.scalars),
-        tuple(build.scopes[0].steps),
-        space.hardware(),
-        space.reordering(),
-        symbolic=space.chance(0.3),
-        tagged=space.chance(0.5),
-    )
-    return pruned(program)
+    return pruned(build.program(seed, tagged=0.5))
 
 
 def _scalars(build: Builder) -> None:

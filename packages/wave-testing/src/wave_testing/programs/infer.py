@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_testing.programs.kinds import COMPARISONS
 from wave_testing.programs.reference import union_dims
 
 if TYPE_CHECKING:
@@ -11,8 +12,6 @@ if TYPE_CHECKING:
 
 Known = dict[str, tuple[tuple[str, ...], str]]
 """Dims and element type by name of the value."""
-
-_TRUTHS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 def infer_types(program: Program) -> Known:
@@ -75,7 +74,7 @@ def _elementwise(step: Step, known: Known) -> tuple[tuple[str, ...], str] | None
     if dims is None:
         return None
     relation = step.kind == "apply" and step.get("formula")[0] in ("<", "<=", ">", ">=")
-    if step.kind in _TRUTHS or relation:
+    if step.kind in COMPARISONS or relation:
         return dims, "bool"
     position = 1 if step.kind == "select" else 0
     return dims, known[step.args[position]][1]

@@ -16,6 +16,7 @@ import sympy
 import wave_core.lang as tkl
 from wave_core.types import DTYPES
 from wave_testing.programs.formula import compute
+from wave_testing.programs.kinds import FUNCTIONS, OPERATORS
 
 if TYPE_CHECKING:
     from wave_core.lang import LaunchableWave
@@ -231,14 +232,12 @@ def _cast(scope: _Scope, step: Step) -> Any:
     return tkl.cast(*scope.args(step), DTYPES[step.get("dtype")], tag=scope.tag(step))
 
 
-def _broadcast(scope: _Scope, step: Step) -> Any:
-    shape = _symbols(step.get("shape"))
-    return tkl.broadcast(*scope.args(step), shape, tag=scope.tag(step))
+def _reshaped(function: Callable[..., Any]) -> Surface:
+    def surface(scope: _Scope, step: Step) -> Any:
+        shape = _symbols(step.get("shape"))
+        return function(*scope.args(step), shape, tag=scope.tag(step))
 
-
-def _permute(scope: _Scope, step: Step) -> Any:
-    shape = _symbols(step.get("shape"))
-    return tkl.permute(*scope.args(step), shape, tag=scope.tag(step))
+    return surface
 
 
 _REDUCTIONS = {"sum": tkl.sum, "max": tkl.max, "min": tkl.min}
@@ -315,8 +314,8 @@ SURFACE: Mapping[str, Surface] = {
     "splat": _splat,
     "self_index": _self_index,
     "cast": _cast,
-    "broadcast": _broadcast,
-    "permute": _permute,
+    "broadcast": _reshaped(tkl.broadcast),
+    "permute": _reshaped(tkl.permute),
     "reduce": _reduce,
     "apply": _apply,
     "extract": _extract,
@@ -326,30 +325,6 @@ SURFACE: Mapping[str, Surface] = {
     "set_symbol": _set_symbol,
     "allocate": _allocate,
     "barrier": _barrier,
-    "add": _elementwise(lambda a, b: a + b),
-    "sub": _elementwise(lambda a, b: a - b),
-    "mul": _elementwise(lambda a, b: a * b),
-    "maximum": _elementwise(tkl.maximum),
-    "minimum": _elementwise(tkl.minimum),
-    "neg": _elementwise(lambda a: -a),
-    "abs": _elementwise(tkl.abs),
-    "exp2": _elementwise(tkl.exp2),
-    "reciprocal": _elementwise(tkl.reciprocal),
-    "floor": _elementwise(tkl.floor),
-    "ceil": _elementwise(tkl.ceil),
-    "round": _elementwise(tkl.round),
-    "roundeven": _elementwise(tkl.roundeven),
-    "floordiv": _elementwise(lambda a, b: a // b),
-    "mod": _elementwise(lambda a, b: a % b),
-    "and": _elementwise(lambda a, b: a & b),
-    "or": _elementwise(lambda a, b: a | b),
-    "xor": _elementwise(lambda a, b: a ^ b),
-    "not": _elementwise(lambda a: ~a),
-    "lt": _elementwise(lambda a, b: a < b),
-    "le": _elementwise(lambda a, b: a <= b),
-    "gt": _elementwise(lambda a, b: a > b),
-    "ge": _elementwise(lambda a, b: a >= b),
-    "eq": _elementwise(lambda a, b: a == b),
-    "ne": _elementwise(lambda a, b: a != b),
-    "select": _elementwise(tkl.select),
+    **{kind: _elementwise(function) for kind, function in OPERATORS.items()},
+    **{kind: _elementwise(getattr(tkl, kind)) for kind in FUNCTIONS},
 }

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from wave_testing.programs import moves
+from wave_testing.programs import literal, moves
 from wave_testing.programs.accesses import may_write, read, staged, write
 from wave_testing.programs.builder import Builder, Scope
 from wave_testing.programs.control import Carried, close_loop
 from wave_testing.programs.exact import Info
-from wave_testing.programs.model import Dim, Program, Step
+from wave_testing.programs.model import Dim, Program
 from wave_testing.programs.prune import pruned
 from wave_testing.programs.space import Space
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     Names = list[str]
@@ -150,19 +151,8 @@ class _Kernel:
 
     def program(self, seed: int) -> Program:
         """What has been made so far."""
-        space, build = self.space, self.build
         named = self.dtype in moves.MATRIX_DTYPES
-        return Program(
-            seed,
-            (*space.dims.values(), *build.sizes),
-            tuple(build.memories),
-            tuple(build.scalars),
-            tuple(build.scopes[0].steps),
-            tuple(r for r in space.hardware() if named or r[0] != "mma_type"),
-            space.reordering(),
-            symbolic=space.chance(0.3),
-            tagged=space.chance(0.3),
-        )
+        return self.build.program(seed, tagged=0.3, matrices=named)
 
     def zeros(self, *dims: str) -> str | None:
         """What a sum starts with."""
@@ -240,9 +230,8 @@ class _Kernel:
             return False
         last = self.batch if self.space.chance(0.5) else ()
         place = tuple(sorted(info.dims, key=last.__contains__))
-        fields = {"memory": build.memory(place, info.dtype), "shape": info.dims}
-        attributes = {**fields, "mapping": None, "index": ()}
-        build.add(Step("write", (), (name,), tuple(sorted(attributes.items()))))
+        memory = build.memory(place, info.dtype)
+        build.add(literal.write(name, memory, *info.dims))
         return True
 
 

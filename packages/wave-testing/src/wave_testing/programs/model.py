@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from wave_testing.programs.formula import Formula, formula_text
+
 if TYPE_CHECKING:
-    from wave_testing.programs.formula import Formula
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True)
@@ -207,13 +208,83 @@ class Program:
         return replace(self, steps=steps, memories=memories)
 
     def __str__(self) -> str:
-        # A lazy seam: the text form imports this module.
-        from wave_testing.programs.text import program_text  # noqa: PLC0415
-
-        return program_text(self)
+        return "\n".join(_lines(self))
 
 
 def _walk(steps: tuple[Step, ...]) -> Iterator[Step]:
     for step in steps:
         yield step
         yield from _walk(step.body)
+
+
+_FORMULAS = ("formula", "condition")
+
+
+def _lines(program: Program) -> Iterator[str]:
+    hardware = "".join(f" {key}={value}" for key, value in program.hardware)
+    symbolic = " symbolic tiles" if program.symbolic else ""
+    tagged = " tagged" if program.tagged else ""
+    yield f"program seed {program.seed}{hardware}{symbolic}{tagged}"
+    if program.reorder is not None:
+        axis, formula = program.reorder
+        yield f"  reorder $WG{axis} = {formula_text(formula)}"
+    yield from (f"  dim {_dim_text(dim)}" for dim in program.dims)
+    for memory in program.memories:
+        kind = f"in {memory.fill} {memory.bound}" if memory.fill else "out"
+        kind = f"update{kind[2:]}" if memory.updated else kind
+        strided = " strided" if memory.strided else ""
+        dims = ", ".join(memory.dims)
+        yield f"  {kind} {memory.name}: [{dims}] {memory.dtype}{strided}"
+    for scalar in program.scalars:
+        kind = "bind" if scalar.bind else "scalar"
+        yield f"  {kind} {scalar.name}: {scalar.dtype} = {scalar.value}"
+    for step in program.steps:
+        yield from _step_lines(step, "  ")
+
+
+def _dim_text(dim: Dim) -> str:
+    parts = [f"{dim.name} = {dim.extent}"]
+    if dim.dynamic:
+        parts.append("dynamic")
+    if dim.axis is not None:
+        parts.append(f"workgroup axis {dim.axis} tile {dim.tile}")
+    if dim.waves:
+        parts.append(f"waves {dim.waves}")
+    if dim.loop is not None:
+        parts.append(f"loop tile {dim.loop}")
+    if dim.copies > 1:
+        parts.append(f"copied by {dim.copies} waves")
+    if dim.part:
+        parts.append(f"{dim.part} a device")
+    if dim.backwards:
+        parts.append("backwards")
+    if dim.vector is not None:
+        parts.append(f"vector {dim.vector}")
+    return ", ".join(parts)
+
+
+def _step_lines(step: Step, indent: str) -> Iterator[str]:
+    shown = " ".join(
+        f"{key}={_value_text(key, value)}"
+        for key, value in step.attributes
+        if value not in (None, ())
+    )
+    left = f"{', '.join(step.name)} = " if step.name else ""
+    right = " ".join(part for part in (step.kind, *step.args, shown) if part)
+    if not step.body:
+        yield f"{indent}{left}{right}"
+        return
+    yield f"{indent}{left}{right} ({', '.join(step.params)}):"
+    for inner in step.body:
+        yield from _step_lines(inner, indent + "  ")
+    yield f"{indent}  yield {', '.join(step.yields)}"
+
+
+def _value_text(key: str, value: Any) -> str:
+    if key in _FORMULAS:
+        return formula_text(value)
+    if key == "mapping":
+        return f"[{', '.join(formula_text(part) for part in value)}]"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"  # pyright: ignore[reportUnknownArgumentType] - printed
+    return str(value)

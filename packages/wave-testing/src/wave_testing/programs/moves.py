@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from wave_testing.programs.accesses import MATRIX_DTYPES, read, some_dims, staged
 from wave_testing.programs.exact import GENERATED, Info, is_float
-from wave_testing.programs.model import Step
+from wave_testing.programs.kinds import COMPARISONS, LOGIC, ROUNDINGS
+from wave_testing.programs.literal import step
 from wave_testing.programs.reference import union_dims
 from wave_testing.programs.space import INSTRUCTIONS
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from wave_testing.programs.formula import Formula
 
 _BINARY = ("add", "sub", "mul", "maximum", "minimum")
-_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 def any_number(build: Builder) -> str | None:
@@ -55,9 +55,6 @@ def _union_fits(build: Builder, names: tuple[str, ...]) -> bool:
     return build.fits(tuple(dims))
 
 
-_ROUNDINGS = ("floor", "ceil", "round", "roundeven")
-
-
 def unary(build: Builder) -> str | None:
     """Negation, magnitude, powers of two, rounding."""
     name = any_number(build)
@@ -67,7 +64,7 @@ def unary(build: Builder) -> str | None:
     kinds = ("neg", "abs")
     if is_float(info.dtype):
         kinds += ("exp2", "reciprocal", "exp2", "reciprocal")
-        kinds += _ROUNDINGS * (3 if info.lsb < 0 else 0)
+        kinds += ROUNDINGS * (3 if info.lsb < 0 else 0)
     return build.pointwise(build.space.pick(kinds), (name,))
 
 
@@ -88,7 +85,7 @@ def logic(build: Builder) -> str | None:
         return None
     truths = [r for r in rows if r[1].dtype == "bool"] or rows
     name, info = build.space.pick(truths if build.space.chance(0.8) else rows)
-    kind = build.space.pick(("and", "or", "xor", "not"))
+    kind = build.space.pick(LOGIC)
     if kind == "not":
         return build.pointwise("not", (name,))
     other = build.space.pick([n for n, i in rows if i.dtype == info.dtype])
@@ -99,7 +96,7 @@ def logic(build: Builder) -> str | None:
 
 def choose(build: Builder) -> str | None:
     """A comparison, and a selection by it."""
-    condition = _with_partner(build, build.space.pick(_COMPARISONS))
+    condition = _with_partner(build, build.space.pick(COMPARISONS))
     if condition is None:
         return None
     on_true = any_number(build)
@@ -475,6 +472,5 @@ def set_symbol(build: Builder) -> str | None:
         return None
     symbol = build.fresh("X")
     build.symbols[symbol] = info.bound
-    fields = (("symbol", symbol),)
-    build.add(Step("set_symbol", (), (positive,), fields))
+    build.add(step("set_symbol", "", positive, symbol=symbol))
     return positive

@@ -18,6 +18,7 @@ import numpy as np
 
 from wave_testing.programs.exact import is_float
 from wave_testing.programs.formula import compute
+from wave_testing.programs.kinds import FUNCTIONS, OPERATORS
 
 if TYPE_CHECKING:
     from wave_testing.programs.model import Dim, Program, Step
@@ -416,30 +417,10 @@ MEANINGS: Mapping[str, Meaning] = {
     "set_symbol": _set_symbol,
     "allocate": _allocate,
     "barrier": _nothing,
-    "add": _elementwise(np.add),
-    "sub": _elementwise(np.subtract),
-    "mul": _elementwise(np.multiply),
-    "maximum": _elementwise(np.maximum),
-    "minimum": _elementwise(np.minimum),
-    "neg": _elementwise(np.negative),
-    "abs": _elementwise(np.abs),
-    "exp2": _elementwise(np.exp2),
-    "reciprocal": _elementwise(np.reciprocal),
-    "floor": _elementwise(np.floor),
-    "ceil": _elementwise(np.ceil),
-    "round": _elementwise(np.round),
+    **{kind: _elementwise(function) for kind, function in OPERATORS.items()},
+    **{
+        kind: _elementwise(getattr(np, kind)) for kind in FUNCTIONS if hasattr(np, kind)
+    },
     "roundeven": _elementwise(np.round),
-    "floordiv": _elementwise(np.floor_divide),
-    "mod": _elementwise(np.mod),
-    "and": _elementwise(np.bitwise_and),
-    "or": _elementwise(np.bitwise_or),
-    "xor": _elementwise(np.bitwise_xor),
-    "not": _elementwise(np.invert),
-    "lt": _elementwise(np.less),
-    "le": _elementwise(np.less_equal),
-    "gt": _elementwise(np.greater),
-    "ge": _elementwise(np.greater_equal),
-    "eq": _elementwise(np.equal),
-    "ne": _elementwise(np.not_equal),
     "select": _elementwise(np.where),
 }

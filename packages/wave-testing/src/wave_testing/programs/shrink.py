@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wave_testing.programs.check import Discarded, ProgramFailure, check_program
 from wave_testing.programs.exact import is_float
 from wave_testing.programs.infer import infer_types
-from wave_testing.programs.model import Step
+from wave_testing.programs.model import Dim, MemorySpec, Program, Step
 from wave_testing.programs.prune import pruned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from wave_testing.programs.infer import Known
-    from wave_testing.programs.model import Program
+
+T = TypeVar("T", Program, Dim, MemorySpec)
 
 MAX_TRIES = 400
 """Programs to try: a minute or so."""
@@ -120,30 +121,23 @@ def _simpler_launch(program: Program) -> Iterator[Program]:
     for key in range(len(program.hardware)):
         rest = program.hardware[:key] + program.hardware[key + 1 :]
         yield replace(program, hardware=rest)
-    if program.reorder is not None:
-        yield replace(program, reorder=None)
-    if program.symbolic:
-        yield replace(program, symbolic=False)
-    if program.tagged:
-        yield replace(program, tagged=False)
-    for position, dim in enumerate(program.dims):
-        for fields in (
-            {"dynamic": False},
-            {"vector": None},
-            {"backwards": False},
-            {"part": 0},
-            {"waves": 0},
-        ):
-            simpler = replace(dim, **fields)
-            if simpler != dim:
-                dims = list(program.dims)
-                dims[position] = simpler
-                yield replace(program, dims=tuple(dims))
-    for position, memory in enumerate(program.memories):
-        if memory.strided:
-            memories = list(program.memories)
-            memories[position] = replace(memory, strided=False)
-            yield replace(program, memories=tuple(memories))
+    launch = ({"reorder": None}, {"symbolic": False}, {"tagged": False})
+    yield from _different(program, launch)
+    spread = ({"dynamic": False}, {"vector": None}, {"backwards": False})
+    for at, dim in enumerate(program.dims):
+        for simpler in _different(dim, (*spread, {"part": 0}, {"waves": 0})):
+            dims = (*program.dims[:at], simpler, *program.dims[at + 1 :])
+            yield replace(program, dims=dims)
+    for at, memory in enumerate(program.memories):
+        for simpler in _different(memory, ({"strided": False},)):
+            memories = (*program.memories[:at], simpler, *program.memories[at + 1 :])
+            yield replace(program, memories=memories)
+
+
+def _different(whole: T, changes: Iterable[dict[str, Any]]) -> Iterator[T]:
+    """Copies with other fields, as far as that makes a difference."""
+    made = (replace(whole, **fields) for fields in changes)
+    return (each for each in made if each != whole)
 
 
 def _simpler_steps(program: Program) -> Iterator[Program]:

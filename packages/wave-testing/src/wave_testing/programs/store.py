@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from wave_core.targets import Float8
-from wave_testing.programs.model import Dim, MemorySpec, Program, ScalarSpec, Step
+from wave_testing.programs.model import Program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,30 +26,13 @@ def to_json(program: Program) -> dict[str, Any]:
 
 def from_json(values: dict[str, Any]) -> Program:
     """The program that `to_json` gave these values for."""
-    return Program(
-        seed=values["seed"],
-        dims=tuple(Dim(**row) for row in values["dims"]),
-        memories=tuple(MemorySpec(**_frozen(row)) for row in values["memories"]),
-        scalars=tuple(ScalarSpec(**row) for row in values["scalars"]),
-        steps=tuple(_step(row) for row in values["steps"]),
-        hardware=_tuples(values["hardware"]),
-        reorder=_tuples(values["reorder"]),
-        symbolic=values["symbolic"],
-        tagged=values.get("tagged", True),
-    )
-
-
-def _step(row: dict[str, Any]) -> Step:
-    fields = _frozen({key: value for key, value in row.items() if key != "body"})
-    return Step(**fields, body=tuple(_step(inner) for inner in row["body"]))
-
-
-def _frozen(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: _tuples(value) for key, value in row.items()}
+    return msgspec.convert(_tuples(values), Program)
 
 
 def _tuples(value: Any) -> Any:
     """Lists as tuples, at all depths."""
+    if isinstance(value, dict):
+        return {key: _tuples(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
     if isinstance(value, (list, tuple)):
         return tuple(_tuples(item) for item in value)  # pyright: ignore[reportUnknownVariableType] - JSON
     return value

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_testing.programs.exact import FLOATS, is_float
 from wave_testing.programs.infer import infer_types
+from wave_testing.programs.kinds import COMPARISONS, LOGIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,9 +22,9 @@ _WIDE_FLOATS = frozenset({"f16", "bf16", "f32"})
 
 _MOVES = {"read", "write", "splat", "permute", "broadcast", "allocate", "barrier"}
 _SUMS = {"add", "sub", "mul", "maximum", "minimum", "neg", "abs", "reduce", "iterate"}
-_CHOICES = {"lt", "le", "gt", "ge", "eq", "ne", "select", "extract", "conditional"}
+_CHOICES = {*COMPARISONS, "select", "extract", "conditional"}
 _INTEGERS = {"self_index", "apply", "set_symbol", "floordiv", "mod", "cast"}
-_SCALED = _MOVES | _SUMS | _CHOICES | _INTEGERS | {"and", "or", "xor", "not"}
+_SCALED = _MOVES | _SUMS | _CHOICES | _INTEGERS | {*LOGIC}
 """Steps whose result doubles with all numbers, or has no floats at all."""
 
 

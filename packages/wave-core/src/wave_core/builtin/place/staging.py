@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import make_global
+from wave_core.ir import set_space
 from wave_core.passes import Pass
 from wave_core.types import AddressSpace, MemoryType
 
@@ -51,5 +51,5 @@ class ReadWithoutStaging(Pass):
                 help=("install wave-passes-memory, or declare the argument global",),
             )
         if asking:
-            make_global(graph, asking)
+            set_space(graph, asking, AddressSpace.GLOBAL)
         return bool(asking)
