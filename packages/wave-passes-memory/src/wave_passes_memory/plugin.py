@@ -24,6 +24,28 @@ def wave_register_passes() -> Iterable[PassSpec]:
     yield from _of_buffers()
 
 
+def _on_tiles(
+    name: str,
+    phase: Phase,
+    path: str,
+    summary: str,
+    *,
+    after: tuple[str, ...] = (),
+    before: tuple[str, ...] = (),
+) -> PassSpec:
+    """A pass on expanded tiles that leaves loops and conditions as they are."""
+    return PassSpec(
+        name,
+        phase,
+        f"{_HERE}.{path}",
+        after=after,
+        before=before,
+        requires={Fact.EXPANDED},
+        preserves={Analysis.REGION_FACTS},
+        summary=summary,
+    )
+
+
 def _of_operands() -> Iterable[PassSpec]:
     yield PassSpec(
         "promote-shared",
@@ -53,92 +75,74 @@ def _of_operands() -> Iterable[PassSpec]:
 
 
 def _of_accesses() -> Iterable[PassSpec]:
-    yield PassSpec(
+    yield _on_tiles(
         "minimize-global-loads",
         Phase.OPTIMIZE,
-        f"{_HERE}.copies.minimize:MinimizeGlobalLoads",
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="all threads share the copies of tiles to LDS",
+        "copies.minimize:MinimizeGlobalLoads",
+        "all threads share the copies of tiles to LDS",
     )
-    yield PassSpec(
+    yield _on_tiles(
         "transpose-in-threads",
         Phase.OPTIMIZE,
-        f"{_HERE}.transposes.threads:TransposeInThreads",
+        "transposes.threads:TransposeInThreads",
+        "tiles are stored in LDS the way they are read",
         before=("minimize-global-loads?",),
         after=("share-common-reads?",),
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="tiles are stored in LDS the way they are read",
     )
-    yield PassSpec(
+    yield _on_tiles(
         "use-transposed-reads",
         Phase.OPTIMIZE,
-        f"{_HERE}.transposes.hardware:UseTransposedReads",
+        "transposes.hardware:UseTransposedReads",
+        "the target transposes what LDS has the other way",
         after=("minimize-global-loads?", "merge-contiguous-reads?"),
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="the target transposes what LDS has the other way",
     )
-    yield PassSpec(
+    yield _on_tiles(
         "settle-access-masks",
         Phase.OPTIMIZE,
-        f"{_HERE}.accesses.settle_masks:SettleAccessMasks",
+        "accesses.settle_masks:SettleAccessMasks",
+        "neighbouring elements exist together",
         after=("minimize-global-loads?",),
         before=("merge-contiguous-reads?",),
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="neighbouring elements exist together",
     )
-    yield PassSpec(
+    yield _on_tiles(
         "merge-contiguous-reads",
         Phase.OPTIMIZE,
-        f"{_HERE}.accesses.merge:MergeContiguousReads",
+        "accesses.merge:MergeContiguousReads",
+        "neighbouring elements are read at once",
         after=("minimize-global-loads",),
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="neighbouring elements are read at once",
     )
-    yield PassSpec(
+    yield _on_tiles(
         "copy-direct-to-lds",
         Phase.LEGALIZE,
-        f"{_HERE}.dma.copy:CopyDirectToLds",
+        "dma.copy:CopyDirectToLds",
+        "tiles go to LDS without passing through registers",
         after=("split-accesses",),
         before=("choose-lds-layouts?",),
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="tiles go to LDS without passing through registers",
     )
-    yield PassSpec(
+    yield _on_tiles(
         "merge-contiguous-writes",
         Phase.LEGALIZE,
-        f"{_HERE}.accesses.stores:MergeContiguousWrites",
+        "accesses.stores:MergeContiguousWrites",
+        "neighbouring elements are written at once",
         after=("split-accesses",),
         before=("choose-lds-layouts?",),
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="neighbouring elements are written at once",
     )
 
 
 def _of_buffers() -> Iterable[PassSpec]:
-    yield PassSpec(
+    yield _on_tiles(
         "choose-lds-layouts",
         Phase.LEGALIZE,
-        f"{_HERE}.layouts.choose:ChooseLdsLayouts",
+        "layouts.choose:ChooseLdsLayouts",
+        "buffers laid out by counting bank conflicts",
         after=("split-accesses",),
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="buffers laid out by counting bank conflicts",
     )
-    yield PassSpec(
+    yield _on_tiles(
         "delay-reads",
         Phase.LEGALIZE,
-        f"{_HERE}.hoisting.delay:DelayReads",
+        "hoisting.delay:DelayReads",
+        "reads wait behind exchanges where registers are few",
         after=("split-accesses",),
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="reads wait behind exchanges where registers are few",
     )
     yield PassSpec(
         "place-minimal-barriers",
@@ -157,24 +161,20 @@ def _of_buffers() -> Iterable[PassSpec]:
         provides={Fact.ALLOCATED},
         summary="buffers that are not needed at the same time share LDS",
     )
-    yield PassSpec(
+    yield _on_tiles(
         "hoist-loop-invariants",
         Phase.OPTIMIZE,
-        f"{_HERE}.hoisting.hoist:HoistLoopInvariants",
+        "hoisting.hoist:HoistLoopInvariants",
+        "what is the same in each iteration of a loop is done once",
         before=("minimize-global-loads?",),
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="what is the same in each iteration of a loop is done once",
     )
-    yield PassSpec(
+    yield _on_tiles(
         "share-common-reads",
         Phase.OPTIMIZE,
-        f"{_HERE}.hoisting.share:ShareCommonReads",
+        "hoisting.share:ShareCommonReads",
+        "what is read twice is read once",
         after=("hoist-loop-invariants",),
         before=("minimize-global-loads?",),
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="what is read twice is read once",
     )
 
 

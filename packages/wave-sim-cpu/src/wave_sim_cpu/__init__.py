@@ -7,13 +7,9 @@ modules load numpy; this one does not.
 
 from __future__ import annotations
 
-from wave_sim_cpu.options import Check, SimulationOptions
-from wave_sim_cpu.result import Counters, SimulationResult, Snapshot
-
-__all__ = [
-    "Check",
-    "Counters",
-    "SimulationOptions",
-    "SimulationResult",
-    "Snapshot",
-]
+from wave_sim_cpu.options import Check as Check, SimulationOptions as SimulationOptions
+from wave_sim_cpu.result import (
+    Counters as Counters,
+    SimulationResult as SimulationResult,
+    Snapshot as Snapshot,
+)

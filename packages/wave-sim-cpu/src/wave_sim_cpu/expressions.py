@@ -132,7 +132,7 @@ _RULES: Mapping[Kind, Callable[[list[Number]], Number]] = {
 
 
 class Axis(Flag):
-    """What a value varies with."""
+    """Axes along which a value varies."""
 
     NONE = 0
     UNIT = 1
@@ -182,7 +182,7 @@ class Environment:
     def remember(
         self, key: object, mutable: tuple[Expr, ...], make: Callable[[], Number]
     ) -> Number:
-        """What ``make`` gives, computed once for each version of ``mutable``."""
+        """The result of ``make``, computed once for each version of ``mutable``."""
         stamp = self.stamp(mutable)
         found = self._memo.get(key)
         if found is not None and found[0] == stamp:
@@ -289,7 +289,7 @@ def split(expr: Expr, kinds: Callable[[Expr], tuple[Axis, bool]]) -> tuple[Part,
 def dependence(
     expr: Expr, kinds: Callable[[Expr], tuple[Axis, bool]]
 ) -> tuple[Axis, tuple[Expr, ...]]:
-    """What an expression varies with, and its symbols that change in the run."""
+    """The axes of an expression, and its symbols that change in the run."""
     axes = Axis.NONE
     mutable: list[Expr] = []
     for found in expr.free_symbols:

@@ -1,4 +1,4 @@
-"""What outlives the waves of one chunk: totals, findings, snapshots, limits."""
+"""The record of a simulation: totals, findings, snapshots, limits."""
 
 from __future__ import annotations
 

@@ -207,5 +207,5 @@ def lds_pool(size: int, unit: int, workgroups: int, waves: int) -> Pool:
 
 
 def lds_label(op: Op) -> str:
-    """What to call an allocation: its tags, or its dims."""
+    """The name of an allocation in messages: its tags, or its dims."""
     return ", ".join(sorted(op.tags)) or f"allocate({', '.join(op.memory_type.dims)})"

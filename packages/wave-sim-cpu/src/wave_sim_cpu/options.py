@@ -1,13 +1,14 @@
-"""What a simulation checks, and how far it may go."""
+"""Options of simulations: checks and limits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Set as AbstractSet
+
     from wave_sim_cpu.result import Snapshot
 
 

@@ -37,5 +37,5 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
 
 @hookimpl
 def wave_register_diagnostics() -> Iterable[Code]:
-    """What only the simulators see."""
+    """Diagnostics that only the simulators make."""
     return SIMULATION_CODES

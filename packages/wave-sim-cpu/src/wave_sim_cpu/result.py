@@ -1,4 +1,4 @@
-"""What a simulation hands back."""
+"""Results of simulations: totals, findings, snapshots."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,13 +12,15 @@ from wave_testing.corpus import copy, corpus
 from wave_testing.programs.execute import Execution
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wave_core.ir import Graph
 
 KERNELS = tuple(corpus())
 
 
 class ExecutorConformance:
-    """What holds for everything that runs kernels; a subclass names one.
+    """Tests of everything that runs kernels; a subclass names one.
 
     Attributes:
         device: The executor, as ``device=`` takes it.

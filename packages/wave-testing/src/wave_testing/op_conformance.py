@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +13,8 @@ from wave_core.diagnostics import WaveError
 from wave_core.ir import first_difference, parse_graph
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from wave_core.ir import Graph
     from wave_core.lang import LaunchableWave
 
@@ -44,7 +45,7 @@ class OpExample:
 
 
 class OpConformance:
-    """What holds for every op; a subclass named ``Test...`` names one.
+    """Tests of every op; a subclass named ``Test...`` names one.
 
     Attributes:
         op_name: The op, as its text form has it.

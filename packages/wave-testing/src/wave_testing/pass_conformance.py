@@ -50,7 +50,7 @@ class Around:
 
 
 class PassConformance:
-    """What holds for every pass; a subclass named ``Test...`` names one.
+    """Tests of every pass; a subclass named ``Test...`` names one.
 
     Each test runs the pass where the pipeline puts it, on each kernel of the corpus.
 
@@ -181,7 +181,7 @@ class PassConformance:
 
 
 def _loops(graph: Graph) -> list[object]:
-    """What is known in regions follows from these."""
+    """The ops and facts that decide what is known in regions."""
     loops = [op for op in graph.walk() if isinstance(op, Iterate)]
     return [(op.induction, op.count, op.start, op.step) for op in loops]
 
@@ -210,7 +210,7 @@ def _like(around: Around) -> Graph:
 
 
 def _device_for(graph: Graph) -> str | None:
-    """What can run a graph between two passes."""
+    """The device that can run a graph between two passes."""
     names = {op.op_name for op in graph.walk()}
     if _EXPANDED not in graph.facts_present:
         return "sim-logical"

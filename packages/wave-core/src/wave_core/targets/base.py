@@ -84,6 +84,12 @@ class MemorySpec:
     write_phases: tuple[tuple[int, BankPhases], ...]
     """By access width in bytes a lane, for writes to LDS."""
 
+    def phases(self, width: int, *, reads: bool) -> BankPhases | None:
+        """The phases of an access of LDS of ``width`` bytes a lane."""
+        table = self.read_phases if reads else self.write_phases
+        fitting = [row for row in table if row[0] >= width] or table[-1:]
+        return min(fitting, key=lambda row: row[0])[1] if fitting else None
+
 
 class BarrierKind(StrEnum):
     """How the waves of a workgroup meet."""

@@ -30,23 +30,14 @@ ZERO = 0.0
 MIN_INF = float("-inf")
 
 
-def _mapping(*dims: Any, to: tuple[Any, ...]) -> tkw.IndexMapping:
-    """A memory with dims ``to`` read or written as a register with ``dims``."""
-    iterators = {d: tkw.IndexMapping.iterator(i) for i, d in enumerate(dims)}
-    return tkw.IndexMapping(
-        num_iterators=len(dims),
-        inputs={d: iterators[d] for d in to},
-        outputs=iterators,
-    )
-
-
-def _output_mapping(*dims: Any, to: tuple[Any, ...]) -> tkw.IndexMapping:
-    iterators = {d: tkw.IndexMapping.iterator(i) for i, d in enumerate(dims)}
-    return tkw.IndexMapping(
-        num_iterators=len(dims),
-        inputs=iterators,
-        outputs={d: iterators[d] for d in to},
-    )
+def _mapping(
+    *dims: Any, to: tuple[Any, ...], written: bool = False
+) -> tkw.IndexMapping:
+    """A memory with dims ``to`` read, or ``written``, as a register with ``dims``."""
+    register = {d: tkw.IndexMapping.iterator(i) for i, d in enumerate(dims)}
+    memory = {d: register[d] for d in to}
+    sides = (register, memory) if written else (memory, register)
+    return tkw.IndexMapping(len(dims), *sides)
 
 
 def attention_kernel(
@@ -73,7 +64,7 @@ def attention_kernel(
         ),
     ]
     v_mapping = _mapping(B, N, K2, to=(B, K2, N))
-    mapping = _output_mapping(B, N, M, to=(B, M, N))
+    mapping = _mapping(B, N, M, to=(B, M, N), written=True)
 
     @tkw.wave(constraints)
     def attention(
@@ -152,7 +143,7 @@ def head_attention_kernel(
     v_mapping = _mapping(B, H, N, K2, to=(B, K2, H, N))
     q_mapping = _mapping(B, H, M, K1, to=(B, M, H, K1))
     k_mapping = _mapping(B, H, K2, K1, to=(B, K2, H, K1))
-    mapping = _output_mapping(B, H, N, M, to=(B, M, H, N))
+    mapping = _mapping(B, H, N, M, to=(B, M, H, N), written=True)
 
     @tkw.wave(constraints)
     def attention(

@@ -18,7 +18,7 @@ from wave_core.ir import (
 from wave_core.ir.rewrite import end_region, place_like
 from wave_core.ops.constant import Splat
 from wave_core.ops.control import Conditional
-from wave_core.ops.memory import Read
+from wave_core.ops.memory import Read, Write
 from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import GetResult
 from wave_core.symbols import constant, logical_and, logical_not, lt
@@ -99,6 +99,34 @@ class _Branch:
 _FIRST = {REGISTER: constant(0)}
 
 
+def load(
+    copy: Copy,
+    access: Access,
+    row: Placement,
+    before: Op,
+    indices: tuple[Op, ...] = (),
+) -> Read:
+    """Insert a read of the copy's memory, like those that it has."""
+    front = copy.pairs[0][0]
+    memory = capture(region_of(before), copy.memory)
+    shape = copy.buffer.memory_type.shape
+    made = Read(memory, indices, copy.mapping, shape, flags=front.flags)
+    made.tags = front.tags
+    insert_before(before, made, front)
+    copy.region.graph.facts.put(ACCESS, made, access)
+    copy.region.graph.facts.put(PLACEMENT, made, row)
+    return made
+
+
+def store(copy: Copy, value: Op, access: Access) -> None:
+    """Insert a write to the copy's buffer, before the last one that it has."""
+    last = copy.pairs[-1][1]
+    made = Write(value, capture(copy.region, copy.buffer), ())
+    made.tags = last.tags
+    insert_before(last, made)
+    copy.region.graph.facts.put(ACCESS, made, access)
+
+
 class Loads:
     """The loads of one copy."""
 
@@ -172,15 +200,8 @@ class Loads:
         return Placement(row.layout, row.steps, tuple(origin))
 
     def _load(self, piece: Piece, access: Access, row: Placement, before: Op) -> Op:
-        copy, front = self._copy, self._front
-        memory = capture(region_of(before), copy.memory)
         indices = self._gathers.indices(piece, before)
-        load = Read(memory, indices, copy.mapping, self._shape, flags=front.flags)
-        load.tags = front.tags
-        insert_before(before, load, front)
-        self._facts.put(ACCESS, load, access)
-        self._facts.put(PLACEMENT, load, row)
-        return load
+        return load(self._copy, access, row, before, indices)
 
     def _placement(self, piece: Piece) -> Placement:
         return self._row(piece.index, piece.load.registers)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.runs import access_count
-from wave_core.ir import ACCESS, Access, capture, erase, insert_before, resolve
+from wave_core.ir import ACCESS, Access, erase, resolve
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass, option
 from wave_core.symbols import eq, logical_and
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.gathered import drop_unused
 from wave_passes_memory.copies.lane_points import LanePoints
-from wave_passes_memory.copies.loads import Branches, Loads
+from wave_passes_memory.copies.loads import Branches, Loads, store
 from wave_passes_memory.copies.prove import addresses, prove
 from wave_passes_memory.copies.readers import bare_readers
 from wave_passes_memory.copies.share import Sharer
@@ -229,23 +229,19 @@ class _Replacement:
         return loads, stores
 
     def _emit(self, plan: _Plan, *, fill: bool) -> None:
-        last = self._copy.pairs[-1][1]
         loads = Loads(self._copy, self._box, self._known)
         if plan.guard is None:
             values = loads.emit(plan.pieces)
         else:
             values = loads.guarded(plan.pieces, plan.guard, self._branches)
         for piece, value in zip(plan.pieces, values, strict=True):
-            self._store(piece, value, last, fill=fill)
+            self._store(piece, value, fill=fill)
 
-    def _store(self, piece: Piece, value: Op, last: Write, *, fill: bool) -> None:
+    def _store(self, piece: Piece, value: Op, *, fill: bool) -> None:
         row = piece.store
         if not fill and piece.exists is not None:
             row = row.where(piece.exists)
-        store = Write(value, capture(self._copy.region, self._copy.buffer), ())
-        store.tags = last.tags
-        insert_before(last, store)
-        self._copy.region.graph.facts.put(ACCESS, store, row)
+        store(self._copy, value, row)
 
 
 def _registers(pairs: tuple[tuple[Read, Write], ...]) -> set[Op]:

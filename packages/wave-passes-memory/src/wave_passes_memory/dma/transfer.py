@@ -57,7 +57,7 @@ class Transfer:
 
     @property
     def cost(self) -> Cost:
-        """What it costs now: loads and stores, of elements side by side at once."""
+        """The cost now: loads and stores, of elements side by side at once."""
         facts = self.copy.region.graph.facts
         widest = self.target.memory.max_access_bits // self.bits
         issued = held = 0

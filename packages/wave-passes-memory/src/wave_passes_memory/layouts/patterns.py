@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wave_core.ir import Access
     from wave_core.ops.memory import Allocate, Write
     from wave_core.symbols import Expr
-    from wave_core.targets import BankPhases, MemorySpec
+    from wave_core.targets import MemorySpec
     from wave_core.types import MemoryType
     from wave_passes_memory.copies.lane_points import Array, LanePoints
 
@@ -32,7 +32,7 @@ def conflict_cycles(
     Shapes: ``places`` (byte offsets) and ``alive`` ``[accesses, lanes]``; the result
     ``[accesses]``. Units: ``width`` bytes a lane.
     """
-    phases = phases_of(memory, width, reads=reads)
+    phases = memory.phases(width, reads=reads)
     found = np.zeros(len(places), dtype=np.int64)
     if phases is None:
         return found
@@ -53,13 +53,6 @@ def split_accesses(places: Array, alive: Array, width: int) -> int:
     """
     aligned = int(np.gcd.reduce(np.append(places[alive], width)))
     return width // aligned - 1
-
-
-def phases_of(memory: MemorySpec, width: int, *, reads: bool) -> BankPhases | None:
-    """The phases of an access of ``width`` bytes a lane."""
-    table = memory.read_phases if reads else memory.write_phases
-    fitting = [row for row in table if row[0] >= width] or list(table[-1:])
-    return min(fitting, key=lambda row: row[0])[1] if fitting else None
 
 
 def _extra(words: Array, banks: int) -> Array:

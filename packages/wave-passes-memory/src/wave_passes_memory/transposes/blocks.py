@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from wave_core.analysis.runs import contiguous_run
 from wave_core.analysis.waves import thread_number
 from wave_core.constraints.machine import REGISTER
-from wave_core.ir import ACCESS, PLACEMENT, Access, capture, erase, insert_before
-from wave_core.ops.memory import Read, Write
+from wave_core.ir import PLACEMENT, Access, Placement, erase, insert_before
 from wave_core.ops.shape import Assemble
 from wave_core.symbols import constant, logical_and, lt
+from wave_passes_memory.copies.loads import load, store
 from wave_passes_memory.copies.rows import Rows
 from wave_passes_memory.copies.share import unless_proved
 
@@ -236,48 +236,26 @@ def _power_within(most: int, extent: int) -> int:
 
 def emit_blocks(copy: Copy, blocks: list[Block], known: RegionFacts) -> None:
     """All loads where the copy begins, then all writes where it ends."""
-    emitter = _Emitter(copy, Rows(known.geometry.lanes))
-    loaded = [[emitter.load(part) for part in block.loads] for block in blocks]
+    rows, (front, _), (_, last) = (
+        Rows(known.geometry.lanes),
+        copy.pairs[0],
+        copy.pairs[-1],
+    )
+
+    def placement(part: Part) -> Placement:
+        return rows.placement(part.index, part.access.registers)
+
+    loaded = [
+        [load(copy, part.access, placement(part), front) for part in block.loads]
+        for block in blocks
+    ]
     for block, values in zip(blocks, loaded, strict=True):
         for column, part in enumerate(block.writes):
-            emitter.write(values, column, part)
+            picks = tuple((row, column) for row in range(len(values)))
+            value = Assemble(tuple(values), picks, copy.buffer.memory_type.shape)
+            insert_before(last, value)
+            copy.region.graph.facts.put(PLACEMENT, value, placement(part))
+            store(copy, value, part.access)
     for read, write in copy.pairs:
         erase(write)
         erase(read)
-
-
-class _Emitter:
-    def __init__(self, copy: Copy, rows: Rows) -> None:
-        self._copy = copy
-        self._rows = rows
-        self._facts = copy.region.graph.facts
-        self._front = copy.pairs[0][0]
-        self._last = copy.pairs[-1][1]
-
-    @property
-    def _shape(self) -> tuple[Expr, ...]:
-        return self._copy.buffer.memory_type.shape
-
-    def load(self, part: Part) -> Read:
-        """One row."""
-        copy, front = self._copy, self._front
-        memory = capture(copy.region, copy.memory)
-        load = Read(memory, (), copy.mapping, self._shape, flags=front.flags)
-        load.tags = front.tags
-        insert_before(front, load)
-        self._facts.put(ACCESS, load, part.access)
-        row = self._rows.placement(part.index, part.access.registers)
-        self._facts.put(PLACEMENT, load, row)
-        return load
-
-    def write(self, rows: list[Read], column: int, part: Part) -> None:
-        """One column of the rows."""
-        picks = tuple((row, column) for row in range(len(rows)))
-        value = Assemble(tuple(rows), picks, self._shape)
-        insert_before(self._last, value)
-        row = self._rows.placement(part.index, part.access.registers)
-        self._facts.put(PLACEMENT, value, row)
-        write = Write(value, capture(self._copy.region, self._copy.buffer), ())
-        write.tags = self._last.tags
-        insert_before(self._last, write)
-        self._facts.put(ACCESS, write, part.access)

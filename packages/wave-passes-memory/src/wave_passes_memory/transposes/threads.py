@@ -16,7 +16,6 @@ from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import addresses, prove
 from wave_passes_memory.copies.readers import bare_readers
 from wave_passes_memory.layouts.choose import accesses_by_buffer
-from wave_passes_memory.layouts.patterns import phases_of
 from wave_passes_memory.transposes.blocks import Blocks, emit_blocks
 from wave_passes_memory.transposes.hardware import fetches
 
@@ -111,7 +110,7 @@ class Costs:
 
     def _cycles(self, width: int, *, reads: bool) -> int:
         size = width * self.bits // 8
-        phases = phases_of(self.target.memory, size, reads=reads)
+        phases = self.target.memory.phases(size, reads=reads)
         return 1 if phases is None else len(phases.phases)
 
 

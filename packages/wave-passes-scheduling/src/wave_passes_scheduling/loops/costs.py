@@ -82,25 +82,19 @@ def target_profile(target: Target, mma_cycles: int) -> CostProfile:
         mma_cycles: Cycles of the matrix instruction that the loop uses.
     """
     costs = target.costs
-    latencies = {
-        OpKind.READ_GLOBAL: costs.global_latency,
-        OpKind.GLOBAL_TO_SHARED: costs.global_latency,
-        OpKind.READ_SHARED: costs.lds_latency,
-        OpKind.WRITE_SHARED: costs.lds_latency,
-        OpKind.MMA: mma_cycles + costs.mma_forward,
-        OpKind.VALU: costs.valu_cycles,
-        OpKind.SHUFFLE: costs.lds_latency,
-        OpKind.NOOP: 0,
+    lds, matrix = (costs.lds_latency, costs.lds_issue), mma_cycles + costs.mma_forward
+    rows = {
+        OpKind.READ_GLOBAL: (costs.global_latency, costs.global_issue),
+        OpKind.WRITE_GLOBAL: (1, costs.global_issue),
+        OpKind.GLOBAL_TO_SHARED: (costs.global_latency, costs.global_issue),
+        OpKind.READ_SHARED: lds,
+        OpKind.WRITE_SHARED: lds,
+        OpKind.MMA: (matrix, mma_cycles),
+        OpKind.VALU: (costs.valu_cycles, costs.valu_cycles),
+        OpKind.SHUFFLE: lds,
+        OpKind.NOOP: (0, 1),
     }
-    occupancies = {
-        OpKind.READ_GLOBAL: costs.global_issue,
-        OpKind.WRITE_GLOBAL: costs.global_issue,
-        OpKind.GLOBAL_TO_SHARED: costs.global_issue,
-        OpKind.READ_SHARED: costs.lds_issue,
-        OpKind.WRITE_SHARED: costs.lds_issue,
-        OpKind.MMA: mma_cycles,
-        OpKind.VALU: costs.valu_cycles,
-        OpKind.SHUFFLE: costs.lds_issue,
-    }
+    latencies = {kind: latency for kind, (latency, _) in rows.items()}
+    occupancies = {kind: issue for kind, (_, issue) in rows.items()}
     machine = tuple(Resource(name, 1) for name in RESOURCES)
     return CostProfile(target.name, latencies, occupancies, machine)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from wave_passes_scheduling.reorder.legal import (
-    Edge,
-    RegionOrder,
-    apply_order,
-    region_order,
+    Edge as Edge,
+    RegionOrder as RegionOrder,
+    apply_order as apply_order,
+    region_order as region_order,
 )
-
-__all__ = ["Edge", "RegionOrder", "apply_order", "region_order"]

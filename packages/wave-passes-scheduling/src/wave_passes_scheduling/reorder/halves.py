@@ -51,7 +51,7 @@ class Meeting:
 
     @property
     def text(self) -> str:
-        """What they meet in, and how far apart."""
+        """The memory that they meet in, and how far apart."""
         far = f", {self.distance} iterations later" if self.distance > 1 else ""
         return f"LDS{', an iteration later' if self.distance == 1 else far}"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wave_passes_scheduling.strategies.staged import StageError, staged_schedule
-from wave_passes_scheduling.strategies.strategy import Strategy
-
-__all__ = ["StageError", "Strategy", "staged_schedule"]
+from wave_passes_scheduling.strategies.staged import (
+    StageError as StageError,
+    staged_schedule as staged_schedule,
+)
+from wave_passes_scheduling.strategies.strategy import Strategy as Strategy

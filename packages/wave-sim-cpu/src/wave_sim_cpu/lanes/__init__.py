@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from wave_sim_cpu.lanes.execute import run
-from wave_sim_cpu.lanes.machine import Machine
-from wave_sim_cpu.lanes.program import Program, Step
-from wave_sim_cpu.lanes.rules import UNSUPPORTED, lane_rules
-from wave_sim_cpu.lanes.value import Value, spread
-
-__all__ = [
-    "UNSUPPORTED",
-    "Machine",
-    "Program",
-    "Step",
-    "Value",
-    "lane_rules",
-    "run",
-    "spread",
-]
+from wave_sim_cpu.lanes.execute import run as run
+from wave_sim_cpu.lanes.machine import Machine as Machine
+from wave_sim_cpu.lanes.program import Program as Program, Step as Step
+from wave_sim_cpu.lanes.rules import (
+    UNSUPPORTED as UNSUPPORTED,
+    lane_rules as lane_rules,
+)
+from wave_sim_cpu.lanes.value import Value as Value, spread as spread

@@ -154,7 +154,7 @@ def accessor_of(op: Read | Write, program: Program, kind: str) -> Accessor:
 
 
 class Accessor:
-    """What all accesses share: addresses, masks, races, counts.
+    """Addresses, masks, races and counts of one access.
 
     ``kind`` is ``read``, ``write``, ``to_lds`` for what a copy reads, or ``landing``
     for where it arrives, which costs nothing of its own.

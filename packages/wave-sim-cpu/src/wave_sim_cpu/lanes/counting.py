@@ -30,7 +30,7 @@ _LANE_AXES = Axis.LANE | Axis.REGISTER
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What accesses cost, in the units of ``Counters``."""
+    """The cost of accesses, in the units of ``Counters``."""
 
     lines: int = 0
     lines_minimum: int = 0
@@ -195,9 +195,7 @@ class AccessCounter:
         width = run * buffer.element_bytes
         misaligned = _misaligned(rows, alive, width)
         if buffer.is_lds:
-            read = self._kind == "read"
-            table = self._memory.read_phases if read else self._memory.write_phases
-            phases = _phases(table, width)
+            phases = self._memory.phases(width, reads=self._kind == "read")
             cycles = _conflicts(rows, alive, width, phases, self._memory.bank_bytes)
             return Cost(conflict_cycles=cycles, misaligned=misaligned)
         lines, least = _lines(rows, alive, width, self._memory.cache_line_bytes)
@@ -217,11 +215,6 @@ def _misaligned(rows: Index, alive: Bits | None, width: int) -> int:
     if alive is not None:
         bad &= alive
     return int(np.count_nonzero(bad.any(axis=1)))
-
-
-def _phases(table: tuple[tuple[int, BankPhases], ...], width: int) -> BankPhases | None:
-    fitting = [row for row in table if row[0] >= width] or list(table[-1:])
-    return min(fitting, key=lambda row: row[0])[1] if fitting else None
 
 
 def _lines(

@@ -80,7 +80,7 @@ class Program:
         self.body = self.steps(graph.body)
 
     def kinds(self, found: Expr) -> tuple[Axis, bool]:
-        """What a symbol varies with, and whether it changes during the run."""
+        """The axes that a symbol varies with, and whether it changes during the run."""
         if found is LANE:
             return Axis.LANE, False
         if found is REGISTER:

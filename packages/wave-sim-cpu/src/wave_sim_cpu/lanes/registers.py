@@ -96,7 +96,7 @@ def apply_expr(op: ApplyExpr, program: Program) -> Step:
 
 
 def _divisors(expr: Expr, symbols: set[Expr]) -> set[Expr]:
-    """What an expression divides by, as far as it depends on ``symbols``."""
+    """The divisors in an expression that depend on ``symbols``."""
     found: set[Expr] = set()
     for arg in expr.args:
         found |= _divisors(arg, symbols)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from wave_sim_cpu.logical.execute import UNSUPPORTED, logical_rules, run
-from wave_sim_cpu.logical.state import State
-
-__all__ = ["UNSUPPORTED", "State", "logical_rules", "run"]
+from wave_sim_cpu.logical.execute import (
+    UNSUPPORTED as UNSUPPORTED,
+    logical_rules as logical_rules,
+    run as run,
+)
+from wave_sim_cpu.logical.state import State as State

@@ -174,7 +174,7 @@ class _Access:
 
 
 def _held(memory: Op) -> dict[str, Expr]:
-    """What an LDS buffer holds along each dim, padding left out.
+    """Elements of an LDS buffer along each dim, padding left out.
 
     Nothing for a kernel argument.
     """

@@ -86,7 +86,7 @@ class State:
         return evaluate(expr, values)
 
     def _geometry(self, question: str, dim: Expr) -> Expr:
-        """What the constraints say about ``dim`` here; asked once for each loop."""
+        """The constraints' answer about ``dim`` here; asked for once in each loop."""
         key = (question, dim, *self.loops.values())
         found = self._answers.get(key)
         if found is None:

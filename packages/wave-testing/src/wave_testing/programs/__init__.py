@@ -13,33 +13,18 @@ and checks it again.
 from __future__ import annotations
 
 from wave_testing.programs.check import (
-    Discarded,
-    Outcome,
-    ProgramFailure,
-    check_program,
+    Discarded as Discarded,
+    Outcome as Outcome,
+    ProgramFailure as ProgramFailure,
+    check_program as check_program,
 )
-from wave_testing.programs.generate import random_program
-from wave_testing.programs.launch import launch_program
-from wave_testing.programs.matrix import random_matrix_program
-from wave_testing.programs.model import Program
+from wave_testing.programs.generate import random_program as random_program
+from wave_testing.programs.launch import launch_program as launch_program
+from wave_testing.programs.matrix import random_matrix_program as random_matrix_program
+from wave_testing.programs.model import Program as Program
 from wave_testing.programs.variants import (
-    on_devices,
-    with_real_numbers,
-    with_special_numbers,
-    with_tiny_numbers,
+    on_devices as on_devices,
+    with_real_numbers as with_real_numbers,
+    with_special_numbers as with_special_numbers,
+    with_tiny_numbers as with_tiny_numbers,
 )
-
-__all__ = [
-    "Discarded",
-    "Outcome",
-    "Program",
-    "ProgramFailure",
-    "check_program",
-    "launch_program",
-    "on_devices",
-    "random_matrix_program",
-    "random_program",
-    "with_real_numbers",
-    "with_special_numbers",
-    "with_tiny_numbers",
-]

@@ -100,7 +100,7 @@ Place = tuple[list[tuple[str, Any]], tuple[str, ...]]
 """Dims of a memory with their formulas, and index registers."""
 
 Coordinate = Callable[["Builder", int, tuple[str, ...]], Place]
-"""What one dim of a register walks."""
+"""Makes the coordinates that one dim of a register walks."""
 
 
 def _memory_side(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
 SENTINEL = -99
-"""What integer outputs hold before the launch."""
+"""The elements of integer outputs before the launch."""
 
 CANARY = 0xA5
 """Every byte around an argument, and between its elements."""
@@ -29,7 +29,7 @@ MARGIN = 256
 """Bytes before and behind an argument."""
 
 SPECIAL = (float("nan"), float("inf"), float("-inf"), -0.0)
-"""What some elements of ``special`` inputs are."""
+"""Some of the elements of ``special`` inputs."""
 
 
 def make_inputs(program: Program, rng: np.random.Generator) -> dict[str, Array]:
@@ -75,7 +75,7 @@ def make_arguments(program: Program, inputs: Mapping[str, Array]) -> list[Any]:
 
 
 def poison_of(dtype: str) -> float:
-    """What an output holds before the launch."""
+    """The elements of an output before the launch."""
     return float("nan") if is_float(dtype) else SENTINEL
 
 
@@ -113,7 +113,7 @@ def differences(
     reference: Reference,
     bounds: Mapping[str, Array] | None = None,
 ) -> list[str]:
-    """What is wrong with each output, in words; nothing where all is right.
+    """Mistakes in each output, in words; nothing where all is right.
 
     ``bounds`` say by how much the elements of an output may be off; by default they
     are equal.

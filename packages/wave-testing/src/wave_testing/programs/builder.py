@@ -127,7 +127,7 @@ class Builder:
         return [row for row in self.visible() if row[1].dtype != "bool"]
 
     def info(self, name: str) -> Info:
-        """What is known about a value."""
+        """The known limits of a value."""
         return next(s.values[name] for s in self.scopes if name in s.values)
 
     def emit(
@@ -146,7 +146,7 @@ class Builder:
         self.scopes[-1].steps.append(made)
 
     def program(self, seed: int, *, tagged: float, matrices: bool = True) -> Program:
-        """What has been built, with random hardware and order of workgroups.
+        """The program built so far, with random hardware and order of workgroups.
 
         Args:
             seed: What the generator was seeded with.

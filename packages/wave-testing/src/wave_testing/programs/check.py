@@ -58,7 +58,7 @@ class Discarded(Exception):  # noqa: N818 - an outcome, not an error
 
     @classmethod
     def of(cls, error: UserError) -> Discarded:
-        """What the first diagnostic of ``error`` says."""
+        """The refusal that the first diagnostic of ``error`` states."""
         first = error.diagnostics[0]
         return cls(str(first.code), first.message)
 

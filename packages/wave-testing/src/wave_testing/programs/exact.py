@@ -56,7 +56,7 @@ def is_float(dtype: str) -> bool:
 
 @dataclass(frozen=True)
 class Info:
-    """What is known about a value.
+    """Known limits of a value.
 
     Attributes:
         dims: Its dimensions in order.
@@ -87,7 +87,7 @@ class Info:
 def elementwise(  # noqa: PLR0911 - one return for each kind
     kind: str, dims: tuple[str, ...], parts: list[Info]
 ) -> Info | None:
-    """What an elementwise operation gives; ``None`` where that is not known."""
+    """The limits of an elementwise result; ``None`` where they are not known."""
     first = parts[0]
     lsb = min(part.lsb for part in parts)
     most = max(part.bound for part in parts)

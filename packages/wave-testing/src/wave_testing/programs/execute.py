@@ -65,7 +65,7 @@ class Execution:
         return make_arguments(replace(self.program, memories=memories), self._inputs)
 
     def wrong(self, arguments: list[Any]) -> list[str]:
-        """What is wrong with the outputs; real numbers may be off by their bounds."""
+        """Mistakes in the outputs; real numbers may be off by their bounds."""
         real = any(memory.fill == "real" for memory in self.program.memories)
         bounds = error_bounds(self.program, self._inputs) if real else None
         return differences(self.program, arguments, self.reference, bounds)

@@ -15,7 +15,7 @@ Known = dict[str, tuple[tuple[str, ...], str]]
 
 
 def infer_types(program: Program) -> Known:
-    """What every value of ``program`` is; values that make no sense are left out."""
+    """The type of each value of ``program``; values that make no sense are left out."""
     known: Known = {s.name: ((), s.dtype) for s in program.scalars}
     dtypes = {m.name: m.dtype for m in program.memories}
     _steps(program.steps, known, dtypes)

@@ -150,12 +150,12 @@ class _Kernel:
         self.outer = tuple(name for name in space.dims if name == "E")
 
     def program(self, seed: int) -> Program:
-        """What has been made so far."""
+        """The program made so far."""
         named = self.dtype in moves.MATRIX_DTYPES
         return self.build.program(seed, tagged=0.3, matrices=named)
 
     def zeros(self, *dims: str) -> str | None:
-        """What a sum starts with."""
+        """The start of a sum."""
         dims = (*self.batch, *dims)
         number = 0 if self.total == "i32" else 0.0
         info = Info(dims, self.total)
@@ -201,7 +201,7 @@ class _Kernel:
         return moves.multiply(self.build, lhs, rhs, total)
 
     def over(self, axis: str, starts: list[str | None], body: Body) -> Names | None:
-        """What ``body`` makes of the starts, in a loop over the axis if it is one."""
+        """Results of ``body`` on the starts, in a loop over the axis if it is one."""
         inits = [name for name in starts if name is not None]
         if len(inits) < len(starts):
             return None
@@ -379,7 +379,7 @@ EPILOGUE = (
     (_reduced, 0.12),
     (_cast, 0.3),
 )
-"""What may follow a product, in this order, and how often."""
+"""Steps that may follow a product, in this order, and how often."""
 
 KERNELS = (
     _product,

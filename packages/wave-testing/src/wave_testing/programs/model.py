@@ -1,4 +1,4 @@
-"""What a random program is: dimensions, memories and a list of steps, all data."""
+"""Random programs as data: dimensions, memories and a list of steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program means: its steps on whole arrays, in float64 and int64 of numpy.
+"""The meaning of a program: its steps on whole arrays, in float64 and int64 of numpy.
 
 Nothing here knows of waves or lanes. A value is an array over the indices that its
 dimensions have where it is computed: all of them, or those of one iteration.
