@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from wave_core.backends.lowering import (
-    AnyLowering,
-    Lowering,
-    LoweringTable,
-    ModulePass,
-    lowers,
-    rules_of,
+    AnyLowering as AnyLowering,
+    Lowering as Lowering,
+    LoweringTable as LoweringTable,
+    ModulePass as ModulePass,
+    lowers as lowers,
+    rules_of as rules_of,
 )
-from wave_core.backends.spec import Backend, BackendSpec
-
-__all__ = [
-    "AnyLowering",
-    "Backend",
-    "BackendSpec",
-    "Lowering",
-    "LoweringTable",
-    "ModulePass",
-    "lowers",
-    "rules_of",
-]
+from wave_core.backends.spec import Backend as Backend, BackendSpec as BackendSpec

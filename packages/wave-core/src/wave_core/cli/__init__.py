@@ -2,6 +2,4 @@
 
 from __future__ import annotations
 
-from wave_core.cli.app import main
-
-__all__ = ["main"]
+from wave_core.cli.app import main as main

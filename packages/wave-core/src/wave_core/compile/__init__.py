@@ -10,36 +10,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wave_core.compile.check_case import CaseReport, run_case
-    from wave_core.compile.compiled import Timings
-    from wave_core.compile.compiler import wave_compile
-    from wave_core.compile.config import Config
-    from wave_core.compile.kernel import WaveKernel
-    from wave_core.compile.kernels import KernelCase, KernelFactory
-    from wave_core.compile.launch.run import LaunchRecord
-    from wave_core.compile.launch.signature import Parameter, Signature
-    from wave_core.compile.options import WaveCompileOptions, option_table
-    from wave_core.compile.scheduling import SchedulingType
-    from wave_core.compile.session import Session, default_session
+    from wave_core.compile.check_case import (
+        CaseReport as CaseReport,
+        run_case as run_case,
+    )
+    from wave_core.compile.compiled import Timings as Timings
+    from wave_core.compile.compiler import wave_compile as wave_compile
+    from wave_core.compile.config import Config as Config
+    from wave_core.compile.kernel import WaveKernel as WaveKernel
+    from wave_core.compile.kernels import (
+        KernelCase as KernelCase,
+        KernelFactory as KernelFactory,
+    )
+    from wave_core.compile.launch.run import LaunchRecord as LaunchRecord
+    from wave_core.compile.launch.signature import (
+        Parameter as Parameter,
+        Signature as Signature,
+    )
+    from wave_core.compile.options import (
+        WaveCompileOptions as WaveCompileOptions,
+        option_table as option_table,
+    )
+    from wave_core.compile.scheduling import SchedulingType as SchedulingType
+    from wave_core.compile.session import (
+        Session as Session,
+        default_session as default_session,
+    )
 
-__all__ = [
-    "CaseReport",
-    "Config",
-    "KernelCase",
-    "KernelFactory",
-    "LaunchRecord",
-    "Parameter",
-    "SchedulingType",
-    "Session",
-    "Signature",
-    "Timings",
-    "WaveCompileOptions",
-    "WaveKernel",
-    "default_session",
-    "option_table",
-    "run_case",
-    "wave_compile",
-]
 
 _MODULES = {
     "CaseReport": "check_case",

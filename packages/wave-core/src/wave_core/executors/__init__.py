@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from wave_core.executors.request import LaunchRequest, LaunchSettings, host_array
-from wave_core.executors.spec import Executor, ExecutorSpec, PlacesArrays
-
-__all__ = [
-    "Executor",
-    "ExecutorSpec",
-    "LaunchRequest",
-    "LaunchSettings",
-    "PlacesArrays",
-    "host_array",
-]
+from wave_core.executors.request import (
+    LaunchRequest as LaunchRequest,
+    LaunchSettings as LaunchSettings,
+    host_array as host_array,
+)
+from wave_core.executors.spec import (
+    Executor as Executor,
+    ExecutorSpec as ExecutorSpec,
+    PlacesArrays as PlacesArrays,
+)

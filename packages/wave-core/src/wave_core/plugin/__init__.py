@@ -5,78 +5,50 @@ Importing it loads neither torch, sympy nor numpy.
 
 from __future__ import annotations
 
-from wave_core.backends import BackendSpec, lowers
-from wave_core.executors import ExecutorSpec
-from wave_core.passes import Amendment, Analysis, Fact, PassSpec, Phase, Preset
+from wave_core.backends import BackendSpec as BackendSpec, lowers as lowers
+from wave_core.executors import ExecutorSpec as ExecutorSpec
+from wave_core.passes import (
+    Amendment as Amendment,
+    Analysis as Analysis,
+    Fact as Fact,
+    PassSpec as PassSpec,
+    Phase as Phase,
+    Preset as Preset,
+)
 from wave_core.plugin.api import (
-    API_VERSION,
-    CORE,
-    DISABLE_VARIABLE,
-    ENTRY_POINT_GROUP,
-    hookimpl,
+    API_VERSION as API_VERSION,
+    CORE as CORE,
+    DISABLE_VARIABLE as DISABLE_VARIABLE,
+    ENTRY_POINT_GROUP as ENTRY_POINT_GROUP,
+    hookimpl as hookimpl,
 )
-from wave_core.plugin.discover import LoadedPlugin, PluginInfo
-from wave_core.plugin.hookspecs import WaveSpecs
-from wave_core.plugin.manager import PluginHost
-from wave_core.plugin.options import OptionTable
-from wave_core.plugin.plan import PipelinePlan, plan_pipeline
-from wave_core.plugin.registry import Registered
+from wave_core.plugin.discover import (
+    LoadedPlugin as LoadedPlugin,
+    PluginInfo as PluginInfo,
+)
+from wave_core.plugin.hookspecs import WaveSpecs as WaveSpecs
+from wave_core.plugin.manager import PluginHost as PluginHost
+from wave_core.plugin.options import OptionTable as OptionTable
+from wave_core.plugin.plan import (
+    PipelinePlan as PipelinePlan,
+    plan_pipeline as plan_pipeline,
+)
+from wave_core.plugin.registry import Registered as Registered
 from wave_core.plugin.results import (
-    CommandSpec,
-    ConstraintSet,
-    KernelSpec,
-    LoweringSpec,
-    ModulePassSpec,
-    OpSet,
-    OptionSpec,
-    PipelineRequest,
-    StrategySpec,
-    TargetSpec,
-    TileRules,
-    ViewError,
-    ViewRequest,
-    ViewResult,
-    ViewSpec,
+    CommandSpec as CommandSpec,
+    ConstraintSet as ConstraintSet,
+    KernelSpec as KernelSpec,
+    LoweringSpec as LoweringSpec,
+    ModulePassSpec as ModulePassSpec,
+    OpSet as OpSet,
+    OptionSpec as OptionSpec,
+    PipelineRequest as PipelineRequest,
+    StrategySpec as StrategySpec,
+    TargetSpec as TargetSpec,
+    TileRules as TileRules,
+    ViewError as ViewError,
+    ViewRequest as ViewRequest,
+    ViewResult as ViewResult,
+    ViewSpec as ViewSpec,
 )
-from wave_core.plugin.validate import HOOKS
-
-__all__ = [
-    "API_VERSION",
-    "CORE",
-    "DISABLE_VARIABLE",
-    "ENTRY_POINT_GROUP",
-    "HOOKS",
-    "Amendment",
-    "Analysis",
-    "BackendSpec",
-    "CommandSpec",
-    "ConstraintSet",
-    "ExecutorSpec",
-    "Fact",
-    "KernelSpec",
-    "LoadedPlugin",
-    "LoweringSpec",
-    "ModulePassSpec",
-    "OpSet",
-    "OptionSpec",
-    "OptionTable",
-    "PassSpec",
-    "Phase",
-    "PipelinePlan",
-    "PipelineRequest",
-    "PluginHost",
-    "PluginInfo",
-    "Preset",
-    "Registered",
-    "StrategySpec",
-    "TargetSpec",
-    "TileRules",
-    "ViewError",
-    "ViewRequest",
-    "ViewResult",
-    "ViewSpec",
-    "WaveSpecs",
-    "hookimpl",
-    "lowers",
-    "plan_pipeline",
-]
+from wave_core.plugin.validate import HOOKS as HOOKS
