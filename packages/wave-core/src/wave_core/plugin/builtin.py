@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 
 REQUIRES_API = API_VERSION
 
-OPS: tuple[OpSet, ...] = (
-    OpSet("wave_core.ops.builtin:builtin_ops", "the ops of the language"),
-)
-"""Where core's ops are listed."""
-
-TARGETS: tuple[TargetSpec, ...] = (
-    TargetSpec("generic", "wave_core.targets:generic_target", "any GPU, 64 lanes"),
-)
-"""The targets that need no backend."""
-
-PRESETS: tuple[Preset, ...] = (
-    Preset("default", "the passes of all plugins, unless they are off by default"),
-    Preset("naive", "core's passes alone: correct, not fast", only=(CORE,)),
-)
-"""Configurations that need no other package."""
-
 
 @hookimpl
 def wave_register_passes() -> Iterable[PassSpec]:
@@ -44,7 +28,7 @@ def wave_register_passes() -> Iterable[PassSpec]:
 @hookimpl
 def wave_register_ops() -> Iterable[OpSet]:
     """Core's ops."""
-    return OPS
+    yield OpSet("wave_core.ops.builtin:builtin_ops", "the ops of the language")
 
 
 @hookimpl
@@ -55,11 +39,13 @@ def wave_register_diagnostics() -> Iterable[Code]:
 
 @hookimpl
 def wave_register_targets() -> Iterable[TargetSpec]:
-    """Core's targets."""
-    return TARGETS
+    """The targets that need no backend."""
+    summary = "any GPU, 64 lanes"
+    yield TargetSpec("generic", "wave_core.targets:generic_target", summary)
 
 
 @hookimpl
 def wave_register_presets() -> Iterable[Preset]:
-    """Core's presets."""
-    return PRESETS
+    """Configurations that need no other package."""
+    yield Preset("default", "the passes of all plugins, unless they are off by default")
+    yield Preset("naive", "core's passes alone: correct, not fast", only=(CORE,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from wave_core.diagnostics import plugin_error, user_error
 from wave_core.plugin.api import (
@@ -18,6 +18,7 @@ from wave_core.plugin.api import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from importlib.metadata import EntryPoint
 
     from wave_core.diagnostics import PluginError
 
@@ -53,44 +54,6 @@ class LoadedPlugin:
     requires_api: tuple[int, int]
 
 
-class DistributionLike(Protocol):
-    """A distribution, as far as its plugins go."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Its version."""
-        ...
-
-
-class EntryPointLike(Protocol):
-    """An entry point of a plugin."""
-
-    @property
-    def name(self) -> str:
-        """The name of the plugin."""
-        ...
-
-    @property
-    def dist(self) -> DistributionLike | None:
-        """Who announces it."""
-        ...
-
-    def load(self) -> object:
-        """Import it."""
-        ...
-
-
-def installed_entry_points() -> Iterable[EntryPointLike]:
-    """The plugins that installed distributions announce."""
-    found: object = entry_points(group=ENTRY_POINT_GROUP)
-    return cast("Iterable[EntryPointLike]", found)
-
-
 @dataclass(frozen=True)
 class Discovery:
     """The plugins that were found, in order of name, and those left out."""
@@ -106,14 +69,14 @@ def disabled_names(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
 
 
 def discover(
-    found: Iterable[EntryPointLike],
+    found: Iterable[EntryPoint] | None,
     disabled: Iterable[str],
     extra: Iterable[tuple[str, object]] = (),
 ) -> Discovery:
     """Import the plugins that are not disabled.
 
     Args:
-        found: The entry points of installed plugins.
+        found: The entry points of plugins; those that are installed by default.
         disabled: Plugins or distributions not to load, or ``all``.
         extra: Further plugins, imported already; they cannot be disabled.
 
@@ -127,7 +90,8 @@ def discover(
         raise user_error("WV0827", f"{DISABLE_VARIABLE} names `{CORE}`, Wave itself")
     left_out: list[PluginInfo] = []
     modules = [(PluginInfo(name), module) for name, module in extra]
-    points = [(_info(point), point) for point in found]
+    installed = entry_points(group=ENTRY_POINT_GROUP) if found is None else found
+    points = [(_info(point), point) for point in installed]
     for info, point in sorted(points, key=lambda pair: pair[0]):
         if off & {"all", info.name, info.distribution}:
             left_out.append(info)
@@ -141,7 +105,7 @@ def discover(
     return Discovery(tuple(loaded.values()), tuple(left_out))
 
 
-def _info(point: EntryPointLike) -> PluginInfo:
+def _info(point: EntryPoint) -> PluginInfo:
     dist = point.dist
     if dist is None:
         return PluginInfo(point.name)
@@ -157,7 +121,7 @@ def _same_name(info: PluginInfo, other: LoadedPlugin | None) -> PluginError:
     )
 
 
-def _imported(info: PluginInfo, point: EntryPointLike) -> object:
+def _imported(info: PluginInfo, point: EntryPoint) -> object:
     try:
         return point.load()
     except Exception as error:  # a module may fail in any way while it is imported

@@ -21,7 +21,6 @@ from wave_core.plugin.discover import (
     check_plugin,
     disabled_names,
     discover,
-    installed_entry_points,
 )
 from wave_core.plugin.observer import HookObserver
 from wave_core.plugin.options import OptionTable
@@ -52,6 +51,7 @@ from wave_core.plugin.validate import register_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
+    from importlib.metadata import EntryPoint
 
     from wave_core.backends.lowering import AnyLowering, LoweringTable, ModulePass
     from wave_core.backends.spec import Backend
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from wave_core.executors.spec import Executor
     from wave_core.ops.base import Op
     from wave_core.passes.manual import ManualSchedule
-    from wave_core.plugin.discover import EntryPointLike
     from wave_core.plugin.registry import Named
     from wave_core.plugin.results import PipelineRequest, ViewRequest, ViewResult
     from wave_core.targets import Target
@@ -135,7 +134,7 @@ class PluginHost:
 
     def __init__(
         self,
-        entry_points: Iterable[EntryPointLike] | None = None,
+        entry_points: Iterable[EntryPoint] | None = None,
         disabled: Iterable[str] | None = None,
         extra: Iterable[tuple[str, object]] = (),
     ) -> None:
@@ -152,9 +151,8 @@ class PluginHost:
                 does not fit, or has the name of another.
             UserError: WV0827 where core itself is to be disabled.
         """
-        points = installed_entry_points() if entry_points is None else entry_points
         off = disabled_names() if disabled is None else disabled
-        found = discover(points, off, extra)
+        found = discover(entry_points, off, extra)
         core = PluginInfo(CORE, "wave-core", __version__)
         builtin = import_module("wave_core.plugin.builtin")
         self.plugins: tuple[LoadedPlugin, ...] = (
