@@ -38,30 +38,16 @@ def parse_spans(text: str) -> tuple[tuple[Span, ...], ...]:
     text = text.strip()
     if text == "unknown":
         return ((UNKNOWN_SPAN,),)
-    if not text.startswith("fused["):
-        return (_parse_stack(text, 0, len(text)),)
-    if not text.endswith("]"):
-        raise _malformed(text)
-    return _parse_parts(text, len("fused["), len(text) - 1)
-
-
-def _parse_parts(text: str, at: int, end: int) -> tuple[tuple[Span, ...], ...]:
-    parts: list[tuple[Span, ...]] = []
-    while True:
-        stack, at = _read_stack(text, at)
-        parts.append(stack)
-        if at == end:
-            return tuple(parts)
-        if not text.startswith("; ", at):
-            raise _malformed(text)
-        at += 2
-
-
-def _parse_stack(text: str, at: int, end: int) -> tuple[Span, ...]:
+    fused = text.startswith("fused[") and text.endswith("]")
+    at, end = (len("fused["), len(text) - 1) if fused else (0, len(text))
     stack, at = _read_stack(text, at)
+    parts = [stack]
+    while fused and text.startswith("; ", at):
+        stack, at = _read_stack(text, at + len("; "))
+        parts.append(stack)
     if at != end:
         raise _malformed(text)
-    return stack
+    return tuple(parts)
 
 
 def _read_stack(text: str, at: int) -> tuple[tuple[Span, ...], int]:
