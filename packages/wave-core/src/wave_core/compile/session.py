@@ -19,11 +19,11 @@ from wave_core.targets import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
+    from importlib.metadata import EntryPoint
 
     from wave_core.compile.read_log import Known
     from wave_core.diagnostics import Location
     from wave_core.executors import ExecutorSpec
-    from wave_core.plugin.discover import EntryPointLike
 
 #: Compiled kernels that a session keeps; the least recently used goes first.
 _KEPT = 256
@@ -47,7 +47,7 @@ class Session:
         plugins: Mapping[str, object] | None = None,
         config: Config | None = None,
         *,
-        entry_points: Iterable[EntryPointLike] | None = None,
+        entry_points: Iterable[EntryPoint] | None = None,
         announce: Callable[[str], None] | None = None,
     ) -> None:
         """Read the configuration; plugins are imported when they are first used.
