@@ -24,20 +24,14 @@ REQUIRES_API = (1, 1)
 
 _CHIPS = "wave_backend_amdgpu.targets.chips"
 
-
-_RULES = "wave_backend_amdgpu.codegen.rules"
-
-_FAMILIES = (
-    "arithmetic",
-    "compare",
-    "constants",
-    "control",
-    "direct",
-    "matrix",
-    "memory",
-    "shape",
-    "sync",
+FAMILIES = tuple(
+    f"wave_backend_amdgpu.codegen.rules.{name}"
+    for name in (
+        *("arithmetic", "compare", "constants", "control", "direct"),
+        *("matrix", "memory", "shape", "sync"),
+    )
 )
+"""The modules of rules."""
 
 UNSUPPORTED = {
     "argument": "parameters and carried values are bound, not lowered",
@@ -89,9 +83,10 @@ def chips() -> tuple[str, ...]:
 @hookimpl
 def wave_register_lowerings() -> Iterable[LoweringSpec]:
     """The rules, family by family."""
-    for family in _FAMILIES:
-        unsupported = {**UNSUPPORTED, **PARTLY} if family == "shape" else {}
-        yield LoweringSpec("amdgpu", f"{_RULES}.{family}", unsupported)
+    first, *others = FAMILIES
+    yield LoweringSpec("amdgpu", first, {**UNSUPPORTED, **PARTLY})
+    for family in others:
+        yield LoweringSpec("amdgpu", family)
 
 
 NEEDED = frozenset(

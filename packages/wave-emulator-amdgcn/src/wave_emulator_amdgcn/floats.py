@@ -162,20 +162,22 @@ def _with_nans(a: Array, b: Array, picked: Array, *, ieee: Array) -> Array:
     return quiet(picked)
 
 
-def minimum(a: Array, b: Array, ieee: Array = _NO) -> Array:
-    """minNum: of a number and a NaN the number; -0 is below +0."""
-    picked = np.fmin(a, b)
-    zeros = (a == 0) & (b == 0)
-    picked = np.where(zeros & np.signbit(a), a, np.where(zeros, b, picked))
-    return _with_nans(a, b, picked, ieee=ieee)
+def _extremum(
+    pick: Callable[[Array, Array], Array], *, low: bool
+) -> Callable[..., Array]:
+    """The minNum or maxNum: of a number and a NaN the number; -0 is below +0."""
+
+    def call(a: Array, b: Array, ieee: Array = _NO) -> Array:
+        picked = pick(a, b)
+        zeros = (a == 0) & (b == 0)
+        first = zeros & (np.signbit(a) == low)
+        picked = np.where(first, a, np.where(zeros, b, picked))
+        return _with_nans(a, b, picked, ieee=ieee)
+
+    return call
 
 
-def maximum(a: Array, b: Array, ieee: Array = _NO) -> Array:
-    """maxNum: of a number and a NaN the number; +0 is above -0."""
-    picked = np.fmax(a, b)
-    zeros = (a == 0) & (b == 0)
-    picked = np.where(zeros & ~np.signbit(a), a, np.where(zeros, b, picked))
-    return _with_nans(a, b, picked, ieee=ieee)
+minimum, maximum = _extremum(np.fmin, low=True), _extremum(np.fmax, low=False)
 
 
 def _propagating(pick: Callable[[Array, Array], Array]) -> Callable[..., Array]:
@@ -276,12 +278,11 @@ def small_table(kind: str) -> Array:
 
 
 @cache
-def _positive(kind: str) -> tuple[Array, int]:
-    """Finite values of positive codes in order, and the code of NaN or infinity."""
+def _positive(kind: str) -> Array:
+    """Finite values of positive codes in order."""
     table = small_table(kind)
     half = table[: len(table) // 2].astype(np.float64)
-    finite = half[np.isfinite(half)]
-    return finite, len(finite)
+    return half[np.isfinite(half)]
 
 
 def to_small(value: Array, kind: str, *, clamp: bool) -> Array:
@@ -289,8 +290,7 @@ def to_small(value: Array, kind: str, *, clamp: bool) -> Array:
 
     ``clamp`` gives the largest number where finite values overflow.
     """
-    finite, _ = _positive(kind)
-    wide = value.astype(np.float64)
+    finite, wide = _positive(kind), value.astype(np.float64)
     magnitude = np.nan_to_num(np.minimum(np.abs(wide), finite[-1]))
     upper = np.clip(np.searchsorted(finite, magnitude), 0, len(finite) - 1)
     lower = np.maximum(upper - 1, 0)

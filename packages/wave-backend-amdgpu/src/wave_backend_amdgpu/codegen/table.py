@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from wave_backend_amdgpu.codegen.emitter import BACKEND
-from wave_backend_amdgpu.codegen.rules import (
-    arithmetic,
-    compare,
-    constants,
-    control,
-    direct,
-    matrix,
-    memory,
-    shape,
-    sync,
-)
-from wave_backend_amdgpu.plugin import PARTLY, UNSUPPORTED
-from wave_core.backends import LoweringTable, rules_of
+from importlib import import_module
 
-MODULES = (
-    *(arithmetic, compare, constants, control, direct),
-    *(matrix, memory, shape, sync),
-)
+from wave_backend_amdgpu.codegen.emitter import BACKEND
+from wave_backend_amdgpu.plugin import FAMILIES, PARTLY, UNSUPPORTED
+from wave_core.backends import LoweringTable, rules_of
 
 
 def own_table() -> LoweringTable:
     """The rules of this package alone."""
-    rules = [rule for module in MODULES for rule in rules_of(module)]
+    rules = [rule for name in FAMILIES for rule in rules_of(import_module(name))]
     return LoweringTable.of(BACKEND, rules, {**UNSUPPORTED, **PARTLY})

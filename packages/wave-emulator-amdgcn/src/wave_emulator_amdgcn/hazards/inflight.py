@@ -59,9 +59,7 @@ class Late:
                 for r in rows_of(usage.reads & _VECTOR & ~_kept(bound))
             }
             flights = self.flying.setdefault(number, [])
-            most = _MOST.get(usage.counter, 63)
-            while sum(o.bound.usage.counter == usage.counter for o in flights) >= most:
-                self._deliver(flights, self._oldest(flights, usage.counter))
+            self._complete(flights, usage.counter, _MOST.get(usage.counter, 63) - 1)
             flights.append(
                 _Operation(
                     wave, bound, _path(bound), vectors, m.S[:, wave].copy(),
@@ -97,11 +95,12 @@ class Late:
         """Complete what a wait demands, and no more."""
         for counter, allowed in waits_of(bound.instruction).items():
             for number in waves.tolist():
-                flights = self.flying.get(number, [])
-                left = sum(o.bound.usage.counter == counter for o in flights)
-                while left > allowed:
-                    self._deliver(flights, self._oldest(flights, counter))
-                    left = sum(o.bound.usage.counter == counter for o in flights)
+                self._complete(self.flying.get(number, []), counter, allowed)
+
+    def _complete(self, flights: list[_Operation], counter: str, most: int) -> None:
+        """Deliver operations until a counter holds no more than ``most``."""
+        while sum(o.bound.usage.counter == counter for o in flights) > most:
+            self._deliver(flights, self._oldest(flights, counter))
 
     def finish(self) -> None:
         """Complete everything, in a random order."""

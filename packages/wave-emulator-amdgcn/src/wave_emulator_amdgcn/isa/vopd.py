@@ -27,16 +27,8 @@ def halves(ins: Instruction) -> list[Instruction]:
         plain = canonical(name.replace("V_DUAL_", "V_"))
         variant = "LIT" if "literal" in ins.fields else ""
         counts = {"vdst": 1, "src0": 1, "vsrc1": int(plain != "V_MOV_B32")}
-        found.append(
-            replace(
-                ins,
-                name=plain,
-                encoding="VOP2",
-                variant=variant,
-                fields=fields,
-                registers=counts,
-            )
-        )
+        half = replace(ins, name=plain, encoding="VOP2", variant=variant)
+        found.append(replace(half, fields=fields, registers=counts))
     return found
 
 
