@@ -184,3 +184,10 @@ def test_waves_beyond_those_of_the_constraints_all_do_the_same():
     hardware = tkw.HardwareConstraint(threads_per_wave=64, waves_per_block=(2, 1))
     rows = (hardware, tkw.WorkgroupConstraint(M, 64, 0))
     assert Geometry(rows, {}, generic_target()).waves == (2, 1)
+
+
+def test_a_whole_float_is_told_how_to_be_an_integer():
+    with pytest.raises(UserError, match="WV0308") as caught:
+        tkw.WaveConstraint(M, 64 / 2)
+    helps = caught.value.diagnostics[0].help
+    assert helps[0] == "write 32, or `//` in place of `/`"

@@ -78,6 +78,40 @@ def test_returning_a_value(refused):
     assert refused(kernel).code == "WV0112"
 
 
+def test_a_generator_and_a_coroutine_say_so(refused):
+    def generator(a: tkw.Memory[M, SPACE, tkw.f32]):
+        yield tkw.read(a)
+
+    async def coroutine(a: tkw.Memory[M, SPACE, tkw.f32]):
+        tkw.read(a)
+
+    for kernel in (generator, coroutine):
+        diagnostic = refused(kernel)
+        name = kernel.__name__
+        assert diagnostic.code == "WV0112"
+        assert diagnostic.message == f"kernel `{name}` is a {name}"
+        assert diagnostic.help == ("take out `yield`, `async` and `await`",)
+
+
+def test_parameters_that_no_launch_passes(refused):
+    def several(*arguments: tkw.f32): ...
+    def named(**arguments: tkw.f32): ...
+    def only_named(a: tkw.f32, *, b: tkw.f32): ...
+    def with_default(a: tkw.f32, scale: tkw.f32 = 2.0): ...
+
+    found = [refused(kernel) for kernel in (several, named, only_named, with_default)]
+    assert {each.code for each in found} == {"WV0111"}
+    assert [each.message for each in found] == [
+        f"kernel parameter `{name}` {why}"
+        for name, why in (
+            ("arguments", "is variadic positional, and arguments come in order"),
+            ("arguments", "is variadic keyword, and arguments come in order"),
+            ("b", "is keyword-only, and arguments come in order"),
+            ("scale", "has a default, and each launch passes all arguments"),
+        )
+    ]
+
+
 def test_a_memory_written_in_a_loop_is_an_output(traced):
     def kernel(a: tkw.Memory[M, SPACE, tkw.f32], b: tkw.Memory[M, SPACE, tkw.f32]):
         @tkw.iterate(N)

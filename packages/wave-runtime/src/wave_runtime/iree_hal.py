@@ -84,7 +84,8 @@ class IreeDevice:
         try:
             self._config = runtime.Config(driver)
         except (RuntimeError, ValueError, KeyError) as error:
-            raise DeviceError(f"IREE, driver {driver}: {error}") from None
+            why = error.__cause__ or error  # IREE chains what its driver says
+            raise DeviceError(f"IREE, driver {driver}: {why}") from None
 
     def load(self, artifact: Artifact) -> IreeCode:
         """Load a module.

@@ -6,7 +6,7 @@ it is, is what users edit by hand, and the compiler parses it in a few milliseco
 
 from __future__ import annotations
 
-import json
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Hashable
 
     from wave_core.diagnostics import Location
+
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+"""Names of symbols that MLIR reads without quotes."""
 
 
 class Block:
@@ -102,7 +105,7 @@ class Builder:
     def location_lines(self) -> list[str]:
         """The definitions of the locations."""
         return [
-            f"{name} = loc({json.dumps(file)}:{line}:{max(column, 1)})"
+            f"{name} = loc({quoted(file)}:{line}:{max(column, 1)})"
             for (file, line, column), name in self._locations.items()
         ]
 
@@ -110,3 +113,18 @@ class Builder:
         """The constants, then everything at the outermost level."""
         named = [f"{name} = {text}" for text, name in self._constants.items()]
         return [*named, *self.blocks[0].lines]
+
+
+def quoted(text: str) -> str:
+    """``text`` as a string of MLIR, in which bytes are escaped, and no code points."""
+    return '"' + "".join(map(_escaped, text.encode())) + '"'
+
+
+def _escaped(byte: int) -> str:
+    printable = 0x20 <= byte < 0x7F and byte not in b'"\\'
+    return chr(byte) if printable else f"\\{byte:02X}"
+
+
+def reference(name: str) -> str:
+    """The reference to a symbol of any name."""
+    return f"@{name}" if _BARE.fullmatch(name) else f"@{quoted(name)}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.builder import quoted
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location
@@ -15,7 +16,7 @@ def scope_lines(name: str, location: Location | None) -> list[str]:
     known = location is not None and location.is_known
     path = PurePath(location.file if location is not None and known else "kernel")
     line = location.line if location is not None and known else 1
-    file = f"{json.dumps(path.name)} in {json.dumps(str(path.parent))}"
+    file = f"{quoted(path.name)} in {quoted(str(path.parent))}"
     return [
         f"#di_file = #llvm.di_file<{file}>",
         (
@@ -27,7 +28,7 @@ def scope_lines(name: str, location: Location | None) -> list[str]:
         (
             "#di_scope = #llvm.di_subprogram<id = distinct[1]<>, "
             "compileUnit = #di_unit, "
-            f"scope = #di_file, name = {json.dumps(name)}, file = #di_file, "
+            f"scope = #di_file, name = {quoted(name)}, file = #di_file, "
             f'line = {line}, subprogramFlags = "Definition|Optimized", type = #di_type>'
         ),
     ]

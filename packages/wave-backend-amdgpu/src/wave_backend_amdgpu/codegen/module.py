@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from wave_backend_amdgpu.codegen.builder import reference
 from wave_backend_amdgpu.codegen.debug import scope_lines, scoped
 from wave_backend_amdgpu.codegen.emitter import Emitter
 from wave_backend_amdgpu.codegen.interface import Interface
@@ -66,7 +67,7 @@ class Generated:
     """The MLIR of a kernel, and its interface.
 
     Attributes:
-        name: The symbol of the kernel.
+        name: The kernel's name, and that of its symbol.
         body: The function, without what holds it.
         aliases: Definitions that stand before everything.
         bindings: The pointer arguments in order.
@@ -90,6 +91,16 @@ class Generated:
     wave_size: int
     where: str = ""
     probes: tuple[str, ...] = ()
+
+    @property
+    def symbol(self) -> str:
+        """The reference to the kernel's symbol."""
+        return reference(self.name)
+
+    @property
+    def executable(self) -> str:
+        """The reference to the executable that holds the kernel, in a module."""
+        return reference(f"{self.name}_code")
 
 
 def generate(

@@ -21,10 +21,10 @@ def executable(code: Generated) -> str:
         [
             *code.aliases,
             f"#layout = {_layout(code)}",
-            f"hal.executable.source public @{code.name} {{",
+            f"hal.executable.source public {code.symbol} {{",
             (
-                f"hal.executable.export public @{code.name} ordinal(0) layout(#layout) "
-                "count(%device: !hal.device) -> (index, index, index) {"
+                f"hal.executable.export public {code.symbol} ordinal(0) "
+                "layout(#layout) count(%device: !hal.device) -> (index, index, index) {"
             ),
             "%one = arith.constant 1 : index",
             "hal.return %one, %one, %one : index, index, index",
@@ -50,7 +50,7 @@ def _layout(code: Generated) -> str:
 def _function(code: Generated, arguments: str) -> list[str]:
     size = f"[{code.threads}, 1, 1] subgroup_size = {code.wave_size}"
     head = (
-        f"func.func @{code.name}({arguments}) attributes {{translation_info = "
+        f"func.func {code.symbol}({arguments}) attributes {{translation_info = "
         "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline "
         f"workgroup_size = {size}>}} {{"
     )
@@ -71,8 +71,8 @@ def program(code: Generated) -> str:
     return "\n".join(
         [
             *code.aliases,
-            f"module @{code.name} {{",
-            f"stream.executable private @{code.name}_code {{",
+            f"module {code.symbol} {{",
+            f"stream.executable private {code.executable} {{",
             *_count(code),
             "builtin.module {",
             *_function(code, ", ".join(device)),
@@ -103,7 +103,7 @@ def _count(code: Generated) -> list[str]:
     given = ", ".join(f"{word}: index" for word in words)
     return [
         (
-            f"stream.executable.export public @{code.name} workgroups({given}) -> "
+            f"stream.executable.export public {code.symbol} workgroups({given}) -> "
             "(index, index, index) {"
         ),
         *builder.body_lines(),
@@ -125,7 +125,7 @@ def _host(code: Generated, words: int) -> list[str]:
     outputs = [i for i, row in enumerate(code.bindings) if row.written]
     results = ", ".join(kinds[i] for i in outputs)
     lines = [
-        f"func.func @{code.name}({', '.join([*tensors, *numbers])}) -> ({results}) {{"
+        f"func.func {code.symbol}({', '.join([*tensors, *numbers])}) -> ({results}) {{"
     ]
     lines += [
         f"%x{i} = arith.index_cast {constant_argument(i)} : i32 to index"
@@ -146,7 +146,7 @@ def _host(code: Generated, words: int) -> list[str]:
     names = ", ".join(f"%r{i}" for i in outputs)
     lines += [
         (
-            f"{names} = flow.dispatch @{code.name}_code::@{code.name}[{workload}]"
+            f"{names} = flow.dispatch {code.executable}::{code.symbol}[{workload}]"
             f"({operands}) : ({', '.join(takes)}) -> ({gives})"
         ),
         f"return {names} : {results}",

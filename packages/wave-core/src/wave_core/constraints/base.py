@@ -195,10 +195,15 @@ def surface_expr(
     try:
         return from_sympy(value, obligations=obligations)
     except (SymbolError, ZeroDivisionError) as error:
+        whole = isinstance(value, float) and value.is_integer()
+        ways = (f"write {value:.0f}, or `//` in place of `/`",) if whole else ()
         raise user_error(
             "WV0308",
             f"`{value}` is not an integer expression of symbols",
             at=location,
             notes=(str(error),),
-            help=("use symbols, integers, + - * // %, floor, ceiling, Min and Max",),
+            help=(
+                *ways,
+                "use symbols, integers, + - * // %, floor, ceiling, Min and Max",
+            ),
         ) from error

@@ -119,10 +119,11 @@ Good:
 Fix: use what there is, or a newer version. The release notes say when a
 planned name arrives.
 
-WV0111: a kernel parameter has an unfit annotation
+WV0111: a kernel parameter cannot be passed
 Cause: the annotation of a parameter says how it is passed: a memory, a
 scalar element type, or a symbol bound at run time. Without one there is no
-telling.
+telling. A launch passes all arguments in order or by name, so there are no
+defaults, and neither `*args` nor `**kwargs`.
 Bad:
     def scale(a, factor: float): ...
 Good:
@@ -134,7 +135,7 @@ Fix: annotate with `Memory[...]`, an element type, or `SymbolBind[...]`.
 
 WV0112: a kernel returns a value
 Cause: a kernel has no result; it writes into memories that the caller
-passes in.
+passes in. Functions with `yield` and `async` functions return one too.
 Bad:
     def add(a: A, b: B):
         return tkw.read(a) + tkw.read(b)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Coroutine, Generator
 from typing import TYPE_CHECKING, Any
 
 from wave_core.constraints import surface_expr
@@ -74,8 +75,10 @@ def _parameters(
 ) -> list[Value]:
     hints = resolve_annotations(function, tracer.namespaces)
     declared: dict[str, Type] = {}
-    for name in inspect.signature(function).parameters:
+    for name, parameter in inspect.signature(function).parameters.items():
         where = ParameterLocation(function, name)
+        if (why := _unfit(parameter)) is not None:
+            raise _unfit_parameter(parameter, why, where)
         found = declared_type(hints.get(name), tracer.expression, where)
         if found is None:
             raise _not_declared(name, hints.get(name), where)
@@ -118,6 +121,27 @@ def _size_for_space(name: str, declared: MemoryType, where: Location) -> Excepti
     )
 
 
+def _unfit(parameter: inspect.Parameter) -> str | None:
+    """Why a launch could not pass the parameter in its place."""
+    if parameter.default is not parameter.empty:
+        return "has a default, and each launch passes all arguments"
+    if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+        return f"is {parameter.kind.description}, and arguments come in order"
+    return None
+
+
+def _unfit_parameter(
+    parameter: inspect.Parameter, why: str, where: Location
+) -> Exception:
+    return user_error(
+        "WV0111",
+        f"kernel parameter `{parameter.name}` {why}",
+        at=where,
+        label="not part of a launch",
+        help="write out the parameters one by one: `a: ..., b: ...`",
+    )
+
+
 def _not_declared(name: str, hint: object, where: Location) -> Exception:
     what = "no annotation" if hint is None else f"the annotation `{hint}`"
     return user_error(
@@ -134,11 +158,16 @@ def _not_declared(name: str, hint: object, where: Location) -> Exception:
 
 def _returns_value(function: Callable[..., Any], returned: object) -> Exception:
     op = getattr(returned, "op", None)
+    what, help_text = "returns a value", "write results to a memory parameter"
+    if isinstance(returned, Generator | Coroutine):  # its code has not run
+        returned.close()
+        kind = "generator" if isinstance(returned, Generator) else "coroutine"
+        what, help_text = f"is a {kind}", "take out `yield`, `async` and `await`"
     return user_error(
         "WV0112",
-        f"kernel `{function.__name__}` returns a value",
+        f"kernel `{function.__name__}` {what}",
         at=Location.of_function(function),
         label="a kernel returns nothing",
         secondary=((getattr(op, "location", None), "this value"),),
-        help="write results to a memory parameter: `write(value, out)`",
+        help=f"{help_text}: `write(value, out)`" if op is not None else help_text,
     )
