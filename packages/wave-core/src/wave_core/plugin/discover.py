@@ -51,15 +51,6 @@ class LoadedPlugin:
 
     info: PluginInfo
     module: object
-    requires_api: tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Discovery:
-    """The plugins that were found, in order of name, and those left out."""
-
-    loaded: tuple[LoadedPlugin, ...]
-    disabled: tuple[PluginInfo, ...]
 
 
 def disabled_names(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
@@ -72,8 +63,8 @@ def discover(
     found: Iterable[EntryPoint] | None,
     disabled: Iterable[str],
     extra: Iterable[tuple[str, object]] = (),
-) -> Discovery:
-    """Import the plugins that are not disabled.
+) -> tuple[list[LoadedPlugin], list[PluginInfo]]:
+    """The plugins that are not disabled, imported, and those left out, by name.
 
     Args:
         found: The entry points of plugins; those that are installed by default.
@@ -102,7 +93,7 @@ def discover(
         if info.name in loaded or info.name == CORE:
             raise _same_name(info, loaded.get(info.name))
         loaded[info.name] = check_plugin(info, module)
-    return Discovery(tuple(loaded.values()), tuple(left_out))
+    return list(loaded.values()), left_out
 
 
 def _info(point: EntryPoint) -> PluginInfo:
@@ -156,7 +147,7 @@ def check_plugin(info: PluginInfo, module: object) -> LoadedPlugin:
             f" and this is {_dotted(API_VERSION)}",
             help=info.way_out,
         )
-    return LoadedPlugin(info, module, required)
+    return LoadedPlugin(info, module)
 
 
 def _is_version(stated: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from wave_core import __version__
 from wave_core.backends.spec import BackendSpec
@@ -152,15 +152,15 @@ class PluginHost:
             UserError: WV0827 where core itself is to be disabled.
         """
         off = disabled_names() if disabled is None else disabled
-        found = discover(entry_points, off, extra)
+        found, left_out = discover(entry_points, off, extra)
         core = PluginInfo(CORE, "wave-core", __version__)
         builtin = import_module("wave_core.plugin.builtin")
         self.plugins: tuple[LoadedPlugin, ...] = (
             check_plugin(core, builtin),
-            *found.loaded,
+            *found,
         )
         """The loaded plugins: core, then the others in order of name."""
-        self.disabled: tuple[PluginInfo, ...] = found.disabled
+        self.disabled: tuple[PluginInfo, ...] = tuple(left_out)
         """Plugins that are installed and left out."""
         self._providers = {plugin.info.name: plugin.info for plugin in self.plugins}
         self._hooks = register_all(self.plugins).hook
@@ -221,22 +221,19 @@ class PluginHost:
             UserError: WV0701 where there is none.
             PluginError: WV0814 where it cannot be loaded.
         """
-        found = load_named("target", name, self.targets)
-        made = found() if callable(found) else found
-        return cast("Target", made)
+        found: Target | Callable[[], Target] = load_named("target", name, self.targets)
+        return found() if callable(found) else found
 
     def load_executor(self, name: str) -> Executor:
         """The executor of that name, made once; raises as `load_target`, but WV0719."""
         if name not in self._executors:
-            found = load_named("executor", name, self.executors)
-            self._executors[name] = cast("Callable[[], Executor]", found)()
+            self._executors[name] = load_named("executor", name, self.executors)()
         return self._executors[name]
 
     def load_backend(self, name: str) -> Backend:
         """The backend of that name, made once; raises as `load_target`, but WV0801."""
         if name not in self._backends:
-            found = load_named("backend", name, self.backends)
-            self._backends[name] = cast("Callable[[], Backend]", found)()
+            self._backends[name] = load_named("backend", name, self.backends)()
         return self._backends[name]
 
     @cached_property
@@ -257,8 +254,7 @@ class PluginHost:
 
     def load_view(self, name: str) -> Callable[[ViewRequest], ViewResult]:
         """The view of that name; raises as `load_target`, but WV0801."""
-        found = load_named("view", name, self.views)
-        return cast("Callable[[ViewRequest], ViewResult]", found)
+        return load_named("view", name, self.views)
 
     def lowering_table(
         self, backend: str, without: Collection[str] = ()

@@ -36,8 +36,8 @@ _UNKNOWN = {"target": "WV0701", "executor": "WV0719"}
 """Codes of the kinds of things that have their own for an unknown name."""
 
 
-def load_named(kind: str, name: str, table: Mapping[str, Registered[Any]]) -> object:
-    """The object that the declaration of ``name`` means.
+def load_named(kind: str, name: str, table: Mapping[str, Registered[Any]]) -> Any:
+    """The object that the declaration of ``name`` means; its plugin says its type.
 
     Raises:
         UserError: WV0701 (target), WV0719 (executor) or WV0801 where nothing of
