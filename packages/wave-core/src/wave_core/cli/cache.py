@@ -20,9 +20,9 @@ MEBIBYTE = 1 << 20
 
 
 def _cache() -> DiskCache:
-    from wave_core.compile.cache import DiskCache, cache_folder  # noqa: PLC0415
+    from wave_core.compile.cache import DiskCache  # noqa: PLC0415
 
-    return DiskCache(cache_folder(open_session().config))
+    return DiskCache.of(open_session().config)
 
 
 @app.command()

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from wave_core.cli.load import open_session
-from wave_core.compile.cache import DiskCache, cache_folder
+from wave_core.compile.cache import DiskCache
 from wave_core.diagnostics import WaveError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def cache_check() -> Check:
         config = open_session().config
     except WaveError as error:
         return "cache", "broken", error.diagnostics[0].message
-    info = DiskCache(cache_folder(config)).info()
+    info = DiskCache.of(config).info()
     size = f"{info.entries} entries, {info.total_bytes / MEBIBYTE:.1f} MiB"
     if not config.cache:
         return "cache", "ok", f"{info.folder}: {size}; switched off by WAVE_CACHE"

@@ -11,9 +11,8 @@ import typer
 
 from wave_core.cli.files import write_picture
 from wave_core.cli.output import print_json, print_table
-from wave_core.compile import codes
 from wave_core.diagnostics import user_error
-from wave_core.passes.options import did_you_mean
+from wave_core.passes.selection import unknown_name
 from wave_core.plugin.results import ViewError, ViewRequest
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def show_view(
             computed; what compiling raises.
     """
     if name not in session.plugins.views:
-        raise _no_view(name, (*own, *session.plugins.views))
+        raise unknown_name("view", name, (*own, *session.plugins.views))
     view = session.plugins.load_view(name)
     spec = session.plugins.views[name].value
     try:
@@ -59,14 +58,6 @@ def show_view(
         return
     for titles, rows in result.tables:
         print_table(titles, list(rows))
-
-
-def _no_view(name: str, known: Sequence[str]) -> Exception:
-    return user_error(
-        codes.NO_SUCH_NAME,
-        f"there is no view `{name}`",
-        help=(*did_you_mean(name, known), f"there are: {', '.join(known)}"),
-    )
 
 
 def _request(session: Session, case: KernelCase, spec: ViewSpec) -> ViewRequest:

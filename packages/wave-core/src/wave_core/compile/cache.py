@@ -15,10 +15,10 @@ import stat
 import struct
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from wave_core.compile import codes
 from wave_core.compile.files import is_file_name, read_plain, write_all
@@ -130,6 +130,16 @@ class DiskCache:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    @classmethod
+    def of(cls, config: Config) -> Self:
+        """The one where a session keeps kernels: as configured, or the platform's."""
+        if config.cache_dir is not None:
+            return cls(config.cache_dir)
+        # Loaded when nothing says where files go.
+        from platformdirs import user_cache_path  # noqa: PLC0415
+
+        return cls(user_cache_path("wave", appauthor=False))
+
     def get(self, key: str) -> dict[str, bytes] | None:
         """The files of ``key``; a damaged entry is removed and counts as missing."""
         path = self._path(key)
@@ -149,12 +159,10 @@ class DiskCache:
         if len(data) > MAX_ENTRY:
             return
         path = self._path(key)
-        try:
+        # A cache that cannot be written is as good as none.
+        with suppress(OSError):
             self._prepare(path.parent)
             write_whole(path, data, 0o600)
-        except OSError:
-            # A cache that cannot be written is as good as none.
-            return
 
     def fetch(
         self, key: str, make: Callable[[], Mapping[str, bytes]]
@@ -306,11 +314,9 @@ def _status(path: Path) -> os.stat_result | None:
 
 def _touch(path: Path) -> None:
     """Note that an entry was used; exact enough for `DiskCache.prune`."""
-    try:
+    with suppress(OSError):
         if time.time() - path.lstat().st_mtime > USED_S:
             os.utime(path, follow_symlinks=False)
-    except OSError:
-        return
 
 
 def _remove(path: Path) -> bool:
@@ -319,13 +325,3 @@ def _remove(path: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def cache_folder(config: Config) -> Path:
-    """Where compiled kernels are kept: as configured, or where the platform has it."""
-    if config.cache_dir is not None:
-        return config.cache_dir
-    # Loaded when nothing says where files go.
-    from platformdirs import user_cache_path  # noqa: PLC0415
-
-    return user_cache_path("wave", appauthor=False)

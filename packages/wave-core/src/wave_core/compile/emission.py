@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from wave_core.compile import codes
-from wave_core.compile.cache import DiskCache, cache_folder
+from wave_core.compile.cache import DiskCache
 from wave_core.compile.compiler import front_of, lower_front, memo_key
 from wave_core.compile.inputs import wants_report
 from wave_core.compile.key import content_key
@@ -43,7 +43,7 @@ def session_cache(session: Session) -> DiskCache | None:
     """The cache on disk that a session uses; ``None`` where it is switched off."""
     if not session.config.cache:
         return None
-    return DiskCache(cache_folder(session.config))
+    return DiskCache.of(session.config)
 
 
 def find_backend(session: Session, target: str, form: str) -> BackendSpec:
