@@ -63,3 +63,42 @@ def test_a_masked_read_does_not_race_with_the_owner_of_another_place(target):
     result = emulate(code, [given, found], grid=(1, 1, 1), options=options)
     assert result.reports == ()
     assert found.tolist() == [*given[:LEFT].tolist(), *[0] * (len(given) - LEFT)]
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+def test_bytes_beyond_the_mask_of_a_staged_operand_are_no_alarm(target):
+    """Sums and products of bytes beside one that nobody wrote, in one register."""
+    m, n, k = (tkl.index_symbol(name) for name in "MNK")
+    kept = tkl.SHARED_ADDRESS_SPACE
+
+    @tkl.wave(
+        [
+            tkl.WorkgroupConstraint(m, 16, 0),
+            tkl.WorkgroupConstraint(n, 16, 1),
+            tkl.TilingConstraint(k, 32),
+            tkl.HardwareConstraint(),
+        ]
+    )
+    def product(
+        a: tkl.Memory[m, k, GLOBAL, tkl.f16],
+        b: tkl.Memory[n, k, kept, tkl.i8],
+        c: tkl.Memory[m, n, GLOBAL, tkl.f32],
+    ):
+        @tkl.iterate(k, init_args=[tkl.Register[m, n, tkl.f32](0.0)])
+        def loop(acc):
+            read = tkl.read(b)
+            changed = tkl.cast(read * read * read - read, tkl.f16)
+            return tkl.mma(tkl.read(a), changed, acc)
+
+        tkl.write(loop, c)
+
+    rng = np.random.default_rng(7)
+    a = rng.integers(-3, 4, (16, 31)).astype(np.float16)
+    b = rng.integers(-3, 4, (16, 31)).astype(np.int8)
+    c = np.full((16, 16), np.nan, np.float32)
+    session = Session(config=Config(cache=False), announce=lambda _: None)
+    options = tkl.WaveCompileOptions(
+        subs={m: 16, n: 16, k: 31}, target=target, device="emulator"
+    )
+    wave_compile(options, product, session=session)(a, b, c)
+    assert np.array_equal(c, a.astype(float) @ (b.astype(float) ** 3 - b).T)

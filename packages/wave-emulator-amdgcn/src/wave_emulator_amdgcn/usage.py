@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from wave_emulator_amdgcn.isa import smem, vmem
 from wave_emulator_amdgcn.isa.vopd import halves
 from wave_emulator_amdgcn.machine import EXEC, VCC
+from wave_emulator_amdgcn.operands import SELECTIONS
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
@@ -70,6 +71,10 @@ _SHORT_STORES = ("_STORE_BYTE", "_STORE_SHORT", "_WRITE_B8", "_WRITE_B16")
 
 _PLACES = {"src0": 0, "src1": 1, "src2": 2, "vdst": 3}
 """Bits of OPSEL that choose the half of an operand."""
+
+_BYTE = re.compile(r"V_CVT_F32_UBYTE(\d)")
+_PRESERVE = 2
+"""DST_UNUSED of SDWA that keeps the bits beside the selected ones."""
 
 #: Their destination is an SGPR although its field is that of a VGPR.
 _TO_SCALAR = ("V_READLANE_B32", "V_READFIRSTLANE_B32", "V_S_")
@@ -163,6 +168,38 @@ def _half(ins: Instruction, name: str, code: int) -> int | None:
     return ins.get("opsel") >> place & 1
 
 
+def part_of(ins: Instruction, name: str) -> tuple[int, int]:
+    """The first bit of its register that an operand is, and how many bits it has."""
+    role = "dst" if name == "vdst" else name.removeprefix("v")
+    if ins.variant.startswith("SDWA"):
+        return SELECTIONS.get(ins.get(f"{role}_sel", 6), (0, 32))
+    byte = _BYTE.fullmatch(ins.name)
+    if byte and role == "src0":
+        return 8 * int(byte[1]), 8
+    if ins.encoding == "VOP3P" or not _is_narrow(ins, name):
+        return 0, 32
+    half = _half(ins, name, ins.fields[name])
+    if half is None:
+        half = ins.get("opsel") >> _PLACES.get(name, 0) & 1
+    return 16 * half, 16
+
+
+def sources(ins: Instruction) -> list[str]:
+    """The fields that name what an instruction reads."""
+    result = ["vdst"] if "vdst" in ins.fields and _reads_result(ins) else []
+    return [*(name for name in ins.fields if name in _SOURCES), *result]
+
+
+def taken_bits(ins: Instruction, reads: int) -> dict[int, int]:
+    """The bits that an instruction takes of each register that it reads."""
+    found = dict.fromkeys(rows_of(reads), 0)
+    for name in sources(ins):
+        first, width = part_of(ins, name)
+        for row in rows_of(operand_bits(ins, name) & reads):
+            found[row] |= (1 << width) - 1 << first
+    return {row: taken or 0xFFFFFFFF for row, taken in found.items()}
+
+
 def operand_bits(ins: Instruction, name: str) -> int:
     """The registers of one operand; 0 where the instruction has none of that name."""
     if name not in ins.fields:
@@ -215,7 +252,8 @@ _KEEPING = re.compile(
 def _reads_result(ins: Instruction) -> bool:
     if "ATOMIC" in ins.name and "vdata" in ins.fields:
         return True
-    return bool(_KEEPING.fullmatch(ins.name)) or ins.variant in ("SDWA", "DPP16")
+    preserved = ins.variant == "SDWA" and ins.get("dst_unused") == _PRESERVE
+    return preserved or bool(_KEEPING.fullmatch(ins.name)) or ins.variant == "DPP16"
 
 
 def _count(ins: Instruction, name: str) -> int:

@@ -18,6 +18,7 @@ from wave_emulator_amdgcn.run import Loop
 ARCHES = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 CDNA = ARCHES[:3]
 LIMIT, INDEX, ADDRESS, DATA, RESULT = 16, 8, 10, 14, 20
+HERE = 256 + RESULT
 
 
 def vector_memory(arch, cdna, later, **fields):
@@ -195,12 +196,13 @@ KEEPS = {
     "the first byte": (("V_AND_B32", {"src0": 15}),),
     "the second byte": ((SHIFT, {"src0": 8}), ("V_AND_B32", {"src0": 15})),
     "a field of both": (("V_BFE_U32", {"src1": 4, "src2": 12}),),
+    "low bits of a sum": (("V_ADD_U32", {"src0": 1}), ("V_AND_B32", {"src0": 15})),
     "no bit": ((SHIFT, {"src0": 16}), ("V_AND_B32", {"src0": 0})),
 }
 TAKES = {
     "the third byte": ((SHIFT, {"src0": 16}),),
     "one bit of it": (("V_BFE_U32", {"src1": 16, "src2": 1}),),
-    "a sum of all": (("V_ADD_U32", {"src0": 1}), ("V_AND_B32", {"src0": 15})),
+    "high bits of a sum": (("V_ADD_U32", {"src0": 1}), (SHIFT, {"src0": 31})),
     "what it differs from": (("V_XOR_B32", {"src0": 256 + RESULT + 1}),),
 }
 
@@ -215,6 +217,46 @@ def test_poison_moves_with_its_bits(arch, name):
         arch, writes, wait(arch), load_of(arch, 32, 4), wait(arch), *steps, uses(arch)
     )
     assert rig.codes(m) == (["EM0505"] if name in TAKES else [])
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("F32_UBYTE1", []),
+        ("F32_UBYTE2", ["EM0505"]),
+        ("F32_F16", []),
+        ("F32_U32", ["EM0505"]),
+    ],
+)
+def test_a_conversion_takes_a_part_of_the_register(arch, name, found):
+    """Two bytes are written."""
+    writes = b"".join(byte_store(arch, at) for at in (4, 5))
+    load = wait(arch), load_of(arch, 32, 4), wait(arch)
+    step = rig.encode(arch, "VOP1", f"V_CVT_{name}", vdst=HERE, src0=HERE)
+    assert rig.codes(checked(arch, writes, *load, step, uses(arch))) == found
+
+
+@pytest.mark.parametrize(("byte", "found"), [(0, []), (1, []), (2, ["EM0505"])])
+def test_a_selected_byte_is_no_more_than_that(byte, found):
+    arch, fields = "gfx942", {"dst_sel": 6, "src0_sel": byte, "src0": 249}
+    writes = b"".join(byte_store(arch, at) for at in (4, 5))
+    load = wait(arch), load_of(arch, 32, 4), wait(arch)
+    step = rig.encode(
+        arch, "VOP1_SDWA", "V_CVT_F16_I16", vdst=HERE, vsrc0=HERE, **fields
+    )
+    assert rig.codes(checked(arch, writes, *load, step, uses(arch))) == found
+
+
+@pytest.mark.parametrize("name", ["V_ADD_U16", "V_SUB_U16", "V_MUL_LO_U16"])
+@pytest.mark.parametrize(("offset", "found"), [(4, []), (3, ["EM0505"])])
+def test_low_bits_depend_on_no_higher_ones(name, offset, found):
+    """Of a byte and one that nobody wrote, in either order."""
+    arch = "gfx942"
+    load = wait(arch), load_of(arch, 16, offset), wait(arch)
+    steps = moved(arch, name, src0=HERE), moved(arch, "V_AND_B32", src0=15)
+    m = checked(arch, byte_store(arch, 4), *load, *steps, uses(arch))
+    assert rig.codes(m) == found
 
 
 def bitop(bits, table):
@@ -245,7 +287,7 @@ def test_a_table_of_three_bits_moves_poison(steps, found):
     assert rig.codes(m) == found
 
 
-HERE, TEMPORARY = 256 + RESULT, 40
+TEMPORARY = 40
 SAME = dict.fromkeys(("sdst", "ssrc0", "ssrc1"), TEMPORARY)
 COPIES = {
     "an accumulator": (

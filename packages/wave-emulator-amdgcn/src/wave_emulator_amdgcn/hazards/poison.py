@@ -3,7 +3,8 @@
 Reading such memory is allowed. It matters when the value is stored to a buffer, is an
 address, or decides a branch. Poison is followed by bits: an instruction that only moves
 bits is executed again with the poisoned ones cleared and set, and what differs in its
-result is poisoned; all bits of any other result are.
+result is poisoned; sums and low products of integers are poisoned from the lowest such
+bit on; all bits of any other result are.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ import numpy as np
 from wave_emulator_amdgcn.isa.dpp import permutation
 from wave_emulator_amdgcn.machine import EXEC
 from wave_emulator_amdgcn.memory import Cells
-from wave_emulator_amdgcn.usage import SCALAR, operand_bits, rows_of
+from wave_emulator_amdgcn.usage import (
+    SCALAR,
+    operand_bits,
+    part_of,
+    rows_of,
+    sources,
+    taken_bits,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -28,6 +36,8 @@ if TYPE_CHECKING:
 
 _ALL = np.uint32(0xFFFFFFFF)
 _EXEC = 3 << (SCALAR + EXEC)
+_WIDTH = 32
+"""Bits of a register."""
 
 
 class Written:
@@ -88,6 +98,13 @@ _MOVING = tuple(
         (r"DS_(B?PERMUTE|SWIZZLE)_B32", "addr"),
     )
 )
+
+#: Integers whose bits depend on no higher bits of the operands.
+_CARRYING = re.compile(
+    r"V_(ADD3?|SUB|SUBREV|MUL|MUL_LO|MAD)(_NC|_LEGACY)?_[IU](16|32)(_[IU](16|24))?"
+    r"|V_PK_(ADD|SUB|MUL_LO|MAD)_[IU]16"
+)
+
 _ADDRESSES = ("addr", "vaddr", "saddr", "srsrc", "rsrc", "sbase", "soffset")
 
 _MOST_MOVED = 4
@@ -165,13 +182,51 @@ class Taint:
         usage = bound.usage
         if self._moves(bound):
             return self._moved(bound, g)
+        if self._carries(bound):
+            return self._placed(bound, g, self._carried(bound, g))
         found = self._lanes(bound, g)
-        if found is None:
-            return {}
         masks = usage.unit == "valu" and bound.instruction.name.startswith("V_CMP")
-        if masks and not usage.writes & _EXEC:
+        if found is not None and masks and not usage.writes & _EXEC:
             return self._mask(bound, found, g)
-        return everything(usage.writes, found)
+        narrow = part_of(bound.instruction, "vdst")[1] < _WIDTH
+        if narrow and usage.unit == "valu":
+            lanes = np.zeros((1, 1), np.bool_) if found is None else found
+            return self._placed(bound, g, np.where(lanes, _ALL, np.uint32(0)))
+        return {} if found is None else everything(usage.writes, found)
+
+    def _carries(self, bound: Bound) -> bool:
+        """Whether bits of the result depend on no higher bits of the operands."""
+        ins = bound.instruction
+        plain = ins.variant not in ("DPP16", "DPP8") and not ins.get("clmp")
+        return plain and bool(_CARRYING.fullmatch(ins.name))
+
+    def _carried(self, bound: Bound, g: Selection) -> Words:
+        """The tainted bits of the operands, and all that are higher."""
+        ins = bound.instruction
+        found = np.zeros((self.m.count(g), self.m.lanes), np.uint32)
+        for name in sources(ins):
+            first, width = part_of(ins, name)
+            for row in rows_of(operand_bits(ins, name) & self.bits):
+                words = self.rows[row][g] >> np.uint32(first)
+                found |= words & np.uint32((1 << width) - 1)
+        if ins.encoding == "VOP3P":
+            # Either half of an operand may be that of either half of the result.
+            found = (found | found >> np.uint32(16)) & np.uint32(0xFFFF)
+        for step in (1, 2, 4, 8, 16):
+            found |= found << np.uint32(step)
+        if ins.encoding == "VOP3P":
+            found = (found & np.uint32(0xFFFF)) * np.uint32(0x10001)
+        return found
+
+    def _placed(self, bound: Bound, g: Selection, word: Words) -> dict[int, Words]:
+        """The tainted bits of a result; the other half of its register may keep its."""
+        ins, rows = bound.instruction, rows_of(bound.usage.writes)
+        first, width = part_of(ins, "vdst")
+        part = np.uint32((1 << width) - 1 << first)
+        kept = ins.chip.names_halves or first > 0
+        rest = ~part if kept else np.uint32(0)
+        placed = word << np.uint32(first) & part
+        return {row: placed | self.words(row)[g] & rest for row in rows}
 
     def _mask(self, bound: Bound, found: Bools, g: Selection) -> dict[int, Words]:
         """A comparison taints the bits of its lanes."""
@@ -183,8 +238,10 @@ class Taint:
     def _lanes(self, bound: Bound, g: Selection) -> Bools | None:
         """Lanes of the result that are tainted by the operands."""
         ins = bound.instruction
-        found = self.of(bound.usage.reads, g)
-        if found is None:
+        found = np.zeros((self.m.count(g), self.m.lanes), np.bool_)
+        for row, taken in taken_bits(ins, bound.usage.reads & self.bits).items():
+            found |= (self.rows[row][g] & np.uint32(taken)) != 0
+        if not found.any():
             return None
         if any(tag in ins.name for tag in _CROSSING) or bound.usage.unit == "salu":
             return np.broadcast_to(found.any(axis=1, keepdims=True), found.shape)
