@@ -199,7 +199,7 @@ def _kernel(elf: ElfFile, name: str, rows: dict[str, _KernelRow]) -> Kernel:
 
 
 def _end_of_text(elf: ElfFile, entry: int) -> int:
-    for start, data in elf.image:
-        if start <= entry < start + len(data):
-            return start + len(data)
-    raise CodeObjectError("EM0104", f"the entry {entry:#x} is not in the file")
+    found = elf.part(entry)
+    if found is None:
+        raise CodeObjectError("EM0104", f"the entry {entry:#x} is not in the file")
+    return found[0] + len(found[1])

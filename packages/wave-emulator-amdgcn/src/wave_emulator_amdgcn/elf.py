@@ -61,16 +61,23 @@ class ElfFile:
                 return section.data
         return b""
 
+    def part(self, address: int, size: int = 1) -> tuple[int, bytes] | None:
+        """The loaded segment that holds some bytes: its address, its content."""
+        for start, data in self.image:
+            if start <= address and address + size <= start + len(data):
+                return start, data
+        return None
+
     def read(self, address: int, size: int) -> bytes:
         """Bytes at a virtual address.
 
         Raises:
             CodeObjectError: EM0101, they are not in the file.
         """
-        for start, data in self.image:
-            if start <= address and address + size <= start + len(data):
-                return data[address - start : address - start + size]
-        raise CodeObjectError("EM0101", f"no bytes at address {address:#x}")
+        found = self.part(address, size)
+        if found is None:
+            raise CodeObjectError("EM0101", f"no bytes at address {address:#x}")
+        return found[1][address - found[0] :][:size]
 
     def notes(self) -> list[tuple[str, int, bytes]]:
         """Name, kind and content of each note."""

@@ -114,10 +114,10 @@ def emulate(
 
 
 def _program(code: CodeObject, kernel: Kernel) -> Program:
-    for start, data in code.elf.image:
-        if start <= kernel.entry < start + len(data):
-            return Program(data, start, code.architecture, code.lines.place)
-    raise LaunchError("EM0203", "the kernel's code is not in the file")
+    found = code.elf.part(kernel.entry)
+    if found is None:
+        raise LaunchError("EM0203", "the kernel's code is not in the file")
+    return Program(found[1], found[0], code.architecture, code.lines.place)
 
 
 def _block(kernel: Kernel, block: tuple[int, int, int] | None) -> tuple[int, int, int]:
@@ -229,16 +229,16 @@ class _Launch:
         for first in range(0, groups, at_once):
             count = min(at_once, groups - first)
             machine = self._machine(first, count)
+            machine.reports = reports
             machine.meter = meter if self.options.counters else None
             meter.following = first == 0
             loop = self._loop(machine, first)
             loop.run(self.options.step_limit - executed)
             executed += loop.executed
             steps += loop.steps
-            _merge(reports, machine.reports)
         if self.checks is not None:
             found = missing_states(self.program)
-            _merge(reports, {(report.code, report.pc): report for report in found})
+            reports |= {(report.code, report.pc): report for report in found}
         ordered = tuple(
             self._with_line(reports[key])
             for key in sorted(reports, key=lambda k: (k[1], k[0]))
@@ -322,13 +322,3 @@ def _axes(number: Ints, sizes: tuple[int, int, int]) -> tuple[Ints, Ints, Ints]:
     """Ordinals along x, y and z of the numbers of workgroups or work-items."""
     plane = sizes[0] * sizes[1]
     return number % sizes[0], number // sizes[0] % sizes[1], number // plane
-
-
-def _merge(
-    reports: dict[tuple[str, int], Report], more: dict[tuple[str, int], Report]
-) -> None:
-    for key, report in more.items():
-        old = reports.get(key)
-        reports[key] = (
-            report if old is None else replace(old, count=old.count + report.count)
-        )

@@ -57,10 +57,10 @@ def instructions_of(code: CodeObject, kernel: str | None = None) -> list[Instruc
 
 
 def _part(code: CodeObject, pc: int) -> tuple[int, bytes]:
-    """The loaded part of the file that holds an address, with its first address."""
-    return next(
-        part for part in code.elf.image if part[0] <= pc < part[0] + len(part[1])
-    )
+    """The loaded part of the file that holds an instruction, with its address."""
+    found = code.elf.part(pc)
+    assert found is not None, "an instruction of the file"
+    return found
 
 
 def _raw(code: CodeObject, ins: Instruction) -> int:
