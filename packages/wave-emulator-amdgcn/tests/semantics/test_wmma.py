@@ -193,3 +193,14 @@ def test_every_implemented_instruction_has_a_reference():
         known = tuple({n for _, n in mnemonics(arch, "matrix")})
         assert all(n.startswith(("V_MFMA_", "V_WMMA_")) for n in known)
         assert known
+
+
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201"])
+def test_signs_of_signalling_nans_raise_no_warning(arch):
+    m = rig.machine(arch, rig.seeded(arch), waves=1, groups=1)
+    m.V[A : A + 8] = 0x7C017C01
+    rig.run(m, rig.encode(
+        arch, "VOP3P", "V_WMMA_F32_16X16X16_F16", vdst=rig.VGPR + D,
+        src0=rig.VGPR + A, src1=rig.VGPR + B, src2=rig.VGPR + D, neg=1, neg_hi=0,
+    ))  # fmt: skip
+    assert np.isnan(m.V[D, 0].view(np.float32)).all()

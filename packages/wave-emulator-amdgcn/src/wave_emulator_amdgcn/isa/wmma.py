@@ -70,8 +70,8 @@ def bind_wmma(ins: Instruction) -> Run:
     def run(m: Machine, g: Selection) -> None:
         if m.lanes != 32:
             raise UnknownInstructionError("EM0302", f"64 lanes: {ins.text}")
-        a, b = (source(m, g) for source in sources)
         with np.errstate(all="ignore"):
+            a, b = (source(m, g) for source in sources)
             product = _rows(np.matmul(a, np.swapaxes(b, -1, -2)), shape)
             new = _sum(old_values(m, g), product, shape, top=top, clamp=clamp)
         if shape.replicated and shape.out in ("F16", "BF16"):
