@@ -12,7 +12,6 @@ from wave_core.constraints import (
     WaveConstraint,
     WorkgroupConstraint,
 )
-from wave_core.constraints.base import SurfaceExpr
 from wave_core.diagnostics import user_error
 from wave_core.symbols import constant, eq
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wave_core.constraints import Kernel
+    from wave_core.constraints.base import SurfaceExpr
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,6 @@ class Interleaved(Constraint):
     """
 
     dim: SurfaceExpr
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._convert("dim")
 
     def stands_for(self, kernel: Kernel) -> Iterator[Constraint]:
         """An assumption about the extent.

@@ -36,6 +36,9 @@ else:
 LEFT_OUT: Any = None
 """The default of a `SurfaceOption`."""
 
+_EXPRESSIONS = ("SurfaceExpr", "SurfaceOption", Expr)
+"""Types of fields that are expressions: as they are written, and what they are."""
+
 
 C = TypeVar("C")
 
@@ -99,6 +102,7 @@ class Constraint:
         written = self.__dict__.pop("_written")
         if self.location is None:
             self._set("location", written)
+        self._convert()
 
     def stands_for(self, kernel: Kernel) -> Iterable[Constraint]:
         """The constraints that say the same of ``kernel``; itself, for a built-in one.
@@ -112,16 +116,17 @@ class Constraint:
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
-    def _convert(self, *names: str) -> None:
-        """Turn the named fields from what users write into expressions."""
+    def _convert(self) -> None:
+        """Turn the fields that are expressions from what users write into these."""
         obligations = list(self.obligations)
-        left_out = {row.name for row in fields(self) if row.default is None}
-        for name in names:
-            value = getattr(self, name)
-            if isinstance(value, bool) and name != "expr":
-                raise self._unfit(name, "an integer, or an expression of symbols")
-            if value is not None or name not in left_out:
-                self._set(name, surface_expr(value, obligations, self.location))
+        for row in fields(self):
+            if row.type not in _EXPRESSIONS:
+                continue
+            value = getattr(self, row.name)
+            if isinstance(value, bool) and row.name != "expr":
+                raise self._unfit(row.name, "an integer, or an expression of symbols")
+            if value is not None or row.default is not LEFT_OUT:
+                self._set(row.name, surface_expr(value, obligations, self.location))
         self._set("obligations", tuple(dict.fromkeys(obligations)))
 
     def _convert_call(self, name: str, argument: Any) -> None:

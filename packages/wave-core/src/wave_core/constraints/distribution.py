@@ -50,7 +50,6 @@ class WorkgroupConstraint(Constraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._convert("dim", "tile_size", "iters")
         self._require_axis("workgroup_dim")
         self._require("primary", type(self.primary) is bool, "True or False")
         if self.apply_fn is not None:
@@ -81,10 +80,6 @@ class WaveConstraint(Constraint):
     tile_size: SurfaceExpr
     wave_id: SurfaceOption = LEFT_OUT
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._convert("dim", "tile_size", "wave_id")
-
 
 @constraint
 class TilingConstraint(Constraint):
@@ -98,10 +93,6 @@ class TilingConstraint(Constraint):
     iters: SurfaceOption = LEFT_OUT
     start: SurfaceOption = LEFT_OUT
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._convert("dim", "tile_size", "iters", "start")
-
 
 @constraint
 class DeviceConstraint(Constraint):
@@ -113,5 +104,4 @@ class DeviceConstraint(Constraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._convert("dim", "tile_size")
         self._require_axis("device_dim", 3)

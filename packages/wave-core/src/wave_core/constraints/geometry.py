@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, TypeVar
 
 from wave_core.constraints.check import (
     check_axes,
@@ -43,14 +44,18 @@ from wave_core.symbols import (
     lt,
     minimum,
     parse_expr,
+    total,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wave_core.constraints.base import Constraint
     from wave_core.diagnostics import Location
     from wave_core.targets import Target
+
+
+T = TypeVar("T", WorkgroupConstraint, WaveConstraint, DeviceConstraint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ class Geometry:
         devices: Devices on each device axis.
         hardware: The kernel's hardware constraint.
         lanes: Lanes of a wave.
+        reorderings: The kernel's reorderings of workgroups.
     """
 
     def __init__(
@@ -92,24 +98,12 @@ class Geometry:
         check_sizes(constraints, self.bind)
         self._check_obligations(constraints)
         rows = [*constraints, *_aliases(constraints)]
-        self._groups = [
-            replace(c, tile_size=self.bind(c.tile_size))
-            for c in rows
-            if isinstance(c, WorkgroupConstraint)
-        ]
-        self._waves = [
-            replace(c, tile_size=self.bind(c.tile_size))
-            for c in rows
-            if isinstance(c, WaveConstraint)
-        ]
-        self._devices = [
-            replace(c, tile_size=self.bind(c.tile_size))
-            for c in rows
-            if isinstance(c, DeviceConstraint)
-        ]
+        self._groups = _with_tiles(rows, WorkgroupConstraint, self.bind)
+        self._waves = _with_tiles(rows, WaveConstraint, self.bind)
+        self._devices = _with_tiles(rows, DeviceConstraint, self.bind)
         self._tilings = {str(c.dim): c for c in rows if isinstance(c, TilingConstraint)}
         self._launch = next((c for c in rows if isinstance(c, GridConstraint)), None)
-        self._reorderings = [c for c in rows if isinstance(c, ReorderingConstraint)]
+        self.reorderings = [c for c in rows if isinstance(c, ReorderingConstraint)]
         self._assumptions = [c for c in rows if isinstance(c, Assumption)]
         with Collector().phase("constraints") as collector:
             check_unique(rows, collector)
@@ -135,10 +129,7 @@ class Geometry:
 
     def base(self, dim: str, loops: Mapping[str, Expr]) -> Expr:
         """The global index of the first element of the wave's tile."""
-        start = constant(0)
-        for level in self.levels(dim, loops):
-            start = start + level.start
-        return start
+        return total(level.start for level in self.levels(dim, loops))
 
     def local_base(self, dim: str, loops: Mapping[str, Expr], held: Expr) -> Expr:
         """The index of the tile's first element in a buffer of the workgroup.
@@ -178,15 +169,15 @@ class Geometry:
     def levels(self, dim: str, loops: Mapping[str, Expr]) -> list[Level]:
         """The levels of the dimension's distribution, outermost first."""
         levels: list[Level] = []
-        device = self._device(dim)
+        device = _along(dim, self._devices)
         if device is not None:
             start = device_symbol(device.device_dim) * device.tile_size
             levels.append(Level(start, device.tile_size))
-        group = self._group(dim)
+        group = _along(dim, self._groups)
         if group is not None:
             start = constant(0) if self._launch is not None else group.start
             levels.append(Level(self.bind(start), group.tile_size))
-        wave = self._wave(dim)
+        wave = _along(dim, self._waves)
         if wave is not None:
             levels.append(Level(self._wave_start(dim), wave.tile_size))
         loop = self._loop_level(dim, loops)
@@ -217,30 +208,24 @@ class Geometry:
 
     def reorder(self, expr: Expr) -> Expr:
         """``expr`` with workgroup coordinates read as the reorderings say."""
-        if not self._reorderings:
-            return expr
         return expr.subs(
             {
                 workgroup_symbol(r.workgroup_dim): self.bind(r.new_expr)
-                for r in self._reorderings
+                for r in self.reorderings
             }
         )
-
-    @property
-    def reorderings(self) -> tuple[ReorderingConstraint, ...]:
-        """The kernel's reorderings of workgroups."""
-        return tuple(self._reorderings)
 
     @cached_property
     def facts(self) -> Facts:
         """Facts about the uniform symbols and ``$LANE``."""
         facts = Facts().with_range(LANE, 0, self.lanes - 1)
-        for axis, count in enumerate(self.grid):
-            facts = facts.with_range(workgroup_symbol(axis), 0, count - 1)
-        for axis, count in enumerate(self.devices):
-            facts = facts.with_range(device_symbol(axis), 0, count - 1)
-        for axis, count in enumerate(self.waves):
-            facts = facts.with_range(wave_symbol(axis), 0, count - 1)
+        for symbol_of, counts in (
+            (workgroup_symbol, self.grid),
+            (device_symbol, self.devices),
+            (wave_symbol, self.waves),
+        ):
+            for axis, count in enumerate(counts):
+                facts = facts.with_range(symbol_of(axis), 0, count - 1)
         for assumption in self._assumptions:
             facts = facts.with_assumption(self.bind(assumption.expr))
         return facts
@@ -248,15 +233,12 @@ class Geometry:
     @property
     def waves_per_workgroup(self) -> int:
         """Waves of one workgroup."""
-        total = 1
-        for count in self.waves:
-            total *= count
-        return total
+        return prod(self.waves)
 
     def split_among_waves(self, dim: str) -> int | None:
         """The axis whose waves share ``dim``, or ``None`` if one wave holds it all."""
-        group = self._group(dim)
-        if self._wave(dim) is None or group is None:
+        group = _along(dim, self._groups)
+        if _along(dim, self._waves) is None or group is None:
             return None
         axis = group.workgroup_dim
         return axis if self.waves[axis] > 1 else None
@@ -273,17 +255,8 @@ class Geometry:
                         help=("choose sizes that divide",),
                     )
 
-    def _group(self, dim: str) -> WorkgroupConstraint | None:
-        return next((g for g in self._groups if str(g.dim) == dim), None)
-
-    def _device(self, dim: str) -> DeviceConstraint | None:
-        return next((d for d in self._devices if str(d.dim) == dim), None)
-
-    def _wave(self, dim: str) -> WaveConstraint | None:
-        return next((w for w in self._waves if str(w.dim) == dim), None)
-
     def _wave_start(self, dim: str) -> Expr:
-        wave, group = self._wave(dim), self._group(dim)
+        wave, group = _along(dim, self._waves), _along(dim, self._groups)
         if wave is None or group is None:
             return constant(0)
         coordinate = wave_symbol(group.workgroup_dim)
@@ -321,7 +294,7 @@ class Geometry:
 
     def _groups_along(self, group: WorkgroupConstraint) -> Expr:
         """Workgroups of one device along the axis that ``group`` sizes."""
-        device = self._device(str(group.dim))
+        device = _along(str(group.dim), self._devices)
         if device is None or group.iters is not None:
             return self.bind(group.count)
         return ceildiv(device.tile_size, group.tile_size)
@@ -346,7 +319,7 @@ class Geometry:
         shares = [
             (wave, group.workgroup_dim, self._static(ratio, wave))
             for wave in self._waves
-            if (group := self._group(str(wave.dim))) is not None
+            if (group := _along(str(wave.dim), self._groups)) is not None
             and group.workgroup_dim < axes
             for ratio in [ceildiv(group.tile_size, wave.tile_size)]
         ]
@@ -404,8 +377,17 @@ def check_threads(geometry: Geometry, target: Target) -> None:
         )
 
 
-def _sizes_grid(row: Constraint) -> bool:
-    return isinstance(row, WorkgroupConstraint)
+def _with_tiles(
+    rows: Sequence[Constraint], kind: type[T], bind: Callable[[Expr], Expr]
+) -> list[T]:
+    """The constraints of one kind, with the tiles that bound symbols give."""
+    found = [row for row in rows if isinstance(row, kind)]
+    return [replace(row, tile_size=bind(row.tile_size)) for row in found]
+
+
+def _along(dim: str, rows: Sequence[T]) -> T | None:
+    """The constraint of ``dim``, if there is one."""
+    return next((row for row in rows if str(row.dim) == dim), None)
 
 
 def _aliases(constraints: Sequence[Constraint]) -> list[Constraint]:
@@ -418,7 +400,8 @@ def _aliases(constraints: Sequence[Constraint]) -> list[Constraint]:
                 and row.dim is alias.target
                 and row.tile_size is not None
             ):
-                shared = {"primary": False} if _sizes_grid(row) else {}
+                sizes_grid = isinstance(row, WorkgroupConstraint)
+                shared = {"primary": False} if sizes_grid else {}
                 tile = alias.apply(row.tile_size)
                 added.append(replace(row, dim=alias.source, tile_size=tile, **shared))
     return added

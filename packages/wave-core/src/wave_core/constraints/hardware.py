@@ -131,10 +131,6 @@ class GridConstraint(Constraint):
 
     grid_size: SurfaceExpr
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._convert("grid_size")
-
 
 @constraint
 class ReorderingConstraint(Constraint):
@@ -148,5 +144,4 @@ class ReorderingConstraint(Constraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._convert("new_expr")
         self._require_axis("workgroup_dim")

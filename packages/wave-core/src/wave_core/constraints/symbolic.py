@@ -30,7 +30,6 @@ class SymbolicAlias(Constraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._convert("source", "target")
         self._convert_call("source_to_target", sympy_symbol(_ARGUMENT))
 
     def apply(self, value: Expr) -> Expr:
@@ -47,7 +46,6 @@ class Assumption(Constraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._convert("expr")
         relation = "a relation of symbols, such as `M > 0`"
         self._require("expr", self.expr.is_boolean, relation)
 
