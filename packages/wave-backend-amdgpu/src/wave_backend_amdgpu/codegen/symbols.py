@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.interface import constant_argument
 from wave_backend_amdgpu.codegen.types import Value, element
+from wave_core.analysis.loops import induction_range
 from wave_core.constraints.distribution import (
     device_symbol,
     wave_symbol,
@@ -14,7 +15,7 @@ from wave_core.constraints.distribution import (
 )
 from wave_core.constraints.machine import LANE
 from wave_core.ops.control import Iterate, SetSymbol
-from wave_core.symbols import Expr, Facts, as_expr, symbol
+from wave_core.symbols import Expr, Facts, symbol
 from wave_core.types import DTYPES, RegisterType
 
 if TYPE_CHECKING:
@@ -85,14 +86,9 @@ def facts_of(
         if not row.parameter and symbol(row.name) not in devices:
             facts = facts.with_range(symbol(row.name), 0, EXTENT_LIMIT - 1)
     for op in graph.walk():
-        if (
-            isinstance(op, Iterate)
-            and op.induction is not None
-            and op.count is not None
-        ):
-            last = as_expr(op.count).subs(graph.bindings) - 1
-            start = as_expr(op.start).subs(graph.bindings)
-            facts = facts.with_range(op.induction, start, start + last * op.step)
+        if isinstance(op, Iterate):
+            values = induction_range(op, geometry.bind)
+            facts = facts if values is None else facts.with_range(*values)
     return facts
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from wave_core.diagnostics import user_error
 from wave_core.ir import region_of
 from wave_core.ops.control import Iterate
+from wave_core.symbols import as_expr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Region
@@ -34,6 +35,16 @@ def loops_of(region: Region) -> dict[str, Expr]:
 def enclosing_loops(region: Region) -> list[Iterate]:
     """The loops around the ops of ``region``, from the inside out."""
     return [op for op in region.around if isinstance(op, Iterate)]
+
+
+def induction_range(
+    loop: Iterate, bind: Callable[[Expr], Expr]
+) -> tuple[Expr, Expr, Expr] | None:
+    """The induction symbol with its first and last value; ``None`` before numbering."""
+    if loop.induction is None or loop.count is None:
+        return None
+    first = bind(as_expr(loop.start))
+    return loop.induction, first, first + (bind(loop.count) - 1) * loop.step
 
 
 def static_tile(op: Op, dims: Iterable[str], geometry: Geometry) -> dict[str, int]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.loops import enclosing_loops, loops_of
+from wave_core.analysis.loops import enclosing_loops, induction_range, loops_of
 from wave_core.constraints.machine import REGISTER
-from wave_core.symbols import as_expr
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
@@ -43,9 +42,7 @@ class RegionFacts:
     def _of_region(self, region: Region) -> Facts:
         facts = self.geometry.facts
         for loop in enclosing_loops(region):
-            assert loop.induction is not None, "loops are numbered before"
-            assert loop.count is not None, "loops are numbered before"
-            first = self.geometry.bind(as_expr(loop.start))
-            last = first + (loop.count - 1) * loop.step
-            facts = facts.with_range(loop.induction, first, last)
+            values = induction_range(loop, self.geometry.bind)
+            assert values is not None, "loops are numbered before"
+            facts = facts.with_range(*values)
         return facts

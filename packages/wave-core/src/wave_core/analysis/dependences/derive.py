@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from wave_core.analysis.dependences.footprint import SEVERAL, Footprint, Footprints
 from wave_core.analysis.dependences.reach import NOWHERE, Reach
 from wave_core.analysis.dependences.storage import share_memory
-from wave_core.analysis.loops import enclosing_loops
+from wave_core.analysis.loops import enclosing_loops, induction_range
 from wave_core.ir import region_of
+from wave_core.ops.control import Iterate
 from wave_core.symbols import Expr, Kind, as_expr, constant, symbol
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
-    from wave_core.ops.control import Iterate
     from wave_core.ops.memory import Allocate
     from wave_core.symbols import Facts
 
@@ -193,15 +193,12 @@ class Dependences:
     def _induction_facts(self) -> Facts:
         if self._facts is None:
             facts = self.geometry.facts
-            for op in self._graph.walk():
-                induction = op.attributes.get("induction")
-                if induction is None or op.attributes.get("count") is None:
-                    continue
-                loop: Iterate = op  # pyright: ignore[reportAssignmentType] - the only op with an induction
-                start = as_expr(loop.start)
-                last = start + (self._count(loop) - 1) * loop.step
-                for name in (induction, _of("a", induction), _of("b", induction)):
-                    facts = facts.with_range(name, start, last)
+            loops = [op for op in self._graph.walk() if isinstance(op, Iterate)]
+            for values in (induction_range(loop, self.geometry.bind) for loop in loops):
+                if values is not None:
+                    name, *ends = values
+                    for each in (name, _of("a", name), _of("b", name)):
+                        facts = facts.with_range(each, *ends)
             self._facts = facts
         return self._facts
 

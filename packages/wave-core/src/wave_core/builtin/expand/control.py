@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.loops import induction_range
 from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import ids_of, project
 from wave_core.builtin.distribute.rules import acting_values
@@ -12,11 +13,9 @@ from wave_core.diagnostics import user_error
 from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol
 from wave_core.ops.structure import GetResult, Yield
 from wave_core.passes.tile_rules import expands
-from wave_core.symbols import as_expr
 
 if TYPE_CHECKING:
     from wave_core.builtin.expand.expander import Expander
-    from wave_core.ir import Region
     from wave_core.ops.base import Op
 
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 def expand_iterate(expander: Expander, op: Iterate, scope: Scope) -> None:
     """The same loop, carrying pieces."""
     assert op.induction is not None, "loops are numbered before"
-    assert op.count is not None, "loops are numbered before"
     body = expander.graph.region()
     inits = [p for value in op.inits for p in expander.pieces(value, scope)]
     new = Iterate(
@@ -38,15 +36,14 @@ def expand_iterate(expander: Expander, op: Iterate, scope: Scope) -> None:
         body,
     )
     expander.emit(op, new, scope)
-    first = expander.geometry.bind(as_expr(op.start))
-    last = first + (op.count - 1) * op.step
-    facts = scope.facts.with_range(op.induction, first, last)
+    values = induction_range(op, expander.geometry.bind)
+    assert values is not None, "loops are numbered before"
+    facts = scope.facts.with_range(*values)
     inner = Scope(body, facts, {**scope.loops, str(op.axis): op.induction})
-    old_body = _body(op)
-    for argument in old_body.arguments:
+    for argument in op.body.arguments:
         if argument.role == "carried":
             _carry(expander, argument, inner)
-    expander.region(old_body, inner)
+    expander.region(op.body, inner)
     _record_results(expander, op, new)
 
 
@@ -73,7 +70,7 @@ def expand_conditional(expander: Expander, op: Conditional, scope: Scope) -> Non
     new = Conditional(condition, (), tuple(others), expr, body)
     expander.emit(op, new, scope)
     inner = Scope(body, scope.facts, scope.loops)
-    expander.region(_body(op), inner)
+    expander.region(op.body, inner)
     _record_results(expander, op, new)
 
 
@@ -121,7 +118,7 @@ def expand_yield(expander: Expander, op: Yield, scope: Scope) -> None:
 
 def _record_results(expander: Expander, old: Op, new: Op) -> None:
     """Note at which result of ``new`` the pieces of each result of ``old`` start."""
-    terminator = _body(old).terminator
+    terminator = old.regions[0].terminator
     assert terminator is not None, "regions end with a yield"
     first: list[int] = []
     position = 0
@@ -139,10 +136,6 @@ def expand_result(expander: Expander, op: GetResult, scope: Scope) -> None:
         position = first[op.position] + number
         result = expander.emit(op, GetResult(new, position), scope)
         expander.define(op, ids, result, scope)
-
-
-def _body(op: Op) -> Region:
-    return op.regions[0]
 
 
 @expands(SetSymbol)

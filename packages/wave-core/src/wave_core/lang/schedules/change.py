@@ -8,6 +8,8 @@ from wave_core.diagnostics import coded_arguments
 from wave_core.lang.schedules.pipelines import Place, place_ref
 from wave_core.lang.schedules.record import (
     Nodes,
+    Recorded,
+    nodes_ref,
     op_plain,
     recorder,
     refs_of,
@@ -22,14 +24,10 @@ if TYPE_CHECKING:
     from wave_core.passes.manual import Plain, Ref
 
 
-class Cluster:
+class Cluster(Recorded):
     """Ops in an order, for ``reorder_graph``."""
 
-    __slots__ = ("ref",)
-
-    def __init__(self, ref: Ref) -> None:
-        """Stand for what a step gives."""
-        self.ref = ref
+    __slots__ = ()
 
 
 @coded_arguments
@@ -139,13 +137,13 @@ def _numbers(name: str, given: object, count: int, least: int) -> tuple[int, ...
 @coded_arguments
 def insert_before(target: Nodes, op: Op) -> None:
     """Put a barrier, wait, priority or hint before the first of some nodes."""
-    _insert("insert_before", "before", _nodes("insert_before", target), op)
+    _insert("insert_before", "before", nodes_ref("insert_before", target), op)
 
 
 @coded_arguments
 def insert_after(target: Nodes, op: Op) -> None:
     """Put a barrier, wait, priority or hint after the last of some nodes."""
-    _insert("insert_after", "after", _nodes("insert_after", target), op)
+    _insert("insert_after", "after", nodes_ref("insert_after", target), op)
 
 
 @coded_arguments
@@ -158,12 +156,6 @@ def insert_at_start(place: Nodes | Place, op: Op) -> None:
 def insert_at_end(place: Nodes | Place, op: Op) -> None:
     """Put a barrier, wait, priority or hint last in a part of a pipeline or a loop."""
     _insert("insert_at_end", "end", place_ref("insert_at_end", place), op)
-
-
-def _nodes(what: str, target: object) -> Ref:
-    if not isinstance(target, Nodes):
-        raise wrong_argument(what, target, "nodes")
-    return target.ref
 
 
 def _insert(what: str, where: str, target: Ref, op: object) -> None:

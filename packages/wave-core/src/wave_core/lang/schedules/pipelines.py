@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.lang.schedules.record import (
     Nodes,
+    Recorded,
     recorder,
     refs_of,
     whole,
@@ -20,14 +21,10 @@ if TYPE_CHECKING:
     from wave_core.passes.manual import Ref
 
 
-class Place:
+class Place(Recorded):
     """A part of a pipelined loop: where ops stand, and where others can be put."""
 
-    __slots__ = ("ref",)
-
-    def __init__(self, ref: Ref) -> None:
-        """Stand for what a step gives."""
-        self.ref = ref
+    __slots__ = ()
 
 
 class Pipeline:

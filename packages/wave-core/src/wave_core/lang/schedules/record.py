@@ -61,18 +61,24 @@ def recorder(what: str) -> Recorder:
     return found
 
 
-class Nodes:
-    """Ops of a kernel that is not known yet: what a step of a schedule finds.
-
-    ``nodes[0]``, ``nodes[1:]`` and ``nodes + others`` give nodes again. How many there
-    are depends on the kernel, so a schedule cannot count them or walk through them.
-    """
+class Recorded:
+    """What a step of a schedule gives."""
 
     __slots__ = ("ref",)
 
     def __init__(self, ref: Ref) -> None:
         """Stand for what a step gives."""
         self.ref = ref
+
+
+class Nodes(Recorded):
+    """Ops of a kernel that is not known yet: what a step of a schedule finds.
+
+    ``nodes[0]``, ``nodes[1:]`` and ``nodes + others`` give nodes again. How many there
+    are depends on the kernel, so a schedule cannot count them or walk through them.
+    """
+
+    __slots__ = ()
 
     def __getitem__(self, item: Any) -> Nodes:
         """Some of the nodes, counted as in a list."""
@@ -117,6 +123,17 @@ def _uncountable() -> NoReturn:
             "`partition_by_dim(nodes, dim, 2)` splits them into two lists",
         ),
     )
+
+
+def nodes_ref(what: str, given: object) -> Ref:
+    """The step behind nodes.
+
+    Raises:
+        UserError: WV0511 for anything else.
+    """
+    if not isinstance(given, Nodes):
+        raise wrong_argument(what, given, "nodes, as `get_node_by_tag` gives them")
+    return given.ref
 
 
 def refs_of(what: str, given: object) -> tuple[Ref, ...]:

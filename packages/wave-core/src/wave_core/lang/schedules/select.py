@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import coded_arguments
 from wave_core.lang.schedules.pipelines import Place, place_ref
-from wave_core.lang.schedules.record import Nodes, recorder, whole, wrong_argument
+from wave_core.lang.schedules.record import (
+    Nodes,
+    nodes_ref,
+    recorder,
+    whole,
+    wrong_argument,
+)
 from wave_core.ops.base import Op
 from wave_core.types import AddressSpace
 
@@ -70,7 +76,9 @@ def partition_by_address_space(nodes: Nodes, address_space: Any) -> tuple[Nodes,
     if not isinstance(address_space, AddressSpace):
         raise wrong_argument(what, address_space, "`GLOBAL_ADDRESS_SPACE` or the like")
     space = str(address_space)
-    rows = [recorder(what).add("in_space", _ref(what, nodes), space, n) for n in (0, 1)]
+    rows = [
+        recorder(what).add("in_space", nodes_ref(what, nodes), space, n) for n in (0, 1)
+    ]
     return Nodes(rows[0]), Nodes(rows[1])
 
 
@@ -91,7 +99,7 @@ def partition_by_dim(nodes: Nodes, dim: Any, num_partitions: int) -> tuple[Nodes
     if not isinstance(name, str):
         raise wrong_argument(what, dim, "a dimension, such as `M`")
     count = whole(what, "num_partitions", num_partitions, 1)
-    ref = _ref(what, nodes)
+    ref = nodes_ref(what, nodes)
     return tuple(
         Nodes(recorder(what).add("along_dim", ref, name, count, part))
         for part in range(count)
@@ -112,10 +120,4 @@ def filter_nodes(
     what = "filter_nodes"
     place: Plain = None if subgraph is None else place_ref(what, subgraph)
     kind = None if node_type is None else _type_name(what, node_type)
-    return Nodes(recorder(what).add("filtered", _ref(what, nodes), place, kind))
-
-
-def _ref(what: str, nodes: object) -> Plain:
-    if not isinstance(nodes, Nodes):
-        raise wrong_argument(what, nodes, "nodes, as `get_node_by_tag` gives them")
-    return nodes.ref
+    return Nodes(recorder(what).add("filtered", nodes_ref(what, nodes), place, kind))
