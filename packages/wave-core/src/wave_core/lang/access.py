@@ -6,13 +6,7 @@ from enum import IntFlag
 from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import capture_location, coded_arguments, user_error
-from wave_core.lang.mapping import (
-    IndexMapping,
-    Resolved,
-    mapping_of_iterators,
-    no_mapping,
-    resolve_mapping,
-)
+from wave_core.lang.mapping import IndexMapping, MappedAccess, no_mapping
 from wave_core.lang.types import dims_of
 from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
 from wave_core.trace.context import active
@@ -25,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from wave_core.diagnostics import Location
-    from wave_core.types import DType
+    from wave_core.symbols import Expr
+    from wave_core.types import AccessMapping, DType
 
 
 class MemoryAccessFlags(IntFlag):
@@ -73,14 +68,17 @@ def read(  # noqa: PLR0913 - the language's own signature
     """
     location = capture_location()
     _refuse_bounds(bounds, location)
-    fields: dict[str, Any] = {"memory": memory}
-    resolved, indices = _mapping_of(
+    mapped, shape, indices = _mapping_of(
         memory, mapping, mapping_dynamic_vals, (source, target), location, reading=True
     )
-    if resolved is not None:
-        fields |= {"mapping": resolved.mapping, "shape": resolved.shape}
-    fields |= {"indices": indices, "elements_per_thread": elements_per_thread}
-    fields["flags"] = _flag_text(flags, location)
+    fields = {
+        "memory": memory,
+        "indices": indices,
+        "mapping": mapped,
+        "shape": shape,
+        "elements_per_thread": elements_per_thread,
+        "flags": _flag_text(flags, location),
+    }
     return emit_op(Read, fields, tag=tag, location=location)
 
 
@@ -120,14 +118,17 @@ def write(  # noqa: PLR0913 - the language's own signature
     """
     location = capture_location()
     _refuse_bounds(bounds, location)
-    fields: dict[str, Any] = {"value": register_, "memory": memory}
-    resolved, indices = _mapping_of(
+    mapped, _, indices = _mapping_of(
         memory, mapping, mapping_dynamic_vals, (source, target), location, reading=False
     )
-    if resolved is not None:
-        fields["mapping"] = resolved.mapping
-    fields |= {"indices": indices, "elements_per_thread": elements_per_thread}
-    fields["flags"] = _flag_text(flags, location)
+    fields = {
+        "value": register_,
+        "memory": memory,
+        "indices": indices,
+        "mapping": mapped,
+        "elements_per_thread": elements_per_thread,
+        "flags": _flag_text(flags, location),
+    }
     emit_op(Write, fields, tag=tag, location=location)
 
 
@@ -202,13 +203,14 @@ def gather_to_lds(
         UserError: WV0101, WV0413, WV04xx for a mapping that does not fit.
     """
     location = capture_location()
-    fields: dict[str, Any] = {"source": src, "destination": dst}
-    resolved, _ = _mapping_of(
-        src, src_mapping, (), (None, None), location, reading=True
-    )
-    if resolved is not None:
-        fields["mapping"] = resolved.mapping
-    fields["elements_per_thread"] = elements_per_thread
+    sides = None, None
+    mapped, *_ = _mapping_of(src, src_mapping, (), sides, location, reading=True)
+    fields = {
+        "source": src,
+        "destination": dst,
+        "mapping": mapped,
+        "elements_per_thread": elements_per_thread,
+    }
     emit_op(GatherToLDS, fields, tag=tag, location=location)
 
 
@@ -220,24 +222,19 @@ def _mapping_of(
     location: Location,
     *,
     reading: bool,
-) -> tuple[Resolved | None, tuple[Any, ...]]:
+) -> tuple[AccessMapping | None, tuple[Expr, ...] | None, tuple[Any, ...]]:
+    """The mapping of an access, its register's shape, and its index registers."""
     tracer = active("read" if reading else "write")
     found = getattr(getattr(memory, "op", None), "type", None)
     given = as_tuple(indices)
     if sides == (None, None) and mapping is None:
-        return None, given
+        return None, None, given
     if not isinstance(found, MemoryType):
         raise not_a_value(memory, "`memory`", location)
+    access = MappedAccess(tracer, found, location, reading)
     source, target = sides
     if source is not None and target is not None:
-        mapping, given = mapping_of_iterators(
-            tracer,
-            as_tuple(source),
-            as_tuple(target),
-            reading=reading,
-            memory=found,
-            location=location,
-        )
+        mapping, given = access.mapping_of(as_tuple(source), as_tuple(target))
     if mapping is None:
         raise user_error(
             "WV0404",
@@ -247,10 +244,7 @@ def _mapping_of(
         )
     if not isinstance(mapping, IndexMapping):
         raise no_mapping(f"`mapping` is {mapping!r}", location)
-    resolved = resolve_mapping(
-        tracer, mapping, found, given, reading=reading, location=location
-    )
-    return resolved, given
+    return *access.resolve(mapping, given), given
 
 
 def _flag_text(flags: object, location: Location) -> str:

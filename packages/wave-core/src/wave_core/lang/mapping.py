@@ -98,194 +98,162 @@ def no_mapping(what: str, at: Location) -> Exception:
 
 
 @dataclass(frozen=True)
-class Resolved:
-    """An access mapping with the register's shape, as read and write need it."""
-
-    mapping: AccessMapping
-    shape: tuple[Expr, ...]
-
-
-@dataclass(frozen=True)
-class _Context:
-    """Where an access is, and what it accesses."""
+class MappedAccess:
+    """An access that goes through a mapping: where it is, and what it accesses."""
 
     tracer: Tracer
     memory: MemoryType
     location: Location
+    reading: bool
 
-    def expression(self, value: Any) -> Expr:
+    def resolve(
+        self, mapping: IndexMapping, indices: Sequence[Any]
+    ) -> tuple[AccessMapping, tuple[Expr, ...]]:
+        """The mapping in the terms of the IR, and the register's shape.
+
+        Raises:
+            UserError: WV0403 for a mapping whose register side is not one iterator
+                for each dim, WV0401 where it does not fit the memory.
+        """
+        register, memory = mapping.outputs, mapping.inputs
+        if not self.reading:
+            register, memory = memory, register
+        dims = self._register_dims(mapping, register)
+        shape = tuple(self._expression(dim) for dim in register)
+        coordinates = self._coordinates(mapping, memory)
+        dynamic = self._dynamic_dims(mapping, dims, indices)
+        return AccessMapping(dims, coordinates, dynamic), shape
+
+    def _expression(self, value: Any) -> Expr:
         return self.tracer.expression(value, self.location)
 
+    def _names(self, dims: Iterable[Any]) -> tuple[str, ...]:
+        return tuple(dim_name(self._expression(dim)) for dim in dims)
 
-def resolve_mapping(
-    tracer: Tracer,
-    mapping: IndexMapping,
-    memory: MemoryType,
-    indices: Sequence[Any],
-    *,
-    reading: bool,
-    location: Location,
-) -> Resolved:
-    """The mapping of one access in the terms of the IR.
-
-    Raises:
-        UserError: WV0403 for a mapping whose register side is not one iterator for
-            each dim, WV0401 where it does not fit the memory.
-    """
-    context = _Context(tracer, memory, location)
-    register_side = mapping.outputs if reading else mapping.inputs
-    memory_side = mapping.inputs if reading else mapping.outputs
-    dims = _register_dims(context, mapping, register_side)
-    shape = tuple(context.expression(dim) for dim in register_side)
-    coordinates = _coordinates(context, mapping, memory_side)
-    dynamic = _dynamic_dims(context, mapping, dims, indices)
-    return Resolved(AccessMapping(dims, coordinates, dynamic), shape)
-
-
-def _register_dims(
-    context: _Context, mapping: IndexMapping, side: Mapping[Any, Any]
-) -> tuple[str, ...]:
-    """The register dim that each iterator walks."""
-    iterators = {iterator_symbol(i): i for i in range(mapping.num_iterators)}
-    walked: dict[int, str] = {}
-    for dim, value in side.items():
-        position = iterators.get(context.expression(value))
-        if position is None or position in walked:
-            raise _malformed(
+    def _register_dims(
+        self, mapping: IndexMapping, side: Mapping[Any, Any]
+    ) -> tuple[str, ...]:
+        """The register dim that each iterator walks."""
+        iterators = {iterator_symbol(i): i for i in range(mapping.num_iterators)}
+        walked: dict[int, str] = {}
+        for name, (dim, value) in zip(self._names(side), side.items(), strict=True):
+            position = iterators.get(self._expression(value))
+            if position is None or position in walked:
+                raise self._malformed(
+                    mapping,
+                    f"register dim `{dim}` is indexed by `{value}`",
+                    "a register is indexed by one iterator for each dim; "
+                    "put the arithmetic on the memory's side",
+                )
+            walked[position] = name
+        if len(walked) != mapping.num_iterators:
+            raise self._malformed(
                 mapping,
-                f"register dim `{dim}` is indexed by `{value}`",
-                "a register is indexed by one iterator for each dim; "
-                "put the arithmetic on the memory's side",
-                context,
+                f"{mapping.num_iterators} iterators walk {len(walked)} register dims",
+                "every iterator walks one dim of the register",
             )
-        walked[position] = dim_name(context.expression(dim))
-    if len(walked) != mapping.num_iterators:
-        raise _malformed(
-            mapping,
-            f"{mapping.num_iterators} iterators walk {len(walked)} register dims",
-            "every iterator walks one dim of the register",
-            context,
-        )
-    return tuple(walked[i] for i in range(mapping.num_iterators))
+        return tuple(walked[i] for i in range(mapping.num_iterators))
 
+    def _coordinates(
+        self, mapping: IndexMapping, side: Mapping[Any, Any]
+    ) -> tuple[Expr, ...]:
+        given = dict(zip(self._names(side), side.values(), strict=True))
+        names = self.memory.dims
+        if set(given) != set(names):
+            raise user_error(
+                "WV0401",
+                f"the mapping gives coordinates along [{', '.join(given)}], "
+                f"the memory has [{', '.join(names)}]",
+                at=mapping.location,
+                label="this mapping",
+                secondary=((self.location, f"accesses {self.memory}"),),
+                help="one expression for each dim of the memory",
+            )
+        coordinates = tuple(self._expression(given[name]) for name in names)
+        known = {iterator_symbol(i).name for i in range(mapping.num_iterators)}
+        used = (s.name for each in coordinates for s in each.free_symbols)
+        for name in sorted({n for n in used if n.startswith("$index")} - known):
+            raise self._malformed(
+                mapping,
+                f"`{name}` is used, there are {mapping.num_iterators} iterators",
+                "count it in `num_iterators`",
+            )
+        return coordinates
 
-def _coordinates(
-    context: _Context, mapping: IndexMapping, side: Mapping[Any, Any]
-) -> tuple[Expr, ...]:
-    given = {dim_name(context.expression(dim)): value for dim, value in side.items()}
-    names = context.memory.dims
-    if set(given) != set(names):
-        raise user_error(
-            "WV0401",
-            f"the mapping gives coordinates along [{', '.join(given)}], "
-            f"the memory has [{', '.join(names)}]",
+    def _dynamic_dims(
+        self, mapping: IndexMapping, dims: tuple[str, ...], indices: Sequence[Any]
+    ) -> tuple[tuple[str, ...], ...]:
+        """For each index register the register dims that index it."""
+        if not mapping.dynamic_val_mappings:
+            return tuple(
+                value.type.dims if isinstance(value, Value) else () for value in indices
+            )
+        iterators = {iterator_symbol(i): dims[i] for i in range(mapping.num_iterators)}
+        rows: list[tuple[str, ...]] = []
+        for position, row in enumerate(mapping.dynamic_val_mappings):
+            names = self._names(row)
+            if names != tuple(iterators.get(self._expression(v)) for v in row.values()):
+                raise self._malformed(
+                    mapping,
+                    f"index register {position} is indexed by {dict(row)}",
+                    "each dim of an index register is walked by the iterator that "
+                    "walks the same dim of the register",
+                )
+            rows.append(names)
+        return tuple(rows)
+
+    def _malformed(self, mapping: IndexMapping, what: str, remedy: str) -> Exception:
+        return user_error(
+            "WV0403",
+            f"malformed index mapping: {what}",
             at=mapping.location,
             label="this mapping",
-            secondary=((context.location, f"accesses {context.memory}"),),
-            help="one expression for each dim of the memory",
+            secondary=((self.location, "used here"),),
+            help=remedy,
         )
-    coordinates = tuple(context.expression(given[name]) for name in names)
-    _check_iterators(context, mapping, coordinates)
-    return coordinates
 
+    def mapping_of(
+        self, source: Sequence[Any], target: Sequence[Any]
+    ) -> tuple[IndexMapping, tuple[Any, ...]]:
+        """The mapping that ``source=`` and ``target=`` mean, and its index registers.
 
-def _check_iterators(
-    context: _Context, mapping: IndexMapping, coordinates: tuple[Expr, ...]
-) -> None:
-    known = {iterator_symbol(i).name for i in range(mapping.num_iterators)}
-    for coordinate in coordinates:
-        for found in sorted(s.name for s in coordinate.free_symbols):
-            if found.startswith("$index") and found not in known:
-                raise _malformed(
-                    mapping,
-                    f"`{found}` is used, there are {mapping.num_iterators} iterators",
-                    "count it in `num_iterators`",
-                    context,
-                )
+        The register's side names iterators of the kernel's ``IteratorBindings``; the
+        memory's side has one expression, or index register, for each dim.
 
+        Raises:
+            UserError: WV0404 for an iterator without a binding, WV0401 where the
+                memory has another rank.
+        """
+        bound = _bindings(self.tracer)
+        named, memory_side = (target, source) if self.reading else (source, target)
+        iterators = [self._expression(iterator) for iterator in named]
+        unbound = [n for n, it in zip(named, iterators, strict=True) if it not in bound]
+        if unbound or len(memory_side) != len(self.memory.shape):
+            raise self._unfit(unbound)
+        symbols = {it: iterator_symbol(i) for i, it in enumerate(iterators)}
+        register = {bound[it]: symbol for it, symbol in symbols.items()}
+        indices: list[Any] = []
+        coordinates: dict[Any, Any] = {}
+        for dim, value in zip(self.memory.shape, memory_side, strict=True):
+            if isinstance(value, Value):
+                coordinates[dim] = dynamic_symbol(len(indices))
+                indices.append(value)
+            else:
+                coordinates[dim] = self._expression(value).subs(symbols)
+        sides = (coordinates, register) if self.reading else (register, coordinates)
+        return IndexMapping(len(symbols), *sides), tuple(indices)
 
-def _dynamic_dims(
-    context: _Context,
-    mapping: IndexMapping,
-    dims: tuple[str, ...],
-    indices: Sequence[Any],
-) -> tuple[tuple[str, ...], ...]:
-    """For each index register the register dims that index it."""
-    if not mapping.dynamic_val_mappings:
-        return tuple(
-            value.type.dims if isinstance(value, Value) else () for value in indices
+    def _unfit(self, unbound: list[Any]) -> Exception:
+        if not unbound:
+            what = f"one expression is needed for each dim of {self.memory}"
+            return user_error("WV0401", what, at=self.location)
+        return user_error(
+            "WV0404",
+            f"iterator `{unbound[0]}` is bound to no dimension",
+            at=self.location,
+            label="used as an iterator of the register",
+            help=f"add `IteratorBindings({{{unbound[0]}: DIM}})` to the constraints",
         )
-    iterators = {iterator_symbol(i): dims[i] for i in range(mapping.num_iterators)}
-    rows: list[tuple[str, ...]] = []
-    for position, row in enumerate(mapping.dynamic_val_mappings):
-        names = tuple(dim_name(context.expression(dim)) for dim in row)
-        walked = tuple(iterators.get(context.expression(v)) for v in row.values())
-        if names != walked:
-            raise _malformed(
-                mapping,
-                f"index register {position} is indexed by {dict(row)}",
-                "each dim of an index register is walked by the iterator that "
-                "walks the same dim of the register",
-                context,
-            )
-        rows.append(names)
-    return tuple(rows)
-
-
-def _malformed(
-    mapping: IndexMapping,
-    what: str,
-    help: str,  # noqa: A002 - the word that is printed
-    context: _Context,
-) -> Exception:
-    return user_error(
-        "WV0403",
-        f"malformed index mapping: {what}",
-        at=mapping.location,
-        label="this mapping",
-        secondary=((context.location, "used here"),),
-        help=help,
-    )
-
-
-def mapping_of_iterators(
-    tracer: Tracer,
-    source: Sequence[Any],
-    target: Sequence[Any],
-    *,
-    reading: bool,
-    memory: MemoryType,
-    location: Location,
-) -> tuple[IndexMapping, tuple[Any, ...]]:
-    """The mapping that ``source=`` and ``target=`` stand for, and its index registers.
-
-    The register's side names iterators of the kernel's ``IteratorBindings``; the
-    memory's side has one expression, or index register, for each dim.
-
-    Raises:
-        UserError: WV0404 for an iterator without a binding, WV0401 where the
-            memory has another rank.
-    """
-    bound = _bindings(tracer)
-    register_side, memory_side = (target, source) if reading else (source, target)
-    unbound = [
-        it for it in register_side if tracer.expression(it, location) not in bound
-    ]
-    if unbound or len(memory_side) != len(memory.shape):
-        raise _bad_iterators(unbound, memory, location)
-    iterators = [tracer.expression(it, location) for it in register_side]
-    symbols = {it: iterator_symbol(i) for i, it in enumerate(iterators)}
-    register = {bound[it]: symbol for it, symbol in symbols.items()}
-    indices: list[Any] = []
-    coordinates: dict[Any, Any] = {}
-    for dim, value in zip(memory.shape, memory_side, strict=True):
-        if isinstance(value, Value):
-            coordinates[dim] = dynamic_symbol(len(indices))
-            indices.append(value)
-        else:
-            coordinates[dim] = tracer.expression(value, location).subs(symbols)
-    sides = (coordinates, register) if reading else (register, coordinates)
-    return IndexMapping(len(symbols), *sides), tuple(indices)
 
 
 def _bindings(tracer: Tracer) -> dict[Expr, Expr]:
@@ -295,21 +263,3 @@ def _bindings(tracer: Tracer) -> dict[Expr, Expr]:
             assert not isinstance(constraint.bindings, Mapping), "converted"
             rows |= dict(constraint.bindings)
     return rows
-
-
-def _bad_iterators(
-    unbound: list[Any], memory: MemoryType, location: Location
-) -> Exception:
-    if not unbound:
-        return user_error(
-            "WV0401",
-            f"one expression is needed for each dim of {memory}",
-            at=location,
-        )
-    return user_error(
-        "WV0404",
-        f"iterator `{unbound[0]}` is bound to no dimension",
-        at=location,
-        label="used as an iterator of the register",
-        help=f"add `IteratorBindings({{{unbound[0]}: DIM}})` to the constraints",
-    )

@@ -139,14 +139,11 @@ def _split_write(
 ) -> None:
     row = graph.facts.get(PLACEMENT, op.value)
     assert row is not None, "expansion places every value"
-    kind = op.value.register_type
     for start in starts:
         cut = _slice(access, start, run)
         if is_never(cut.mask):
             continue
-        picks = tuple((0, start + r) for r in range(run))
-        part = insert_before(op, Assemble((op.value,), picks, kind.shape))
-        graph.facts.put(PLACEMENT, part, _part_row(row, start, run))
+        part = _part(op, op.value, row, start, run)
         indices = _indices(op, start, run)
         write = Write(part, op.memory, indices, op.mapping, flags=op.flags)
         write.tags = op.tags
@@ -156,17 +153,20 @@ def _split_write(
 
 def _indices(op: Read | Write, start: int, run: int) -> tuple[Op, ...]:
     """The index registers that go with a part of the access."""
-    facts = region_of(op).graph.facts
-    parts: list[Op] = []
-    for value in op.indices:
-        kind = value.register_type
-        row = facts.get(PLACEMENT, value)
-        if row is None or row.layout.registers == 1:
-            parts.append(value)
-            continue
-        picks = tuple((0, start + r) for r in range(run))
-        part = insert_before(op, Assemble((value,), picks, kind.shape))
-        part_row = _part_row(row, start, run)
-        facts.put(PLACEMENT, part, part_row)
-        parts.append(part)
-    return tuple(parts)
+    placements = region_of(op).graph.facts.table(PLACEMENT)
+    rows = [(value, placements.get(value.ident)) for value in op.indices]
+    return tuple(
+        value
+        if row is None or row.layout.registers == 1
+        else _part(op, value, row, start, run)
+        for value, row in rows
+    )
+
+
+def _part(user: Op, value: Op, row: Placement, start: int, run: int) -> Op:
+    """Registers ``start`` to ``start + run`` of a value, before ``user``."""
+    picks = tuple((0, start + register) for register in range(run))
+    part = Assemble((value,), picks, value.register_type.shape)
+    insert_before(user, part)
+    region_of(user).graph.facts.put(PLACEMENT, part, _part_row(row, start, run))
+    return part
