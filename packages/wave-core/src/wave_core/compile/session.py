@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import threading
 from collections import OrderedDict
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from wave_core.compile.config import Config
 from wave_core.compile.devices import Gpus, look_for_gpus
 from wave_core.passes.selection import unknown_name
 from wave_core.plugin.manager import PluginHost
+from wave_core.symbols.node import lock_across_forks
 from wave_core.targets import Target
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 #: Compiled kernels that a session keeps; the least recently used goes first.
 _KEPT = 256
+
+_REMEMBERING = lock_across_forks()
+"""Held while what a session remembers changes; one lock for all sessions."""
 
 #: Said at the level of warnings, so that it is seen without any set-up.
 _LOG = logging.getLogger("wave_core")
@@ -66,7 +69,6 @@ class Session:
         self._targets: dict[str, Target] = {}
         self._digests: dict[str, tuple[Target, str]] = {}
         self._gpus: dict[str, Gpus] = {}
-        self._lock = threading.Lock()
 
     @cached_property
     def plugins(self) -> PluginHost:
@@ -112,7 +114,7 @@ class Session:
 
     def announce(self, topic: str, message: str) -> None:
         """Tell the user something, once a session for each topic."""
-        with self._lock:
+        with _REMEMBERING:
             fresh = topic not in self._announced
             self._announced.add(topic)
         if fresh:
@@ -122,7 +124,7 @@ class Session:
         """The kernel compiled for ``key``, if it is still here."""
         if not self.config.cache:
             return None
-        with self._lock:
+        with _REMEMBERING:
             found = self._kernels.get(key)
             if found is not None:
                 self._kernels.move_to_end(key)
@@ -132,14 +134,14 @@ class Session:
         """Keep what was compiled for ``key``."""
         if not self.config.cache:
             return
-        with self._lock:
+        with _REMEMBERING:
             self._kernels[key] = kernel
             while len(self._kernels) > _KEPT:
                 self._kernels.popitem(last=False)
 
     def forget(self) -> None:
         """Drop all compiled kernels."""
-        with self._lock:
+        with _REMEMBERING:
             self._kernels.clear()
             self.functions.clear()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from enum import IntEnum
@@ -52,6 +53,26 @@ class Kind(IntEnum):
     SUM = 13
 
 
+def lock_across_forks() -> threading.RLock:
+    """A lock for the life of the process, which no forked child finds taken.
+
+    A child has the locks as they are and not the threads that hold them, so forks wait
+    until the lock is free. Nobody may hold it for long.
+    """
+    lock = threading.RLock()
+    if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
+        os.register_at_fork(
+            before=lock.acquire,
+            after_in_parent=lock.release,
+            after_in_child=lock.release,
+        )
+    return lock
+
+
+_ADDING = lock_across_forks()
+"""Held while a node is made and added to a table; one lock for all tables."""
+
+
 class InternTable(Generic[N]):
     """Finds the one live node of a structure, holding nodes weakly.
 
@@ -60,7 +81,6 @@ class InternTable(Generic[N]):
 
     def __init__(self) -> None:
         self._references: dict[Hashable, weakref.ref[N]] = {}
-        self._lock = threading.RLock()
         self._sweep_at = SWEEP_MINIMUM
         self.memo: dict[tuple[N, N | int], N] = {}
 
@@ -74,7 +94,7 @@ class InternTable(Generic[N]):
 
     def add(self, structure: Hashable, make: Callable[[], N]) -> N:
         """The node of `structure`, made under the lock when it is missing."""
-        with self._lock:
+        with _ADDING:
             node = self.find(structure)
             if node is None:
                 node = make()
