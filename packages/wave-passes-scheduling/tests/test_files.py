@@ -9,11 +9,9 @@ import pytest
 
 from wave_core.diagnostics import UserError
 from wave_passes_scheduling.files.match import CARRIED
-from wave_passes_scheduling.files.rows import ScheduleSyntaxError
 from wave_passes_scheduling.files.storage import load_schedule, read_json, write_json
-from wave_passes_scheduling.files.text import read_text, write_text
-from wave_passes_scheduling.loops.costs import unit_profile
-from wave_passes_scheduling.loops.kinds import OpKind
+from wave_passes_scheduling.files.text import ScheduleSyntaxError, read_text, write_text
+from wave_passes_scheduling.loops.costs import OpKind, unit_profile
 from wave_passes_scheduling.modulo.schedule import Schedule
 from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
 

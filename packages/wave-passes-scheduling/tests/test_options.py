@@ -10,7 +10,7 @@ from pipelined_kernels import biased_gemm, run_gemm, staged_gemm, statistics
 import wave_core.lang as tkw
 from wave_core.compile import SchedulingType
 from wave_core.diagnostics import UserError
-from wave_passes_scheduling.loops.kinds import OCCUPIES, kind_of
+from wave_passes_scheduling.loops.costs import OCCUPIES, kind_of
 
 
 def codes(error):

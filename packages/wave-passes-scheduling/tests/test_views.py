@@ -8,8 +8,7 @@ import pytest
 from pipelined_kernels import run_gemm, staged_gemm
 
 from wave_core.plugin import ViewRequest
-from wave_passes_scheduling.views.tables import reservations, tables
-from wave_passes_scheduling.views.view import schedule, view_of
+from wave_passes_scheduling.views.view import reservations, schedule, tables, view_of
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wave_passes_memory.packing.first_fit import Block, first_fit, peak
+from wave_passes_memory.packing.pack import Block, first_fit, peak
 
 PAGE = [
     *(Block(10, 1, 5), Block(5, 2, 6), Block(8, 1, 3)),

@@ -9,7 +9,7 @@ from wave_core.compile.scheduling import SchedulingType
 from wave_core.diagnostics import user_error
 from wave_core.passes import Pass, option
 from wave_core.passes.selection import unknown_name
-from wave_passes_scheduling.files.rows import MAX_INTERVAL
+from wave_passes_scheduling.files.text import MAX_INTERVAL
 from wave_passes_scheduling.loops.analysis import innermost_loops
 from wave_passes_scheduling.manual.run import ManualRun
 from wave_passes_scheduling.modulo.scheduler import modulo_schedule

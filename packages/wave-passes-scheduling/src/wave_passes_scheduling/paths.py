@@ -1,4 +1,9 @@
-"""All-pairs longest paths with the initiation interval left open.
+"""Recurrences and all-pairs longest paths, the initiation interval left open.
+
+The smallest interval is the largest ratio latency / distance of a cycle, rounded up.
+Whether a cycle exceeds an interval is the question whether a graph has a positive
+cycle, which Bellman and Ford answer in polynomial time; the interval is found by
+bisection. No cycle is enumerated, of which there can be exponentially many.
 
 A path of delay ``s`` and distance ``d`` is worth ``s - d * T`` at initiation interval
 ``T``. For every pair of tasks the best delay of each distance is kept: layer ``d`` is

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wave_core.ops.control import Iterate
     from wave_core.ops.memory import Allocate
     from wave_core.passes import PassContext
-    from wave_passes_scheduling.files.rows import ScheduleFile
+    from wave_passes_scheduling.files.text import ScheduleFile
     from wave_passes_scheduling.loops.analysis import ScheduledLoop
     from wave_passes_scheduling.modulo.schedule import Schedule
     from wave_passes_scheduling.passes import ScheduleLoops

@@ -10,7 +10,7 @@ from alternating_kernels import Product, counted, loop_of
 
 from wave_core.ops.sync import SchedulingGroupBarrier
 from wave_core.plugin import ViewRequest
-from wave_passes_scheduling.loops.kinds import kind_of
+from wave_passes_scheduling.loops.costs import kind_of
 from wave_passes_scheduling.reorder.groups import NAMES
 from wave_passes_scheduling.views.view import schedule
 

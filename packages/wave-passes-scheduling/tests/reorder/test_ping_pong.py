@@ -11,7 +11,7 @@ import wave_passes_scheduling.reorder.stagger as staggering
 from wave_core.compile import SchedulingType
 from wave_core.diagnostics import SimulationError, UserError
 from wave_core.ops.sync import SetWavePrio, SharedMemoryBarrier
-from wave_passes_scheduling.loops.kinds import OpKind, kind_of
+from wave_passes_scheduling.loops.costs import OpKind, kind_of
 from wave_passes_scheduling.reorder.passes import ReorderLoops
 
 SHAPES = [

@@ -1,4 +1,4 @@
-"""Index expressions on arrays, split so that little is computed anew.
+"""Values of index expressions on arrays, split so that little is computed anew.
 
 An expression is cut into parts by what they depend on: the wave, the lane, the
 register, loops, values. A part is evaluated on the smallest shape that holds it, and

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.control import Breakpoint
     from wave_sim_cpu.arrays import Array, Bits
+    from wave_sim_cpu.launch import Units
     from wave_sim_cpu.options import Check, SimulationOptions
-    from wave_sim_cpu.units import Units
 
 
 class Reporter:

@@ -1,4 +1,4 @@
-"""Hazards: pairs of accesses to be ordered, and the points between them."""
+"""Hazards: pairs of accesses to be ordered, and those that are ordered already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts loads of shared-out boxes into a region; also where a guard makes them wide."""
+"""Puts loads of shared-out boxes into a region; in two branches where a guard is."""
 
 from __future__ import annotations
 

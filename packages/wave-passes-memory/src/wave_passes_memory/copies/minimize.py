@@ -14,8 +14,7 @@ from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.gathered import drop_unused
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.loads import Branches, Loads, store
-from wave_passes_memory.copies.prove import addresses, prove
-from wave_passes_memory.copies.readers import bare_readers
+from wave_passes_memory.copies.prove import addresses, bare_readers, prove
 from wave_passes_memory.copies.share import Sharer
 from wave_passes_memory.hoisting.steady import symbols_set
 

@@ -1,4 +1,4 @@
-"""The pass that chooses how tiles get to LDS."""
+"""The pass that brings tiles to LDS directly, or says why they take a detour."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ from wave_core.passes import Pass, option
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import prove
-from wave_passes_memory.dma.direct import DirectPlan, direct_plan
-from wave_passes_memory.dma.transfer import NOTHING, Refusal, Transfer
+from wave_passes_memory.dma.direct import (
+    NOTHING,
+    DirectPlan,
+    Refusal,
+    Transfer,
+    direct_plan,
+)
 from wave_passes_memory.layouts.choose import Chooser, accesses_by_buffer
 from wave_passes_memory.layouts.schemes import Scheme
 

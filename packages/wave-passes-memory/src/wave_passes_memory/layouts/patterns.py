@@ -1,4 +1,4 @@
-"""Which rows and bytes of a buffer the lanes of each access touch."""
+"""Rows and bytes of a buffer that lanes touch, and bank conflicts that they meet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that ask for staging are copied to LDS, tile by tile."""
+"""Arguments that ask for staging are copied to LDS, a workgroup's tile at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares a box out among threads in blocks: some rows of each, some elements wide."""
+"""Shares a box out in blocks, some rows of some elements, and copies it by them."""
 
 from __future__ import annotations
 

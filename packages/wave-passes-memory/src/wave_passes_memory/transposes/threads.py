@@ -1,4 +1,8 @@
-"""The pass that lets each thread transpose in its registers what it copies to LDS."""
+"""The pass that lets each thread transpose in its registers what it copies to LDS.
+
+It happens to buffers whose reads walk a dimension that is not the contiguous one, by
+the cycles of the accesses of a wave.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,7 @@ from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass, option
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.lane_points import LanePoints
-from wave_passes_memory.copies.prove import addresses, prove
-from wave_passes_memory.copies.readers import bare_readers
+from wave_passes_memory.copies.prove import addresses, bare_readers, prove
 from wave_passes_memory.layouts.choose import accesses_by_buffer
 from wave_passes_memory.transposes.blocks import Blocks, emit_blocks
 from wave_passes_memory.transposes.hardware import fetches

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
-from wave_passes_scheduling.files.rows import ScheduleFile, ScheduleRow
+from wave_passes_scheduling.files.text import ScheduleFile, ScheduleRow
 from wave_passes_scheduling.modulo.schedule import Schedule
 from wave_passes_scheduling.orders import raise_to
 

@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 
 from wave_core.diagnostics import user_error
-from wave_passes_scheduling.files.rows import (
+from wave_passes_scheduling.files.text import (
     ScheduleFile,
     ScheduleSyntaxError,
     check_rows,
+    read_text,
+    write_text,
 )
-from wave_passes_scheduling.files.text import read_text, write_text
 
 
 def write_json(schedule: ScheduleFile) -> str:

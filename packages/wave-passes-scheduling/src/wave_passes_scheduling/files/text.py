@@ -1,4 +1,4 @@
-"""The text format of schedules, read and written.
+"""Schedules as rows, and the text format in which they are read and written.
 
 A header with interval and stages; optionally the reservation table; the table of
 nodes, with a dashed row before each stage. A file that was written reads back to the
@@ -9,20 +9,92 @@ wide as the widest cell.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-from wave_passes_scheduling.files.rows import (
-    ScheduleFile,
-    ScheduleRow,
-    ScheduleSyntaxError,
-    check_rows,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wave_passes_scheduling.files.rows import SortKey
+SortKey = tuple[int, ...]
+
+MAX_INTERVAL = 1 << 16
+"""Cycles from one iteration to the next; a reservation table has a row for each."""
+
+
+class ScheduleSyntaxError(ValueError):
+    """A schedule file that cannot be read; ``line`` counts from 1, 0 for none."""
+
+    def __init__(self, line: int, message: str) -> None:
+        """Say which line, and what is wrong with it."""
+        super().__init__(f"line {line}: {message}" if line else message)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class ScheduleRow:
+    """One node of the schedule.
+
+    Attributes:
+        name: The node's name.
+        kind: Its class of operation.
+        key: Its sort key, which identifies it.
+        cycle: When it starts.
+        users: The sort keys of nodes that use its value.
+        line: The line of the file, from 1; 0 if it was not read from one.
+    """
+
+    name: str
+    kind: str
+    key: SortKey
+    cycle: int
+    users: tuple[SortKey, ...]
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class ScheduleFile:
+    """A schedule, as it is written to a file.
+
+    Attributes:
+        interval: Cycles from one iteration to the next.
+        stages: How many stages there are.
+        resources: The names of the resources; empty without a reservation table.
+        reservations: Occupied units, one row for each cycle of the interval.
+        rows: The nodes.
+        profile: The cost profile that latencies come from; empty if it is not named.
+    """
+
+    interval: int
+    stages: int
+    resources: tuple[str, ...]
+    reservations: tuple[tuple[int, ...], ...]
+    rows: tuple[ScheduleRow, ...]
+    profile: str = ""
+
+
+def check_rows(schedule: ScheduleFile) -> None:
+    """Refuse rows that do not go with each other, or with the numbers above them.
+
+    Raises:
+        ScheduleSyntaxError: an interval or a cycle that cannot be, or a sort key that
+            stands twice.
+    """
+    interval, stages = schedule.interval, schedule.stages
+    if not 1 <= interval <= MAX_INTERVAL or not schedule.rows:
+        what = f"there is no interval from 1 to {MAX_INTERVAL}, or there are no rows"
+        raise ScheduleSyntaxError(0, what)
+    known: dict[SortKey, ScheduleRow] = {}
+    for row in schedule.rows:
+        if row.key in known:
+            other = known[row.key]
+            where = f"line {other.line}" if other.line else f"`{other.name}`"
+            message = f"sort key {row.key} stands on {where} too"
+            raise ScheduleSyntaxError(row.line, message)
+        known[row.key] = row
+        if not 0 <= row.cycle < stages * interval:
+            message = f"cycle {row.cycle} is beyond {stages} stages of {interval}"
+            raise ScheduleSyntaxError(row.line, message)
+
 
 COLUMNS = (
     "Node Name",

@@ -1,4 +1,4 @@
-"""A loop of the lowered graph as a scheduling problem."""
+"""Loops of the lowered graph, and a loop as a scheduling problem."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wave_core.ir import PLACEMENT, region_of
 from wave_core.ops.control import Iterate
 from wave_core.ops.structure import Argument
 from wave_core.types import RegisterType
-from wave_passes_scheduling.loops.kinds import OpKind, kind_of
+from wave_passes_scheduling.loops.costs import OpKind, kind_of
 from wave_passes_scheduling.loops.order import accesses_in, order_rows
 from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
 

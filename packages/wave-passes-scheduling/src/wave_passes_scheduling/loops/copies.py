@@ -1,4 +1,4 @@
-"""How many copies of its LDS buffers a loop gets."""
+"""Buffers that each iteration of a loop fills anew, and how many copies they get."""
 
 from __future__ import annotations
 

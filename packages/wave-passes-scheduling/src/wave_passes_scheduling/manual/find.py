@@ -1,4 +1,7 @@
-"""Steps that find ops: by tag, type, memory, dimension, place; and lists of them."""
+"""Steps that find ops: by tag, type, memory, dimension, place; and lists of them.
+
+As seen from a body, ops in conditionals of it are part of these.
+"""
 
 from __future__ import annotations
 

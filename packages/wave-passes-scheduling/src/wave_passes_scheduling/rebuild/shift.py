@@ -1,4 +1,4 @@
-"""Ops of one iteration made ops of another: the induction symbol gets its value."""
+"""Ops of one iteration made ops of another, and results taken over by a new loop."""
 
 from __future__ import annotations
 

@@ -12,16 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_passes_scheduling.loops.kinds import OpKind, kind_of
-from wave_passes_scheduling.reorder.halves import NEEDED, ReorderError
+from wave_passes_scheduling.loops.costs import OpKind, kind_of
+from wave_passes_scheduling.reorder.stagger import NEEDED, ReorderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
-    from wave_passes_scheduling.reorder.halves import Meeting
     from wave_passes_scheduling.reorder.legal import RegionOrder
+    from wave_passes_scheduling.reorder.stagger import Meeting
 
 MEMORY = frozenset(
     {

@@ -1,4 +1,4 @@
-"""Groups of instructions that state the order of a loop's body.
+"""Hints that state the order of a loop's body: barriers, and groups of instructions.
 
 Between two ops that code generators keep in place the body is a list of runs: so many
 instructions of one kind, then so many of another. That list, as it is, becomes one
@@ -16,7 +16,7 @@ from wave_core.ops.matrix import Mma
 from wave_core.ops.sync import SchedulingBarrier, SchedulingGroupBarrier
 from wave_core.ops.traits import Trait
 from wave_core.types import MemoryType
-from wave_passes_scheduling.loops.kinds import OCCUPIES, OpKind, kind_of
+from wave_passes_scheduling.loops.costs import OCCUPIES, OpKind, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

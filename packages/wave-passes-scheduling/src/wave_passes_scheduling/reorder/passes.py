@@ -9,9 +9,8 @@ from wave_core.passes import Pass, option
 from wave_core.passes.selection import unknown_name
 from wave_passes_scheduling.loops.analysis import innermost_loops
 from wave_passes_scheduling.reorder.groups import place_groups
-from wave_passes_scheduling.reorder.halves import ReorderError
 from wave_passes_scheduling.reorder.pingpong import ping_pong
-from wave_passes_scheduling.reorder.stagger import TAG, stagger
+from wave_passes_scheduling.reorder.stagger import TAG, ReorderError, stagger
 from wave_passes_scheduling.replacing import leave_loop
 
 if TYPE_CHECKING:

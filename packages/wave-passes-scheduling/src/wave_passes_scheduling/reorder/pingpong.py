@@ -11,11 +11,15 @@ from wave_core.ops.sync import (
     SetWavePrio,
     SharedMemoryBarrier,
 )
-from wave_passes_scheduling.loops.kinds import OpKind, kind_of
+from wave_passes_scheduling.loops.costs import OpKind, kind_of
 from wave_passes_scheduling.reorder.clusters import cluster
-from wave_passes_scheduling.reorder.halves import ReorderError, meetings
 from wave_passes_scheduling.reorder.legal import apply_order, region_order
-from wave_passes_scheduling.reorder.stagger import TAG, wave_count
+from wave_passes_scheduling.reorder.stagger import (
+    TAG,
+    ReorderError,
+    meetings,
+    wave_count,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,8 +29,8 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
     from wave_passes_scheduling.reorder.clusters import Clusters
-    from wave_passes_scheduling.reorder.halves import Meeting
     from wave_passes_scheduling.reorder.legal import RegionOrder
+    from wave_passes_scheduling.reorder.stagger import Meeting
 
 TRIED = (1, 2, 4)
 """Pairs of clusters, best first, where none is asked for."""

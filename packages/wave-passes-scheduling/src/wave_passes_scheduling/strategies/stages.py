@@ -1,10 +1,10 @@
-"""Stages by class of operation: the prefetch and four-stage pipelines."""
+"""Stages by kind of operation, and those of the two products of attention."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_passes_scheduling.loops.kinds import OpKind
+from wave_passes_scheduling.loops.costs import OpKind
 from wave_passes_scheduling.orders import raise_to
 from wave_passes_scheduling.strategies.staged import StageError
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from wave_passes_scheduling.loops.analysis import ScheduledLoop
-    from wave_passes_scheduling.loops.kinds import OpKind
+    from wave_passes_scheduling.loops.costs import OpKind
 
 
 @dataclass(frozen=True)

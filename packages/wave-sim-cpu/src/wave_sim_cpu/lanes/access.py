@@ -16,9 +16,9 @@ from wave_sim_cpu.lanes.collisions import check_collisions, element
 from wave_sim_cpu.lanes.counting import AccessCounter
 from wave_sim_cpu.lanes.program import memory_ident, not_lowered
 from wave_sim_cpu.lanes.value import Poison, Value, spread
+from wave_sim_cpu.launch import coordinates
 from wave_sim_cpu.options import Check
 from wave_sim_cpu.races import Touch
-from wave_sim_cpu.units import coordinates
 
 if TYPE_CHECKING:
     from wave_core.ir.facts import Access

@@ -11,8 +11,8 @@ from wave_core.constraints.machine import REGISTER
 from wave_core.symbols import Expr, Kind, conjuncts, total
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.program import GROUP
+from wave_sim_cpu.launch import coordinates
 from wave_sim_cpu.options import Check
-from wave_sim_cpu.units import coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from wave_sim_cpu.arrays import Array, Bits, Index
-    from wave_sim_cpu.units import Units
+    from wave_sim_cpu.launch import Units
 
 
 class Flights:

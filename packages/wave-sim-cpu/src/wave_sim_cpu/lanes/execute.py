@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from wave_core.ops.memory import Allocate
     from wave_core.symbols import Expr
     from wave_core.targets import Target
+    from wave_sim_cpu.launch import Units
     from wave_sim_cpu.memory import Buffer, Pool
     from wave_sim_cpu.result import SimulationResult
-    from wave_sim_cpu.units import Units
 
 _POOL_GRANULE = 16
 """Packed memory is a multiple of this; every element size divides it. Units: bytes."""

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from wave_sim_cpu.journal import Journal, Reporter
     from wave_sim_cpu.lanes.addressing import Cells
     from wave_sim_cpu.lanes.value import Value
+    from wave_sim_cpu.launch import Units
     from wave_sim_cpu.memory import Buffer
     from wave_sim_cpu.result import Counters
-    from wave_sim_cpu.units import Units
 
 
 class Machine:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.lanes.program import Program, Step
-    from wave_sim_cpu.units import Units
+    from wave_sim_cpu.launch import Units
 
 COMBINE = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 

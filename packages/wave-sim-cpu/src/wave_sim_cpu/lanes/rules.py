@@ -17,7 +17,6 @@ from wave_core.ops.structure import GetResult
 from wave_sim_cpu.lanes import (
     access,
     control,
-    debug,
     direct,
     matrix,
     reductions,
@@ -75,5 +74,5 @@ def lane_rules() -> Mapping[type[Op], AnyRule]:
         barriers.SetWavePrio: sync.hint,
         barriers.SchedulingBarrier: sync.hint,
         barriers.SchedulingGroupBarrier: sync.hint,
-        Breakpoint: debug.breakpoint_op,
+        Breakpoint: control.breakpoint_op,
     }

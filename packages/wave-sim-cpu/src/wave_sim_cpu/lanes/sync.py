@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_sim_cpu import codes
-from wave_sim_cpu.units import coordinates
+from wave_sim_cpu.launch import coordinates
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op

@@ -1,4 +1,4 @@
-"""Loops, conditions and symbols on whole tiles."""
+"""Regions on whole tiles: their ops, loops, conditions, symbols and breakpoints."""
 
 from __future__ import annotations
 

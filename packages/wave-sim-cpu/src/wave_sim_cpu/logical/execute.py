@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
     from wave_core.targets import Target
+    from wave_sim_cpu.launch import Units
     from wave_sim_cpu.logical.state import TileRule
     from wave_sim_cpu.result import SimulationResult
-    from wave_sim_cpu.units import Units
 
 UNSUPPORTED: Mapping[str, str] = {
     "assemble": "speaks of registers, which tiles do not have",

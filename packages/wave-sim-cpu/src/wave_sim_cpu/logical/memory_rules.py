@@ -11,9 +11,9 @@ from wave_core.ops.memory import Allocate
 from wave_core.symbols import as_expr
 from wave_core.types import MemoryType, dynamic_symbol, iterator_symbol
 from wave_sim_cpu import codes
+from wave_sim_cpu.launch import coordinates
 from wave_sim_cpu.logical.state import aligned, spread
 from wave_sim_cpu.options import Check
-from wave_sim_cpu.units import coordinates
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.expressions import Number
     from wave_sim_cpu.journal import Journal
-    from wave_sim_cpu.launch import Launch
+    from wave_sim_cpu.launch import Launch, Units
     from wave_sim_cpu.memory import Buffer
     from wave_sim_cpu.rule_table import RuleTable
-    from wave_sim_cpu.units import Units
 
 Dims = tuple["Expr", ...]
 TileRule = Callable[[Any, "State"], None]
