@@ -44,8 +44,7 @@ def coverage_problems(
     for op in placed_values(graph):
         loops = loops_around(op)
         tile = {d: int(str(geometry.tile(d, loops))) for d in _dims(op)}
-        placement = graph.facts.get(PLACEMENT, op)
-        assert placement is not None, "chosen for having one"
+        placement = graph.facts.known(PLACEMENT, op)
         found += _lanes(op, placement, tile)
         for dim in _dims(op):
             key = (dim, tuple(loops))

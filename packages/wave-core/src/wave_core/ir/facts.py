@@ -115,6 +115,12 @@ class FactTables:
         table = self._tables.get(kind.name)
         return None if table is None else table.get(op.ident)  # pyright: ignore[reportReturnType] - one type a table
 
+    def known(self, kind: FactKind[T], op: Op) -> T:
+        """The row of an op that has one."""
+        row = self.get(kind, op)
+        assert row is not None, f"`{op.op_name}` has its row of {kind.name}"
+        return row
+
     def put(self, kind: FactKind[T], op: Op, value: T) -> None:
         """Set the row of ``op``."""
         assert op.ident >= 0, "only an op of a graph has facts"

@@ -67,6 +67,13 @@ class Region:
         op: Op | None = None if node is None else node.meta["op"]
         return op if op is not None and op.has(Trait.TERMINATOR) else None
 
+    @property
+    def end(self) -> Op:
+        """The op that ends a region which is complete."""
+        found = self.terminator
+        assert found is not None, "a region ends with a yield"
+        return found
+
     def add_argument(
         self, role: str, label: str, declared: Type, location: Location | None
     ) -> Argument:

@@ -93,8 +93,7 @@ class AccumulatorChain:
         yield loop.inits[position]
         body = loop.body
         yield list(body.arguments)[position]
-        assert body.terminator is not None, "loops yield"
-        yield body.terminator.operands[position]
+        yield body.end.operands[position]
         for user in loop.users:
             if isinstance(user, GetResult) and user.position == position:
                 yield user

@@ -96,8 +96,7 @@ def conditions(read: Read) -> list[Expr]:
     facts = region_of(read).graph.facts
     found: list[Expr] = []
     for value in read.indices:
-        access = facts.get(ACCESS, resolve(value))
-        assert access is not None, "index registers are read"
+        access = facts.known(ACCESS, resolve(value))
         found.extend(conjuncts(access.mask))
     return found
 
@@ -125,8 +124,7 @@ class Gathers:
         source = plain_source(value)
         assert source is not None, "the proof has looked at it"
         facts = region_of(source).graph.facts
-        row = facts.get(PLACEMENT, source)
-        assert row is not None, "the proof has looked at it"
+        row = facts.known(PLACEMENT, source)
         at = {dim: index[dim].subs({REGISTER: constant(0)}) for dim, _ in row.origin}
         key = source.ident, tuple(at.values()), tail
         if key not in self._memo:

@@ -218,9 +218,7 @@ class _Replacement:
         facts = self._copy.region.graph.facts
         loads, stores = len(_registers(self._copy.pairs)), 0
         for read, write in self._copy.pairs:
-            source, target = facts.get(ACCESS, read), facts.get(ACCESS, write)
-            assert source is not None, "the proof has looked at it"
-            assert target is not None, "the proof has looked at it"
+            source, target = facts.known(ACCESS, read), facts.known(ACCESS, write)
             most = self._widest // self._bits
             loads += access_count(source, most)
             masked = target.mask is not None

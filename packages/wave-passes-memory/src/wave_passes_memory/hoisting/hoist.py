@@ -150,8 +150,7 @@ class _Hoister:
         """Mask an access that may leave its memory where the loop has no iteration."""
         assert loop.count is not None, "expanded loops have a count"
         count = as_expr(loop.count).subs(self._graph.bindings)
-        access = self._graph.facts.get(ACCESS, op)
-        assert access is not None, "expanded accesses have a row"
+        access = self._graph.facts.known(ACCESS, op)
         if self._geometry.facts.prove_nonnegative(count - 1):
             return
         if isinstance(op, Write) or not self._in_bounds(op, access):

@@ -255,9 +255,7 @@ class Chooser:
         return self._row(op).registers * self._buffer.dtype.bytes
 
     def _row(self, op: Read | Write) -> Access:
-        access = self._facts.get(ACCESS, op)
-        assert access is not None, "expansion gives every access coordinates"
-        return access
+        return self._facts.known(ACCESS, op)
 
     def _aligned(self, op: Read | Write) -> bool:
         access = self._row(op)

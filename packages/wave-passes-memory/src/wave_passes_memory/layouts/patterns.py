@@ -120,8 +120,7 @@ def patterns(
     for op in accesses:
         if op.indices:
             continue
-        access = region_of(op).graph.facts.get(ACCESS, op)
-        assert access is not None, "expansion gives every access coordinates"
+        access = region_of(op).graph.facts.known(ACCESS, op)
         width = access.registers * buffer.dtype.bytes
         key = isinstance(op, Read), width
         kinds.setdefault(key, []).append(_lanes(buffer, op, access, points))

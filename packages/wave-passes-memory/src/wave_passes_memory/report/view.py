@@ -165,10 +165,7 @@ class _Measurement:
         """The ops between which an access may run: the outermost loop around it."""
         *_, outer = op, *region_of(op).around
         inner = [self._order[outer], self._order[op]]
-        for region in outer.regions:
-            terminator = region.terminator
-            if terminator is not None:
-                inner.append(self._order[terminator])
+        inner += [self._order[region.end] for region in outer.regions]
         return min(inner), max(inner)
 
     @property

@@ -237,8 +237,7 @@ def _fetch(
 def _use(read: Read, found: list[Fetch]) -> None:
     graph = region_of(read).graph
     shape = read.register_type.shape
-    row = graph.facts.get(PLACEMENT, read)
-    assert row is not None, "the proof has looked at it"
+    row = graph.facts.known(PLACEMENT, read)
     parts: list[TransposedRead] = []
     for fetch in found:
         part = TransposedRead(read.memory, (), None, shape)

@@ -102,15 +102,13 @@ def _values(
 def _origin(loop: Iterate, value: Op) -> tuple[Op | None, int]:
     """The op of the body that makes a value, and how many iterations earlier."""
     arguments = loop.body.arguments
-    terminator = loop.body.terminator
-    assert terminator is not None, "a loop's body ends with a yield"
     for distance in range(len(arguments) + 1):
         if not isinstance(value, Argument):
             return value, distance
         position = arguments.index(value)
         if position >= len(loop.inits):
             return None, 0
-        value = terminator.operands[position]
+        value = loop.body.end.operands[position]
     # Values that only go round: they come from before the loop.
     return None, 0
 

@@ -163,6 +163,4 @@ def _insert_in_part(where: str, target: Place | Selection, op: Op, step: Step) -
             insert_after(loop if where == "start" else last, op)
         return
     body = loop_at(target, step).body
-    assert body.terminator is not None, "a loop's body ends with a yield"
-    anchor = next(body.ops) if where == "start" else body.terminator
-    insert_before(anchor, op)
+    insert_before(next(body.ops) if where == "start" else body.end, op)

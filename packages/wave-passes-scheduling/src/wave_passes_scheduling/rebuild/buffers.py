@@ -63,8 +63,7 @@ def multiply_buffer(
     rows: dict[Op, Access] = {}
     for op in accesses:
         side = _side(graph, op)
-        row = graph.facts.get(side, op)
-        assert row is not None, "a lowered access has a row"
+        row = graph.facts.known(side, op)
         outer, *inner = row.coordinates
         coordinates = (outer + shift, *inner)
         graph.facts.put(side, op, replace(row, coordinates=coordinates))

@@ -103,7 +103,7 @@ class _Builder:
         for op in self._order:
             if isinstance(op, GetResult):
                 self._lead[op] = self._lead[op.source]
-        self._yields = self._terminator().operands
+        self._yields = self._loop.body.end.operands
         self._first: dict[Key, Op] = {}
         self._now: dict[Op, Op] = {}
         self._rest: dict[Key, Op] = {}
@@ -176,7 +176,7 @@ class _Builder:
             following.append(self._following(body, *key))
             # What that asks for may have to be carried too; it comes last.
             keys += list(islice(self._carried, len(keys), None))
-        end_region(body, following, self._terminator())
+        end_region(body, following, self._loop.body.end)
         inits = tuple(self._initial(*key) for key in keys)
         set_operands(kernel, (inits, kernel.captures))
 
@@ -300,11 +300,6 @@ class _Builder:
 
     def _carried_args(self) -> tuple[Op, ...]:
         return self._loop.body.arguments[: len(self._loop.inits)]
-
-    def _terminator(self) -> Op:
-        found = self._loop.body.terminator
-        assert found is not None, "a loop's body ends with a yield"
-        return found
 
     def _induction(self) -> Expr:
         assert self._loop.induction is not None, "loops are numbered"

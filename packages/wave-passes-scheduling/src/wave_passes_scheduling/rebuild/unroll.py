@@ -114,8 +114,7 @@ def _iteration(
         if op is not old.terminator:
             copies[op] = clone_into(op, values, body)
             substitute_symbols(copies[op], value)
-    assert old.terminator is not None, "a loop's body ends with a yield"
-    return [values[value] for value in old.terminator.operands], copies
+    return [values[value] for value in old.end.operands], copies
 
 
 def _remainder(loop: Iterate, inits: Sequence[Op], done: Expr, count: Expr) -> Iterate:

@@ -218,8 +218,7 @@ def _advance_fetches(
 
 def _held(loop: Iterate, order: RegionOrder) -> dict[Op, list[Op]]:
     """For each fetch that is carried to the next iteration, what uses it there."""
-    last = loop.body.terminator
-    assert last is not None, "a loop's body ends with a yield"
+    last = loop.body.end
     found: dict[Op, list[Op]] = {}
     for argument, value in zip(loop.body.arguments, last.operands, strict=False):
         users = [user for user in argument.users if user is not last]

@@ -301,8 +301,7 @@ def apply_order(region: Region, order: Sequence[Op]) -> int:
     Returns:
         How many ops changed their place or are new.
     """
-    last = region.terminator
-    assert last is not None, "a region ends with a yield"
+    last = region.end
     before = [op for op in region.ops if op is not last]
     assert set(before) <= set(order), "an order names every op of the region"
     if before == list(order):

@@ -35,9 +35,7 @@ class _Body:
         self._carried = [a.ident for a in arguments if a.role == "carried"]
         captured = [a.ident for a in arguments if a.role == "capture"]
         self._captures = list(zip(captured, op.captures, strict=True))
-        terminator = region.terminator
-        assert terminator is not None, "a region ends with a yield"
-        self._yields = terminator.operands
+        self._yields = region.end.operands
 
     def capture(self, machine: Machine) -> None:
         """Show the body the values that it captures."""

@@ -43,8 +43,7 @@ def run_body(
         if outer.ident in state.values:
             state.values[argument.ident] = state.values[outer.ident]
     run_region(body, state)
-    assert body.terminator is not None, "a region ends with a yield"
-    return tuple(state.values[v.ident] for v in body.terminator.operands)
+    return tuple(state.values[v.ident] for v in body.end.operands)
 
 
 def iterate(op: Iterate, state: State) -> None:
