@@ -66,6 +66,21 @@ def test_flipped_bits_of_the_code(code_bytes, arch):
         attempt(bytes(damaged))
 
 
+@pytest.mark.parametrize("at", [15, 23])
+def test_resources_in_registers_that_there_are_not(code_bytes, at):
+    """In a random order the load runs late, when its wait demands it."""
+    data = code_bytes("copy", "gfx1201")
+    code = load(data)
+    start, part = code.elf.part(code.kernel().entry)
+    damaged = bytearray(data)
+    damaged[data.index(part) + code.kernel().entry - start + at] ^= 1 << 6
+    buffers = [np.zeros(4096, np.float32) for _ in range(2)]
+    for order in (None, 1):
+        options = LaunchOptions(order=order)
+        with pytest.raises(EmulatorError, match=r"EM0301.*no such register"):
+            emulate(load(bytes(damaged)), buffers, grid=(1, 1, 1), options=options)
+
+
 def with_descriptor(data, **words):
     """The file with 32-bit words of its only descriptor changed, and no metadata."""
     code = load(data)

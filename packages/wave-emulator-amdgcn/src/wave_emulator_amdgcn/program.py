@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wave_emulator_amdgcn.architectures import Architecture
+    from wave_emulator_amdgcn.arrays import Selection
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.isa.control import Jump
     from wave_emulator_amdgcn.isa.vector import Run
+    from wave_emulator_amdgcn.machine import Machine
 
 
 @dataclass(eq=False)
@@ -41,6 +44,21 @@ class Bound:
     usage: Usage
     count: int = 0
     parts: tuple[Bound, ...] = ()
+
+    def execute(self, machine: Machine, g: Selection) -> Jump | None:
+        """Run for a selection of waves; a jump where it is one.
+
+        Raises:
+            UnknownInstructionError: EM0301, it names a register that there is not.
+        """
+        try:
+            return self.run(machine, g)
+        except IndexError as error:
+            # Only the number of a register comes unchecked out of the machine code.
+            text = f"{self.instruction.text} at {self.instruction.pc:#x}"
+            raise UnknownInstructionError(
+                "EM0301", f"no such register: {text}"
+            ) from error
 
 
 class Program:

@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.errors import (
-    EmulatorError,
-    StepLimitError,
-    UnknownInstructionError,
-)
+from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError
 from wave_emulator_amdgcn.isa.control import FIRST
 
 if TYPE_CHECKING:
@@ -79,7 +75,7 @@ class Loop:
                 m.checks.before(bound, g)
             if m.meter is not None:
                 m.meter.step(bound, waves)
-            jump = self._execute(bound, g)
+            jump = bound.execute(m, g)
             if m.checks is not None:
                 m.checks.after(bound, g)
             following = self._following(bound, jump, waves)
@@ -102,16 +98,6 @@ class Loop:
             return None
         everyone = jump.taken is None or bool(jump.taken.all())
         return int(jump.target) if everyone else bound.following
-
-    def _execute(self, bound: Bound, g: Selection) -> Jump | None:
-        try:
-            return bound.run(self.machine, g)
-        except IndexError as error:
-            # Only the number of a register comes unchecked out of the machine code.
-            text = f"{bound.instruction.text} at {bound.instruction.pc:#x}"
-            raise UnknownInstructionError(
-                "EM0301", f"no such register: {text}"
-            ) from error
 
     def _join(self, pc: int, waves: Ints) -> None:
         there = self.groups.get(pc)

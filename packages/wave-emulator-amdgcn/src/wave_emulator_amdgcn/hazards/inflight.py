@@ -148,7 +148,7 @@ class Late:
         for row, value in op.vectors.items():
             m.V[row, wave] = value
         self._set(wave, op.scalars, op.active)
-        op.bound.run(m, wave)
+        op.bound.execute(m, wave)
         op.results = {
             r: (m.V[r, wave] if r < SCALAR else m.S[r - SCALAR, wave]).copy()
             for r in pending

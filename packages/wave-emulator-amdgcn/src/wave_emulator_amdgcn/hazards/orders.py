@@ -126,4 +126,4 @@ class RandomLoop(Loop):
             return None
         if bound.kind == "wait":
             self.late.wait(bound, waves)
-        return self._execute(bound, self._selection(waves))
+        return bound.execute(self.machine, self._selection(waves))

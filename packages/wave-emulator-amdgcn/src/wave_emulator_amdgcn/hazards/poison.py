@@ -278,7 +278,7 @@ class Taint:
                     bits = self.rows[row]
                     _words(m, row)[:] |= bits
                     _words(m, row)[:] ^= np.uint32(0) if pattern >> k & 1 else bits
-                bound.run(m, g)
+                bound.execute(m, g)
                 for row in written:
                     result = _words(m, row)[g].copy()
                     change = result ^ first.setdefault(row, result)
@@ -307,7 +307,7 @@ class Taint:
                 for cells, other in zip(memories, held, strict=True)
             )
             try:
-                bound.run(m, g)
+                bound.execute(m, g)
             finally:
                 m.lds, m.memory.cells = held
             return {row: _words(m, row)[g].copy() for row in written}
