@@ -105,6 +105,8 @@ def test_unknown_option(name, hint):
         ("print_ir_after", 3),
         ("passes", 3),
         ("cost_limit", "much"),
+        ("cost_limit", -1),
+        ("location", 5),
     ],
 )
 def test_unfit_value(name, value):

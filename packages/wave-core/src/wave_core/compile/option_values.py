@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
@@ -119,15 +119,16 @@ def check_types(options: Any, at: Location) -> None:
         UserError: WV0823.
     """
     hints = _hints(options.__class__)
-    for row in rows_of(options.__class__):
+    least = {row.name: row.at_least for row in rows_of(options.__class__)}
+    for row in fields(options):
         if row.name in _CONVERTED:
             continue
         value: object = getattr(options, row.name)
         if not _fits(value, hints[row.name]):
             empty = ", and no empty text" if value == "" else ""
             raise unfit(row.name, value, f"{row.type}{empty}", at)
-        if type(value) is int and not value >= row.at_least:
-            raise unfit(row.name, value, f"{row.type} from {row.at_least:g}", at)
+        if type(value) is int and not value >= least[row.name]:
+            raise unfit(row.name, value, f"{row.type} from {least[row.name]:g}", at)
     _check_checks(options, at)
 
 
