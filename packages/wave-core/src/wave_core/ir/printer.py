@@ -20,7 +20,7 @@ Attributes and fields that have their default values are left out.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import InternalError, internal_error
 from wave_core.ir.attributes import ValueFormatter
@@ -30,7 +30,7 @@ from wave_core.ops.base import REQUIRED, FieldKind
 if TYPE_CHECKING:
     from wave_core.diagnostics import Location
     from wave_core.ir.graph import Graph, Region
-    from wave_core.ops.base import Op
+    from wave_core.ops.base import Op, Slot
     from wave_core.ops.structure import Argument
 
 _INDENT = "  "
@@ -146,12 +146,11 @@ class _Printer:
             head = f"{indent}}}"
         self._lines.append(head)
 
-    def _slot(self, value: Any) -> str:
+    def _slot(self, value: Slot) -> str:
         if value is None:
             return "none"
         if isinstance(value, tuple):
-            values = cast("tuple[Op, ...]", value)
-            return f"[{', '.join([self._name(item) for item in values])}]"
+            return f"[{', '.join([self._name(item) for item in value])}]"
         return self._name(value)
 
     def _name(self, value: Op) -> str:

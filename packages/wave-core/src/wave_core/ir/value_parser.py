@@ -37,7 +37,7 @@ UNEXPECTED_OPERANDS = (
     AttributeError,
     AssertionError,
 )
-"""What constructors and type rules trip over that trust what they are given."""
+"""Errors of constructors and type rules that trust their arguments."""
 
 _MAX_NUMBER = 400
 """Characters of a number."""

@@ -25,9 +25,8 @@ def value_key(value: object) -> object:
     kind = type(value)
     if kind in _PLAIN:
         return (kind, value)
-    if kind is float:
-        number = cast("float", value)
-        return (kind, "nan" if math.isnan(number) else number.hex())
+    if isinstance(value, float) and kind is float:
+        return (kind, "nan" if math.isnan(value) else value.hex())
     if kind is tuple:
         return tuple([value_key(item) for item in cast("tuple[object, ...]", value)])
     if is_dataclass(value) and not isinstance(value, type):

@@ -86,7 +86,7 @@ class IndexMapping:
 
 
 def no_mapping(what: str, at: Location) -> Exception:
-    """What to raise for a mapping of the wrong make."""
+    """The error for a mapping of the wrong make."""
     return user_error(
         "WV0403",
         f"malformed index mapping: {what}",

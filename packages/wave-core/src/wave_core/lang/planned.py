@@ -49,7 +49,7 @@ PLANNED: Mapping[str, str] = {
 
 
 def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
-    """What to raise for a name that the language does not have."""
+    """The error for a name that the language does not have."""
     if name in PLANNED:
         return planned(name, PLANNED[name], capture_location())
     close = get_close_matches(name, list(known), n=1)

@@ -119,7 +119,7 @@ def _fraction(result: object, location: Location) -> Exception:
 
 
 def _applied(expr: object, arguments: Sequence[Any], location: Location) -> Any:
-    """What the author's function gives for symbols.
+    """The expression that the author's function gives for symbols.
 
     Raises:
         UserError: WV0210 where it is no function of these, or fails.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 Slot: TypeAlias = "Op | tuple[Op, ...] | None"
-"""What an operand slot holds: a value, several values, or nothing."""
+"""The contents of an operand slot: a value, several values, or nothing."""
 NodeArguments: TypeAlias = (
     "tuple[NodeLike | tuple[NodeLike, ...] | list[NodeLike] | None, ...]"
 )
@@ -60,7 +60,7 @@ class NodeLike(Protocol):
 
 
 class FieldKind(Enum):
-    """What a declared field of an op holds."""
+    """Kinds of declared fields of ops."""
 
     OPERAND = "operand"
     OPTIONAL = "optional"
@@ -309,7 +309,7 @@ class Op:
         return None
 
     def effects(self) -> tuple[Effect, ...]:
-        """What the op does to memory; nothing unless an op says otherwise."""
+        """The effects of the op on memory; none unless an op says otherwise."""
         return ()
 
     def evaluate(self, *operands: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What elementwise ops share: type rule, and evaluation that rounds once."""
+"""The common part of elementwise ops: type rule, and evaluation that rounds once."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Source: OCP 8-bit floating point specification 1.0, table 1; arXiv:2206.02915, t
 
 
 def identity_value(kind: str, dtype: DType) -> float:
-    """What leaves every element as it is: 0, -inf or inf, or an integer's limit."""
+    """The neutral element: 0, -inf or inf, or an integer's limit."""
     if kind == "sum":
         return 0.0 if dtype.is_float else 0
     if dtype.is_float:

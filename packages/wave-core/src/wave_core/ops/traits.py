@@ -1,4 +1,4 @@
-"""What passes may rely on about an op, and what it does to memory."""
+"""Traits of ops, on which passes may rely, and effects on memory."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class Bounds:
         return inside.intersect(Interval(0, modulus - step))
 
     def _related(self, value: Expr) -> Interval:
-        """What the inequalities that name this node say about it."""
+        """The limits that inequalities set to a node which they name."""
         result = UNKNOWN
         for inequality in self.about[value]:
             terms, coeffs, _ = linear_parts(inequality)

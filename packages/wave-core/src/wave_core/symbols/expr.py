@@ -176,7 +176,7 @@ class Expr:
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """What makes the one node of the process that reads it."""
+        """The call that makes the one node of the process that reads it."""
         if self.kind is _CONST:
             return constant, (self.const,)
         if self.kind is _SYMBOL:

@@ -1,4 +1,4 @@
-"""What is known about symbols, and the questions it answers."""
+"""Facts about symbols, and the questions that they answer."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ MEMO_LIMIT = 1 << 16
 
 
 class Kind(IntEnum):
-    """What a node is; the number is also its rank in the ordering of terms.
+    """Kinds of nodes; the number is also its rank in the ordering of terms.
 
     `GE`, `EQ` and `NE` compare their single argument with zero. There is no `MOD`:
     `x % d` is the sum `x - d*(x // d)`, so that both spellings are one node

@@ -184,7 +184,7 @@ class _Parser:
         return builder(*args)
 
     def _nested(self, *, many: bool = False) -> list[Expr]:
-        """What follows an opening bracket, up to its end."""
+        """The values from an opening bracket to its end."""
         self.depth += 1
         if self.depth > MAX_NESTING:
             self._fail("brackets nested too deeply")

@@ -238,7 +238,7 @@ def _cases(goal: Expr, term: Expr, coeff: int) -> list[Expr]:
 
 
 def _eliminate(goal: Expr, term: Expr, coeff: int, known: Expr) -> Expr | None:
-    """What remains of a multiple of the goal after using known >= 0."""
+    """The rest of a multiple of the goal after using known >= 0."""
     terms, coeffs, _ = linear_parts(known)
     if term not in terms:
         return None

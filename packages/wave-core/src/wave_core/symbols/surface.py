@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Op(StrEnum):
-    """What a surface node computes from its arguments."""
+    """Operations of surface nodes."""
 
     CONST = "const"
     SYMBOL = "symbol"

@@ -23,9 +23,14 @@ from wave_core.builtin.expand.existence import Existence
 from wave_core.builtin.expand.scope import Scope
 from wave_core.diagnostics import internal_error
 from wave_core.ir import PLACEMENT, Placement, capture, resolve
+from wave_core.ops.compare import Select
+from wave_core.ops.constant import LaneExpr, Splat
 from wave_core.ops.shape import Assemble
+from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from wave_core.backends.lowering import LoweringTable
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph, Region
@@ -144,6 +149,33 @@ class Expander:
     def piece(self, old: Op, ids: Ids, scope: Scope) -> Op:
         """Piece ``ids`` of ``old`` in the region of ``scope``."""
         return capture(scope.region, self._pieces[resolve(old)][ids])
+
+    def masked_piece(
+        self,
+        user: Op,
+        old: Op,
+        ids: Ids,
+        dims: Iterable[str],
+        filler: float,
+        scope: Scope,
+    ) -> Op:
+        """Piece ``ids`` of ``old`` with ``filler`` where elements do not exist.
+
+        The piece itself where all its elements are proved to exist along ``dims``.
+        """
+        piece = self.piece(old, ids, scope)
+        placement = self.piece_placement(old, ids, scope)
+        condition = self.existence.mask(placement, dims, scope)
+        if condition is None:
+            return piece
+        kind = piece.register_type
+        lane_condition = LaneExpr(condition, kind.shape, DTYPES["bool"])
+        exists = self.emit(user, lane_condition, scope)
+        fill = self.emit(user, Splat(kind.shape, kind.dtype, filler), scope)
+        chosen = self.emit(user, Select(exists, piece, fill), scope)
+        for op in (exists, fill, chosen):
+            self.graph.facts.put(PLACEMENT, op, placement)
+        return chosen
 
     def pieces(self, old: Op, scope: Scope) -> list[Op]:
         """All pieces of ``old``, in order of their step numbers."""

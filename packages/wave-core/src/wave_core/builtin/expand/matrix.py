@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.matrix import dims_of, instruction_of, matrix_roles
 from wave_core.builtin.distribute.placements import ids_of
-from wave_core.builtin.expand.masking import masked
 from wave_core.ir import resolve
 from wave_core.ops.compare import Cast
 from wave_core.ops.matrix import Mma
@@ -86,14 +85,8 @@ class _Operand:
         if not self._masked_dims:
             return self._expander.piece(self._value, ids, self._scope)
         if ids not in self._masked:
-            self._masked[ids] = masked(
-                self._expander,
-                self._op,
-                self._value,
-                ids,
-                self._masked_dims,
-                0,
-                self._scope,
+            self._masked[ids] = self._expander.masked_piece(
+                self._op, self._value, ids, self._masked_dims, 0, self._scope
             )
         return self._masked[ids]
 

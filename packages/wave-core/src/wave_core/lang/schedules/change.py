@@ -1,4 +1,4 @@
-"""What a schedule does to loops and ops: unrolling, order, barriers, staggering."""
+"""Changes that schedules ask for: unrolling, order, barriers, staggering."""
 
 from __future__ import annotations
 

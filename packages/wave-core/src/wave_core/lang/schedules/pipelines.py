@@ -101,12 +101,12 @@ class Pipeline:
 
     @property
     def PROLOGUE(self) -> Place:  # noqa: N802 - the name that schedules use
-        """What runs before it: stages of the first iterations."""
+        """The ops before it: stages of the first iterations."""
         return self._part("prologue")
 
     @property
     def EPILOGUE(self) -> Place:  # noqa: N802 - the name that schedules use
-        """What runs after it: stages of the last iterations."""
+        """The ops after it: stages of the last iterations."""
         return self._part("epilogue")
 
     def _part(self, name: str) -> Place:

@@ -62,7 +62,7 @@ def recorder(what: str) -> Recorder:
 
 
 class Recorded:
-    """What a step of a schedule gives."""
+    """The result of a step of a schedule."""
 
     __slots__ = ("ref",)
 
