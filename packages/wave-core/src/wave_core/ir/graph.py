@@ -111,6 +111,11 @@ class Region:
         """Add ``op`` at the end."""
         return self._insert(op)
 
+    def prepend(self, op: Op) -> Op:
+        """Add ``op`` before all others."""
+        first = next(self.ops, None)
+        return self.append(op) if first is None else self.insert_before(first, op)
+
     def insert_before(self, anchor: Op, op: Op) -> Op:
         """Add ``op`` just before ``anchor``."""
         with self.storage.inserting_before(node_of(anchor)):

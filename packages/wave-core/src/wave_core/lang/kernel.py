@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import Location, capture_location, user_error
-from wave_core.trace import trace
 from wave_core.trace.annotations import has_string_annotations
 
 if TYPE_CHECKING:
@@ -54,14 +53,17 @@ class LaunchableWave:
         Raises:
             UserError: WV01xx and WV02xx at the first line that cannot be traced.
         """
-        return trace(
+        # The one seam to the graph storage, so that the language imports quickly.
+        from wave_core.trace.kernel import trace_kernel  # noqa: PLC0415
+
+        return trace_kernel(
             self.function,
             self.name,
             self.constraints,
             bindings or {},
             self.location,
-            target=target,
-            namespaces=self.namespaces,
+            target,
+            self.namespaces,
         )
 
     def scheduled(self, schedule: ManualSchedule) -> LaunchableWave:

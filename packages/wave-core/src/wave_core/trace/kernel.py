@@ -35,7 +35,21 @@ def trace_kernel(
     target: str,
     namespaces: Sequence[Mapping[str, Any]],
 ) -> Graph:
-    """Run ``function`` on traced values; see ``wave_core.trace.trace``."""
+    """The graph of a kernel: wave-level ops on symbolic shapes.
+
+    Args:
+        function: The kernel's Python function, its parameters annotated.
+        name: The kernel's name.
+        constraints: How dimensions spread over the machine.
+        bindings: Values of symbols: integers, or address spaces.
+        location: Where the kernel is defined.
+        target: The name of the target.
+        namespaces: Where names in annotations given as strings are looked up,
+            besides the function's closure and globals.
+
+    Raises:
+        UserError: WV01xx and WV02xx, at the first line that cannot be traced.
+    """
     numbers, spaces = split_bindings(bindings, location)
     graph = Graph(name, target, numbers, tuple(constraints), location=location)
     tracer = Tracer(graph, namespaces)

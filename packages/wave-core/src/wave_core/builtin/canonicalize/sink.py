@@ -11,7 +11,6 @@ from wave_core.passes import Pass
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
-    from wave_core.ops.base import Op
     from wave_core.passes import PassContext
 
 
@@ -55,15 +54,7 @@ def _sink(region: Region) -> bool:
         source = resolve(argument)
         if argument.role == "capture" and isinstance(source, Splat) and argument.users:
             copy = clone_op(source, {}, region)
-            _prepend(region, copy)
+            region.prepend(copy)
             replace_uses(argument, copy)
             changed = True
     return changed
-
-
-def _prepend(region: Region, op: Op) -> None:
-    first = next(region.ops, None)
-    if first is None:
-        region.append(op)
-    else:
-        region.insert_before(first, op)

@@ -111,10 +111,7 @@ class Expander:
     def hoist(self, old: Op, new: Op) -> Op:
         """Insert ``new`` at the top of the kernel's body."""
         new.location = old.location
-        first = next(self._root.ops, None)
-        if first is None:
-            return self._root.append(new)
-        return self._root.insert_before(first, new)
+        return self._root.prepend(new)
 
     def piece_placement(self, op: Op, ids: Ids, scope: Scope) -> Placement:
         """Where the elements of piece ``ids`` of ``op`` sit."""

@@ -140,8 +140,7 @@ class _Decomposition:
         shape = self._op.sources[0].register_type.shape
         if value.register_type.shape == shape:
             return value
-        picks = tuple((0, r) for r in range(self._source.layout.registers))
-        return self._emit(Assemble((value,), picks, shape), self._source)
+        return self._renamed(value, shape, self._source)
 
     def _cast(self, value: Op, dtype: str, row: Placement) -> Op:
         if value.register_type.dtype.name == dtype:
@@ -178,13 +177,12 @@ class _Decomposition:
                     Shuffle(value, offset, self._geometry.lanes, "xor"), self._result
                 )
                 value = self._emit(self._combine(value, other), self._result)
-        return self._emit_result_shape(value)
+        return self._renamed(value, self._kind.shape, self._result)
 
-    def _emit_result_shape(self, value: Op) -> Op:
-        """The value under the dimensions of the result."""
-        registers = self._result.layout.registers
-        picks = tuple((0, r) for r in range(registers))
-        return self._emit(Assemble((value,), picks, self._kind.shape), self._result)
+    def _renamed(self, value: Op, shape: tuple[Expr, ...], row: Placement) -> Op:
+        """The same registers under other dimensions."""
+        picks = tuple((0, r) for r in range(row.layout.registers))
+        return self._emit(Assemble((value,), picks, shape), row)
 
     def _waves(self, value: Op, dtype: str) -> Op:
         """Combine the parts of the waves that share the dimension, through LDS."""
@@ -218,8 +216,7 @@ class _Decomposition:
         )
         allocate = Allocate(tuple(_slots()), sizes, DTYPES[dtype])
         allocate.location = self._op.location
-        first = next(self._graph.body.ops)
-        return self._graph.body.insert_before(first, allocate)
+        return self._graph.body.prepend(allocate)
 
 
 def _slots() -> list[Expr]:
