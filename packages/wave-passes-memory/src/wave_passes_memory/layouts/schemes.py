@@ -24,7 +24,7 @@ LINE_BYTES = 256
 """Bytes of all banks, of the targets with most."""
 
 STEPS = (1, 2, 4, 8)
-"""Rows between two turns of a permutation."""
+"""Rows that share a permutation."""
 
 
 PADDED = (1, 2, 4)
@@ -40,7 +40,7 @@ class Scheme:
     number of chunks, so the chunks of a row are permuted among themselves. Each row
     is ``padding`` bytes longer than its elements.
 
-    With ``also`` the turn is ``(r // step ^ r // also) % ways``. With ``fold`` that
+    With ``also`` the key is ``(r // step ^ r // also) % ways``. With ``fold`` that
     many rows make a line, whose chunks are counted through and permuted among
     themselves: chunks in a row and ``fold`` are powers of two then, and ``step`` and
     ``also`` are more than 1 where a row is one chunk, so that what is added to the
@@ -64,9 +64,9 @@ class Scheme:
     def __str__(self) -> str:
         if self.ways > 1:
             more = f" ^ row // {self.also}" if self.also else ""
-            turn = f"(row // {self.step}{more} % {self.ways})"
+            key = f"(row // {self.step}{more} % {self.ways})"
             lines = f", lines of {self.fold} rows" if self.fold > 1 else ""
-            return f"chunks of {self.chunk} bytes ^ {turn}{lines}"
+            return f"chunks of {self.chunk} bytes ^ {key}{lines}"
         return f"rows padded by {self.padding} bytes" if self.padding else "rows"
 
     def places(self, rows: Array, columns: Array, row_bytes: int) -> Array:
@@ -76,14 +76,14 @@ class Scheme:
         return rows * (row_bytes + self.padding) + columns
 
     def _moved(
-        self, rows: Array, columns: Array, turning: Array, row_bytes: int
+        self, rows: Array, columns: Array, by: Array, row_bytes: int
     ) -> tuple[Array, Array]:
-        """Row and byte of where chunks go that the rows ``turning`` permute."""
-        turn = turning // self.step
+        """Row and byte of where chunks go that the rows ``by`` permute."""
+        key = by // self.step
         if self.also:
-            turn = turn ^ turning // self.also
+            key = key ^ by // self.also
         line, chunks = rows % self.fold, row_bytes // self.chunk
-        moved = (line * chunks + columns // self.chunk) ^ turn % self.ways
+        moved = (line * chunks + columns // self.chunk) ^ key % self.ways
         rows = rows - line + moved // chunks if self.fold > 1 else rows
         moved = moved % chunks if self.fold > 1 else moved
         return rows, moved * self.chunk + columns % self.chunk
@@ -95,8 +95,8 @@ class Scheme:
         first = np.arange(row_bytes // self.chunk) * self.chunk
         rows, columns = np.broadcast_arrays(np.arange(count)[:, None], first)
         there = self._moved(rows, columns, rows, row_bytes)
-        turning, _ = self._moved(*there, there[0], row_bytes)
-        back = self._moved(*there, turning, row_bytes)
+        by, _ = self._moved(*there, there[0], row_bytes)
+        back = self._moved(*there, by, row_bytes)
         return bool((back[0] == rows).all() and (back[1] == columns).all())
 
     def apply(self, access: Access, kind: MemoryType, facts: Facts) -> Access:
@@ -104,27 +104,27 @@ class Scheme:
 
         The access starts at a multiple of its width, which divides a chunk.
         """
-        return access if self.ways == 1 else self._turned(access, access, kind, facts)
+        return access if self.ways == 1 else self._permuted(access, access, kind, facts)
 
     def undo(self, access: Access, kind: MemoryType, facts: Facts) -> Access:
         """The elements that lie at the places of ``access``; see `can_undo`.
 
-        The rows of these places tell the rows of the elements, which turned them.
+        The rows of these places tell the rows of the elements, which permuted them.
         """
         if self.ways == 1:
             return access
-        first = self._turned(access, access, kind, facts)
-        return self._turned(access, first, kind, facts) if self.fold > 1 else first
+        first = self._permuted(access, access, kind, facts)
+        return self._permuted(access, first, kind, facts) if self.fold > 1 else first
 
-    def _turned(
-        self, access: Access, turning: Access, kind: MemoryType, facts: Facts
+    def _permuted(
+        self, access: Access, by: Access, kind: MemoryType, facts: Facts
     ) -> Access:
-        """Chunks permuted as the rows of ``turning`` say."""
+        """Chunks permuted as the rows of ``by`` say."""
         size = self.chunk // kind.dtype.bytes
         *outer, inner = access.coordinates
         start = facts.simplify(inner.subs({REGISTER: constant(0)}))
-        turn = self._turn(turning, kind, facts)
-        moved = xor(self._number(access, kind, facts), turn)
+        key = self._key(by, kind, facts)
+        moved = xor(self._number(access, kind, facts), key)
         if self.fold > 1:
             chunks = kind.storage_shape[-1].constant_value // size
             above = facts.simplify(outer[-1] // self.fold) * self.fold
@@ -146,12 +146,12 @@ class Scheme:
         chunks = kind.storage_shape[-1].constant_value // size
         return number + facts.simplify(outer[-1] % self.fold) * chunks
 
-    def _turn(self, access: Access, kind: MemoryType, facts: Facts) -> Expr:
+    def _key(self, access: Access, kind: MemoryType, facts: Facts) -> Expr:
         row = row_of(access, kind)
-        turn = facts.simplify(row // self.step % self.ways)
+        key = facts.simplify(row // self.step % self.ways)
         if self.also:
-            turn = xor(turn, facts.simplify(row // self.also % self.ways))
-        return turn
+            key = xor(key, facts.simplify(row // self.also % self.ways))
+        return key
 
 
 def schemes(row_bytes: int, widest: int, rows: int = 1) -> Iterator[Scheme]:

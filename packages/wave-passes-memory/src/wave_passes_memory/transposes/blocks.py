@@ -163,14 +163,14 @@ class Blocks:
         size = self._bits // 8
         along = _power_within(LINE_BYTES // (shape.width * size), extents[last])
         below = _power_within(CHUNK_BYTES // (shape.rows * size), extents[down])
-        turns = [(last, along), (down, below)]
-        turns += [(last, extents[last] // along), (down, extents[down] // below)]
+        steps = [(last, along), (down, below)]
+        steps += [(last, extents[last] // along), (down, extents[down] // below)]
         outer = [d for d in range(last) if d != down]
-        turns += [(d, extents[d]) for d in reversed(outer)]
+        steps += [(d, extents[d]) for d in reversed(outer)]
         unit = {last: shape.width, down: shape.rows}
         found = [constant(0)] * len(extents)
-        for place, (dim, count) in enumerate(turns):
-            ends = prod(n for _, n in turns[place + 1 :]) == 1
+        for place, (dim, count) in enumerate(steps):
+            ends = prod(n for _, n in steps[place + 1 :]) == 1
             found[dim] = found[dim] + (chunk if ends else chunk % count) * unit.get(
                 dim, 1
             )

@@ -232,7 +232,7 @@ class _Transposition:
         shape = self._blocks.choose(widest, idle=options.idle)
         if shape is None or rows is None:
             return False
-        rows = {read: self._turned(row) for read, row in rows.items()}
+        rows = {read: self._transposed(row) for read, row in rows.items()}
         costs = Costs(context.target, self._bits)
         cost = costs.loads(shape.count * shape.rows, shape.width)
         cost += costs.writes(shape.count * shape.width, shape.rows)
@@ -256,7 +256,7 @@ class _Transposition:
         bare = bare_readers(self._copy, self._box, points, self._known)
         return None if bare is None else rows | bare
 
-    def _turned(self, row: Access) -> Access:
+    def _transposed(self, row: Access) -> Access:
         places = tuple(row.coordinates[d] for d in self._blocks.order())
         return Access(places, row.registers, row.mask)
 

@@ -74,10 +74,10 @@ class ReservationTable:
         width = min(last - first + 1, self.interval)
         if latest:
             first = last - width + 1
-        starts = self._turned(self._starts(task), first) & ((1 << width) - 1)
+        starts = self._rotated(self._starts(task), first) & ((1 << width) - 1)
         if not starts:
             return None
-        flush = starts & self._turned(self._flush(task), first)
+        flush = starts & self._rotated(self._flush(task), first)
         if flush and self.interval > SHORT:
             return first + next(_bits(flush, latest=latest))
         limit = CANDIDATES if self.interval > SHORT else SHORT
@@ -89,11 +89,11 @@ class ReservationTable:
         starts = self._starts(task)
         found: list[int] = []
         width = min(high - at + 1, self.interval)
-        above = self._turned(starts, at) & ((1 << width) - 1)
+        above = self._rotated(starts, at) & ((1 << width) - 1)
         if above:
             found.append(at + next(_bits(above, latest=False)))
         width = min(at - low + 1, self.interval)
-        below = self._turned(starts, at - width + 1) & ((1 << width) - 1)
+        below = self._rotated(starts, at - width + 1) & ((1 << width) - 1)
         if below:
             found.append(at - width + 1 + next(_bits(below, latest=True)))
         return found
@@ -142,8 +142,8 @@ class ReservationTable:
             if self._tight[part.resource] and self._lengths[part.resource] > 1:
                 busy = self._all ^ self._free[part.resource][part.units]
                 if busy:
-                    sides = self._turned(busy, -1) | self._turned(busy, part.cycles)
-                    found &= self._turned(sides, part.offset)
+                    sides = self._rotated(busy, -1) | self._rotated(busy, part.cycles)
+                    found &= self._rotated(sides, part.offset)
         return found
 
     def _lost(self, resource: int) -> int:
@@ -163,7 +163,7 @@ class ReservationTable:
             if part.units > self._units[part.resource]:
                 return 0
             free = self._free[part.resource][part.units]
-            found &= self._turned(self._long(free, part.cycles), part.offset)
+            found &= self._rotated(self._long(free, part.cycles), part.offset)
         return found
 
     def _long(self, free: int, cycles: int) -> int:
@@ -171,11 +171,11 @@ class ReservationTable:
         done = 1
         while done < cycles and free:
             step = min(done, cycles - done)
-            free &= self._turned(free, step)
+            free &= self._rotated(free, step)
             done += step
         return free
 
-    def _turned(self, bits: int, by: int) -> int:
+    def _rotated(self, bits: int, by: int) -> int:
         """Bits such that bit ``i`` is what bit ``i + by`` was, around the interval."""
         by %= self.interval
         return (bits >> by | bits << (self.interval - by)) & self._all
@@ -183,7 +183,7 @@ class ReservationTable:
     def _footprint(self, task: int, cycle: int) -> dict[int, int]:
         found: dict[int, int] = {}
         for part in self._segments[task]:
-            cells = self._turned((1 << part.cycles) - 1, -(cycle + part.offset))
+            cells = self._rotated((1 << part.cycles) - 1, -(cycle + part.offset))
             found[part.resource] = found.get(part.resource, 0) | cells
         return found
 
@@ -247,7 +247,7 @@ def _runs(free: int, interval: int) -> Iterator[int]:
     if free == full:
         yield interval
         return
-    # Turn the interval so that it starts right after a busy cycle.
+    # Rotate the interval so that it starts right after a busy cycle.
     busy = full ^ free
     first = (busy & -busy).bit_length()
     free = (free >> first | free << (interval - first)) & full

@@ -329,13 +329,13 @@ def _scores(kernel: _Kernel, query: str | None) -> tuple[str, str, str] | None:
     if product is None:
         return None
     cut = moves.cut(build, product, kernel.space.pick((1, 2, 3)))
-    turned = build.ordered(cut, (*kernel.batch, "M", "K"))
-    narrow = replace(build.info(turned), dtype=kernel.dtype, power=False)
-    weights = turned
+    transposed = build.ordered(cut, (*kernel.batch, "M", "K"))
+    narrow = replace(build.info(transposed), dtype=kernel.dtype, power=False)
+    weights = transposed
     if kernel.dtype != kernel.total:
-        weights = build.emit("cast", narrow, (turned,), dtype=kernel.dtype)
+        weights = build.emit("cast", narrow, (transposed,), dtype=kernel.dtype)
     values = kernel.operand("N", "K")
-    return None if weights is None or values is None else (turned, weights, values)
+    return None if weights is None or values is None else (transposed, weights, values)
 
 
 def _scaled(kernel: _Kernel, name: str) -> str | None:
