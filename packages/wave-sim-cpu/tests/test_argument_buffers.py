@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wave_core.types import ALL_DTYPES
+from wave_core.types import DTYPES
 from wave_sim_cpu.memory import argument_buffer
 
 
-@pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
 def test_every_element_type_is_written_in_place(dtype):
     array = np.zeros((3, 8), dtype.numpy())[:, ::2]
     before = array.copy()
@@ -21,5 +21,5 @@ def test_every_element_type_is_written_in_place(dtype):
 
 def test_reversed_axes_start_at_their_last_element():
     array = np.arange(6, dtype=np.int32).reshape(2, 3)[::-1, ::-1]
-    buffer = argument_buffer("a", next(d for d in ALL_DTYPES if d.name == "i32"), array)
+    buffer = argument_buffer("a", DTYPES["i32"], array)
     assert buffer.cells[buffer.origin] == array[0, 0]

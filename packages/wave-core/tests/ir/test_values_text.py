@@ -18,7 +18,7 @@ from wave_core.ir.values import same_value, value_key
 from wave_core.symbols import constant, lt, maximum, parse_layout, symbol
 from wave_core.targets import MMAType
 from wave_core.types import (
-    ALL_DTYPES,
+    DTYPES,
     AccessMapping,
     AddressSpace,
     MemoryType,
@@ -37,12 +37,12 @@ EXPRS = st.recursive(
     ),
     max_leaves=6,
 )
-DTYPES = st.sampled_from(ALL_DTYPES)
+ELEMENTS = st.sampled_from(list(DTYPES.values()))
 SHAPES = st.lists(EXPRS, max_size=3).map(tuple)
 SPACES = st.one_of(st.sampled_from(AddressSpace), SYMBOLS)
 TYPES = st.one_of(
-    st.builds(RegisterType, SHAPES, DTYPES),
-    st.builds(MemoryType, SHAPES, SPACES, DTYPES, st.none() | SHAPES),
+    st.builds(RegisterType, SHAPES, ELEMENTS),
+    st.builds(MemoryType, SHAPES, SPACES, ELEMENTS, st.none() | SHAPES),
 )
 MAPPINGS = st.builds(
     AccessMapping, st.lists(st.text(max_size=3)).map(tuple), SHAPES, st.just((("M",),))
@@ -50,7 +50,7 @@ MAPPINGS = st.builds(
 LAYOUT = parse_layout('64x4 {"a b": 4*(lane/16%4) + (reg/1%4), M: (lane/1%16)}')
 ATOMS = st.one_of(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    EXPRS | DTYPES | TYPES | MAPPINGS,
+    EXPRS | ELEMENTS | TYPES | MAPPINGS,
     st.just(LAYOUT) | st.sampled_from(AddressSpace) | st.sampled_from(MMAType),
 )
 VALUES = st.recursive(ATOMS, lambda inner: st.lists(inner, max_size=3).map(tuple))

@@ -8,10 +8,10 @@ import torch
 
 from wave_core.ops import arithmetic as ops
 from wave_core.ops.elementwise import Binary
-from wave_core.types import ALL_DTYPES, DTYPES
+from wave_core.types import DTYPES
 
-FLOATS = [d for d in ALL_DTYPES if d.is_float and d.name != "f8e8m0fnu"]
-INTEGERS = [d for d in ALL_DTYPES if d.is_integer]
+FLOATS = [d for d in DTYPES.values() if d.is_float and d.name != "f8e8m0fnu"]
+INTEGERS = [d for d in DTYPES.values() if d.is_integer]
 BITS = [*INTEGERS, DTYPES["bool"]]
 
 EXACT = {

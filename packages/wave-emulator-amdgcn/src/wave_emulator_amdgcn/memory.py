@@ -85,7 +85,6 @@ class Region:
         name: for messages.
         start: position in the array of `Regions`.
         size: bytes.
-        alignment: extra bytes before the start, see `Regions`.
     """
 
     name: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from wave_core.types.dtype import (
-    ALL_DTYPES as ALL_DTYPES,
     DTYPES as DTYPES,
     DType as DType,
     Family as Family,

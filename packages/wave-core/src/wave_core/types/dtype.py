@@ -90,22 +90,11 @@ i8 = DType("i8", 8, Family.INTEGER, "int8")
 index = DType("index", 64, Family.INDEX, "int64")
 bool_ = DType("bool", 1, Family.BOOL, "bool")
 
-ALL_DTYPES: tuple[DType, ...] = (
-    f64,
-    f32,
-    f16,
-    bf16,
-    f8e5m2,
-    f8e5m2fnuz,
-    f8e4m3fn,
-    f8e4m3fnuz,
-    f8e8m0fnu,
-    i64,
-    i32,
-    i16,
-    i8,
-    index,
-    bool_,
-)
-
-DTYPES: Mapping[str, DType] = {dtype.name: dtype for dtype in ALL_DTYPES}
+DTYPES: Mapping[str, DType] = {
+    dtype.name: dtype
+    for dtype in (
+        *(f64, f32, f16, bf16),
+        *(f8e5m2, f8e5m2fnuz, f8e4m3fn, f8e4m3fnuz, f8e8m0fnu),
+        *(i64, i32, i16, i8, index, bool_),
+    )
+}
