@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -123,6 +124,30 @@ FAILING = """
 def case(shape, settings, target):
     return 1 // shape.get("M", 0)
 """
+
+
+def test_a_file_that_fails_is_shown_where_it_fails(wave, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("failing.py").write_text("import time\n\nimport no_such_module\n")
+    assert (
+        "  --> failing.py:3\n3 | import no_such_module\n"
+        in wave("run", "failing.py:case").err
+    )
+
+
+def test_a_script_that_ends_the_program_is_an_error(wave, tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text("import sys\nsys.exit(0)\n")
+    done = wave("run", f"{path}:case")
+    assert done.code == 2
+    assert f"`{path}` cannot be imported: SystemExit: 0\n  --> {path}:2" in done.err
+
+
+def test_a_file_without_the_name_of_its_case(wave):
+    assert wave("run", "kernels.py").err.startswith(
+        "error[WV0801]: `kernels.py` is a file, and no case in it is named\n"
+        "  = help: name a kernel, or a case in a file: `FILE.py:NAME`\n"
+    )
 
 
 def test_a_case_of_a_file_that_fails(wave, tmp_path):

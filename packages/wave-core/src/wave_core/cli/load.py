@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -46,6 +47,9 @@ def find_case(
     """
     given = sizes("--shape", shape), assignments("--set", settings)
     session.target(target)
+    if kernel.endswith(".py"):
+        what = f"`{kernel}` is a file, and no case in it is named"
+        raise user_error(codes.NO_SUCH_NAME, what, help=_FORM)
     path, colon, name = kernel.rpartition(":")
     in_file = colon and path.endswith(".py")
     name = name if in_file else kernel
@@ -55,7 +59,7 @@ def find_case(
         return make_case(factory, name, *given, target)
     except WaveError:
         raise
-    except Exception as error:  # whoever makes the case may fail in any way
+    except (Exception, SystemExit) as error:  # a case may fail in any way
         if in_file:
             what = f"`{name}` of `{path}` makes no case"
             raise _failed(what, Path(path), error) from error
@@ -82,7 +86,7 @@ def _from_file(path: Path, name: str) -> object:
         spec.loader.exec_module(module)
     except WaveError:
         raise
-    except Exception as error:  # a file of a user may fail in any way
+    except (Exception, SystemExit) as error:  # a user's file may fail in any way
         raise _failed(f"`{path}` cannot be imported", path, error) from error
     if not hasattr(module, name):
         public = [each for each in vars(module) if not each.startswith("_")]
@@ -97,9 +101,11 @@ def _from_file(path: Path, name: str) -> object:
     return getattr(module, name)
 
 
-def _failed(what: str, path: Path, error: Exception) -> Exception:
+def _failed(what: str, path: Path, error: BaseException) -> Exception:
     """The user's file fails; at the last line of it that ran."""
-    ran = [row for row in extract_tb(error.__traceback__) if row.filename == str(path)]
+    imported_as = os.path.abspath(path)  # noqa: PTH100 - as importlib makes it
+    rows = extract_tb(error.__traceback__)
+    ran = [row for row in rows if row.filename == imported_as]
     line = ran[-1].lineno if ran else getattr(error, "lineno", None)
     return user_error(
         codes.NOT_A_KERNEL,
@@ -110,7 +116,7 @@ def _failed(what: str, path: Path, error: Exception) -> Exception:
     )
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
