@@ -346,6 +346,24 @@ error[WV0327]: `waves_per_block` of HardwareConstraint is 0
     )
 
 
+def test_a_tile_of_more_pieces_than_a_compiler_can_take(tmp_path):
+    """16 million elements of four in each of 64 lanes; it is told in no time."""
+    rows = f"[tkw.WorkgroupConstraint(M, 2**24, 0), {HARDWARE}]"
+    replaced = {"CONSTRAINTS": rows, "SIGNATURE": "a: tkl.Memory[M, GLOBAL, tkl.f32]"}
+    body = {"BODY": "tkw.write(tkw.read(a), a)", "ARGUMENTS": "f32(32)"}
+    path, module = load(tmp_path, replaced | body)
+    with pytest.raises(WaveError) as caught:
+        module.run(SESSION)
+    assert str(caught.value).replace(str(path), "users_file.py") == (
+        """\
+error[WV0328]: the tiles of a wave are cut into 65536 pieces, and 32768 are the most
+   --> users_file.py:24:19 in kernel
+24 |         tkw.write(tkw.read(a), a)
+   |                   ^^^^^^^^^^^ 65536 of them
+   = help: use smaller tiles, or a loop over a large dimension"""
+    )
+
+
 #: Bodies of several lines: what only compiling or running tells.
 LATER = (
     ("b_tile = tkw.allocate((M, N), (2**20, 2**20), tkl.f32)", "b_tile"),

@@ -251,4 +251,14 @@ Good:
     WorkgroupConstraint(M, BLOCK_M, 0)
     HardwareConstraint(waves_per_block=(2, 2))
 Fix: give the constraint what the message asks for, or leave it out.
+
+WV0328: a wave's tile is cut into too many pieces
+Cause: every piece of a tile becomes instructions of its own. So many take
+minutes to compile, and no GPU has registers or instruction memory for them.
+Bad:
+    WorkgroupConstraint(M, 4194304, 0)
+Good:
+    WorkgroupConstraint(M, 256, 0)
+Fix: use smaller tiles; go through a large dimension in a loop, with
+`TilingConstraint` and `iterate`, or spread it over waves.
 """)

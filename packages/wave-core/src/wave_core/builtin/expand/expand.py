@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.backends.lowering import rules_of
 from wave_core.builtin.expand import access, control, matrix, reduce, values
 from wave_core.builtin.expand.expander import Expander
+from wave_core.diagnostics import user_error
+from wave_core.ir import PLACEMENT
 from wave_core.passes import Pass
 from wave_core.passes.tile_rules import EXPANSION, table_of
 
 if TYPE_CHECKING:
     from wave_core.backends.lowering import LoweringTable
     from wave_core.ir import Graph
+    from wave_core.ops.base import Op
     from wave_core.passes import PassContext
+
+MOST_PIECES = 1 << 15
+"""Pieces of all values of a kernel; these take ten seconds to compile."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,7 @@ class ExpandTiles(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Build the expanded body and put it in place of the old one."""
+        _check_pieces(graph)
         geometry = context.geometry(graph)
         old_facts = graph.facts
         body = Expander(graph, geometry, context.target, expansion_table(context)).run()
@@ -70,6 +78,31 @@ class ExpandTiles(Pass):
             old_facts.erased(parameter)
         graph.body = body
         return True
+
+
+def _check_pieces(graph: Graph) -> None:
+    """See that the body will not be too large for any compiler.
+
+    Raises:
+        UserError: WV0328 at the value with the most pieces.
+    """
+    pieces: dict[Op, int] = {}
+    for op in graph.walk():
+        placement = graph.facts.get(PLACEMENT, op)
+        if placement is not None:
+            pieces[op] = prod(count for _, count, _ in placement.steps)
+    total = sum(pieces.values())
+    if total <= MOST_PIECES:
+        return
+    worst = max(pieces, key=lambda op: pieces[op])
+    raise user_error(
+        "WV0328",
+        f"the tiles of a wave are cut into {total} pieces, and {MOST_PIECES} are the"
+        " most",
+        at=worst.location,
+        label=f"{pieces[worst]} of them",
+        help="use smaller tiles, or a loop over a large dimension",
+    )
 
 
 def expansion_table(context: PassContext) -> LoweringTable:
