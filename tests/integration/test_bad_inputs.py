@@ -74,7 +74,7 @@ np.float32(16); torch.tensor(16); b'x'"""
 ADDED = f"""
 WorkgroupConstraint(M, ?, 0) :: {SIZES}
 WorkgroupConstraint(M, 16, ?) :: -1; 9; 1.0; None; 'x'; True; M; 10**400; 1
-WorkgroupConstraint(?, 16, 0) :: 5; None; 'M'; M + 1; 2 * M; K; M / 2; 1.5
+WorkgroupConstraint(?, 16, 0) :: 5; None; 'M'; M + 1; 2 * M; K; M / 2; 1.5; 2**40
 WorkgroupConstraint(M, 16, 0, iters=?) :: -2; 'x'; 1.5
 WorkgroupConstraint(M, 16, 0, primary=?) :: 'x'; 2
 WorkgroupConstraint(M, 16, 0, apply_fn=?) :: 5; 'x'; lambda: 1; lambda w: 'x'
@@ -115,7 +115,7 @@ BODIES = """
 tkw.read(?) :: 5; None; 'a'; tkw.read(a); a, b, c, a, b, c, a, b; a, elements=4
 tkw.read(?) :: kernel; [a]; np.zeros(4); torch.zeros(4)
 tkw.write(tkw.read(a), b, elements_per_thread=?) :: 'x'; -1; 0; 1.5; 10**400; True
-tkw.write(tkw.read(a), b, elements_per_thread=?) :: [4]
+tkw.write(tkw.read(a), b, elements_per_thread=?) :: [4]; np.zeros(3); torch.zeros(3)
 tkw.read(a, elements_per_thread=?) :: 'x'; -1; 0; 1.5; 10**400
 tkw.read(a, mapping=?) :: 5; 'x'; {}; lambda i: i; tkw.IndexMapping(0, {}, {})
 tkw.read(a, mapping=?) :: tkw.IndexMapping('x', {}, {})
@@ -127,7 +127,7 @@ tkw.read(a, mapping=?) :: tkw.IndexMapping(10**400, {}, {})
 tkw.read(a, mapping=?) :: tkw.IndexMapping(1.5, {}, {})
 tkw.read(a, mapping=?) :: tkw.IndexMapping(2, {M: 0}, {M: 0}, 5)
 tkw.read(a, flags=?) :: 'x'; 99; None; 1.5
-tkw.sum(?) :: []; (); 5; a; None; tkw.read(a), dim=[M, N]; tkw.read(a), dim=K
+tkw.sum(?) :: []; (); [], dim=N; 5; a; None; tkw.read(a), dim=[M, N]; tkw.read(a), dim=K
 tkw.sum(?) :: tkw.read(a), dim='x'; tkw.read(a), dim=5; tkw.read(a), dim=-1
 tkw.sum(?) :: tkw.read(a), dim=[]; tkw.read(a), 'x', N
 tkw.sum(?) :: tkw.read(a), dim=N, block='x'; [tkw.read(a), tkw.read(i)], dim=N
@@ -148,7 +148,9 @@ tkw.set_symbol(?, 5) :: 5; M + 1; None; 'x y'; tkl.f32; a; M; K; tkw.WORKGROUP_0
 tkw.cast(?) :: tkw.read(a), 'f32'; tkw.read(a), float; tkw.read(a), torch.float32
 tkw.cast(?) :: tkw.read(a), None; 5, tkl.f32; tkw.read(a); a, tkl.f16
 tkw.select(?) :: tkw.read(a), 1.0, 2.0; True, 1.0, 2.0; tkw.read(a) > 0, 1.0, 'x'
-tkw.select(?) :: tkw.read(a) > 0, 1.0, 2.0
+tkw.select(?) :: tkw.read(a) > 0, 1.0, 2.0; tkw.read(a) > 0, BLOCK, tkw.read(a)
+tkw.apply_expr(tkw.read(i), ?) :: lambda x: x + BLOCK
+tkw.conditional(?)(lambda: tkw.write(tkw.read(a), b)) :: BLOCK > 3
 tkw.select(?) :: tkw.read(a) > 0, tkw.read(a), tkw.read(i)
 tkw.shuffle(tkw.read(a), ?) :: 'x', 64; 1, 63; 1, 0; 1, -1; 1, 'x'; 1, 64, 'zig'
 tkw.shuffle(tkw.read(a), ?) :: 1, 64, 5; -1, 64; 1, 10**400; 1.5, 64
@@ -237,6 +239,7 @@ tkl.SymbolBind[?] :: 5; tkl.f32; 'i32'; tkl.i32, tkl.i32
 OPTIONS = """
 ? :: 5; {M: 3}; nope=1; unroll=2
 ?=5 :: plugin_options; dynamic_symbols; passes; disable_passes; target; preset; pipeline
+?=np.zeros(3) :: unroll_factor; target; preset; dump_binaries
 ?=5 :: print_ir_after; print_ir_before; verify_each; timing; checks; poison_outputs
 ?=5 :: schedule; override_schedule; dump_schedule; use_fast_math; dump_binaries
 ?=5 :: override_mlir; denorm_fp_math_f32; reorder; enable_swizzle; location
@@ -439,4 +442,23 @@ error[WV0804]: option `unroll` of `schedule-loops` cannot be `-1`
 26 |     options = WaveCompileOptions(unroll_factor=-1)
    |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ given by option unroll_factor
    = help: it takes int from 1"""
+    )
+
+
+def test_a_symbol_of_an_op_without_a_value(tmp_path):
+    body = "tkw.write(tkw.read(a) * tkw.scalar(BLOCK, tkl.f32), b)"
+    path, module = load(tmp_path, {"BODY": body})
+    with pytest.raises(WaveError) as caught:
+        module.run(SESSION)
+    assert str(caught.value).replace(str(path), "users_file.py") == (
+        """\
+error[WV0301]: symbol `BLOCK` has no value
+   --> users_file.py:24:33 in kernel
+24 |         tkw.write(tkw.read(a) * tkw.scalar(BLOCK, tkl.f32), b)
+   |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^ `scalar` uses it
+25 |
+26 |     options = WaveCompileOptions(subs={M: 32, N: 32, K: 32}, device='sim')
+   |               ------------------------------------------------------------ these\
+ options do not bind it
+   = help: bind it: WaveCompileOptions(subs={BLOCK: ...})"""
     )

@@ -125,7 +125,7 @@ def check_types(options: Any, at: Location) -> None:
             continue
         value: object = getattr(options, row.name)
         if not _fits(value, hints[row.name]):
-            empty = ", and no empty text" if value == "" else ""
+            empty = ", and no empty text" if _is_empty_text(value) else ""
             raise unfit(row.name, value, f"{row.type}{empty}", at)
         if type(value) is int and not value >= least[row.name]:
             raise unfit(row.name, value, f"{row.type} from {least[row.name]:g}", at)
@@ -143,12 +143,17 @@ def _fits(value: object, wanted: Any) -> bool:
     alternatives = get_args(wanted)
     if alternatives:
         # Where nothing can be given, an empty text is no way to say so.
-        empty = value == "" and type(None) in alternatives
+        empty = _is_empty_text(value) and type(None) in alternatives
         return not empty and any(_fits(value, each) for each in alternatives)
     if wanted is int:
         return type(value) is int
     # No file and no name has a NUL in it.
     return isinstance(value, wanted) and not (isinstance(value, str) and "\0" in value)
+
+
+def _is_empty_text(value: object) -> bool:
+    """Asked of the type first: arrays compare element by element."""
+    return isinstance(value, str) and not value
 
 
 def _check_checks(options: Any, at: Location) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from wave_core.compile import codes
 from wave_core.compile.launch.sizes import solvable
@@ -12,7 +12,7 @@ from wave_core.diagnostics import UserError, make_diagnostic
 from wave_core.ops.control import SetSymbol
 from wave_core.passes.options import did_you_mean
 from wave_core.symbols import Expr
-from wave_core.types import AddressSpace, MemoryType
+from wave_core.types import AccessMapping, AddressSpace, MemoryType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -83,21 +83,31 @@ def _uses(graph: Graph, signature: Signature) -> Iterator[Use]:
         if isinstance(kind, MemoryType) and not isinstance(kind.space, AddressSpace):
             yield kind.space, argument.location, _SPACE
     for row in signature.tensors:
-        for dim in row.shape or ():
-            for symbol in sorted(dim.free_symbols, key=str):
-                yield symbol, row.location, f"a dimension of `{row.name}`"
+        dims = row.shape or ()
+        yield from _symbols(dims, row.location, f"a dimension of `{row.name}`")
     for constraint in graph.constraints:
         if isinstance(constraint, IteratorBindings | Assumption | SymbolicAlias):
             continue
-        for symbol in _of_constraint(constraint):
-            yield symbol, constraint.location, "this constraint"
+        values = [getattr(constraint, row.name) for row in fields(constraint)]
+        yield from _symbols(values, constraint.location, "this constraint")
+    for op in graph.walk():
+        yield from _symbols(op.attributes.values(), op.location, f"`{op.op_name}`")
 
 
-def _of_constraint(constraint: Constraint) -> list[Expr]:
-    """The symbols in the expressions of a constraint, in a stable order."""
-    values = [getattr(constraint, row.name) for row in fields(constraint)]
-    exprs = [value for value in values if isinstance(value, Expr)]
-    return sorted({s for expr in exprs for s in expr.free_symbols}, key=str)
+def _symbols(values: Iterable[object], at: Location | None, what: str) -> Iterator[Use]:
+    """The symbols in the expressions of fields, in a stable order."""
+    found = {symbol for expr in _expressions(values) for symbol in expr.free_symbols}
+    yield from ((symbol, at, what) for symbol in sorted(found, key=str))
+
+
+def _expressions(values: Iterable[object]) -> Iterator[Expr]:
+    for value in values:
+        if isinstance(value, Expr):
+            yield value
+        elif isinstance(value, AccessMapping):
+            yield from value.coordinates
+        elif isinstance(value, tuple):
+            yield from _expressions(cast("tuple[object, ...]", value))
 
 
 def _unbound(

@@ -126,7 +126,10 @@ class Constraint:
             if isinstance(value, bool) and row.name != "expr":
                 raise self._unfit(row.name, "an integer, or an expression of symbols")
             if value is not None or row.default is not LEFT_OUT:
-                self._set(row.name, surface_expr(value, obligations, self.location))
+                expr = surface_expr(value, obligations, self.location)
+                named = row.name != "dim" or expr in expr.free_symbols
+                self._require(row.name, named, "the symbol of a dimension")
+                self._set(row.name, expr)
         self._set("obligations", tuple(dict.fromkeys(obligations)))
 
     def _convert_call(self, name: str, argument: Any) -> None:

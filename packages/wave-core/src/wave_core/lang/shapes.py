@@ -286,7 +286,7 @@ def _reduce(kind: str, x: Any, acc: Any, dim: Any, *, block: bool, tag: Any) -> 
     found = value_type(sources[0]) if sources else None
     if dim is None and found is not None and found.shape:
         dim = found.shape[-1]
-    if dim is None:
+    if dim is None or not sources:
         raise user_error(
             "WV0214",
             f"`{kind}` needs a register and a dimension",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import user_error
 from wave_core.types import DType
@@ -40,8 +40,8 @@ def check_attributes(op: Op, at: Location) -> None:
         value = op.attributes[field.name]
         if value is field.default:
             continue
-        if "int" in kinds and not isinstance(value, bool) and _is_integer(value):
-            value = op.attributes[field.name] = operator.index(value)
+        if "int" in kinds and not isinstance(value, bool) and not hasattr(value, "op"):
+            value = op.attributes[field.name] = _as_integer(value)
         fits = any(_KINDS[kind][0](value) for kind in kinds)
         if not fits or (type(value) is int and not _in_range(field, value)):
             raise _unfit(op, field, value, at)
@@ -54,8 +54,12 @@ def _checked_fields(cls: type[Op]) -> tuple[tuple[Field, tuple[str, ...]], ...]:
     return tuple(row for row in rows if _KINDS.keys() >= set(row[1]))
 
 
-def _is_integer(value: object) -> bool:
-    return hasattr(type(value), "__index__") and not hasattr(value, "op")
+def _as_integer(value: Any) -> object:
+    """An integer where the value counts as one to Python; else the value."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return value
 
 
 def _in_range(field: Field, value: int) -> bool:
