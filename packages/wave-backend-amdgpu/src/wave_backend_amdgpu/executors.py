@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 
 class _PerGraph(Generic[T]):
-    """What is made of lowered graphs, once while the graph lives.
+    """Results of lowered graphs, each made once while its graph lives.
 
     Nobody changes a graph between its launches.
     """
@@ -59,7 +59,7 @@ class _PerGraph(Generic[T]):
         self._known: WeakKeyDictionary[Graph, tuple[object, T]] = WeakKeyDictionary()
 
     def of(self, graph: Graph, how: object, make: Callable[[], T]) -> T:
-        """What ``make`` makes of ``graph``, anew where ``how`` is another."""
+        """The result of ``make`` for ``graph``, made anew where ``how`` is another."""
         known = self._known.get(graph)
         if known is not None and known[0] == how:
             return known[1]

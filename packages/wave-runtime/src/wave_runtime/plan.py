@@ -1,4 +1,4 @@
-"""What the shapes and integers of a launch decide, and what they must be."""
+"""Plans of launches: what shapes and integers decide, and must be."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_ITEMS = (1 << 32) - 1
 
 
 _SAME_BITS = frozenset({("index", "i64"), ("i8", "uint8")})
-"""What a kernel takes, what it is given."""
+"""Pairs of types with the same bits: the kernel's, the argument's."""
 
 
 MAX_DEVICES = 4096

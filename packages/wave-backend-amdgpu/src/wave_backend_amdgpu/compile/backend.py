@@ -266,7 +266,7 @@ def _answer(
     settings: Settings,
     table: LoweringTable | None,
 ) -> Answer:
-    """What the compiler makes of ``text``, after the passes of plugins."""
+    """The compiler's answer to ``text``, after the passes of plugins."""
     flags = program_flags if form is Form.PROGRAM else code_flags
     by_hand = settings.override is not None
     passes = () if table is None or by_hand else table.module_passes

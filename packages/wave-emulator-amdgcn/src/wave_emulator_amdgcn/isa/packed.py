@@ -100,7 +100,7 @@ def _source(ins: Instruction, slot: int, kind: str) -> Fetch:
 
 
 def _part(ins: Instruction, slot: int, kind: str, *, top: bool) -> Fetch:
-    """What one result takes of an operand: a half of it, or a register of a pair.
+    """The part of an operand for one result: a half, or a register of a pair.
 
     A constant stands for both registers of a pair.
     """

@@ -31,7 +31,7 @@ KEPT = 64
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What launches that look alike have in common.
+    """The common part of launches that look alike.
 
     Attributes:
         sizes: The symbols that they bind, by name.
@@ -101,7 +101,7 @@ class AcceptedLaunches:
         return given if len(given) == len(self._names) else None
 
     def see(self, arguments: Sequence[Any], stream: int) -> Seen | None:
-        """What a glance shows; ``None`` where that leaves a doubt.
+        """A glance at the arguments; ``None`` where that leaves a doubt.
 
         Args:
             arguments: One for each parameter, in order.
@@ -115,7 +115,7 @@ class AcceptedLaunches:
         return None if None in looks else (addresses, tuple(looks))
 
     def find(self, seen: Seen) -> Accepted | None:
-        """What is known of such launches; ``None`` where this one is to be checked."""
+        """The common part of such launches; ``None`` where one is to be checked."""
         addresses, looks = seen
         found = self._known.get(looks)
         return found if found is not None and self._fit(addresses, found) else None
@@ -142,7 +142,7 @@ class AcceptedLaunches:
 
 
 def _number_look(dtype: DType) -> Callable[[Any], Hashable]:
-    """What checks look at in numbers of a type; ``None`` where that is not known."""
+    """The part of a number that checks look at; ``None`` where that is not known."""
     return partial(_float_look, dtype) if dtype.is_float else _integer_look
 
 
