@@ -462,3 +462,12 @@ error[WV0301]: symbol `BLOCK` has no value
  options do not bind it
    = help: bind it: WaveCompileOptions(subs={BLOCK: ...})"""
     )
+
+
+def test_a_tile_that_a_launch_makes_empty(tmp_path):
+    changed = {
+        "CONSTRAINTS": "[tkw.WorkgroupConstraint(M, N, 0), tkw.HardwareConstraint()]",
+        "OPTIONS": "subs={K: 32}, dynamic_symbols=[M, N], device='sim-logical'",
+        "ARGUMENTS": "f32(8, 0), f32(8, 0), f32(8, 32), f32(8, 0).astype('i4')",
+    }
+    refuses(tmp_path, changed)

@@ -14,6 +14,7 @@ from wave_core.compile.launch.scalars import check_scalar
 from wave_core.compile.launch.sizes import find_sizes
 from wave_core.compile.launch.tensors import check_tensor
 from wave_core.constraints import Assumption, ReorderingConstraint
+from wave_core.constraints.check import check_sizes
 from wave_core.constraints.reordering import permutes_grid
 from wave_core.passes.options import did_you_mean
 
@@ -221,8 +222,10 @@ def _grid(
     report: LaunchReport, shape: LaunchShape, sizes: Mapping[Expr, int]
 ) -> tuple[int, ...]:
     found: list[int] = []
+    values = {**shape.bindings, **sizes}
+    check_sizes(shape.constraints, lambda size: size.subs(values))
     for axis, count in enumerate(shape.grid):
-        value = count.subs(shape.bindings).subs(sizes)
+        value = count.subs(values)
         if value.is_constant:
             found.append(max(0, value.constant_value))
             continue
