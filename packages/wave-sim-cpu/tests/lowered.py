@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.types import DType
 
-M, N, K = symbol("M"), symbol("N"), symbol("K")
+M, N, K, ROWS = symbol("M"), symbol("N"), symbol("K"), symbol("ROWS")
 L, R = LANE, REGISTER
 WG, WV = symbol("$WG0"), symbol("$WV0")
 
@@ -43,11 +43,11 @@ class Kernel:
         self.graph = Graph(
             "test",
             "generic",
-            {symbol(name): size for name, size in sizes.items()},
+            {ROWS: tile * groups, **{symbol(n): size for n, size in sizes.items()}},
             (
                 HardwareConstraint(threads_per_wave=64),
-                WorkgroupConstraint(as_expr(tile * groups), as_expr(tile), 0),
-                WaveConstraint(as_expr(tile * groups), as_expr(64)),
+                WorkgroupConstraint(ROWS, as_expr(tile), 0),
+                WaveConstraint(ROWS, as_expr(64)),
             ),
         )
         self.region: Region = self.graph.body

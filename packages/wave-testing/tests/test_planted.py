@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from wave_core.builtin.expand import access, reduce as expand_reduce
+from wave_core.builtin.expand import access
 from wave_core.builtin.expand.existence import Existence
+from wave_core.builtin.expand.expander import Expander
 from wave_core.builtin.legalize import reductions
 from wave_core.builtin.synchronize.barriers import InsertSafeBarriers
 from wave_core.constraints.geometry import Geometry
@@ -31,9 +32,9 @@ def no_masks(patch):
 
 def unmasked_reductions(patch):
     patch.setattr(
-        expand_reduce,
-        "masked",
-        lambda e, u, value, ids, d, f, s: e.piece(value, ids, s),
+        Expander,
+        "masked_piece",
+        lambda self, u, value, ids, d, f, scope: self.piece(value, ids, scope),
     )
 
 

@@ -17,6 +17,7 @@ from wave_core.diagnostics import LaunchError, Location
 from wave_core.executors import host_array
 from wave_core.symbols import ceildiv, eq, gt, symbol
 from wave_core.types import DTYPES, Usage
+from wave_runtime.arrays import ArrayView
 
 M, N, K = symbol("M"), symbol("N"), symbol("K")
 
@@ -300,6 +301,12 @@ def test_empty_grid(gemm, sizes):
         torch.zeros(m, n),
     ]
     assert prepare(gemm, given).is_empty
+
+
+def test_an_empty_array_at_address_0_is_an_empty_array():
+    seen = ArrayView(0, (16, 0), "f16", (2, 2), 2)
+    found = host_array(seen, DTYPES["f16"])
+    assert (found.shape, found.dtype) == ((16, 0), np.float16)
 
 
 def test_empty_contraction_is_no_empty_grid(gemm):

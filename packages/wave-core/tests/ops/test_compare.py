@@ -97,5 +97,5 @@ def test_select_keeps_extension_types(build):
         build.register("M", "bf16"),
         build.register("M", "bf16"),
     )
-    ones = np.ones(2, dtype)
-    assert op.evaluate(np.array([True, False]), ones, ones * 2).dtype == dtype
+    ones, twos = np.ones(2, dtype), np.full(2, 2, dtype)
+    assert op.evaluate(np.array([True, False]), ones, twos).dtype == dtype

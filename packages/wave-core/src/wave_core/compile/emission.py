@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from wave_core.compile import codes
 from wave_core.compile.cache import DiskCache
@@ -86,8 +86,8 @@ def emit(
     known = memo_key(options, kernel, session)
     memo = None if known is None else ("emitted", form, known)
     found = None if memo is None else session.remembered(memo)
-    if found is not None:
-        return cast("Emitted", found)
+    if isinstance(found, Emitted):
+        return found
     emitted = _emitted(options, kernel, form, spec, session)
     if memo is not None:
         session.remember(memo, replace(emitted, cached=True))

@@ -140,4 +140,7 @@ def host_array(seen: ArrayView, dtype: DType) -> Any:
     assert seen.is_in(("cpu",)), "a device gets the memory that it reads"
     import numpy as np  # noqa: PLC0415 - importing a plugin must not load it
 
+    if not all(seen.shape):
+        # Empty memory may lie at address 0, which numpy 2.0 takes for no memory at all.
+        return np.empty(seen.shape, dtype.numpy())
     return np.asarray(_Memory(seen)).view(dtype.numpy())
