@@ -13,6 +13,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import torch
+from chessboard import chessboard
 from machine_code import LARGE_ONLY, for_any_machine
 from programs import PROGRAMS, distance
 
@@ -125,8 +126,7 @@ def compiler(name, chip, device):
     return run
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "chip"), chessboard(list(PROGRAMS), CHIPS))
 def test_example(name, chip, monkeypatch):
     if chip in WITHOUT_32X32 and name in LARGE_ONLY:
         with pytest.raises(UserError, match="WV0318"):
@@ -144,10 +144,10 @@ TILES = {"BLOCK_M": TILE, "BLOCK_N": TILE, "BLOCK_K": TILE}
 ATTENTION = {"B": 2, "M": 7, "N": 5, "K1": 9, "K2": 11}
 
 
-@pytest.mark.parametrize("dynamic", [0, 1], ids=["static", "dynamic"])
-@pytest.mark.parametrize("extent", EXTENTS)
-@pytest.mark.parametrize("dim", "MNK")
-@pytest.mark.parametrize("name", ["gemm", "gemm-staged"])
+@pytest.mark.parametrize(
+    ("name", "dim", "extent", "dynamic"),
+    chessboard(("gemm", "gemm-staged"), "MNK", EXTENTS, (0, 1)),
+)
 def test_products_at_the_edge_of_tiles(session, factories, name, dim, extent, dynamic):
     sizes = {"M": 37, "N": 35, "K": 41, dim: extent}
     settings = TILES | {"DYNAMIC": dynamic}

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from chessboard import chessboard
 from scheduled_cases import (
     DIRECT,
     EXAMPLES,
@@ -55,9 +56,9 @@ PIPELINED = [
 """A strategy for two products leaves loops with one, and writes no file."""
 
 
-@pytest.mark.parametrize(("name", "trips"), ALL)
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_lanes(session, name, strategy, trips):
+@pytest.mark.parametrize(("strategy", "loop"), chessboard(STRATEGIES, ALL))
+def test_lanes(session, strategy, loop):
+    name, trips = loop
     LOOPS[name].run(session, trips, "gfx942", "sim", preset=strategy)
 
 
