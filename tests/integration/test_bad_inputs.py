@@ -160,6 +160,7 @@ tkw.scalar(?) :: tkw.read(a), tkl.f32
 tkl.Register[?] :: M, N; (); tkl.f32, M; M, 'f32'; GLOBAL, tkl.f32
 tkl.Register[M, N, tkl.f32](?) :: 'x'; None; a; 10**400; [0.0]
 tkw.self_index(?) :: K, tkl.f32; M; M, 'i32'; 'x', tkl.i32; None, tkl.i32
+tkw.self_index(?) :: [M, M], tkl.i32; [], tkl.i32
 tkw.apply_expr(?) :: tkw.read(i), 5; tkw.read(i), lambda: 1
 tkw.apply_expr(?) :: tkw.read(i), lambda x: 'x'; tkw.read(a), lambda x: x
 tkw.apply_expr(?) :: [], lambda: 1; 5, lambda x: x; tkw.read(i), lambda x: 1 / 0

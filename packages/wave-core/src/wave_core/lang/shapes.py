@@ -59,7 +59,7 @@ def self_index(
 ) -> Value:
     """Each element's own logical index along ``dim``, as a tile ``[dim]``."""
     location = capture_location()
-    (dim,) = dims_of("self_index", (dim,), location)
+    dim = active("self_index").expression(dim, location)
     fields = {"dim": dim, "dtype": dtype, "elements_per_thread": elements_per_thread}
     return emit_op(SelfIndex, fields, tag=tag, location=location)
 
