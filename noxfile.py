@@ -55,12 +55,26 @@ def install_editable(session: nox.Session, packages: tuple[ws.Package, ...]) -> 
     install(session, "--no-build-isolation", *paths)
 
 
+def discard(session: nox.Session) -> None:
+    """Give back the disk of an environment that CI does not enter again.
+
+    Each with torch takes 1.4 GB, and a run of CI makes one for every package.
+    """
+    if "CI" in os.environ:
+        shutil.rmtree(session.virtualenv.location)
+
+
 def shared(session: nox.Session, environment: str, *command: str) -> None:
-    """Run a program of a shared environment."""
+    """Run a program of a shared environment; its processes keep their bytecode.
+
+    Where the caller forbids that, each of the tests' processes would compile anew
+    what it imports.
+    """
     program = shutil.which(command[0], path=ENVIRONMENTS / environment / BIN)
     if program is None:
         session.error(f"{command[0]} is not in {environment}: run it without -R")
-    session.run(program, *command[1:])
+    keeping = {"PYTHONDONTWRITEBYTECODE": ""}
+    session.run(program, *command[1:], env=keeping, external=True)
 
 
 def pytest(session: nox.Session, *arguments: str) -> None:
@@ -114,6 +128,7 @@ def tests_isolated(session: nox.Session, package: ws.Package) -> None:
     wanted = [r for r in asked if ws.requirement_name(r) not in others]
     install(session, *wanted, *TEST_TOOLS)
     session.run("pytest", "-n", "2", str(package.tests), *session.posargs)
+    discard(session)
 
 
 @nox.session(python=PYTHONS, default=False)
@@ -157,7 +172,7 @@ def test_with_versions(session: nox.Session, versions: dict[str, str]) -> None:
 @nox.session(python=False, requires=["workspace"])
 def fuzz(session: nox.Session) -> None:
     """Risk: what nobody thought of. The random searches, at their full length."""
-    pytest(session, "-m", "fuzz", "--timeout", "3600")
+    pytest(session, "-n", "2", "-m", "fuzz", "--timeout", "3600")
 
 
 @nox.session(python=False, requires=["workspace"])
@@ -165,6 +180,16 @@ def bench(session: nox.Session) -> None:
     """Risk: it got slow. Each script of benchmarks/ measures and checks its budget."""
     for script in sorted((ROOT / "benchmarks").glob("bench_*.py")):
         shared(session, "workspace", "python", str(script), *session.posargs)
+
+
+@nox.session(default=False, requires=["workspace"])
+def peers(session: nox.Session) -> None:
+    """Risk: we are slow and do not know it. Triton's code beside ours, by the model."""
+    folder = ROOT / "benchmarks" / "peers"
+    session.install("-r", str(folder / "requirements.txt"))
+    triton = str(shutil.which("python", path=session.bin))
+    command = ("python", str(folder / "compare.py"), "--triton", triton)
+    shared(session, "workspace", *command, *session.posargs)
 
 
 # ------------------------------------------------------------------------- checks
@@ -218,6 +243,7 @@ def third_party(session: nox.Session) -> None:
     install_editable(session, PACKAGES)
     install(session, "--no-build-isolation", str(example), "pytest", "pytest-timeout")
     session.run("pytest", str(example), *session.posargs)
+    discard(session)
 
 
 @nox.session(reuse_venv=False)
@@ -238,6 +264,7 @@ def wheels(session: nox.Session) -> None:
     for package in PACKAGES:
         session.run("python", "-c", f"import {package.module}")
     session.run("wave", "plugins")
+    discard(session)
 
 
 @nox.session(default=False, python=False, requires=["checks"])

@@ -55,9 +55,11 @@ STAGED: tuple[tuple[str, dict[str, int], dict[str, int]], ...] = (
 def library(
     name: str, shape: dict[str, int], tile: dict[str, int], target: str = TARGET
 ) -> KernelCase:
-    """A kernel of the library with its arguments in LDS."""
+    """A kernel of the library with its arguments in LDS, its loops as written."""
     factory = SESSION.plugins.load_kernel(name)
-    return make_case(factory, name, shape, tile | {"STAGED": 1}, target)
+    case = make_case(factory, name, shape, tile | {"STAGED": 1}, target)
+    options = dataclasses.replace(case.options, preset="default")
+    return dataclasses.replace(case, options=options)
 
 
 # ---- compile time

@@ -1,4 +1,4 @@
-"""What pipelined loops cost to compile, and what they gain, on gfx942.
+"""What pipelined loops cost to compile, and what they gain, on gfx942; MXFP4 on gfx950.
 
 ``python benchmarks/bench_scheduling.py [passes] [compile] [code] [cycles]``; all of it
 without arguments. CPU times are medians; instructions are those of the hot loop that
@@ -13,16 +13,18 @@ import os
 import sys
 import time
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from measure import Figure, median, report
 from staged_gemm import FLAT, SQUARE, TARGET, Tile, options_of, staged_gemm
-from steady import Trial, steady
+from steady import Trial, steady, trial_of
 
 from wave_backend_amdgpu.compile.backend import Settings, compile_graph, settings_of
 from wave_backend_amdgpu.metrics.measure import measure
-from wave_core.compile import Config, Session, wave_compile
+from wave_core.compile import Config, Session, WaveCompileOptions, wave_compile
 from wave_core.compile.kernels import make_case
 
 if TYPE_CHECKING:
@@ -30,12 +32,18 @@ if TYPE_CHECKING:
 
     from wave_backend_amdgpu.compile.backend import Output
 
+DEEP = Tile(256, 256, 64, 128, 128)
+"""The most products in an iteration: 256 of a wave."""
+
 REPEATS = 7
 """Compilations of which the median counts; one more warms up."""
 
 PLUGIN = "passes_scheduling"
 SIDE = 4096
 """M, N and K of the matrix products, and the length of the sequences."""
+
+DEEP = Tile(256, 256, 64, 128, 64)
+"""Rows of 128 bytes: what gfx950 copies directly in whole cache lines."""
 
 PINGPONG: dict[str, Any] = {"preset": "pingpong", "unroll_factor": 2}
 AHEAD: dict[str, Any] = {"preset": "fetch-ahead"}
@@ -49,6 +57,8 @@ FAST: dict[str, Any] = {
 TURNS = (36, 68)
 """Trip counts whose difference counts."""
 
+sys.path.append(str(Path(__file__).parent.parent / "examples"))
+
 SESSION = Session(config=Config(cache=False), announce=lambda _: None)
 
 
@@ -60,9 +70,9 @@ def gemm(tile: Tile, **options: Any) -> tuple[Any, Any]:
 def library(
     name: str, shape: dict[str, int], tile: dict[str, int], **options: Any
 ) -> tuple[Any, Any]:
-    """A kernel of the library with its options."""
+    """A kernel of the library with its options; without any, loops stay as written."""
     case = make_case(SESSION.plugins.load_kernel(name), name, shape, tile, TARGET)
-    return case.kernel, replace(case.options, **options)
+    return case.kernel, replace(case.options, **{"preset": "default", **options})
 
 
 def attention(width: int, **options: Any) -> tuple[Any, Any]:
@@ -72,10 +82,11 @@ def attention(width: int, **options: Any) -> tuple[Any, Any]:
 
 
 def compiled(kernel: Any, options: Any, settings: Settings | None = None) -> Output:
-    """The code object."""
+    """The code object, from this process, whose CPU time counts."""
     found = wave_compile(options, kernel, session=SESSION)
     target = found.compiled.target
-    return compile_graph(found.graph, target, settings or settings_of(options))
+    inside = replace(settings_of(options), worker=None)
+    return compile_graph(found.graph, target, settings or inside)
 
 
 # ---- compile time
@@ -90,6 +101,7 @@ def passes() -> Iterator[Figure]:
         ("attention d64, prefetch", attention(64, preset="prefetch", **FAST), 250),
         ("gemm 256x256x32, pingpong", gemm(SQUARE, **PINGPONG), None),
         ("gemm 128x256x64, four-stage", gemm(FLAT, preset="four-stage"), None),
+        ("gemm 256x256x64, modulo", gemm(DEEP, preset="modulo"), 1000),
     )
     for name, (kernel, options), limit in rows:
         times: list[float] = []
@@ -133,20 +145,38 @@ def code() -> Iterator[Figure]:
         (SQUARE, "not pipelined", {}, 0.090, 2),
     )
     for tile, name, options, limit, waves in rows:
-        yield from _code(tile, name, options, limit, waves)
+        made = gemm(tile, **options)
+        yield from _code(f"{tile.name}, {name}", *made, limit, waves)
+    yield from small_floats()
+
+
+def small_floats() -> Iterator[Figure]:
+    """MXFP4 on gfx950: tiles of 256 x 256 x 256, four waves."""
+    example = import_module("gemm_mxfp4")
+    sizes = dict.fromkeys((example.M, example.N, example.K), SIDE)
+    sizes |= dict.fromkeys((example.BLOCK_M, example.BLOCK_N, example.BLOCK_K), 256)
+    direct = {"preset": "fetch-ahead", "use_global_to_shared": True}
+    rows: tuple[tuple[str, dict[str, Any], float], ...] = (
+        ("default", {}, 0.036),
+        ("prefetch", {"preset": "prefetch"}, 0.036),
+        ("fetch-ahead, direct to LDS", direct, 0.025),
+    )
+    for name, options, limit in rows:
+        given = {"preset": "default", **options}
+        chosen = WaveCompileOptions(subs=sizes, target="gfx950", **given)
+        yield from _code(f"mxfp4, {name}", example.gemm, chosen, limit, 1)
 
 
 def _code(
-    tile: Tile, preset: str, options: dict[str, Any], limit: float, waves: int
+    name: str, kernel: Any, chosen: Any, limit: float, waves: int
 ) -> Iterator[Figure]:
-    kernel, chosen = gemm(tile, **options)
     output = compiled(kernel, chosen, Settings(intermediates=True))
-    target = SESSION.target(TARGET)
+    target = SESSION.target(chosen.target)
     found = measure(output.assembly, output.artifact.manifest.name, target)
     hot, taken = found.hot, found.resources
     assert hot is not None, "the kernel has a loop"
     others = hot.counts["total"] - hot.counts["matrix"]
-    name, note = f"{tile.name}, {preset}", f"{taken.vgprs} registers"
+    note = f"{taken.vgprs} registers"
     kflops = hot.flops / 1024
     yield Figure(f"code, {name}", others / kflops, "a kFLOP", limit, note)
     spills = taken.vgpr_spills + taken.sgpr_spills
@@ -183,12 +213,9 @@ def attention_trial(width: int, options: dict[str, Any]) -> Callable[[int], Tria
         shape = {"B": 1, "M": 128, "K2": 32 * turns, "K1": width, "N": width}
         tile = {"STAGED": 1, "BLOCK_N": width}
         case = make_case(factory, "attention", shape, tile, TARGET)
-        output = compiled(case.kernel, replace(case.options, **options))
-        given = case.make_arguments(np.random.default_rng(turns))
-        (wanted,) = case.reference(given)
-        names = output.artifact.manifest.parameters
-        arrays = dict(zip(names, given, strict=True))
-        return Trial(output.artifact, arrays, names[case.outputs[0]], wanted)
+        given = {"preset": "default", **options}
+        output = compiled(case.kernel, replace(case.options, **given))
+        return trial_of(case, output.artifact, seed=turns)
 
     return trial
 
@@ -209,10 +236,34 @@ def cycles() -> Iterator[Figure]:
         wanted = None if least is None else 0.85
         used = found.utilisation
         yield Figure(f"  {name}, matrix units busy", used, "of 1", least=wanted)
+    yield from direct_copies(share)
     deep = steady(attention_trial(128, AHEAD | FAST), (12, 28), 128 / SIDE)
     note = f"{deep.cycles:.0f} cycles, {deep.resident} resident"
     name = "cycles, attention d128, fetch-ahead, matrix units busy"
     yield Figure(name, deep.utilisation, "of 1", least=0.55, note=note)
+
+
+def direct_copies(share: float) -> Iterator[Figure]:
+    """Tiles that go to LDS directly, beside the fastest way through registers."""
+    chip = {"target": "gfx950"}
+    staged = steady(gemm_trial(DEEP, AHEAD | chip), TURNS, share)
+    note = "fetch-ahead"
+    name = f"cycles, {DEEP.name}, gfx950, through registers"
+    yield Figure(name, staged.cycles, "cycles", note=note)
+    direct = {"use_global_to_shared": True, **chip}
+    rows = (
+        ("prefetch", None),
+        ("fetch-ahead", 0.9),
+        ("pingpong", 0.9),
+        ("modulo", 1.0),
+    )
+    for preset, least in rows:
+        found = steady(gemm_trial(DEEP, {"preset": preset, **direct}), TURNS, share)
+        ratio = staged.cycles_of_one / found.cycles_of_one
+        note = f"{found.cycles:.0f} cycles, {found.utilisation:.2f} of 1 busy"
+        yield Figure(
+            f"  direct, {preset}, gain", ratio, "times", least=least, note=note
+        )
 
 
 PARTS = {"passes": passes, "compile": compilations, "code": code, "cycles": cycles}

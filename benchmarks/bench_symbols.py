@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 
 from measure import Figure, cpu_times, median, report
 
-from wave_core.symbols import (
-    Expr,
-    Facts,
-    Tape,
-    floordiv,
-    substitute_all,
-    symbol,
-    xor,
-)
+from wave_core.symbols import Expr, Facts, Tape, floordiv, symbol, xor
+from wave_core.symbols.substitute import substitute_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

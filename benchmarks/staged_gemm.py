@@ -77,10 +77,12 @@ def staged_gemm(tile: Tile, dtype: Any = tkl.f16, *, across: bool = False) -> An
 def options_of(
     m: int, n: int, k: int, target: str = TARGET, **more: Any
 ) -> tkl.WaveCompileOptions:
-    """Compile options for these sizes."""
-    return tkl.WaveCompileOptions(subs={M: m, N: n, K: k}, target=target, **more)
+    """Compile options for these sizes; without others, loops stay as written."""
+    asked = {"preset": "default", **more}
+    return tkl.WaveCompileOptions(subs={M: m, N: n, K: k}, target=target, **asked)
 
 
 def options_of_any(**more: Any) -> tkl.WaveCompileOptions:
     """Compile options for sizes that come with the launch."""
-    return tkl.WaveCompileOptions(dynamic_symbols=[M, N, K], target=TARGET, **more)
+    asked = {"preset": "default", **more}
+    return tkl.WaveCompileOptions(dynamic_symbols=[M, N, K], target=TARGET, **asked)

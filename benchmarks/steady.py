@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_emulator_amdgcn import LaunchOptions, emulate, load
-from wave_emulator_amdgcn.costs.caches import count_misses
-from wave_emulator_amdgcn.costs.estimate import resident_groups
-from wave_emulator_amdgcn.costs.tables import COSTS
-from wave_emulator_amdgcn.costs.timeline import Timeline
-from wave_emulator_amdgcn.isa.vmem import is_store
+from wave_emulator_amdgcn.costs.unit import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from wave_core.compile.kernels import KernelCase
     from wave_runtime.artifact import Artifact
 
 TOLERANCE = 2e-3
@@ -44,6 +41,15 @@ class Trial:
     arguments: Mapping[str, Any]
     output: str
     wanted: Any
+
+
+def trial_of(case: KernelCase, artifact: Artifact, seed: int) -> Trial:
+    """The launch of a case, on random inputs."""
+    given = case.make_arguments(np.random.default_rng(seed))
+    (wanted,) = case.reference(given)
+    names = artifact.manifest.parameters
+    arrays = dict(zip(names, given, strict=True))
+    return Trial(artifact, arrays, names[case.outputs[0]], wanted)
 
 
 @dataclass(frozen=True)
@@ -99,14 +105,6 @@ def _replayed(trial: Trial, share: float) -> tuple[float, float, int]:
     assert not result.reports, result.reports
     error = np.abs(trial.arguments[trial.output] - trial.wanted).max()
     assert error <= TOLERANCE * np.abs(trial.wanted).max(), error
-    meter, cost = result.meter, COSTS[code.architecture.name]
-    assert meter is not None, "counters are asked for"
-    resident = resident_groups(code, code.kernel(manifest.name), cost, len(meter.paths))
-    stores = {
-        bound.instruction.pc
-        for bound in result.program.executed()
-        if is_store(bound.instruction.name)
-    }
-    count_misses(meter, cost.l1_size // resident, frozenset(stores))
-    replay = Timeline(code.architecture, cost, meter.paths, meter.samples, share=share)
-    return replay.run(resident, resident), replay.busy["mfma"] / cost.simds, resident
+    unit = unit_of(code, code.kernel(manifest.name), result, share)
+    replay = unit.replay(unit.resident, unit.resident)
+    return replay.cycles, replay.busy["mfma"], unit.resident

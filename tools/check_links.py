@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import workspace
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6}\s+(?P<text>.+?)\s*$", re.MULTILINE)
 _HIDDEN = re.compile(r"(^|/)(\.[^/]+|node_modules|dist)/")
@@ -53,7 +54,7 @@ def broken_links(root: Path) -> list[str]:
     """A sentence for each link that leads nowhere."""
     found: list[str] = []
     for page in pages(root):
-        text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+        text = _CODE.sub("", _FENCE.sub("", page.read_text(encoding="utf-8")))
         targets = [match["target"] for match in _LINK.finditer(text)]
         found += filter(None, (problem(page, target) for target in targets))
     return found

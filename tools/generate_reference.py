@@ -26,7 +26,7 @@ from op_tables import op_tables
 from wave_core.cli.app import app
 from wave_core.compile import Config, option_table
 from wave_core.constraints import Constraint
-from wave_core.lang.planned import PLANNED
+from wave_core.lang.absent import INSTEAD
 from wave_core.ops.base import FieldKind
 from wave_core.ops.elementwise import Elementwise
 from wave_core.passes import InstalledPass, load_pass
@@ -181,7 +181,7 @@ def backends_page(host: PluginHost) -> str:
         for name, cls in sorted(host.op_classes.items())
     ]
     notes = [f"{position}. {text}" for position, text in enumerate(reasons, start=1)]
-    planned = ((code(name), why) for name, why in PLANNED.items())
+    others = ((code(name), instead) for name, instead in INSTEAD.items())
     parts = [
         "# Ops by backend\n",
         (
@@ -192,9 +192,9 @@ def backends_page(host: PluginHost) -> str:
         table(("op", *map(code, tables)), rows),
         "## Reasons\n",
         "\n".join([*notes, ""]),
-        "## Not in the language yet\n",
-        "Names that are planned; using one is `WV0110`.\n",
-        table(("name", "part of"), planned),
+        "## Names of other languages\n",
+        "What to write where the language has no such name; using one is `WV0119`.\n",
+        table(("name", "write"), others),
     ]
     return "\n".join(parts)
 

@@ -10,8 +10,9 @@ import workspace
 SEAMS = (
     # An expression has the operators, whose modules work on expressions.
     "wave_core.symbols.",
-    # A kernel is pickled as what compiles it anew.
+    # A kernel is pickled as what compiles it anew, and asks for its code as text.
     "wave_core.compile.compiler",
+    "wave_core.compile.emission",
     "wave_core.compile.kernel",
     # A control row reads other lanes through operands, which know the row.
     "wave_emulator_amdgcn.",

@@ -10,7 +10,7 @@ from wave_core.plugin import PluginHost
 
 HOST = PluginHost()
 LONGEST = 40
-CHANGES_NOTHING = {"check-lds-budget"}
+CHANGES_NOTHING = {"check-lds-budget", "check-scans"}
 REPAIRS_TYPES = {"infer-types"}
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import workspace
-from wave_core.plugin import HOOKS, WaveSpecs
+from wave_core.plugin import WaveSpecs
+from wave_core.plugin.validate import HOOKS
 
 PAGE = workspace.ROOT / "docs" / "explanation" / "plugins.md"
 

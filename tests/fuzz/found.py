@@ -249,6 +249,38 @@ def elements_of_8_bits():
     )
 
 
+def waves_along_the_fourth_axis():
+    """Two buffers of waves on axis 3 shared bytes with no barrier between them."""
+    place = (("%", ("it", 1), ("sym", "T")), ("//", ("it", 1), ("sym", "T")))
+    return Program(
+        seed=20113,
+        dims=(
+            Dim("M", 5, axis=0, tile=32),
+            Dim("N", 5, axis=1, tile=2),
+            Dim("B", 100, axis=2, tile=8),
+            Dim("H", 33, axis=3, tile=64, waves=2),
+            Dim("D", 8),
+            Dim("T", 4),
+            Dim("U", 9),
+        ),
+        memories=(
+            MemorySpec("a", ("T", "U", "B", "N"), "i64"),
+            MemorySpec("b", ("B", "H", "N"), "f32"),
+        ),
+        steps=(
+            splat("x", "bf16", 1.0, "D", "H"),
+            splat("y", "bf16", 1.0, "N", "D"),
+            splat("z", "f32", 0.0, "H", "N"),
+            step("mma", "p", "x", "y", "z"),
+            step("cast", "q", "p", dtype="i64"),
+            step("broadcast", "r", "q", shape=("N", "H", "B")),
+            write("r", "a", "N", "H", "B", mapping=(*place, ("it", 2), ("it", 0))),
+            step("broadcast", "s", "p", shape=("B", "H", "N")),
+            write("s", "b", "B", "H", "N", mapping=(("it", 0), ("it", 1), ("it", 2))),
+        ),
+    )
+
+
 FOUND = {
     "elements-of-8-bits": elements_of_8_bits(),
     "branch-by-row": branch_by_element(("N",), 8),
@@ -262,3 +294,94 @@ FOUND = {
     "exchange-to-a-deeper-instruction": exchange_to_a_deeper_instruction(),
     "loop-in-a-branch": loop_in_a_branch_from_a_copied_read(),
 }
+
+
+def staged_product_while(extent):
+    """The tile of a while loop was read whole, where a copy had left its end out."""
+    body = (
+        read("x", "a", "K", "M"),
+        read("y", "b", "N", "K"),
+        step("mma", "m", "x", "y", "p"),
+    )
+    walk = (("axis", "K"), ("while", True))
+    return Program(
+        seed=120044,
+        dims=(
+            Dim("M", 16, axis=0, tile=32),
+            Dim("N", 32, axis=1, tile=32),
+            Dim("K", extent, loop=32),
+        ),
+        memories=(
+            MemorySpec("a", ("K", "M"), "f16", "small", 1),
+            MemorySpec("b", ("N", "K"), "f16", "small", 1),
+            MemorySpec("c", ("M", "N"), "f32"),
+        ),
+        steps=(
+            splat("z", "f32", 0.0, "M", "N"),
+            Step("iterate", ("r",), ("z",), walk, body, ("p",), ("m",)),
+            write("r", "c", "M", "N"),
+        ),
+    )
+
+
+def places_and_sums():
+    """Lanes read LDS before others had written it: LLVM copied the read into branches.
+
+    Both exchanges write where a lane holds an element, and read everywhere.
+    """
+    return Program(
+        seed=80385,
+        dims=(
+            Dim("M", 7, axis=0, tile=1),
+            Dim("K", 64, loop=32),
+            Dim("D", 16),
+            Dim("E", 2),
+        ),
+        memories=(
+            MemorySpec("a", ("M", "D"), "i32"),
+            MemorySpec("b", ("D", "M"), "i32"),
+            MemorySpec("c", ("M", "D"), "i64"),
+        ),
+        steps=(
+            splat("x", "i64", -1, "D", "E"),
+            Step(
+                "iterate",
+                (),
+                (),
+                (("axis", "K"),),
+                (splat("y", "i32", 1, "M", "D"), write("y", "a", "M", "D")),
+            ),
+            step("reduce", "s", "x", acc=1, combine="sum", dim="E", sources=1),
+            step("sort", "p", "s", descending=True, dim="D", dtype="i32", shape=("D",)),
+            step("broadcast", "q", "p", shape=("M", "D")),
+            write("q", "b", "M", "D"),
+            step("broadcast", "t", "s", shape=("M", "D")),
+            write("t", "c", "M", "D"),
+        ),
+    )
+
+
+def one_element_on_two_waves():
+    """A load of LDS that a mask discards was a race, as LLVM loads before the mask."""
+    return Program(
+        seed=93021,
+        dims=(Dim("M", 1, axis=0, tile=4, waves=2), Dim("S", 1)),
+        memories=(
+            MemorySpec("a", ("M",), "i32", "permutation", 1),
+            MemorySpec("b", ("S",), "f32"),
+        ),
+        steps=(
+            splat("x", "f32", 2.0, "M"),
+            read("i", "a", "M"),
+            write("x", "b", "M", index=("i",), mapping=(("dyn", 0),), elements=8),
+        ),
+    )
+
+
+LAUNCHED = {
+    "places-and-sums": places_and_sums(),
+    "waves-along-the-fourth-axis": waves_along_the_fourth_axis(),
+    "while-over-half-a-tile": staged_product_while(16),
+    "while-over-tiles": staged_product_while(40),
+}
+"""Wrong with the passes that a launch adds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from functools import cache
 
@@ -11,14 +12,21 @@ from wave_core.compile import Config, Session
 from wave_testing import staging
 from wave_testing.programs import (
     Discarded,
+    ProgramFailure,
     launch_program,
     on_devices,
+    random_matrix_program,
+    random_program,
+    with_functions,
     with_real_numbers,
     with_special_numbers,
     with_tiny_numbers,
 )
 
-PRESETS = ("default", "prefetch", "four-stage", "fetch-ahead", "modulo", "pingpong")
+PRESETS = (
+    *("naive", "default", "prefetch", "four-stage", "fetch-ahead", "modulo"),
+    *("pingpong", "prefetch-attention", "auto"),
+)
 CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 NUMBERS = (
     None,
@@ -51,9 +59,11 @@ def some_options(rng):
 
 
 def some_variant(program, rng):
-    """The program on exact, rounded, special or tiny numbers; for devices at times."""
+    """On exact, rounded, special or tiny numbers; at times with functions, or cut."""
     change = NUMBERS[rng.integers(len(NUMBERS))]
     program = program if change is None else change(program)
+    if rng.random() < 0.25:
+        program = with_functions(program, rng)
     return on_devices(program, rng) if rng.random() < 0.1 else program
 
 
@@ -66,12 +76,29 @@ def launch(maker, seed, chips):
     launch_program(program, device=device, target=chip, session=session(), **options)
 
 
-def refusals(maker, seeds, chips):
-    """Launch the programs; how many are refused, by code."""
-    tally = Counter()
+def outcomes(maker, seeds, chips):
+    """Launch the programs; how many are right or refused, by code; and what is not.
+
+    A failure says its seed; programs that are ``wrong`` gave other numbers, or the
+    device reported something; what is ``uncoded`` ended in some exception.
+    """
+    tally, failures = Counter(), []
     for seed in seeds:
         try:
             launch(maker, seed, chips)
+            outcome = "right"
         except Discarded as refused:
-            tally[refused.code] += 1
-    return tally
+            outcome = refused.code
+        except ProgramFailure as failure:
+            outcome = "wrong"
+            failures.append(f"{seed}: {failure}")
+        except Exception:  # noqa: BLE001 - an error without a code is what is looked for
+            outcome = "uncoded"
+            failures.append(f"{seed}: {traceback.format_exc()}")
+        tally[outcome] += 1
+    return tally, failures
+
+
+def any_program(rng, seed):
+    """A program of any kind, every fourth of one that multiplies matrices."""
+    return (random_matrix_program if seed % 4 == 3 else random_program)(rng, seed)

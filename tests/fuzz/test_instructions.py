@@ -30,7 +30,11 @@ REFUSALS = ("WV0205", "WV0601")
 TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 M, N = tkl.sym.M, tkl.sym.N
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
-TYPES = [dtype for name, dtype in DTYPES.items() if name not in ("index", "f8e8m0fnu")]
+TYPES = [
+    dtype
+    for name, dtype in DTYPES.items()
+    if name not in ("index", "f8e8m0fnu") and not dtype.is_packed
+]
 ROWS = [
     tkw.WorkgroupConstraint(M, 1, 0),
     tkw.HardwareConstraint(vector_shapes={M: 1, N: N}),

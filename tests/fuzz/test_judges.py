@@ -10,8 +10,10 @@ from wave_testing.programs.arguments import stray_writes
 from wave_testing.programs.bounds import error_bounds
 from wave_testing.programs.exact import FLOATS
 from wave_testing.programs.execute import Execution
+from wave_testing.programs.functions import BINARY, UNARY
 from wave_testing.programs.literal import read, splat, step, write
 from wave_testing.programs.model import Dim, MemorySpec, Program
+from wave_testing.programs.reference import Reference
 
 SIZES = (40, 24, 100)
 
@@ -53,6 +55,31 @@ def test_a_bound_is_for_roundings_and_no_more():
         assert (execution.wrong(arguments) == []) is right
 
 
+@pytest.mark.parametrize(("dtype", "fill"), [("i8", "bits"), ("f32", "real")])
+def test_halves_of_bytes_are_as_exact_as_these(dtype, fill):
+    """A product of 4-bit floats that stand beside rounded numbers had no bound."""
+    program = Program(
+        seed=200267,
+        dims=(Dim("M", 16, axis=0, tile=16), Dim("K/2", 8), Dim("K", 16)),
+        memories=(
+            MemorySpec("a", ("M", "K/2"), dtype, fill, 3),
+            MemorySpec("b", ("M", "K"), "f32"),
+        ),
+        steps=(
+            read("x", "a", "M", "K/2"),
+            step("mul", "y", "x", "x"),
+            step("cast", "z", "y", dtype="i8"),
+            step("bitcast", "p", "z", dtype="f4e2m1fn", shape=("M", "K")),
+            step("cast", "q", "p", dtype="f32"),
+            write("q", "b", "M", "K"),
+        ),
+    )
+    a = np.full((16, 8), 1.7 if fill == "real" else 1)
+    bound = error_bounds(program, {"a": a})["b"]
+    assert bound.shape == (16, 16)
+    assert (np.isinf(bound) == (fill == "real")).all()
+
+
 @pytest.mark.parametrize("strided", [False, True])
 def test_a_write_beside_the_elements_is_seen(strided):
     program = product(strided)
@@ -81,6 +108,43 @@ def test_exact_results_rounded_once_are_within_the_bounds():
                 store = execution.reference.stores[memory.name]
                 array[...] = np.where(store.written, store.data, array)
         assert execution.wrong(arguments) == []
+
+
+@pytest.mark.parametrize("kind", [*UNARY, *BINARY])
+def test_a_bound_of_a_function_covers_a_few_roundings_and_no_more(kind):
+    """Of operands that are exact, and of ones that are off themselves."""
+    operands = ("x", "y") if kind in BINARY else ("x",)
+    program = Program(
+        seed=1,
+        dims=(Dim("M", 64, axis=0, tile=64),),
+        memories=(
+            *(MemorySpec(name, ("M",), "f32", "real", 1) for name in "ab"),
+            MemorySpec("c", ("M",), "f32"),
+            MemorySpec("d", ("M",), "f32"),
+        ),
+        steps=(
+            read("x", "a", "M"),
+            read("y", "b", "M"),
+            step(kind, "z", *operands),
+            write("z", "c", "M"),
+            step("mul", "u", "x", "y"),
+            step(kind, "v", "u", *operands[1:]),
+            write("v", "d", "M"),
+        ),
+    )
+    rng = np.random.default_rng(3)
+    given = {name: rng.uniform(0.5, 2.0, 64) for name in "ab"}
+    found = error_bounds(program, given)
+    exact = Reference(program, given)
+    exact.run()
+    rounded = Reference(program, {**given, "a": given["a"] * (1 + 2.0**-25)})
+    rounded.run()
+    for name in "cd":
+        moved = np.abs(rounded.stores[name].data - exact.stores[name].data)
+        open_ = kind == "remf" and name == "d"
+        assert (np.isinf(found[name]) == open_).all()
+        assert kind == "remf" or (moved <= found[name]).all()
+        assert open_ or (found[name] < 0.004).all()
 
 
 @pytest.mark.parametrize(("off", "right"), [(0.5, True), (1.2, False)])

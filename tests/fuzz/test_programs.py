@@ -18,6 +18,8 @@ from wave_testing.programs import Discarded, check_program, random_program
 REFUSALS = {
     "WV0309": "a relayout inside a conditional, where no barrier may stand",
     "WV0321": "a condition with several elements in a lane",
+    "WV0342": "a sort along a dim whose elements no network meets",
+    "WV0341": "a scan inside a conditional that lanes or waves may skip",
     "WV0406": "more LDS than there is",
     "WV0412": "a barrier inside a conditional that waves may skip",
 }

@@ -11,11 +11,7 @@ import wave_core.lang as tkw
 from wave_backend_amdgpu.compile.backend import compile_graph
 from wave_core.compile import Config, Session, wave_compile
 from wave_emulator_amdgcn import LaunchOptions, emulate, load
-from wave_emulator_amdgcn.costs.caches import count_misses
-from wave_emulator_amdgcn.costs.estimate import resident_groups
-from wave_emulator_amdgcn.costs.tables import COSTS
-from wave_emulator_amdgcn.costs.timeline import Timeline
-from wave_emulator_amdgcn.isa.vmem import is_store
+from wave_emulator_amdgcn.costs.unit import unit_of
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
 SHARED = tkl.SHARED_ADDRESS_SPACE
@@ -60,13 +56,13 @@ class Tile:
         return gemm
 
     def compile(self, trips, **options):
-        """The kernel for so many tiles along K."""
+        """The kernel for so many tiles along K; without options, not scheduled."""
         m, n, k = self.sizes
         given = tkw.WaveCompileOptions(
             subs={M: m, N: n, K: k * trips},
             target=self.target,
             device="sim",
-            **options,
+            **{"preset": "default", **options},
         )
         session = Session(config=Config(cache=False))
         return wave_compile(given, self.kernel(), session=session)
@@ -104,13 +100,5 @@ def _replayed(tile, trips, options):
     code, arguments, result = tile.launch(trips, counters=True, **options)
     assert result.reports == ()
     assert error_of(arguments) < 1e-3
-    (kernel,) = code.kernels.values()
-    cost, meter = COSTS[code.architecture.name], result.meter
-    resident = resident_groups(code, kernel, cost, len(meter.paths))
-    executed = (bound.instruction for bound in result.program.executed())
-    stores = frozenset(ins.pc for ins in executed if is_store(ins.name))
-    count_misses(meter, cost.l1_size // resident, stores)
-    timeline = Timeline(
-        code.architecture, cost, meter.paths, meter.samples, share=SHARE
-    )
-    return timeline.run(resident, resident) / resident
+    unit = unit_of(code, code.kernel(), result, SHARE)
+    return unit.replay(unit.resident, unit.resident).cycles / unit.resident

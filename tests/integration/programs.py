@@ -18,12 +18,23 @@ from wave_sim_cpu.options import SimulationOptions
 SCRIPTS = (
     "attention",
     "attention_heads",
+    "block_cumsum",
     "conv2d",
     "elementwise_copy",
+    "gather_gemm_scatter",
     "gemm",
     "gemm_dynamic",
+    "gemm_mxfp4",
+    "gemm_persistent",
     "gemm_staged",
+    "gemm_stream_k",
+    "histogram",
+    "moe_align",
+    "rmsnorm",
+    "single_threads",
     "softmax",
+    "splitk",
+    "topk",
 )
 
 
@@ -69,6 +80,11 @@ def with_infinities(arguments):
 PROGRAMS = {
     each.name: each
     for each in (
+        Program(
+            "persistent",
+            "gemm_persistent",
+            lambda _: {"m": 40, "n": 35, "k": 41, "block": 32, "workers": 3},
+        ),
         Program("copy", "elementwise_copy", lambda _: {"m": 19, "n": 70}, 0.0),
         Program(
             "gemm",

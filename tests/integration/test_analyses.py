@@ -21,10 +21,10 @@ from wave_core.passes import (
     PassContext,
     PassSpec,
     Phase,
-    PipelineRunner,
     Verify,
-    resolve,
 )
+from wave_core.passes.resolve import resolve
+from wave_core.passes.run import PipelineRunner
 from wave_core.targets import generic_target
 
 MODULE = "wave_test_analyses"

@@ -38,6 +38,7 @@ def assert_registers_suffice(assembly):
     assert number(assembly, "private_segment_fixed_size") == 0
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", NAMES)
 def test_example(name, target, monkeypatch):
@@ -46,6 +47,7 @@ def test_example(name, target, monkeypatch):
     assert_registers_suffice(assembly)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", LIBRARY)
 def test_case_of_the_library(name, target):
@@ -106,8 +108,8 @@ def outcomes(processes):
         return set(pool.map(digests, range(processes)))
 
 
-def test_some_processes_give_the_same_bytes():
-    found = outcomes(3)
+def test_two_processes_give_the_same_bytes():
+    found = outcomes(2)
     assert len(found) == 1
     assert len(found.pop().splitlines()) == 3
 

@@ -85,7 +85,9 @@ WorkgroupConstraint(M, N // (K - ?), 0) :: 32
 WaveConstraint(M, ?) :: {SIZES}; 5; 32; BLOCK
 WaveConstraint(?, 8) :: K; 5; 'M'; M + N; None
 WaveConstraint(M, 8, wave_id=?) :: -1; 'x'; 1.5
+WaveConstraint(M, 8, wg_constraint=?) :: 5; 'x'; M; {OTHER}
 TilingConstraint(K, ?) :: -1; 0; 1.5; 'x'; math.nan; True; [16]; {{}}; 10**400; 2**63
+TilingConstraint(K, 16, induction_var=?) :: 5; 'x'; 1.5; M + 1; True
 TilingConstraint(K, 16, iters=?) :: -2; 'x'; 1.5
 TilingConstraint(K, 16, start=?) :: -2; 'x'; 1.5
 DeviceConstraint(M, 32, ?) :: -1; 9; 'x'; 1.0
@@ -127,7 +129,9 @@ tkw.read(a, mapping=?) :: tkw.IndexMapping(10**400, {}, {})
 tkw.read(a, mapping=?) :: tkw.IndexMapping(1.5, {}, {})
 tkw.read(a, mapping=?) :: tkw.IndexMapping(2, {M: 0}, {M: 0}, 5)
 tkw.read(a, flags=?) :: 'x'; 99; None; 1.5
-tkw.sum(?) :: []; (); [], dim=N; 5; a; None; tkw.read(a), dim=[M, N]; tkw.read(a), dim=K
+tkw.read(a, bounds=?) :: 5; 'x'; M; [M]; {K: 4}; {'Q': 4}; {5: M}; {None: M}
+tkw.read(a, bounds={M: ?}) :: 'x'; 1.5; None; a; tkw.read(i); M / 3; BLOCK
+tkw.sum(?) :: []; (); [], dim=N; 5; a; None; tkw.read(a), dim=[M, M]; tkw.read(a), dim=K
 tkw.sum(?) :: tkw.read(a), dim='x'; tkw.read(a), dim=5; tkw.read(a), dim=-1
 tkw.sum(?) :: tkw.read(a), dim=[]; tkw.read(a), 'x', N
 tkw.sum(?) :: tkw.read(a), dim=N, block='x'; [tkw.read(a), tkw.read(i)], dim=N
@@ -144,6 +148,10 @@ tkw.reshape(?) :: tkw.read(a), [M, N], 0, 0; tkw.read(a), [M, N], 'x', 1
 tkw.extract(?) :: tkw.read(a), 'x'; tkw.read(a), [1, 2, 3]; tkw.read(a), 1.5; 5, 0
 tkw.extract(?) :: tkw.read(a), None; tkw.read(a), []; tkw.read(a), -1; tkw.read(a), 16
 tkw.extract(?) :: tkw.read(a), 10**400; tkw.read(a), K - N - 1
+tkw.extract_slice(tkw.read(a), ?) :: [0], [N], [0]; [-1], [N], [1]; [], [], [1]
+tkw.extract_slice(tkw.read(a), ?) :: 'x', [N], [1]; [0], ['x'], [1]; [0], [N], [1.5]
+tkw.extract_slice(tkw.read(a), ?) :: [0] * 3, [M, N, K], [1] * 3; [0, 0], [N, N], [1, 1]
+tkw.extract_slice(?, [0], [N], [1]) :: a; 5; None
 tkw.set_symbol(?, 5) :: 5; M + 1; None; 'x y'; tkl.f32; a; M; K; tkw.WORKGROUP_0
 tkw.cast(?) :: tkw.read(a), 'f32'; tkw.read(a), float; tkw.read(a), torch.float32
 tkw.cast(?) :: tkw.read(a), None; 5, tkl.f32; tkw.read(a); a, tkl.f16
@@ -164,7 +172,7 @@ tkw.self_index(?) :: [M, M], tkl.i32; [], tkl.i32
 tkw.apply_expr(?) :: tkw.read(i), 5; tkw.read(i), lambda: 1
 tkw.apply_expr(?) :: tkw.read(i), lambda x: 'x'; tkw.read(a), lambda x: x
 tkw.apply_expr(?) :: [], lambda: 1; 5, lambda x: x; tkw.read(i), lambda x: 1 / 0
-tkw.apply_expr(tkw.read(i), lambda x: ?) :: x / 3; 7 / (x + 1); x / 3 > 5; x % 0
+tkw.apply_expr(tkw.read(i), lambda x: ?) :: x / 3; 7 / (x + 1); x / BLOCK > 5; x % 0
 tkw.apply_expr(tkw.read(i), lambda x: ?) :: sympy.Max(x / 3, 1); x + 0.5; x ** -1
 tkw.write(?, i) :: tkw.read(i) // 0; tkw.read(i) % tkw.read(i)
 tkw.apply_expr(?) :: tkw.read(i), lambda x: x // 0; tkw.read(i), lambda x: None
@@ -177,6 +185,9 @@ tkw.allocate(?) :: (M, N), (16, 16), tkl.f32, padding='x'
 tkw.allocate(?) :: (M, N), (16, 16), tkl.f32, padding=1.5; (M, M), (16, 16), tkl.f32
 tkw.allocate(?) :: (M, N), None, tkl.f32; (M, N), (10**400, 1), tkl.f32
 tkw.allocate(?) :: (M, N), (16, 16), tkl.f32, padding=2**40
+tkw.allocate((M,), (16,), tkl.f32, ?) :: tail_padding=-1; tail_padding='x'; parent=5
+tkw.allocate((M,), (16,), tkl.f32, ?) :: tail_padding=2**40; parent=tkw.read(a)
+tkw.allocate((M,), (4,), tkl.i8, parent=a, offset=?) :: 'x'; -16
 tkw.iterate(?)(lambda: None) :: M; 5; None; 'x'; K, 5; K, [5]; K, [tkw.read(a)]
 tkw.iterate(?)(lambda: None) :: K, step=0; K, step=-1; K, step='x'; K, step=1.5
 tkw.iterate(?)(lambda: None) :: K, start='x'; K, [None]; K, step=10**400
@@ -184,7 +195,7 @@ tkw.iterate(?)(lambda: None) :: K, step=K; B; K + 1
 tkw.conditional(?)(lambda: None) :: 5; None; 'x'; tkw.read(a); a; M; 1.5
 ? :: tkw.read(a, mapping_dynamic_vals=(5,)); tkw.read(a, source=[M])
 ? :: tkw.read(a, source=5, target=5); tkw.read(a, source=[M, N], target=[M, N])
-? :: tkw.read(a, tag=5); tkw.read(a, bounds={M: 4}); tkw.write(5, b)
+? :: tkw.read(a, tag=5); tkw.write(5, b); tkw.write(tkw.read(a), b, bounds=[M])
 ? :: tkw.write(a, b); tkw.write(tkw.read(a), 5); tkw.write(tkw.read(a))
 ? :: tkw.write(tkw.read(a), c); tkw.write(tkw.read(i), b)
 ? :: tkw.write(tkw.read(a), tkw.read(b)); a + 1.0; 1.0 + a; -a; a + b; a < b
@@ -211,7 +222,7 @@ tkw.conditional(?)(lambda: None) :: 5; None; 'x'; tkw.read(a); a; M; 1.5
 ? :: tkw.iterate(K, [tkw.read(a)])(lambda x: tkw.read(i))
 ? :: tkw.conditional(M > 4, tkw.read(a))(lambda: None)
 ? :: tkw.conditional(tkw.scalar(1, tkl.i32) > 0)(5); return tkw.read(a); return 5
-? :: yield tkw.read(a); tkw.cumsum(tkw.read(a), N); kernel(a)
+? :: yield tkw.read(a); tkw.cumsum(tkw.read(a), dim=K); kernel(a)
 ? :: tkw.set_symbol(B, 1.5); tkw.get_result(5); tkw.get_result(tkw.read(a), 5)
 ? :: tkw.tag(5, 'x'); tkw.tag(tkw.read(a), 5); tkw.maximum(tkw.read(a))
 ? :: tkw.maximum(1, 2); tkw.exp('x'); tkw.exp(5); tkw.exp(tkw.read(i))

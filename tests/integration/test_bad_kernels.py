@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import re
+import sys
 from itertools import pairwise
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,6 +16,7 @@ import wave_core.lang as tkw
 import wave_sim_cpu.plugin as simulator
 from wave_core.compile import Session, wave_compile
 from wave_core.diagnostics import UserError, WaveError
+from wave_core.trace.value import _CALLED_HERE, _FUNCTIONS
 
 sym = tkl.sym
 M, N, K, J = sym.M, sym.N, sym.K, sym.J
@@ -297,6 +301,88 @@ def test_an_unknown_attribute(body, marks, advice):
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "code", "marks", "advice"),
+    [
+        (
+            lambda a, b: tkw.write(np.exp(tkw.read(a)), b),
+            "WV0102",
+            "np.exp(tkw.read(a))",
+            "write `tkw.exp`",
+        ),
+        (
+            lambda a, b: tkw.write(torch.rsqrt(tkw.read(a)), b),
+            "WV0102",
+            "torch.rsqrt(tkw.read(a))",
+            "write `tkw.rsqrt`",
+        ),
+        (
+            lambda a, b: tkw.write(torch.matmul(tkw.read(a), tkw.read(b)), b),
+            "WV0102",
+            "torch.matmul(tkw.read(a), tkw.read(b))",
+            "write `tkw.mma`",
+        ),
+        (
+            lambda a, b: tkw.write(np.ones(4) + tkw.read(a), b),
+            "WV0102",
+            "np.ones(4) + tkw.read(a)",
+            "pass data in as an argument",
+        ),
+        (
+            lambda a, b: tkw.store(tkw.read(a), b),
+            "WV0150",
+            "tkw.store(tkw.read(a), b)",
+            "`write(register, memory)`",
+        ),
+        (
+            lambda a, b: tkw.wriite(tkw.read(a), b),
+            "WV0119",
+            "tkw.wriite",
+            "did you mean `write`?",
+        ),
+        (
+            lambda a, b: tkw.sum(tkw.read(a), dim="N"),
+            "WV0308",
+            'tkw.sum(tkw.read(a), dim="N")',
+            "a symbol and not its name: `sym.N`",
+        ),
+        (
+            lambda a, b: tkw.read(a) * a.shape[0],
+            "WV0104",
+            "a.shape",
+            "extents are the symbols of its dims",
+        ),
+        (
+            lambda a, b: operator.setitem(b, 0, tkw.read(a)),
+            "WV0104",
+            "operator.setitem(b, 0, tkw.read(a))",
+            "`write(x, memory)` sets it",
+        ),
+    ],
+)
+def test_what_other_libraries_have(body, code, marks, advice):
+    expect(
+        lambda: compiled(copying(body), SIZES | TILES), code, marks=marks, advice=advice
+    )
+
+
+def test_functions_that_help_names_are_there():
+    assert all(hasattr(tkw, name) for name in {*_FUNCTIONS, *_CALLED_HERE.values()})
+
+
+@pytest.mark.parametrize("number", [np.float32(2.5), np.int64(2), torch.tensor(2.5)])
+def test_numbers_of_numpy_and_torch_are_numbers(number):
+    def body(a, b):
+        tkw.write(tkw.maximum(tkw.read(a), number) + number, b)
+
+    kernel = compiled(copying(body), SIZES | TILES)
+    a = torch.randn(64, 64).half()
+    b = torch.full_like(a, torch.nan)
+    kernel(a, b)
+    value = float(number)
+    assert torch.equal(b, a.clamp(min=value) + value)
+
+
 def test_an_unknown_option():
     expect(
         lambda: tkw.WaveCompileOptions(sub={M: 64}),
@@ -326,16 +412,30 @@ def test_an_unknown_target():
     )
 
 
-def test_a_planned_function():
-    def body(a, b):
-        tkw.write(tkw.cumsum(tkw.read(a), dim=N), b)
-
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ({"n_service_waves": 1}, "`preset='fetch-ahead'` lets each wave load"),
+        ({"workgroups_per_cluster": [2, 1]}, "`SHARED_ADDRESS_SPACE` stages a tile"),
+    ],
+)
+def test_a_field_for_a_machine_that_is_not_there(given, advice):
     expect(
-        lambda: compiled(copying(body), SIZES | TILES),
-        "WV0110",
-        marks="tkw.cumsum",
-        advice="what there is",
-        kind=WaveError,
+        lambda: tkw.HardwareConstraint(**given),
+        "WV0330",
+        marks="tkw.HardwareConstraint(**given)",
+        advice=advice,
+    )
+
+
+def test_waves_of_another_dimension():
+    group = tkw.WorkgroupConstraint(N, 16, 0)
+    expect(
+        lambda: tkw.WaveConstraint(M, 16, wg_constraint=group),
+        "WV0305",
+        marks="tkw.WaveConstraint(",
+        also=["tkw.WorkgroupConstraint(N, 16, 0)"],
+        advice="leave `wg_constraint` out",
     )
 
 
@@ -402,3 +502,29 @@ def test_a_copy_that_leaves_the_memory():
         marks="tkw.read(a, mapping=shifted)",
         advice="correct its index",
     )
+
+
+@pytest.fixture
+def usual_depth():
+    """Python's own limit of recursion: tools around tests raise it."""
+    found = sys.getrecursionlimit()
+    sys.setrecursionlimit(1_000)
+    yield
+    sys.setrecursionlimit(found)
+
+
+@pytest.mark.usefixtures("usual_depth")
+def test_an_index_that_is_nested_too_deep():
+    index = M
+    for _ in range(2_000):
+        index = index * N + M
+
+    @tkw.wave([tkw.HardwareConstraint(vector_shapes={M: 64})])
+    def kernel(c: tkl.Memory[M, GLOBAL, tkl.i32]):
+        tkw.write(tkw.broadcast(tkw.scalar(index, tkl.i32), [M]), c)
+
+    with pytest.raises(UserError) as caught:
+        kernel.trace({"M": 64, "N": 3})
+    assert caught.value.code == "WV0308"
+    assert "is nested too deep to be read" in str(caught.value)
+    assert "tkw.scalar(index, tkl.i32)" in str(caught.value)

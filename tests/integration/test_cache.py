@@ -71,10 +71,10 @@ def compile_at_once(folder, count):
 
 
 @pytest.mark.slow
-def test_processes_on_one_key(tmp_path):
-    made, results = compile_at_once(tmp_path / "cache", 3)
+def test_two_processes_on_one_key(tmp_path):
+    made, results = compile_at_once(tmp_path / "cache", 2)
     assert made == 1
-    assert results == [results[0]] * 3
+    assert results == [results[0]] * 2
 
 
 @pytest.mark.fuzz

@@ -136,3 +136,35 @@ def test_python_gets_the_line_of_the_options():
     assert code.endswith(f" |     options = {written}")
     assert marks.endswith(f" {'^' * len(written)} given by option passes")
     assert fix.strip() == "= help: it takes int from 1"
+
+
+def test_option_reaches_every_option_of_compilation(wave):
+    asked = ("gemm", "--shape", "M=128,N=128,K=128", "--set", "WAVES_M=2,WAVES_N=1")
+    loop = ("--what", "ir", "--phase", "schedule", "--preset", "prefetch")
+    _, plain, _ = wave("inspect", *asked, *loop)
+    code, unrolled, _ = wave("inspect", *asked, *loop, "--option", "unroll_factor=2")
+    assert code == 0
+    assert unrolled.count(" mma ") > plain.count(" mma ")
+    chip = ("--target", "gfx942", "--json")
+    _, exact, _ = wave("explain-schedule", *asked, *chip)
+    _, fast, _ = wave("explain-schedule", *asked, *chip, "--option", "unroll_factor=2")
+    presets = [
+        {row["options"]["preset"] for row in json.loads(each)["choices"]}
+        for each in (exact, fast)
+    ]
+    assert presets[1] == {"default"} < presets[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("unrol_factor=2", "did you mean `unroll_factor`?"),
+        ("unroll_factor=two", "[WV0823]"),
+        ("unroll_factor", "--option takes NAME=VALUE, not `unroll_factor`"),
+        ("preset=naive", "--option preset: write --preset"),
+    ],
+)
+def test_an_option_of_compilation_that_is_none(wave, given, wanted):
+    code, _, err = wave("run", "copy", "--option", given)
+    assert code == 2
+    assert wanted in err

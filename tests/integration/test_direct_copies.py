@@ -7,9 +7,9 @@ import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_backend_amdgpu.compile.backend import compile_graph
+from wave_backend_amdgpu.compile.backend import Settings, compile_graph
 from wave_core.compile import Config, Session, wave_compile
-from wave_core.ir import erase
+from wave_core.ir import erase, region_of, set_attributes
 from wave_emulator_amdgcn import LaunchOptions, emulate, load
 from wave_emulator_amdgcn.hazards.planted import planted
 
@@ -53,11 +53,12 @@ def session():
 class Product:
     """A product of one tile, compiled with direct copies."""
 
-    def __init__(self, session, sizes, tile, waves, target, dtype=tkl.f16):
+    def __init__(self, session, sizes, tile, waves, target, dtype=tkl.f16, **more):
         options = tkl.WaveCompileOptions(
             subs=dict(zip((M, N, K), sizes, strict=True)),
             target=target,
             use_global_to_shared=True,
+            **more,
         )
         kernel = gemm(tile, waves, dtype)
         self.compiled = wave_compile(options, kernel, session=session)
@@ -67,6 +68,20 @@ class Product:
 
     def code(self, graph=None):
         return compile_graph(graph or self.compiled.graph, self.target).artifact.code
+
+    def hot_loop(self):
+        """The lines of the longest loop of the assembly."""
+        settings = Settings(intermediates=True)
+        output = compile_graph(self.compiled.graph, self.target, settings)
+        lines = [line.strip() for line in output.assembly.splitlines()]
+        starts = {line.split(":")[0]: at for at, line in enumerate(lines)}
+        jumps = [
+            (starts[line.split()[1]], at)
+            for at, line in enumerate(lines)
+            if line.startswith(("s_cbranch", "s_branch"))
+        ]
+        first, last = max(jumps, key=lambda jump: jump[1] - jump[0])
+        return lines[first:last]
 
     def launch(self, code, **options):
         """What the emulator says, and the largest error."""
@@ -133,3 +148,105 @@ def test_missing_barriers_are_reported(session, target):
         erase(barriers[position])
         result, _ = product.launch(product.code(graph))
         assert "EM0501" in {row.code for row in result.reports}
+
+
+AHEAD = {"preset": "fetch-ahead"}
+THREE = AHEAD | {"multi_buffer_count": 3}
+PIPELINED = {
+    "prefetch": {"preset": "prefetch"},
+    "fetch-ahead": AHEAD,
+    "three buffers": THREE,
+    "four-stage": {"preset": "four-stage", "multi_buffer_count": 3},
+    "pingpong": {"preset": "pingpong"},
+    "pingpong, three buffers": {"preset": "pingpong", "multi_buffer_count": 3},
+}
+WAYS = pytest.mark.parametrize("way", PIPELINED)
+
+
+SIDES = {"gfx942": 64, "gfx950": 128}
+COPIES = {"gfx942": 8, "gfx950": 4}
+"""Of each lane in an iteration, 4 bytes and 16 each."""
+
+
+PRODUCTS = {"gfx942": 4, "gfx950": 16}
+"""Of a wave in an iteration: half of them."""
+
+
+def pipelined(session, target, way, trips):
+    side = SIDES[target]
+    sizes, tile = (side, side, 32 * trips), (side, side, 32)
+    return Product(session, sizes, tile, (2, 2), target, **PIPELINED[way])
+
+
+def waiting(graph):
+    barriers = [op for op in graph.walk() if op.op_name == "shared_memory_barrier"]
+    return [op for op in barriers if op.wait_async_ops]
+
+
+@pytest.mark.covering(1)
+@TARGETS
+@WAYS
+@pytest.mark.parametrize("trips", range(10))
+def test_pipelines_are_free_of_hazards(session, target, way, trips):
+    product = pipelined(session, target, way, trips)
+    result, error = product.launch(product.code())
+    assert (error, result.reports) == (0, ())
+
+
+@pytest.mark.covering(1)
+@TARGETS
+@WAYS
+def test_pipelines_in_any_order_of_completion(session, target, way):
+    product = pipelined(session, target, way, 6)
+    assert [product.launch(product.code(), order=seed)[1] for seed in range(2)] == [
+        0,
+        0,
+    ]
+
+
+@TARGETS
+def test_three_buffers_leave_the_copies_of_an_iteration(session, target):
+    loop = pipelined(session, target, "three buffers", 128).hot_loop()
+    turns = sum(line.startswith("s_barrier") for line in loop)
+    waits = [line for line in loop if "vmcnt" in line]
+    assert sum(line.endswith(" lds") for line in loop) == turns * COPIES[target]
+    assert len(waits) == turns > 0
+    assert all(f"vmcnt({COPIES[target]})" in line for line in waits)
+
+
+@TARGETS
+def test_matrix_work_is_done_while_copies_are_on_their_way(session, target):
+    loop = pipelined(session, target, "fetch-ahead", 128).hot_loop()
+    (first, *_) = [at for at, line in enumerate(loop) if "vmcnt(0)" in line]
+    turned = loop[first:] + loop[:first]
+    products = copies = 0
+    for line in [*turned[1:], turned[0]]:
+        copies += line.endswith(" lds")
+        products = 0 if line.endswith(" lds") else products + ("v_mfma" in line)
+        if "vmcnt" in line:
+            assert (copies, "vmcnt(0)" in line) == (COPIES[target], True)
+            assert products >= PRODUCTS[target]
+            copies = 0
+
+
+@TARGETS
+def test_a_group_left_too_many_is_reported(session, target):
+    product = pipelined(session, target, "three buffers", 8)
+    graph = product.compiled.graph.clone()
+    (op,) = [op for op in waiting(graph) if any(region_of(op).around)]
+    assert op.groups_left == 1
+    set_attributes(op, groups_left=2)
+    result, _ = product.launch(product.code(graph))
+    assert {row.code for row in result.reports} & {"EM0501", "EM0506"}
+
+
+@TARGETS
+def test_a_count_of_one_more_is_reported(session, target):
+    product = pipelined(session, target, "three buffers", 8)
+    weaker = f"vmcnt {COPIES[target]} to {COPIES[target] + 1}"
+    *found, _ = [each for each in planted(product.code()) if weaker in each.what]
+    assert found
+    # The loop is unrolled, and what follows the last wait waits for all copies.
+    for defect in found:
+        result, _ = product.launch(defect.code, strict=True)
+        assert {row.code for row in result.reports} & {"EM0501", "EM0506"}

@@ -13,7 +13,6 @@ from importlib import import_module
 import numpy as np
 import pytest
 import torch
-from chessboard import chessboard
 from machine_code import LARGE_ONLY, for_any_machine
 from programs import PROGRAMS, distance
 
@@ -54,42 +53,46 @@ def factories(session):
 
 
 def launched(session, case, device, arguments):
-    """The outputs of a case on copies of the arguments."""
+    """The outputs of a case on copies of the arguments, and the record of it."""
     options = replace(case.options, device=device, poison_outputs=True)
     kernel = wave_compile(options, case.kernel, session=session)
     fresh = [array.copy() for array in arguments]
     kernel(*fresh)
     assert kernel.last_run.reports == ()
-    return [fresh[position] for position in case.outputs]
+    return [fresh[position] for position in case.outputs], kernel.last_run
 
 
 def check(session, factories, name, sizes, chip="gfx942", settings=None):
-    """The emulator against the lane simulator and the reference."""
+    """The emulator against the lane simulator and the reference; its record."""
     case = make_case(factories[name], name, sizes, settings or {}, chip)
     arguments = case.make_arguments(np.random.default_rng(0))
     wanted = case.reference(arguments)
     scale = case.scale(arguments) if case.scale is not None else 1.0
-    emulated = launched(session, case, "emulator", arguments)
-    simulated = launched(session, case, "sim", arguments)
+    emulated, record = launched(session, case, "emulator", arguments)
+    simulated, _ = launched(session, case, "sim", arguments)
     for got, same, want in zip(emulated, simulated, wanted, strict=True):
         assert np.abs(got - want).max(initial=0.0) <= case.tolerance * scale
         assert distance(got, same) <= rounding(name)
+    return record
 
 
 def rounding(name):
     return WEIGHTS if name.startswith("attention") else ROUNDING
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", SMALL)
 def test_kernel_of_the_library(session, factories, name, chip):
-    check(session, factories, name, SMALL[name], chip)
+    record = check(session, factories, name, SMALL[name], chip)
+    assert record.counters["cycles"]["total"] > 0
 
 
 def test_every_kernel_of_the_library_is_tested(factories):
     assert SMALL.keys() == factories.keys()
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", ["copy", "gemm", "gemm-staged", "softmax"])
 def test_sizes_that_come_with_the_launch(session, factories, name, chip):
@@ -126,7 +129,9 @@ def compiler(name, chip, device):
     return run
 
 
-@pytest.mark.parametrize(("name", "chip"), chessboard(list(PROGRAMS), CHIPS))
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_example(name, chip, monkeypatch):
     if chip in WITHOUT_32X32 and name in LARGE_ONLY:
         with pytest.raises(UserError, match="WV0318"):
@@ -144,10 +149,11 @@ TILES = {"BLOCK_M": TILE, "BLOCK_N": TILE, "BLOCK_K": TILE}
 ATTENTION = {"B": 2, "M": 7, "N": 5, "K1": 9, "K2": 11}
 
 
-@pytest.mark.parametrize(
-    ("name", "dim", "extent", "dynamic"),
-    chessboard(("gemm", "gemm-staged"), "MNK", EXTENTS, (0, 1)),
-)
+@pytest.mark.covering(2)
+@pytest.mark.parametrize("dynamic", [0, 1])
+@pytest.mark.parametrize("extent", EXTENTS)
+@pytest.mark.parametrize("dim", "MNK")
+@pytest.mark.parametrize("name", ["gemm", "gemm-staged"])
 def test_products_at_the_edge_of_tiles(session, factories, name, dim, extent, dynamic):
     sizes = {"M": 37, "N": 35, "K": 41, dim: extent}
     settings = TILES | {"DYNAMIC": dynamic}
@@ -162,6 +168,7 @@ def test_rows_at_the_edge_of_tiles(session, factories, name, dim, extent):
     check(session, factories, name, sizes)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("extent", EXTENTS)
 @pytest.mark.parametrize("dim", ["M", "N", "K1", "K2"])
 def test_attention_at_the_edge_of_tiles(session, factories, dim, extent):
@@ -176,7 +183,7 @@ def test_without_terms_a_product_is_zero(session, factories, name, dynamic):
     sizes, settings = {"M": 35, "N": 33, "K": 0}, TILES | {"DYNAMIC": dynamic}
     case = make_case(factories[name], name, sizes, settings, "gfx942")
     arguments = case.make_arguments(np.random.default_rng(0))
-    (output,) = launched(session, case, "emulator", arguments)
+    (output,), _ = launched(session, case, "emulator", arguments)
     assert (output == 0.0).all()
 
 
@@ -185,4 +192,5 @@ def test_an_empty_grid_launches_nothing(session, factories, dim):
     sizes = {"M": 35, "N": 33, "K": 9, dim: 0}
     case = make_case(factories["gemm"], "gemm", sizes, TILES, "gfx942")
     arguments = case.make_arguments(np.random.default_rng(0))
-    assert launched(session, case, "emulator", arguments)[0].size == 0
+    (output,), _ = launched(session, case, "emulator", arguments)
+    assert output.size == 0

@@ -37,7 +37,7 @@ def staged(session, row, target):
     name, sizes, settings = row
     case = make_case(session.plugins.load_kernel(name), name, sizes, settings, target)
     subs = {**case.options.subs, tkl.sym.ADDRESS_SPACE: tkl.SHARED_ADDRESS_SPACE}
-    options = replace(case.options, subs=subs, device="sim")
+    options = replace(case.options, subs=subs, device="sim", preset="default")
     return case, wave_compile(options, case.kernel, session=session)
 
 

@@ -163,3 +163,30 @@ def test_only_what_is_not_proved_is_probed(session):
         code, text = mlir_of(graph, target, Settings(code=CodeOptions()))
         assert code.probes == ()
         assert "volatile" not in text
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+def test_three_words_for_all_lanes(session, target):
+    """LLVM loads the scales as four words, of which the buffer has three."""
+    rows = [
+        tkl.WorkgroupConstraint(M, 4, 0),
+        tkl.WorkgroupConstraint(N, 256, 1),
+        tkl.HardwareConstraint(),
+    ]
+
+    @tkl.wave(rows)
+    def scaled(
+        a: tkl.Memory[M, N, GLOBAL, tkl.f32],
+        scales: tkl.Memory[M, GLOBAL, tkl.f32],
+        b: tkl.Memory[N, GLOBAL, tkl.f32],
+    ):
+        tkl.write(tkl.sum(tkl.read(a) * tkl.read(scales), dim=M), b)
+
+    options = tkl.WaveCompileOptions(
+        subs={M: 3, N: 1}, target=target, device="emulator"
+    )
+    # Sums of small integers are exact.
+    a, scales = np.float32([[1], [2], [3]]), np.float32([4, 5, 6])
+    b = np.zeros(1, np.float32)
+    wave_compile(options, scaled, session=session)(a, scales, b)
+    assert b == 32

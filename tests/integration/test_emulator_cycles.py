@@ -137,10 +137,26 @@ def test_inspect_shows_cycles_by_source_line(tmp_path):
     assert picture.read_text().startswith("<svg")
 
 
+def test_of_a_long_launch_one_workgroup_is_executed_and_the_view_says_so(monkeypatch):
+    """At ordinary sizes it ended in the step limit, or an estimate of cut paths."""
+    monkeypatch.setattr("wave_emulator_amdgcn.costs.sample._SHORT", 0)
+    arguments = ["gemm-staged", "--target", "gfx942", "--what", "cycles"]
+    arguments += ["--preset", "default"]
+    done = CliRunner().invoke(
+        inspect_command.app, [*arguments, "--shape", "M=256,N=256,K=4096"]
+    )
+    assert done.exit_code == 0, done.output
+    rows = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert "workgroups executed 1 of 4" in rows
+    assert "turns of the loop replayed 16 of 64" in rows
+    assert any(row.startswith("time at 2.1 GHz ") for row in rows)
+    assert any(row.endswith(" TFLOP/s") for row in rows)
+
+
 def test_a_kernel_that_takes_too_long_says_what_to_do(monkeypatch):
     """Attention at its usual sizes ended in an error of the emulator without a code."""
     few = partial(LaunchOptions, step_limit=1000)
-    monkeypatch.setattr("wave_emulator_amdgcn.views.LaunchOptions", few)
+    monkeypatch.setattr("wave_emulator_amdgcn.costs.sample.LaunchOptions", few)
     arguments = ["softmax", "--target", "gfx942", "--what", "cycles"]
     with pytest.raises(UserError) as caught:
         CliRunner().invoke(inspect_command.app, arguments, catch_exceptions=False)

@@ -102,3 +102,22 @@ def test_bytes_beyond_the_mask_of_a_staged_operand_are_no_alarm(target):
     )
     wave_compile(options, product, session=session)(a, b, c)
     assert np.array_equal(c, a.astype(float) @ (b.astype(float) ** 3 - b).T)
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+def test_lanes_beyond_the_only_element_leave_it_alone(target):
+    """The mask chooses between two constants, and a branch of `cos` follows."""
+
+    @tkl.wave([tkl.WorkgroupConstraint(N, 64, 0), tkl.HardwareConstraint()])
+    def places(
+        place: tkl.Memory[N, GLOBAL, tkl.i32], turned: tkl.Memory[N, GLOBAL, tkl.f32]
+    ):
+        index = tkl.self_index(N, tkl.i32)
+        tkl.write(index, place)
+        tkl.write(tkl.cos(tkl.cast(index, tkl.f32) * 0.1), turned)
+
+    session = Session(config=Config(cache=False), announce=lambda _: None)
+    options = tkl.WaveCompileOptions(subs={N: 1}, target=target, device="emulator")
+    place, turned = np.full(1, 5, np.int32), np.full(1, np.nan, np.float32)
+    wave_compile(options, places, session=session)(place, turned)
+    assert (place.tolist(), turned.tolist()) == ([0], [1])

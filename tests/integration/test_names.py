@@ -64,6 +64,20 @@ def test_a_module_of_iree_has_the_name(kernel, session):
     assert function_names(files["käse.vmfb"])[0] == "käse"
 
 
+def test_a_module_of_iree_computes_in_f64(session):
+    """IREE would make its own part of the program one in f32."""
+    size = tkw.sym.N
+    memory = tkw.Memory[size, tkw.GLOBAL_ADDRESS_SPACE, tkw.f64]
+
+    @tkw.wave([tkw.WorkgroupConstraint(size, 64, 0), tkw.HardwareConstraint()])
+    def twice(a: memory, b: memory):
+        tkw.write(tkw.read(a) * 2.0, b)
+
+    options = WaveCompileOptions(subs={size: 70}, target="gfx942")
+    files = emit(options, twice, "vmfb", session).files
+    assert function_names(files["twice.vmfb"])[0] == "twice"
+
+
 def test_a_lambda_is_a_kernel(session):
     size = tkw.sym.N
     memory = tkw.Memory[size, tkw.GLOBAL_ADDRESS_SPACE, tkw.f32]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from chessboard import chessboard
 from programs import PROGRAMS, distance
 
 import wave_core.lang as tkw
@@ -79,7 +78,9 @@ def test_library_without_a_package(spec, absent):
 
 
 @pytest.mark.filterwarnings("ignore")  # a loop that stays as it is says so
-@pytest.mark.parametrize(("name", "disabled"), chessboard(list(PROGRAMS), PASSES))
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("disabled", PASSES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_examples_without_a_pass(name, disabled, build):
     session = Session(ALONE | {"m": memory, "s": scheduling}, entry_points=())
     options = {"disable_passes": (disabled,), "preset": "prefetch"}
@@ -87,7 +88,9 @@ def test_examples_without_a_pass(name, disabled, build):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("spec", "disabled"), chessboard(KERNELS, PASSES))
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("disabled", PASSES)
+@pytest.mark.parametrize("spec", KERNELS, ids=lambda spec: spec.name)
 def test_library_without_a_pass(spec, disabled):
     session = Session(ALONE | {"m": memory, "s": scheduling}, entry_points=())
     case, options = staged(session, spec.name)

@@ -36,6 +36,7 @@ def staggered(kernel):
     return row.statistics.get("staggered_loops", 0)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("options", ORDERS.values(), ids=ORDERS)
 @pytest.mark.parametrize("tile", TILES, ids=str)
 def test_products_are_what_they_are_without_a_schedule(tile, options):
@@ -61,18 +62,20 @@ def test_every_order_of_waves_gives_the_same(seed):
     assert error_of(arguments) < 1e-3
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("strategy", ["prefetch", "prefetch-attention", "fetch-ahead"])
 @pytest.mark.parametrize("waves", [2, 4, 8])
 def test_attention(waves, strategy):
     shape = {"B": 1, "M": 16 * waves, "N": 32, "K1": 32, "K2": 96}
-    tiles = {"BLOCK_M": 16 * waves, "BLOCK_N": 32, "BLOCK_K2": 16, "STAGED": 1}
+    tiles = {"BLOCK_M": 16 * waves, "BLOCK_N": 32, "BLOCK_K2": 16}
+    tiles |= {"WAVES_M": waves, "STAGED": 1}
     case = attention_case(shape, tiles, "gfx942")
     passes = (f"schedule-loops{{strategy={strategy}}}",)
     options = dataclasses.replace(
         case.options, device="sim", passes=passes, reorder="pingpong"
     )
     session = Session(config=Config(cache=False))
-    kernel = wave_compile(options, attention_kernel(num_waves=waves), session=session)
+    kernel = wave_compile(options, attention_kernel(), session=session)
     assert staggered(kernel) == 1
     code = load(compile_graph(kernel.graph, kernel.compiled.target).artifact.code)
     arguments = list(case.make_arguments(np.random.default_rng(waves)))

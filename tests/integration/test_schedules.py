@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from chessboard import chessboard
 from scheduled_cases import (
     DIRECT,
     EXAMPLES,
@@ -56,25 +55,29 @@ PIPELINED = [
 """A strategy for two products leaves loops with one, and writes no file."""
 
 
-@pytest.mark.parametrize(("strategy", "loop"), chessboard(STRATEGIES, ALL))
-def test_lanes(session, strategy, loop):
-    name, trips = loop
+@pytest.mark.covering(2)
+@pytest.mark.parametrize(("name", "trips"), ALL)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_lanes(session, strategy, name, trips):
     LOOPS[name].run(session, trips, "gfx942", "sim", preset=strategy)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", LOOPS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_machine_code(session, name, strategy):
     LOOPS[name].run(session, 4, "gfx942", "emulator", preset=strategy)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", FEW)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_machine_code_of_other_chips(session, name, strategy, chip):
+def test_machine_code_of_other_chips(session, strategy, name, chip):
     LOOPS[name].run(session, 5, chip, "emulator", preset=strategy)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_examples(name, strategy, monkeypatch):
@@ -104,6 +107,7 @@ def follow(session, name, strategy, trips, folder, device):
     loop.run(session, trips, "gfx942", device, override_schedule=path)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("name", FEW)
 @pytest.mark.parametrize("strategy", ["prefetch", "four-stage", "modulo"])
 def test_files(session, name, strategy, tmp_path):
@@ -121,6 +125,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("options", SHAPES, ids="-".join)
 @pytest.mark.parametrize("name", FEW)
 def test_shapes_of_the_loop(session, name, options):

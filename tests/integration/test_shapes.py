@@ -109,6 +109,7 @@ TILES = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("variant", TILES, ids=["16x16", "32x32"])
 @pytest.mark.parametrize("part", range(4))
 def test_attention(session, variant, part):

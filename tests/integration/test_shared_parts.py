@@ -17,6 +17,8 @@ GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 DEPTH = 40
 SECONDS = 1.0
 """Of the processor; written out, the expression has 2**40 parts."""
+TRIES = 3
+"""The least of them counts: a collection of garbage may fall into any one."""
 
 
 def place(index):
@@ -28,7 +30,7 @@ def place(index):
     return sympy.Mod(index, 64, evaluate=False)
 
 
-def gather(session, device):
+def gather(device):
     i = tkw.IndexMapping.iterator(0)
     mapping = tkw.IndexMapping(1, {R: place(i)}, {M: i})
 
@@ -39,16 +41,21 @@ def gather(session, device):
     options = tkl.WaveCompileOptions(
         subs={M: 100, R: 64}, target="gfx942", device=device
     )
+    session = Session(config=Config(cache=False), announce=lambda _: None)
     return wave_compile(options, kernel, session=session)
+
+
+def timed_gather(device):
+    began = time.process_time()
+    kernel = gather(device)
+    return time.process_time() - began, kernel
 
 
 @pytest.mark.parametrize("device", ["sim", "emulator"])
 def test_time_grows_with_the_depth(device):
-    session = Session(config=Config(cache=False), announce=lambda _: None)
-    gather(session, device)
-    began = time.process_time()
-    kernel = gather(session, device)
-    assert time.process_time() - began < SECONDS
+    tries = [timed_gather(device) for _ in range(TRIES)]
+    assert min(seconds for seconds, _ in tries) < SECONDS
+    kernel = tries[-1][1]
     a, c = np.arange(64, dtype=np.float32), np.full(100, np.nan, np.float32)
     kernel(a, c)
     wanted = np.arange(100)

@@ -26,10 +26,18 @@ PAIRS = [(x, y) for x in KNOWN for y in KNOWN]
 ULPS = 16
 """Units in the last place that a function may be off."""
 
+
+def truncated_remainder(x, y):
+    """C's fmod; torch's gives NaN where the quotient is large."""
+    with np.errstate(invalid="ignore"):
+        return torch.from_numpy(np.fmod(x.numpy(), y.numpy()))
+
+
 BINARY = {
     "atan2": (tkw.atan2, torch.atan2),
     "power": (tkw.powf, torch.pow),
     "quotient": (lambda x, y: x / y, torch.div),
+    "remainder": (tkw.remf, truncated_remainder),
     "maximum": (tkw.maximum, torch.maximum),
     "minimum": (tkw.minimum, torch.minimum),
     "less": (
@@ -49,6 +57,15 @@ UNARY = {
     "cos": (tkw.cos, torch.cos),
     "sinh": (tkw.sinh, torch.sinh),
     "tanh": (tkw.tanh, torch.tanh),
+    "erf": (tkw.erf, torch.erf),
+    "sigmoid": (tkw.sigmoid, torch.sigmoid),
+    "silu": (tkw.silu, torch.nn.functional.silu),
+    "gelu": (tkw.gelu, lambda x: x * 0.5 * torch.erfc(-x * 0.5**0.5)),
+    "gelu by tanh": (
+        lambda x: tkw.gelu(x, approximate="tanh"),
+        lambda x: torch.nn.functional.gelu(x.double(), approximate="tanh").float(),
+    ),
+    "clamp": (lambda x: tkw.clamp(x, -1.0, 2.0), lambda x: x.clamp(-1.0, 2.0)),
     "floor": (tkw.floor, torch.floor),
     "ceil": (tkw.ceil, torch.ceil),
     "round": (tkw.round, torch.round),

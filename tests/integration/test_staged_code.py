@@ -31,7 +31,7 @@ def staged_case(session, name, shape, settings, target):
     """The case with its arguments in ``SHARED``."""
     case = make_case(session.plugins.load_kernel(name), name, shape, settings, target)
     subs = {**case.options.subs, tkl.sym.ADDRESS_SPACE: tkl.SHARED_ADDRESS_SPACE}
-    options = dataclasses.replace(case.options, subs=subs)
+    options = dataclasses.replace(case.options, subs=subs, preset="default")
     return dataclasses.replace(case, options=options)
 
 

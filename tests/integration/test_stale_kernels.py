@@ -12,7 +12,8 @@ import torch
 import wave_core.lang as tkw
 from wave_core.compile import Session, WaveCompileOptions, wave_compile
 
-M = tkw.sym.M
+M, N = tkw.sym.M, tkw.sym.N
+GLOBAL = tkw.GLOBAL_ADDRESS_SPACE
 PREAMBLE = """
 import enum, fractions, functools, math, operator, types
 import numpy as np
@@ -215,7 +216,7 @@ CASES = {
         "sizes[1][0] = 3",
     ),
     "replaced function of ours": (
-        "def factor(): return 2 if tkw.exp.op_class.op_name == 'exp' else 3",
+        "def factor(): return 2 if tkw.exp.__name__ == 'exp' else 3",
         "tkw = types.SimpleNamespace(exp=tkw.exp2)",
     ),
     "replaced constant of math": (
@@ -310,3 +311,21 @@ def test_a_change_of_what_is_read_is_seen(name):
     exec(change, space)
     assert space["factor"]() != before
     assert result(kernel, session) == space["factor"]()
+
+
+def test_a_mapping_that_is_changed_in_place_is_seen():
+    place = tkw.IndexMapping.iterator(0)
+    mapping = tkw.IndexMapping(1, {N: place + 1}, {M: place})
+
+    @tkw.wave([tkw.WorkgroupConstraint(M, 64, 0), tkw.HardwareConstraint()])
+    def kernel(a: tkw.Memory[N, GLOBAL, tkw.f32], c: tkw.Memory[M, GLOBAL, tkw.f32]):
+        tkw.write(tkw.read(a, mapping=mapping), c)
+
+    session = Session(announce=lambda _: None)
+    options = WaveCompileOptions(subs={M: 64, N: 80}, device="sim")
+    a = torch.arange(80, dtype=torch.float32)
+    for step in (1, 2):
+        mapping.input_mapping[N] = place + step
+        c = torch.zeros(64)
+        wave_compile(options, kernel, session=session)(a, c)
+        assert torch.equal(c, a[step : 64 + step])

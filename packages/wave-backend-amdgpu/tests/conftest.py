@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from wave_core.compile import Config, Session, WaveCompileOptions
-from wave_core.compile.compiler import front_of, lower_front
+from wave_core.compile.choosing import settlements
+from wave_core.compile.compiler import lower_front
 from wave_core.compile.emission import emit
+from wave_core.compile.front import front_of
 from wave_core.compile.kernels import make_case
 
 
@@ -17,15 +21,19 @@ def session():
 
 @pytest.fixture(scope="session")
 def lowered(session):
-    """The lowered graph of a kernel of the library, with its target."""
+    """The lowered graph of a kernel of the library, with its target.
+
+    The same whatever is chosen where nothing is set.
+    """
 
     def make(name, target="gfx942", sizes=None, settings=None):
         factory = session.plugins.load_kernel(name)
         case = make_case(factory, name, sizes or {}, settings or {}, target)
-        return lower(case.kernel, case.options)
+        return lower(case.kernel, replace(case.options, preset="default"))
 
     def lower(kernel, options):
-        front = front_of(options, kernel, session)
+        settled = settlements(options, kernel, session)[0]
+        front = front_of(settled, kernel, session)
         return lower_front(front, kernel).graph, front.target
 
     make.lower = lower

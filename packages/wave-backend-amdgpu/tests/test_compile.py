@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from wave_backend_amdgpu import targets
 from wave_backend_amdgpu.codegen.options import CodeOptions
 from wave_backend_amdgpu.compile.backend import (
     Settings,
@@ -13,6 +12,7 @@ from wave_backend_amdgpu.compile.backend import (
     mlir_of,
 )
 from wave_backend_amdgpu.compile.worker import Worker
+from wave_backend_amdgpu.plugin import chips
 from wave_runtime.iree_hal import function_names
 
 KERNELS = (
@@ -29,7 +29,7 @@ def worker():
     found.close()
 
 
-@pytest.mark.parametrize("target", targets.__all__)
+@pytest.mark.parametrize("target", chips())
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_for_every_target(lowered, worker, name, target):
     graph, chip = lowered(name, target)

@@ -12,7 +12,14 @@ from wave_core.constraints import (
 )
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import UserError
-from wave_core.ir import ACCESS, LANDING, Access, Graph
+from wave_core.ir import (
+    ACCESS,
+    LANDING,
+    Access,
+    Graph,
+    insert_before,
+    set_attributes,
+)
 from wave_core.ops.memory import Allocate, GatherToLDS
 from wave_core.ops.structure import Yield
 from wave_core.ops.sync import SharedMemoryBarrier
@@ -55,6 +62,36 @@ def test_one_instruction_and_a_wait(target, width):
     text = mlir(copying(width), target)
     assert text.count("amdgpu.gather_to_lds") == 1
     assert f": vector<{width}xf16>, " in text
+    assert text.count("rocdl.asyncmark") == text.count("rocdl.wait.asyncmark 0") == 1
+
+
+def barrier_of(graph):
+    (found,) = [op for op in graph.walk() if isinstance(op, SharedMemoryBarrier)]
+    return found
+
+
+@pytest.mark.parametrize(("left", "waited"), [(1, 1), (8, 8), (9, 8)])
+def test_groups_of_copies_are_marked_and_left(left, waited):
+    graph = copying()
+    set_attributes(barrier_of(graph), groups_left=left)
+    insert_before(barrier_of(graph), SharedMemoryBarrier())
+    text = mlir(graph)
+    assert text.count("rocdl.asyncmark") == 2
+    assert text.count("rocdl.wait.asyncmark") == 1
+    assert f"rocdl.wait.asyncmark {waited}\n" in text
+
+
+def test_matrix_work_stays_before_the_wait():
+    lines = mlir(copying()).splitlines()
+    assert "rocdl.sched.barrier none" in lines[lines.index("rocdl.asyncmark") - 1]
+
+
+def test_the_compiler_looks_after_copies_whose_barriers_are_the_authors():
+    graph = copying()
+    (buffer,) = [op for op in graph.walk() if isinstance(op, Allocate)]
+    set_attributes(buffer, guarded=False)
+    text = mlir(graph)
+    assert "async" not in text
     assert "amdgpu.memory_counter_wait load(0)" in text
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from wave_backend_amdgpu import executors
 from wave_backend_amdgpu.emulation import HAZARDS
 from wave_core.compile import wave_compile
 from wave_core.diagnostics import LaunchError, SimulationError
+from wave_emulator_amdgcn import device
+from wave_emulator_amdgcn.costs.estimate import estimate
 from wave_emulator_amdgcn.errors import CODES
 
 M, N = tkl.sym.M, tkl.sym.N
@@ -22,6 +26,23 @@ SIZES = {M: 64, N: 64}
 def double(a: tkl.Memory[M, N, GLOBAL, tkl.f32], b: tkl.Memory[M, N, GLOBAL, tkl.f32]):
     x = tkw.read(a)
     tkw.write(x + x, b)
+
+
+FLOATS = tkl.Memory[N, GLOBAL, tkl.f32]
+
+
+@tkw.thread(
+    [
+        tkw.WorkgroupConstraint(N, 64, 0),
+        tkw.HardwareConstraint(threads_per_wave=32, waves_per_block=(2,)),
+    ]
+)
+def unordered(a: FLOATS, b: FLOATS):
+    t = tkw.thread_id(0)
+    halves = tkw.allocate(64, dtype=tkl.f32)
+    tkw.store(tkw.load(a, t), halves, t)
+    tkw.wave_fence()
+    tkw.store(tkw.load(halves, (t + 32) % 64), b, t)
 
 
 def options(**more):
@@ -48,6 +69,19 @@ def test_results_counters_and_cycles(session, arrays):
     assert counters["hazards"] == "0"
 
 
+def test_cycles_are_estimated_once_they_are_asked_for(session, arrays, monkeypatch):
+    estimates = []
+    monkeypatch.setattr(
+        device, "estimate", lambda *given: estimates.append(1) or estimate(*given)
+    )
+    kernel = wave_compile(options(), double, session=session)
+    kernel(*arrays)
+    assert estimates == []
+    assert kernel.last_run.counters["cycles"]["total"] > 0
+    assert kernel.last_run.counters["waves"] == 4
+    assert estimates == [1]
+
+
 def test_the_second_launch_compiles_nothing(session, arrays, monkeypatch):
     a, b = arrays
     kernel = wave_compile(options(), double, session=session)
@@ -56,6 +90,21 @@ def test_the_second_launch_compiles_nothing(session, arrays, monkeypatch):
     b[...] = np.nan
     kernel(a, b)
     assert (b == 2 * a).all()
+
+
+def test_a_race_names_the_load_and_the_write(session):
+    a, b = np.zeros((2, 64), np.float32)
+    given = options(subs={N: 64}, target="gfx1201")
+    with pytest.raises(SimulationError) as caught:
+        wave_compile(given, unordered, session=session)(a, b)
+    (found,) = caught.value.diagnostics
+    lines, first = inspect.getsourcelines(unordered.function)
+    load, stored = (
+        first + next(k for k, line in enumerate(lines) if text in line)
+        for text in ("(t + 32)", "tkw.load(a, t)")
+    )
+    assert (found.code, found.location.line) == ("WV0901", load)
+    assert any(f"from test_emulation.py:{stored}" in note for note in found.notes)
 
 
 def test_without_checks_nothing_is_looked_for(session, arrays):

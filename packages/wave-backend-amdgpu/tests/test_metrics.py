@@ -6,7 +6,7 @@ import pytest
 
 from wave_backend_amdgpu.metrics import measure
 from wave_backend_amdgpu.metrics.resources import occupancy
-from wave_backend_amdgpu.targets import gfx942, gfx950
+from wave_backend_amdgpu.targets.chips import gfx942, gfx950
 
 LISTING = """
 \t.amdgcn_target "amdgcn-amd-amdhsa--gfx942"

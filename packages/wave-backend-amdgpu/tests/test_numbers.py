@@ -20,8 +20,8 @@ ROWS = [
 ]
 
 
-def run(emitted, kernel, target, *tensors):
-    code = emitted.files(kernel, "hsaco", target, SIZES)["code.hsaco"]
+def run(emitted, kernel, target, *tensors, **options):
+    code = emitted.files(kernel, "hsaco", target, SIZES, **options)["code.hsaco"]
     emulate(load(code), [t.view(torch.uint8).numpy() for t in tensors], grid=(4, 1, 1))
 
 
@@ -77,3 +77,33 @@ def test_narrowing_saturates_and_keeps_nan(emitted):
     run(emitted, narrow, "gfx950", a, b)
     wanted = a.clamp(-448, 448).to(torch.float8_e4m3fn)
     assert torch.equal(b.float().nan_to_num(9), wanted.float().nan_to_num(9))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_fast_math_keeps_infinities_and_nan(emitted, target):
+    @tkw.wave(ROWS)
+    def powers(
+        a: tkl.Memory[M, N, GLOBAL, tkl.f32],
+        b: tkl.Memory[M, N, GLOBAL, tkl.f32],
+        c: tkl.Memory[M, GLOBAL, tkl.f32],
+    ):
+        value = tkw.read(a)
+        wanted = value > tkl.Register[M, N, tkl.f32](-1.0)
+        zero = tkl.Register[M, N, tkl.f32](0.0)
+        masked = value + tkw.select(
+            wanted, zero, tkl.Register[M, N, tkl.f32](-torch.inf)
+        )
+        tkw.write(tkw.exp2(masked), b)
+        tkw.write(tkw.max(masked, dim=N), c)
+
+    a = torch.linspace(-3, 3, 256).reshape(4, 64)
+    a[3, 7] = torch.inf
+    with_nan = a.clone()
+    with_nan[1, 3] = torch.nan
+    masked = torch.where(a > -1, a, -torch.inf)
+    b, c = torch.zeros_like(a), torch.zeros(4)
+    run(emitted, powers, target, a, b, c, use_fast_math=True)
+    torch.testing.assert_close(b, masked.exp2())
+    assert torch.equal(c, masked.amax(1))
+    run(emitted, powers, target, with_nan, b, c, use_fast_math=True)
+    assert torch.equal(b.isnan(), with_nan.isnan())

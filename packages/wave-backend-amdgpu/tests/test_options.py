@@ -20,9 +20,12 @@ GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 SIZES = {M: 16, N: 64}
 
 
+ROWS = [tkw.WorkgroupConstraint(M, 16, 0), tkw.HardwareConstraint()]
+
+
 @pytest.fixture
 def kernel():
-    @tkw.wave([tkw.WorkgroupConstraint(M, 16, 0), tkw.HardwareConstraint()])
+    @tkw.wave(ROWS)
     def mean(
         a: tkl.Memory[M, N, GLOBAL, tkl.f32],
         b: tkl.Memory[M, N, GLOBAL, tkl.f32],
@@ -96,7 +99,28 @@ def test_fast_math(emitted, kernel, target):
     assert "v_div_fixup_f32" in exact
     assert "v_div_fixup_f32" not in fast
     assert "v_rcp_f32" in fast
-    assert "fdiv fast" in emitted(kernel, "llvm", target, SIZES, use_fast_math=True)
+    text = emitted(kernel, "llvm", target, SIZES, use_fast_math=True)
+    assert "fdiv reassoc nsz arcp contract afn" in text
+
+
+def test_fast_math_takes_the_instruction_of_exp2_as_it_is(emitted, kernel):
+    exact = emitted(kernel, "asm", "gfx942", SIZES)
+    fast = emitted(kernel, "asm", "gfx942", SIZES, use_fast_math=True)
+    assert "v_ldexp_f32" in exact
+    assert "v_ldexp_f32" not in fast
+    assert fast.count("v_exp_f32") == exact.count("v_exp_f32")
+
+
+@pytest.mark.parametrize(
+    ("given", "fast"), [(None, True), (True, True), (False, False)]
+)
+def test_a_kernel_allows_fast_math_and_the_option_decides(emitted, given, fast):
+    @tkw.wave([*ROWS, tkw.FastMath()])
+    def inverse(a: tkl.Memory[M, N, GLOBAL, tkl.f32]):
+        tkw.write(tkw.reciprocal(tkw.read(a)), a)
+
+    text = emitted(inverse, "asm", "gfx942", SIZES, use_fast_math=given)
+    assert ("v_div_fixup_f32" not in text) is fast
 
 
 def test_buffer_instructions(emitted, kernel):

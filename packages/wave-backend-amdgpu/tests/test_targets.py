@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from wave_backend_amdgpu import targets
+from wave_backend_amdgpu.plugin import chips
+from wave_backend_amdgpu.targets import chips as targets
 from wave_core.diagnostics import UserError
 from wave_core.targets import MMAType
 from wave_core.types import DTYPES
 
-CHIPS = {name: getattr(targets, name)() for name in targets.__all__}
+CHIPS = {name: getattr(targets, name)() for name in chips()}
 ROWS = [
     pytest.param(chip, row, id=f"{chip.name}-{row.name}")
     for chip in CHIPS.values()

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,12 @@ GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 FLAGS = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
 BROKEN = Request("module {", Form.CODE, FLAGS)
 WAIT_S = 60
+
+
+@pytest.fixture(autouse=True)
+def _inputs_saved_by_failures(tmp_path, monkeypatch):
+    """They would stay in the system's folder of temporary files for ever."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 @pytest.fixture
@@ -206,7 +213,8 @@ def test_the_message_names_the_kernel_and_the_saved_input(session):
         "    | ^^^^^^^^^^ compiling this kernel\n"
         f"    = note: its input is saved as {saved}\n"
         "    = note: its options: --iree-hal-target-device=hip "
-        "--iree-rocm-target=gfx942 --iree-rocm-container-type=hsaco\n"
+        "--iree-rocm-target=gfx942 --iree-input-demote-f64-to-f32=false "
+        "--iree-rocm-container-type=hsaco\n"
         "    = help: another tile, schedule or preset asks for other code\n"
         "    = help: plugin_options: `compiler_time_limit_s`, "
         "`compiler_memory_limit_mib`\n"

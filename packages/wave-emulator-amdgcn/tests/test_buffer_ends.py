@@ -31,6 +31,18 @@ def test_seven_bytes(at, size, words, bad):
     assert (memory.outside(place, size, words=words) is not None) == bad
 
 
+@pytest.mark.parametrize(
+    ("at", "size", "bad"),
+    [(0, 16, False), (4, 16, True), (16, 16, True), (8, 8, False), (12, 4, True)],
+)
+def test_scalar_loads_of_twelve_bytes(at, size, bad):
+    """LLVM loads four scalar words for three: aligned, so no page ends within."""
+    memory = Regions([("a", 12), ("b", 16)])
+    place = np.array([memory.regions[0].start + at])
+    found = memory.outside(place, size, words=True, blocks=True)
+    assert (found is not None) == bad
+
+
 @pytest.mark.parametrize(("at", "reports"), [(0, []), (4, ["EM0503"]), (8, ["EM0503"])])
 def test_eight_bytes_of_seven_in_lds(machine, execute, at, reports):
     m = machine(lds=7)

@@ -12,6 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from wave_core.cli.app import run_command
 from wave_emulator_amdgcn.cli import emulate_file, parse_buffer, parse_grid
 from wave_emulator_amdgcn.device import open_device
 from wave_emulator_amdgcn.errors import LaunchError
@@ -30,6 +31,15 @@ def command(tmp_path, code_bytes):
     return run
 
 
+@pytest.mark.parametrize(("more", "waves"), [(0, 8), (1 << 15, 2), (1 << 16, 1)])
+def test_lds_of_the_launch_counts_for_how_many_fit(command, more, waves):
+    done = command(
+        "copy", "--grid", "16", "--buffer", "4096xf32", "--buffer", "4096xf32",
+        "--dynamic-lds", str(more), "--json",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["cycles"]["waves_per_simd"] == waves
+
+
 def test_runs_a_file_and_saves_a_buffer(command, tmp_path):
     out = tmp_path / "b.npy"
     done = command(
@@ -42,6 +52,13 @@ def test_runs_a_file_and_saves_a_buffer(command, tmp_path):
     assert document["reports"] == []
     assert document["cycles"]["per_workgroup"] > 0
     assert (np.load(out) == parse_buffer("4096xf32=random", 0)).all()
+
+
+def test_short_help_shows_flags_as_flags(capsys):
+    assert run_command(["emulate", "-h"]) == 0
+    shown = capsys.readouterr().out
+    assert "Usage: wave" in shown
+    assert "<bool>" not in shown
 
 
 def test_draws_a_timeline(command, tmp_path):

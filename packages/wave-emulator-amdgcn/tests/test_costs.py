@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from tinygrad.renderer.amd.dsl import OFF, v
+from tinygrad.renderer.amd.dsl import OFF, s, v
 from tinygrad.runtime.autogen.amd.cdna import ins as cdna
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
@@ -15,6 +16,8 @@ from wave_emulator_amdgcn.costs.estimate import estimate
 from wave_emulator_amdgcn.costs.meter import Meter
 from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.costs.timeline import Timeline
+from wave_emulator_amdgcn.costs.turns import Turns, find_turns
+from wave_emulator_amdgcn.costs.unit import Replay, Unit
 from wave_emulator_amdgcn.launch import LaunchOptions, emulate
 from wave_emulator_amdgcn.memory import BASE
 from wave_emulator_amdgcn.program import Program
@@ -142,6 +145,38 @@ def test_hits_in_l1_give_64_bytes_a_cycle(replay, form, width, size):
     assert 4 * MANY * 64 * size / cycles == pytest.approx(64, rel=0.2)
 
 
+def test_copies_to_lds_take_l1_no_longer_than_loads(replay):
+    def prepare(m):
+        at = BASE + m.memory.regions[0].start + LANE * 16
+        m.V[0], m.V[1] = at & 0xFFFFFFFF, at >> 32
+
+    copy = cdna.global_load_lds_dwordx4(addr=v[0:1], saddr=OFF)
+    load = cdna.global_load_dwordx4(vdst=v[4:7], addr=v[0:1], saddr=OFF)
+    wait = cdna.s_waitcnt(0x0F70)
+    copied, loaded = (
+        replay("gfx950", [each] * MANY + [wait], prepare=prepare, hit=True)
+        for each in (copy, load)
+    )
+    assert copied == pytest.approx(loaded, rel=0.01)
+
+
+def test_reads_of_lds_do_not_wait_for_copies_that_have_not_arrived(replay):
+    def prepare(m):
+        at = BASE + m.memory.regions[0].start + LANE * 16
+        m.V[0], m.V[1] = at & 0xFFFFFFFF, at >> 32
+        m.V[2] = LANE * 16
+
+    copy = cdna.global_load_lds_dwordx4(addr=v[0:1], saddr=OFF)
+    load = cdna.global_load_dwordx4(vdst=v[4:7], addr=v[0:1], saddr=OFF)
+    read = [cdna.ds_read_b128(v[8:11], v[2]), cdna.s_waitcnt(0xC07F)]
+    work = [cdna.v_exp_f32_e32(v[12], v[13])] * 32
+    beside_copies, beside_loads = (
+        replay("gfx950", ([each] * 8 + read + work) * 8, prepare=prepare, hit=True)
+        for each in (copy, load)
+    )
+    assert beside_copies == pytest.approx(beside_loads, rel=0.01)
+
+
 @pytest.fixture
 def measured(code_object):
     """Launch a GEMM of 512 x 512 x 512 with counters."""
@@ -191,6 +226,94 @@ def test_no_unit_works_longer_than_the_launch(code_object, name, arch):
     shares = [value for key, value in cycles.items() if key.endswith("utilisation")]
     assert max(shares) <= 1
     assert cycles["per_workgroup"] <= cycles["total"]
+
+
+def test_a_wave_that_has_ended_is_not_waited_for_at_a_barrier(machine):
+    """Workgroups never ended in the replay then, and units were busy 110 % of it."""
+    m = machine("gfx942", waves=2)
+    m.meter = Meter(m.architecture, 2)
+    code = [cdna.s_barrier(), *[cdna.v_add_f32_e32(v[2], v[2], v[2])] * MANY]
+    data = b"".join(i.to_bytes() for i in [*code, cdna.s_endpgm()])
+    Loop(m, Program(data, 0x1000, m.architecture), 0x1000).run(1000)
+    waiting, ended = m.meter.paths
+    late = [ended[1]] * MANY + [ended[-1]]
+    timeline = Timeline(m.architecture, COSTS["gfx942"], [waiting, late], {})
+    assert timeline.run(1, 3) == pytest.approx(3 * 2 * MANY * 4, rel=0.1)
+    assert len(timeline.ends) == 3
+
+
+TURN = [cdna.v_exp_f32_e32(v[2], v[3]), cdna.s_barrier()]
+
+
+@pytest.mark.parametrize("turns", [32, 33, 400])
+def test_turns_of_a_long_loop_stand_for_the_others(machine, monkeypatch, turns):
+    """A path was cut after 20,000 instructions, and the estimate said nothing."""
+    m = machine("gfx942", waves=8)
+    m.meter = Meter(m.architecture, 8)
+    counter, last = s[4], [cdna.s_endpgm()]
+    body = [*TURN * 40, cdna.s_sub_u32(counter, counter, 1),
+            cdna.s_cmp_lg_u32(counter, 0)]  # fmt: skip
+    words = sum(len(i.to_bytes()) for i in body) // 4 + 1
+    body.append(cdna.s_cbranch_scc1(simm16=-words & 0xFFFF))
+    m.S[4] = turns
+    data = b"".join(i.to_bytes() for i in [*TURN, *body, *TURN, *last])
+    Loop(m, Program(data, 0x1000, m.architecture), 0x1000).run(10**6)
+    assert [len(path) for path in m.meter.paths] == [turns * len(body) + 5] * 8
+    found = find_turns(m.meter.paths)
+    unit = Unit(m.architecture, COSTS["gfx942"], m.meter, found, 0.0, 2)
+    whole = replace(unit, turns=Turns(m.meter.paths, []))
+    assert found.count == (turns if turns > 32 else 0)
+    short, full = unit.replay(2, 2), whole.replay(2, 2)
+    assert short.cycles == pytest.approx(full.cycles, rel=1e-3)
+    assert short.busy["valu"] == pytest.approx(full.busy["valu"], rel=1e-9)
+    assert sum(short.stalls.values()) == pytest.approx(
+        sum(full.stalls.values()), rel=0.01
+    )
+
+
+def test_waves_that_go_around_different_numbers_of_times_are_replayed_whole():
+    path = [
+        type("Bound", (), {"instruction": type("I", (), {"pc": k})})() for k in range(9)
+    ]
+    paths = [path * 40, path * 41]
+    assert find_turns(paths).keep(8) == paths
+    assert [len(kept) for kept in find_turns([path * 41] * 2).keep(8)] == [72, 72]
+
+
+def test_a_unit_is_never_busy_longer_than_an_extrapolated_replay():
+    """Few turns are bound by latency, more of them by memory."""
+    fewer, more = Replay(900, {"hbm": 400}, {}), Replay(1000, {"hbm": 800}, {})
+    found = more.with_turns(fewer, 10)
+    assert found.busy["hbm"] == 4800
+    assert found.cycles == 4800
+
+
+def test_a_workgroup_stands_for_a_launch(code_object):
+    """Counters are scaled, and memory gives each line of a buffer once."""
+    code = code_object("gemm_padded", "gfx942")
+    a, c = np.ones((512, 512), np.float16), np.zeros((512, 512), np.float32)
+
+    def run(groups):
+        options = LaunchOptions(hazards=False, counters=True, groups=groups)
+        result = emulate(code, [a, a, c], grid=(8, 8, 1), options=options)
+        return estimate(code, code.kernel(), result)
+
+    whole, part = run(None), run(range(27, 28))
+    assert part.basis["workgroups_executed"] == 1
+    assert whole.basis["workgroups_executed"] == part.basis["workgroups"] == 64
+    assert part.counters == whole.counters
+    for name in ("per_workgroup", "total", "memory_share", "matrix_tflops"):
+        assert part.cycles[name] == pytest.approx(whole.cycles[name], rel=0.02), name
+
+
+def test_the_time_is_that_at_the_stated_clock(measured):
+    cycles = measured("gemm_padded").cycles
+    assert cycles["clock_ghz"] == GHZ["gfx942"]
+    assert cycles["microseconds"] == pytest.approx(cycles["total"] / 2100)
+    flops = 2 * 512**3
+    assert cycles["matrix_tflops"] == pytest.approx(
+        flops / cycles["microseconds"] / 1e6
+    )
 
 
 def test_a_stream_is_bound_by_memory(code_object):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,19 @@ def test_exchange_through_lds(launch, rng, arch):
     b = np.zeros_like(a)
     launch("exchange", arch, [a, b], (16, 1, 1))
     assert (b.reshape(16, 256) == a.reshape(16, 256)[:, ::-1]).all()
+
+
+def test_lds_that_the_launch_adds(code_object, rng):
+    """Code that declares no LDS has what its launch gives, as that of Triton."""
+    known = code_object("exchange", "gfx942")
+    kernel = replace(known.kernel(), lds_bytes=0)
+    bare = replace(known, kernels={kernel.name: kernel})
+    a = rng.standard_normal(4096).astype(np.float32)
+    given = bare.with_dynamic_lds(known.kernel().lds_bytes)
+    found = [emulate(code, [a, a.copy()], grid=(16, 1, 1)) for code in (bare, given)]
+    assert [{each.code for each in result.reports} for result in found] == [
+        {"EM0503"}, set()
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("arch", ALL)

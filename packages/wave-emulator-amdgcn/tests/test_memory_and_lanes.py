@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from tinygrad.renderer.amd.dsl import DPP, s, v
 from tinygrad.runtime.autogen.amd.cdna import ins as cdna
-from tinygrad.runtime.autogen.amd.cdna.enum import MUBUFOp, VOP1Op, VOP3PX2Op
+from tinygrad.runtime.autogen.amd.cdna.enum import MUBUFOp, VOP1Op, VOP3POp, VOP3PX2Op
+
+from wave_emulator_amdgcn.architectures import ARCHITECTURES
+from wave_emulator_amdgcn.decode import decode
 
 LANE = np.arange(64)
 
@@ -257,6 +260,20 @@ def test_fp8_is_fnuz_on_gfx942_and_ocp_on_gfx950(machine, execute, arch, table):
     assert np.array_equal(
         got, np.array(list(table.values()), np.float32), equal_nan=True
     )
+
+
+def test_a_product_without_scales_takes_nothing_that_stands_before_it():
+    """The form with scales is 8 bytes longer: a word of its own, then this product."""
+    product = cdna.VOP3P_MFMA(
+        VOP3POp.V_MFMA_F32_16X16X128_F8F6F4,
+        vdst=v[16:19],
+        src0=v[2:9],
+        src1=v[2:9],
+        src2=0,
+    )
+    data = cdna.s_nop(5).to_bytes() * 2 + product.to_bytes()
+    names = [decode(data, at, at, ARCHITECTURES["gfx950"]).name for at in (0, 4, 8)]
+    assert names == ["S_NOP", "S_NOP", "V_MFMA_F32_16X16X128_F8F6F4"]
 
 
 def test_scaled_mfma_of_fp4(machine, execute, rng):

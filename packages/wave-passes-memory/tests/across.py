@@ -58,7 +58,8 @@ class Product:
         self.dims = STORED[stored]
         kernel = product(tile, waves, *self.dims, dtype)
         subs = dict(zip((M, N, K), sizes, strict=True))
-        asked = tkl.WaveCompileOptions(subs=subs, target=target, **options)
+        given = {"preset": "default", **options}
+        asked = tkl.WaveCompileOptions(subs=subs, target=target, **given)
         self.kernel = wave_compile(asked, kernel, session=session())
 
     def arguments(self, seed=0):

@@ -1,4 +1,7 @@
-"""Kernels that ask for staging, compiled and run with counters."""
+"""Kernels that ask for staging, compiled and run with counters.
+
+Their preset is ``default``: what is counted is the work of the passes of this package.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,8 @@ def compiled_gemm(sizes, tile, waves=(2, 2), dtype=tkl.f16, target="gfx942", **m
     """The kernel for ``sizes`` (M, N, K) in tiles ``tile``; ``more`` are options."""
     names = (M, N, K, BLOCK_M, BLOCK_N, BLOCK_K)
     subs = dict(zip(names, (*sizes, *tile), strict=True))
-    options = tkl.WaveCompileOptions(subs=subs, target=target, **more)
+    asked = {"preset": "default", **more}
+    options = tkl.WaveCompileOptions(subs=subs, target=target, **asked)
     return wave_compile(options, gemm(waves, dtype), session=session())
 
 
@@ -66,7 +70,11 @@ def dynamic_gemm(tile, target="gfx942", dtype=tkl.f16, more=(), device="auto"):
     """The kernel for sizes that the launch decides, in tiles ``tile``."""
     subs = dict(zip((BLOCK_M, BLOCK_N, BLOCK_K), tile, strict=True))
     options = tkl.WaveCompileOptions(
-        subs=subs, target=target, dynamic_symbols=[M, N, K], device=device
+        subs=subs,
+        target=target,
+        preset="default",
+        dynamic_symbols=[M, N, K],
+        device=device,
     )
     return wave_compile(options, gemm((2, 2), dtype, more), session=session())
 
@@ -94,9 +102,8 @@ def case_of(name, target, shape=None, settings=None):
     factory = session().plugins.load_kernel(name)
     case = make_case(factory, name, shape or {}, settings or {}, target)
     subs = {**case.options.subs, tkl.sym.ADDRESS_SPACE: SHARED}
-    return dataclasses.replace(
-        case, options=dataclasses.replace(case.options, subs=subs)
-    )
+    options = dataclasses.replace(case.options, subs=subs, preset="default")
+    return dataclasses.replace(case, options=options)
 
 
 def run_case(name, target, shape=None, settings=None):

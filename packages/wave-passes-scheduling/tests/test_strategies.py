@@ -12,12 +12,15 @@ from pipelined_kernels import K, M, N, staged_gemm, statistics
 import wave_core.lang as tkw
 from wave_core.compile import SchedulingType, Session
 from wave_core.diagnostics import PluginError, UserError
+from wave_core.ir import region_of
 from wave_core.passes import PassContext
 from wave_core.plugin import StrategySpec, hookimpl
 from wave_kernels.definitions.gemm import gemm_kernel
 from wave_passes_scheduling.loops.analysis import analyse
 from wave_passes_scheduling.loops.costs import profile_of
-from wave_passes_scheduling.strategies.strategy import MODULO
+from wave_passes_scheduling.rebuild.pipeline import pipeline_loop
+from wave_passes_scheduling.strategies.staged import staged_schedule
+from wave_passes_scheduling.strategies.stages import settle_stages
 
 
 def plugin(name):
@@ -100,7 +103,7 @@ def test_a_loop_without_two_products_says_so():
     assert "no matrix op multiplies what another one" in warning.message
 
 
-def test_modulo_puts_parts_of_what_is_read_beside_their_first_user():
+def test_parts_of_what_is_read_are_taken_in_each_stage_that_uses_them():
     sym = tkw.sym
     sizes = {sym.M: 128, sym.N: 128, sym.K: 512}
     tiles = {sym.BLOCK_M: 128, sym.BLOCK_N: 128, sym.BLOCK_K: 32}
@@ -111,12 +114,14 @@ def test_modulo_puts_parts_of_what_is_read_beside_their_first_user():
     loop = next(op for op in graph.walk() if op.op_name == "iterate")
     known = PassContext(target).dependences(graph)
     analysed = analyse(graph, loop, known, profile_of("target", loop, target))
-    schedule = MODULO.schedule(analysed)
-    parts = [i for i, op in enumerate(analysed.ops) if op.op_name == "assemble"]
-    rows = schedule.problem.dependences
-    users = {part: [row.target for row in rows if row.source == part] for part in parts}
+    # Of the users of each part of a fragment some multiply a stage later.
+    products = [i for i, op in enumerate(analysed.ops) if op.op_name == "mma"]
+    wanted = dict.fromkeys(range(len(analysed.ops)), 0)
+    late = products[len(products) // 2 :]
+    stages = settle_stages(analysed, wanted | dict.fromkeys(late, 1), 1)
+    schedule = staged_schedule(analysed.problem, stages)
     assert schedule.violations() == ()
-    assert parts
-    for part in parts:
-        first = min(schedule.cycles[user] for user in users[part])
-        assert schedule.cycles[part] == first
+    made = pipeline_loop(analysed, schedule, region_of(loop), loop)
+    carried = {op.op_name for op in made.kernel.body.end.operands}
+    assert "read" in carried
+    assert "assemble" not in carried

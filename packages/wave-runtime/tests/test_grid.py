@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -63,3 +66,38 @@ def test_any_text_is_an_expression_or_refused(text):
 
 def test_names_its_symbols():
     assert GridExpression("ceildiv(M, 64) + N").symbols == {"M", "N"}
+
+
+DEEP = {
+    "signs": "-" * 9_998 + "1",
+    "brackets": "(" * 4_900 + "1" + ")" * 4_900,
+    "sums": "1" + "+1" * 4_990,
+    "calls": "min(" * 1_900 + "1" + ")" * 1_900,
+    "comparisons": "1" + "<1" * 4_990,
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_deep_text_on_a_small_stack_is_refused_or_read(text):
+    """A thread's stack may be small; a parser that recurses in C ends the process."""
+    code = """
+import sys, threading
+from wave_runtime.errors import ArtifactError
+from wave_runtime.grid import GridExpression
+
+def read():
+    try:
+        GridExpression(sys.argv[1])({})
+    except ArtifactError:
+        pass
+    print("alive")
+
+threading.stack_size(256 * 1024)
+thread = threading.Thread(target=read)
+thread.start()
+thread.join()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, text], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -221,6 +222,29 @@ def test_a_grid_that_no_launch_can_have_is_refused(changed, artifact, grid, fits
     else:
         with pytest.raises(LaunchRefused, match="workgroups"):
             kernel(matrix(), 1.0, matrix())
+
+
+def test_extents_that_scale_a_symbol_give_its_value(changed, manifest, artifact):
+    """Bytes of packed elements: K is twice the bytes of a row."""
+    dims = ("M", "K // 2"), ("M", "3*K // 4")
+    bindings = [
+        msgspec.structs.replace(row, shape=shape)
+        for row, shape in zip(manifest.bindings, dims, strict=True)
+    ]
+    sizes = (
+        msgspec.structs.replace(c, name=n)
+        for c, n in zip(manifest.constants[:2], "MK", strict=True)
+    )
+    made = changed(
+        bindings=tuple(bindings),
+        constants=(*sizes, manifest.constants[2]),
+        grid=("M", "K"),
+    )
+    kernel = LoadedKernel(Artifact(made, artifact.code), open_device("null"))
+    kernel(matrix(3, 32), 1.0, matrix(3, 48))
+    grid, _, words = kernel.code.last
+    assert grid == (3, 64, 1)
+    assert struct.unpack("<iif", words) == (3, 64, 1.0)
 
 
 def test_second_axis_may_be_longer(changed, artifact):

@@ -10,6 +10,8 @@ import pytest
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.compile import wave_compile
+from wave_core.diagnostics import LaunchError
+from wave_core.symbols import symbol
 from wave_core.targets import generic_target
 from wave_sim_cpu import SimulationOptions, SimulationResult, lanes, simulate
 
@@ -118,3 +120,40 @@ def test_devices_by_name(level: str) -> None:
     a, c = np.ones((6, 500), np.float16), np.zeros(6, np.float16)
     wave_compile(options, row_sum())(a, c)
     assert (c == 500).all()
+
+
+WHOLE = {
+    "a": np.zeros((2, 70), np.float16),
+    "c": np.zeros(2, np.float16),
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "sizes", "message"),
+    [
+        (
+            {"a": WHOLE["a"]},
+            {"M": 2, "N": 70},
+            "error[WV0703]: `kernel` is simulated without c",
+        ),
+        (WHOLE, {"M": 2}, "error[WV0717]: `kernel` is simulated without a value of N"),
+        (
+            WHOLE | {"c": np.zeros(3, np.float16)},
+            {"M": 2, "N": 70},
+            "error[WV0707]: `c` has shape [3], the kernel is simulated for [2]",
+        ),
+    ],
+)
+@pytest.mark.parametrize("phase", ["infer", "synchronize"])
+def test_simulated_without_what_it_needs(
+    given: Any, sizes: Any, message: str, phase: str
+) -> None:
+    options = tkl.WaveCompileOptions(dynamic_symbols=[M, N], device="sim")
+    symbols = {symbol(name): size for name, size in sizes.items()}
+    graph = wave_compile(options, row_sum()).snapshots(phase)
+    with pytest.raises(LaunchError) as caught:
+        simulate.run(graph, given, symbols, generic_target())
+    title, place, *rest = str(caught.value).splitlines()
+    assert title == message
+    assert "test_kernels.py" in place
+    assert any(line.strip().startswith("= help: give") for line in rest)

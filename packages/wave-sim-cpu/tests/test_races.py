@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from wave_core.ops.sync import WorkgroupBarrier
-from wave_sim_cpu.races import RaceTracker, Touch
+from wave_sim_cpu.races import Kind, RaceTracker, Touch
 
 WAVES, GROUPS, CELLS = 3, 2, 4
 OP = WorkgroupBarrier()
@@ -27,7 +27,7 @@ class Access:
 class Instruction:
     """An access of several waves, or a barrier of the workgroups in ``barrier``."""
 
-    writes: bool
+    kind: Kind
     accesses: tuple[Access, ...]
     barrier: frozenset[int]
 
@@ -44,18 +44,20 @@ accesses = st.builds(
 def instructions(draw: st.DrawFn) -> Instruction:
     if draw(st.integers(0, 3)) == 0:
         groups = draw(st.frozensets(st.integers(0, GROUPS - 1), min_size=1))
-        return Instruction(False, (), groups)
-    writes = draw(st.booleans())
+        return Instruction(Kind.READ, (), groups)
+    kind = draw(st.sampled_from(Kind))
     # An instruction that writes one cell twice is another check's business.
-    unique = (lambda a: a.cell) if writes else None
+    unique = (lambda a: a.cell) if kind is Kind.WRITE else None
     found = draw(st.lists(accesses, min_size=1, max_size=6, unique_by=unique))
-    return Instruction(writes, tuple(found), frozenset())
+    return Instruction(kind, tuple(found), frozenset())
 
 
 def conflicts(old: tuple, new: tuple, shared: bool) -> bool:
-    """Whether two accesses (writes, access, epoch of its group) race."""
-    (first_writes, a, a_epoch), (second_writes, b, b_epoch) = old, new
-    if a.cell != b.cell or not (first_writes or second_writes):
+    """Whether two accesses (kind, access, epoch of its group) race."""
+    (first, a, a_epoch), (second, b, b_epoch) = old, new
+    writes = not {first, second} <= {Kind.READ, Kind.READ_LOCK}
+    plain = not {Kind.READ, Kind.WRITE}.isdisjoint({first, second})
+    if a.cell != b.cell or not (writes and plain):
         return False
     if a.group != b.group:
         return shared
@@ -64,11 +66,11 @@ def conflicts(old: tuple, new: tuple, shared: bool) -> bool:
 
 def first_race(program: list[Instruction], shared: bool) -> int | None:
     epochs = [0] * GROUPS
-    past: list[tuple[bool, Access, int]] = []
+    past: list[tuple[Kind, Access, int]] = []
     for position, instruction in enumerate(program):
         for group in instruction.barrier:
             epochs[group] += 1
-        new = [(instruction.writes, a, epochs[a.group]) for a in instruction.accesses]
+        new = [(instruction.kind, a, epochs[a.group]) for a in instruction.accesses]
         if any(conflicts(old, n, shared) for old in past for n in new):
             return position
         past += new
@@ -87,7 +89,7 @@ def tracked_race(program: list[Instruction], shared: bool) -> int | None:
         cells = np.array([a.cell for a in instruction.accesses])
         cells = cells if shared else cells + CELLS * group
         wave = np.array([a.wave for a in instruction.accesses])
-        touch = Touch(number, OP, instruction.writes, cells, wave, group, marks[group])
+        touch = Touch(number, OP, instruction.kind, cells, wave, group, marks[group])
         if tracker.access(touch, int(marks.min())) is not None:
             return position
         number += 1

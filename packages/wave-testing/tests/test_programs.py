@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from wave_testing.programs import (
     ProgramFailure,
     check_program,
     launch_program,
+    on_devices,
     random_matrix_program,
     random_program,
 )
@@ -118,6 +120,17 @@ def test_most_kinds_of_steps_occur():
     assert {"extract", "set_symbol", "permute", "broadcast", "select"} <= kinds
 
 
+def test_axes_of_devices_have_no_gaps():
+    split = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        made = on_devices(random_program(rng, seed), rng)
+        axes = sorted(dim.axis for dim in made.dims if dim.part)
+        assert axes == list(range(len(axes)))
+        split += bool(axes)
+    assert split > 50
+
+
 def test_matrix_programs_are_of_all_kinds():
     made = [matrix_program(seed) for seed in range(300)]
     products = Counter(sum(s.kind == "mma" for s in p.walk()) for p in made)
@@ -168,7 +181,7 @@ def test_what_a_device_reports_is_a_failure(monkeypatch):
 
 def test_eight_bit_floats_are_those_of_the_target():
     chip = replace(generic_target(), float8=Float8.FNUZ)
-    made = next(p for p in map(program, range(50)) if "f8e4m3fn" in str(p))
+    made = next(p for p in map(program, count()) if "f8e4m3fn" in str(p))
     assert for_target(made, generic_target()) is made
     assert "f8e4m3fnuz" in str(for_target(made, chip))
     assert for_target(for_target(made, chip), chip) == for_target(made, chip)

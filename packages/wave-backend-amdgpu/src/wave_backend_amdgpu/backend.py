@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wave_backend_amdgpu.compile.backend import (
+    Output,
     compile_graph,
     compile_vmfb,
     final_mlir,
     settings_of,
     versions,
 )
+from wave_backend_amdgpu.compile.limits import check_limits
 from wave_backend_amdgpu.compile.worker import Worker
 from wave_backend_amdgpu.metrics import measure
 from wave_runtime.artifact import CODE, MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from wave_backend_amdgpu.compile.backend import Output
     from wave_core.backends import LoweringTable
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.ir import Graph
     from wave_core.targets import Target
-
-FORMS = ("mlir", "llvm", "asm", "hsaco", "vmfb", "metrics")
 
 
 class AmdgpuBackend:
@@ -44,6 +42,10 @@ class AmdgpuBackend:
         """This package and the compiler."""
         return versions()
 
+    def check(self, lowered: Any, target: Target) -> None:
+        """Refuse a kernel that needs more LDS or registers than the chip has."""
+        check_limits(lowered, target)
+
     def emit(
         self,
         lowered: Any,
@@ -52,7 +54,7 @@ class AmdgpuBackend:
         table: LoweringTable,
         form: str,
     ) -> Mapping[str, bytes]:
-        """The files of one form; see `FORMS`."""
+        """The files of one form."""
         graph: Graph = lowered
         given: WaveCompileOptions = options
         settings = settings_of(given, target, self.worker)

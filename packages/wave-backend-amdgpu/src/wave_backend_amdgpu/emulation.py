@@ -9,24 +9,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wave_core.diagnostics import (
+    Diagnostic,
     Location,
     launch_error,
     make_diagnostic,
     simulation_error,
 )
-from wave_runtime import open_device
+from wave_core.executors import advice
+from wave_runtime import DeviceError, Manifest, open_device
 from wave_runtime.devices import Device
 
 if TYPE_CHECKING:
-    from wave_core.diagnostics import Diagnostic
     from wave_core.executors import LaunchSettings
     from wave_core.ir import Graph
     from wave_core.targets import Target
-    from wave_runtime import DeviceError, Manifest
 
 HAZARDS: Mapping[str, str] = {
     "EM0501": "WV0901",
@@ -53,8 +54,11 @@ ERRORS: Mapping[str, str] = {
     "EM0302": "WV0912",
     "EM0303": "WV0908",
     "EM0304": "WV0902",
+    "EM0305": "WV0916",
 }
 """The code of Wave for what ends an emulation; WV0708 for all others."""
+
+_REMEDIES = {"WV0916": advice.STUCK}
 
 PACKAGE = "wave-emulator-amdgcn"
 
@@ -76,49 +80,61 @@ class Emulator(Device, Protocol):
         """Look for hazards or not; buffers that nobody wrote; whether writes stay."""
         ...
 
+    def reports(self) -> Sequence[Mapping[str, Any]]:
+        """Findings of the last launch, as JSON values."""
+        ...
+
     def summary(self) -> Mapping[str, Any]:
-        """Counters, cycles, stalls and reports of the last launch, as JSON values."""
+        """Counters, cycles and stalls of the last launch, as JSON values."""
         ...
 
 
 @dataclass(frozen=True)
 class EmulationResult:
-    """Counters and reports of a launch on the emulator.
+    """Reports of a launch on the emulator; its costs once they are asked for.
 
     Attributes:
-        counters: Instructions by unit, bytes, cycles, the longest stalls, hazards.
+        device: What ran it, and nothing since.
+        graph: The kernel.
         reports: Hazards, as errors at the user's lines.
+        hazards: How many there are, or that nobody looked.
     """
 
-    counters: Mapping[str, Any]
-    reports: tuple[Diagnostic, ...] = ()
+    device: Emulator
+    graph: Graph
+    reports: tuple[Diagnostic, ...]
+    hazards: str
+
+    @cached_property
+    def counters(self) -> Mapping[str, Any]:
+        """Instructions by unit, bytes, cycles, the longest stalls, hazards.
+
+        The estimate of cycles replays the launch, which takes as long as it did.
+        """
+        counted = _counters(self.device.summary(), _Places(self.graph))
+        return {**counted, "hazards": self.hazards}
 
 
 def result_of(
-    summary: Mapping[str, Any],
-    graph: Graph,
-    strays: tuple[Diagnostic, ...],
-    *,
-    hazards: bool,
+    device: Emulator, graph: Graph, strays: tuple[Diagnostic, ...], *, hazards: bool
 ) -> EmulationResult:
-    """The emulator's summary, in the words of Wave, after what probes found."""
+    """Findings of the emulator in the words of Wave, after those of probes."""
     places = _Places(graph)
-    found = (_diagnostic(row, graph, places) for row in summary["reports"])
+    found = (_diagnostic(row, graph, places) for row in device.reports())
     reports = (*strays, *found)
     looked = str(len(reports)) if hazards else "not looked for"
-    counters = {**_counters(summary, places), "hazards": looked}
-    return EmulationResult(counters, reports)
+    return EmulationResult(device, graph, reports, looked)
 
 
 def strays_of(
-    summary: Mapping[str, Any], graph: Graph, probes: Sequence[str]
+    found: Sequence[Mapping[str, Any]], graph: Graph, probes: Sequence[str]
 ) -> tuple[Diagnostic, ...]:
     """Stray accesses that probes found: the address of each is its number."""
     places = _Places(graph)
     looked = dict(enumerate(probes))
     return tuple(
         _stray(row, graph, places, looked[row["address"]])
-        for row in summary["reports"]
+        for row in found
         if row["code"] == STRAY and row["address"] in looked
     )
 
@@ -134,7 +150,7 @@ def _stray(
         at or graph.location,
         "out of bounds here" if at is not None else "this kernel",
         notes=f"lane {row['lane']} of wave {row['wave']}, {row['count']} times",
-        help=("mask the access, or correct its index",),
+        help=advice.OUT_OF_BOUNDS,
         emulator=STRAY,
         lane=row["lane"],
         wave=row["wave"],
@@ -167,7 +183,9 @@ def _counters(summary: Mapping[str, Any], places: _Places) -> dict[str, Any]:
     for name, value in summary["counters"].items():
         unit = name.removesuffix("_instructions")
         (others if unit == name else units)[unit] = value
-    cycles = {name: _rounded(value) for name, value in summary["cycles"].items()}
+    # Whole cycles; shares with three digits.
+    rows = summary["cycles"].items()
+    cycles = {name: round(n) if n >= 100 else round(n, 3) for name, n in rows}
     return {
         "waves": summary["waves"],
         "instructions": units,
@@ -175,11 +193,6 @@ def _counters(summary: Mapping[str, Any], places: _Places) -> dict[str, Any]:
         "cycles": cycles,
         "stalls": _stalls(summary["stalls"], places),
     }
-
-
-def _rounded(value: float) -> float:
-    """Whole cycles; shares with three digits."""
-    return round(value) if value >= 100 else round(value, 3)
 
 
 def _stalls(rows: list[Mapping[str, Any]], places: _Places) -> dict[str, str]:
@@ -202,6 +215,7 @@ def _diagnostic(row: Mapping[str, Any], graph: Graph, places: _Places) -> Diagno
     known = {key: value for key, value in where.items() if value is not None}
     if known:
         notes.insert(1, ", ".join(f"{key} {value}" for key, value in known.items()))
+    notes += _other(row, places)
     return make_diagnostic(
         HAZARDS.get(row["code"], OTHER_HAZARD),
         f"the machine code of `{graph.name}`: {row['message']}",
@@ -212,6 +226,17 @@ def _diagnostic(row: Mapping[str, Any], graph: Graph, places: _Places) -> Diagno
         emulator=row["code"],
         **known,
     )
+
+
+def _other(row: Mapping[str, Any], places: _Places) -> list[str]:
+    """The other instruction, of a hazard between two, with its line."""
+    if row["other_pc"] is None:
+        return []
+    at = places.find(row["other_source"])
+    line = "" if at is None else f", from {_name(at.file)}:{at.line}"
+    return [
+        f"the other instruction: {row['other_text']} (at {row['other_pc']:#x}){line}"
+    ]
 
 
 def poisoned(settings: LaunchSettings, manifest: Manifest) -> frozenset[int]:
@@ -238,7 +263,10 @@ def stopped(error: DeviceError, graph: Graph) -> Exception:
     code = ERRORS.get(getattr(error, "code", ""))
     if code is not None:
         return simulation_error(
-            code, f"the machine code of `{graph.name}`: {error}", at=graph.location
+            code,
+            f"the machine code of `{graph.name}`: {error}",
+            at=_Places(graph).find(getattr(error, "source", None)) or graph.location,
+            help=_REMEDIES.get(code, ()),
         )
     return launch_error(
         "WV0708", f"the emulator cannot run `{graph.name}`: {error}", at=graph.location

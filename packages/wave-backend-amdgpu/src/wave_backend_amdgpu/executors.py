@@ -6,6 +6,7 @@ hardware by its authors.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -13,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from wave_backend_amdgpu.backend import AmdgpuBackend
 from wave_backend_amdgpu.compile.backend import (
+    Probed,
     Settings,
     compile_graph,
     compile_probed,
@@ -22,6 +24,7 @@ from wave_backend_amdgpu.compile.backend import (
 from wave_backend_amdgpu.emulation import (
     BOUNDS,
     EMULATOR,
+    EmulationResult,
     check_chip,
     not_installed,
     open_emulator,
@@ -32,18 +35,13 @@ from wave_backend_amdgpu.emulation import (
 )
 from wave_backend_amdgpu.plugin import chips
 from wave_core.compile.options import WaveCompileOptions
-from wave_runtime import DeviceError, LoadedKernel, device_names, open_device
+from wave_runtime import Artifact, DeviceError, LoadedKernel, device_names, open_device
 from wave_runtime.hip import HipArray, open_hip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from wave_backend_amdgpu.compile.backend import Probed
-    from wave_backend_amdgpu.emulation import EmulationResult
     from wave_core.diagnostics import Diagnostic
     from wave_core.executors import LaunchRequest
     from wave_core.ir import Graph
-    from wave_runtime import Artifact
     from wave_runtime.devices import Device
 
 T = TypeVar("T")
@@ -164,7 +162,7 @@ class EmulatorExecutor:
             LoadedKernel(artifact, device)(*request.arguments)
         except DeviceError as error:
             raise stopped(error, graph) from error
-        return result_of(device.summary(), graph, strays, hazards=hazards)
+        return result_of(device, graph, strays, hazards=hazards)
 
     def _strays(self, request: LaunchRequest) -> tuple[Diagnostic, ...]:
         """The accesses that leave their memory."""
@@ -177,7 +175,7 @@ class EmulatorExecutor:
         device = open_emulator()
         device.configure(hazards=False, poison=frozenset(), keep=False)
         LoadedKernel(probed.artifact, device)(*request.arguments)
-        return strays_of(device.summary(), request.graph, probed.probes)
+        return strays_of(device.reports(), request.graph, probed.probes)
 
 
 def settings_for(request: LaunchRequest) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from wave_backend_amdgpu.codes_lowering import LOWERING_CODES
@@ -16,8 +17,6 @@ from wave_core.plugin import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from wave_core.diagnostics import Code
 
 REQUIRES_API = (1, 1)
@@ -27,8 +26,8 @@ _CHIPS = "wave_backend_amdgpu.targets.chips"
 FAMILIES = tuple(
     f"wave_backend_amdgpu.codegen.rules.{name}"
     for name in (
-        *("arithmetic", "compare", "constants", "control", "direct"),
-        *("matrix", "memory", "shape", "sync"),
+        *("arithmetic", "atomic", "compare", "constants", "control", "direct"),
+        *("matrix", "memory", "random", "shape", "sync"),
     )
 )
 """The modules of rules."""
@@ -38,26 +37,24 @@ UNSUPPORTED = {
     "yield": "lowered with the op that owns the region",
     "broadcast": "core lowers it to assemble",
     "permute": "core lowers it to assemble",
+    "squeeze": "core lowers it to assemble",
     "reshape": "core lowers it to assemble",
     "extract": "core lowers it to assemble",
+    "extract_slice": "core lowers it to a round trip through LDS",
     "relayout": "core lowers it to assemble, shuffle or a round trip through LDS",
     "self_index": "core lowers it to lane_expr",
     "reduce": "core lowers it to elementwise ops and shuffles",
+    "scan": "core lowers it to elementwise ops, selections and shuffles",
+    "sort": "core lowers it to elementwise ops, selections and shuffles",
 }
 """Ops of core without a rule, by name, with the reason."""
 
 _NAMED = "only barrier 0, that of the workgroup; named barriers are refused (WV0601)"
-_VOLATILE = (
-    "not with `flags='volatile'`: the vector dialect has no such access (WV0601)"
-)
-
 PARTLY = {
-    "read": _VOLATILE,
-    "write": _VOLATILE,
     "shared_memory_barrier_signal": _NAMED,
     "shared_memory_barrier_wait": _NAMED,
-    "mma": "instructions with scales run with all scales 1; `scaled_mma` is planned",
-    "breakpoint": "left out of the code; simulators stop there",
+    "scaled_mma": "on gfx950; gfx1250 compiles it, others do not (WV0702)",
+    "breakpoint": "left out of the code; for launches, logs take its place",
 }
 """Ops of core with a rule that refuses or leaves out something, with what."""
 
@@ -126,7 +123,12 @@ def wave_register_options() -> Iterable[OptionSpec]:
     """The options of code generation; none changes the pipeline."""
     rows: tuple[tuple[str, Any, object, str], ...] = (
         ("use_buffer_ops", bool, False, "buffer instructions for global memory"),
-        ("use_fast_math", bool, False, "reassociation, approximations, no NaN"),
+        (
+            "use_fast_math",
+            bool | None,
+            None,
+            "reordered sums, approximate functions; by default where kernels allow it",
+        ),
         ("waves_per_eu", int | None, None, "waves of a SIMD to aim for"),
         (
             "denorm_fp_math_f32",

@@ -6,10 +6,13 @@ import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.diagnostics import UserError
+from wave_core.diagnostics import InternalError, UserError
 from wave_core.ir import ACCESS, PLACEMENT
 from wave_core.ops.control import Conditional
 from wave_core.ops.memory import Read, Write
+from wave_core.ops.shape import Squeeze
+from wave_core.trace.context import active
+from wave_core.trace.value import Value
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
@@ -102,4 +105,15 @@ def test_a_condition_on_what_the_tile_has_not_is_refused(lowered):
             tkw.write(value, o)
 
     with pytest.raises(UserError, match="in other lanes than what depends on it"):
+        lowered(kernel, M=8, N=8)
+
+
+def test_what_is_squeezed_has_one_element(lowered):
+    @tkw.wave([*ROWS, tkw.WorkgroupConstraint(N, 2, 1)])
+    def kernel(a: tkl.Memory[N, M, GLOBAL, tkl.f32], b: tkl.Memory[M, GLOBAL, tkl.f32]):
+        wide = tkw.read(a).op
+        narrow = active("squeeze").emit(Squeeze(wide, wide.type.shape[1:]), None)
+        tkw.write(Value(narrow), b)
+
+    with pytest.raises(InternalError, match="of which a wave holds 2 elements"):
         lowered(kernel, M=8, N=8)

@@ -7,8 +7,12 @@ import pytest
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.analysis.dependences.accesses import shared_accesses
-from wave_core.analysis.dependences.reach import NOWHERE, Reach
-from wave_core.analysis.dependences.storage import AddressRange, lds_bytes, share_memory
+from wave_core.analysis.dependences.derive import NOWHERE, Reach
+from wave_core.analysis.dependences.storage import (
+    AddressRange,
+    lds_bytes,
+    sharing_buffers,
+)
 from wave_core.ir import ACCESS, Access, problems, set_attributes
 from wave_core.ops.memory import Allocate
 from wave_core.passes import PassContext
@@ -113,8 +117,18 @@ def test_packed_buffers_count_once(lowered):
     set_attributes(one, offset=0)
     set_attributes(two, offset=256)
     assert lds_bytes([one, two, three], {}) == 768 + 512
-    assert share_memory(one, two, {})
-    assert not share_memory(one, three, {})
+    assert groups_of(graph) == [[one, two], [one, two], [three]]
+    set_attributes(three, offset=768)
+    assert groups_of(graph)[1] == [one, two]
+    set_attributes(three, offset=511)
+    assert groups_of(graph)[2] == [one, two, three]
+
+
+def groups_of(graph):
+    """For each buffer of LDS those that share bytes with it, in order."""
+    near = sharing_buffers(graph)
+    buffers = [op for op in graph.walk() if isinstance(op, Allocate)]
+    return [[each for each in buffers if each in near[op]] for op in buffers]
 
 
 def test_an_offset_fits_the_elements(lowered):

@@ -15,10 +15,12 @@ from wave_core.ir import PLACEMENT
 from wave_core.passes import PassContext
 from wave_core.symbols import Digit, Layout
 from wave_core.targets import generic_target
+from wave_core.types import DTYPES
 
 M, N, K1, K2 = tkl.sym.M, tkl.sym.N, tkl.sym.K1, tkl.sym.K2
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 WIDE = "F32_16x16x32_K8_F16"
+TALL = "F32_32x32x16_K8_F16"
 
 
 def operand(row):
@@ -41,9 +43,9 @@ def _target():
     return replace(base, matrix_instructions=(*base.matrix_instructions, row))
 
 
-def two_products(k2_tile):
+def two_products(k2_tile, rows=16, second=WIDE):
     constraints = [
-        tkw.WorkgroupConstraint(M, 16, 0),
+        tkw.WorkgroupConstraint(M, rows, 0),
         tkw.TilingConstraint(K2, k2_tile),
         tkw.HardwareConstraint(threads_per_wave=64),
     ]
@@ -60,7 +62,7 @@ def two_products(k2_tile):
             zero = tkl.Register[K2, M, tkl.f32](0.0)
             scores = tkw.mma(tkw.read(k), tkw.read(q), zero)
             weights = tkw.cast(scores, tkl.f16)
-            return tkw.mma(tkw.read(v), weights, acc, tkl.MMAType(WIDE))
+            return tkw.mma(tkw.read(v), weights, acc, tkl.MMAType(second))
 
         tkw.write(repeat, c)
 
@@ -68,7 +70,7 @@ def two_products(k2_tile):
 
 
 def distributed(kernel, target):
-    graph = kernel.trace({"M": 16, "N": 16, "K1": 16, "K2": 128})
+    graph = kernel.trace({"M": 32, "N": 32, "K1": 16, "K2": 128})
     for spec in CORE_PASSES:
         module, name = spec.target.split(":")
         getattr(import_module(module), name)().apply(graph, PassContext(target))
@@ -98,3 +100,25 @@ def test_the_free_operand_takes_the_order_of_the_other(target, k2_tile):
 def test_a_tile_that_the_instruction_overshoots_is_moved_instead(target):
     graph = distributed(two_products(16), target)
     assert not renames_registers(graph)
+
+
+def tall_operand(row):
+    """Row = lane % 32; K = 8 * (lane / 32) + register, the order of 16 K elements."""
+    lanes = [Digit(8, "lane", 32, 2), Digit(1, "reg", 1, 8)]
+    return Layout.make(64, 8, {row: [Digit(1, "lane", 1, 32)], "K": lanes})
+
+
+@pytest.mark.parametrize("k2_tile", [32, 64])
+def test_stretches_of_registers_that_go_on_through_steps_are_one(k2_tile):
+    base = generic_target()
+    narrow = base.default_mma(DTYPES["f16"], rows=32)
+    wide = replace(
+        narrow,
+        name=TALL,
+        shape=(32, 32, 16),
+        lhs=tall_operand("M"),
+        rhs=tall_operand("N"),
+    )
+    target = replace(base, matrix_instructions=(narrow, wide))
+    kernel = two_products(k2_tile, rows=32, second=TALL)
+    assert renames_registers(distributed(kernel, target))

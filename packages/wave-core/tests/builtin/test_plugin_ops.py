@@ -91,4 +91,11 @@ def test_an_op_that_says_nothing_is_refused(lowered, cls):
 
 def test_ops_of_core_that_follow_their_operands():
     names = {op.op_name for op in builtin_ops() if Trait.FOLLOWS_OPERANDS in op.traits}
-    assert names == {"apply_expr", "broadcast", "permute", "reshape", "shuffle"}
+    assert names == {
+        "apply_expr",
+        "broadcast",
+        "permute",
+        "reshape",
+        "shuffle",
+        "squeeze",
+    }

@@ -72,6 +72,13 @@ def test_run_prints_ir_on_stderr(wave):
     assert "write" not in done.out
 
 
+def test_bisect_needs_both_simulators(wave):
+    done = wave("bisect", "toy", "--json")
+    assert done.code == 2
+    assert done.json["error"] == "WV0719"
+    assert "there is no device `sim-logical`" in done.json["diagnostics"][0]["message"]
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_seeds_repeat(wave, seed):
     one, other = (wave("run", "toy", "--seed", seed, "--json") for _ in range(2))

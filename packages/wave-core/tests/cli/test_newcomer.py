@@ -6,15 +6,17 @@ import sys
 
 import pytest
 
-from wave_core.cli.app import run_command
+from wave_core.cli.app import _COMMANDS, run_command
 from wave_core.cli.output import announce, report_error
 from wave_core.cli.plugins import provided
 from wave_core.compile import Session
 from wave_core.diagnostics import Location, UserError, user_error
 from wave_core.passes.selection import unknown_name
 
+COMMANDS = ("", *_COMMANDS, "cache clear", "cache prune", "cache export")
 
-@pytest.mark.parametrize("arguments", [["-h"], ["run", "-h"], ["inspect", "-h"]])
+
+@pytest.mark.parametrize("arguments", [[*c.split(), "-h"] for c in COMMANDS])
 def test_short_help_shows_flags_as_flags(arguments, capsys):
     assert run_command(arguments) == 0
     shown = capsys.readouterr().out

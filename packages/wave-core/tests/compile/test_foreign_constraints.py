@@ -13,7 +13,7 @@ import pytest
 
 import wave_core.lang as tkw
 from wave_core.compile import Session, WaveCompileOptions
-from wave_core.compile.compiler import front_of
+from wave_core.compile.front import front_of
 from wave_core.constraints import Constraint, WorkgroupConstraint
 from wave_core.diagnostics import Location, PluginError, UserError, user_error
 from wave_core.plugin import ConstraintSet, hookimpl
@@ -99,6 +99,13 @@ def test_one_that_stands_for_itself_is_refused(session):
     with pytest.raises(UserError, match="nobody handles the constraint") as caught:
         compiled(session, answer=lambda row, _kernel: [row])
     assert "it stands for `Tiles`, which is not built in" in str(caught.value)
+
+
+def test_one_that_stands_for_open_symbols_is_refused(session):
+    """Nobody would settle them."""
+    with pytest.raises(UserError, match="it stands for `Tunable`") as caught:
+        compiled(session, answer=lambda *_: [tkw.Tunable(tkw.sym.T, (1, 2))])
+    assert caught.value.code == "WV0326"
 
 
 def test_what_it_refuses_reaches_the_author(session):

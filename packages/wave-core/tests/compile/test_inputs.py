@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from wave_core.compile import Session, WaveCompileOptions
-from wave_core.compile.inputs import input_files, wants_report
+from wave_core.compile.inputs import asked_of, input_files
 from wave_core.passes import Pass, PassSpec, option
 from wave_core.plugin import hookimpl
 
@@ -50,7 +50,7 @@ def test_a_file_counts_by_what_it_holds(session, tmp_path):
     found = set()
     for text in ("one", "two", "one"):
         path.write_text(text, "utf-8")
-        found.add(input_files(by_option("read_me", path), session))
+        found.add(input_files(asked_of(by_option("read_me", path), session)))
     assert len(found) == 2
 
 
@@ -58,29 +58,33 @@ def test_files_that_are_numbered_count_with_the_first(session, tmp_path):
     path = tmp_path / "a.txt"
     options = by_option("read_me", path)
     names = ["a.txt"]
-    assert [name for name, _ in input_files(options, session)] == [str(path)]
+    assert [name for name, _ in input_files(asked_of(options, session))] == [str(path)]
     for name in ("a.1.txt", "b.txt", "ab.txt"):
         (tmp_path / name).write_text(name, "utf-8")
         names += [name] if name.startswith("a.") else []
-    found = [name for name, _ in input_files(options, session)]
+    found = [name for name, _ in input_files(asked_of(options, session))]
     assert found == [str(tmp_path / name) for name in names]
 
 
 def test_an_option_that_names_no_input_does_not_count(session, tmp_path):
-    assert input_files(by_option("write_me", tmp_path / "a.txt"), session) == ()
+    assert (
+        input_files(asked_of(by_option("write_me", tmp_path / "a.txt"), session)) == ()
+    )
 
 
 def test_a_file_that_is_not_there_has_no_digest(session, tmp_path):
     path = tmp_path / "none" / "a.txt"
-    assert input_files(by_option("read_me", path), session) == ((str(path), ""),)
+    assert input_files(asked_of(by_option("read_me", path), session)) == (
+        (str(path), ""),
+    )
 
 
 def test_a_pipeline_names_files_too(session, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("one", "utf-8")
     text = f'read-and-tell{{read-me="{path}"}}'
-    found = input_files(WaveCompileOptions(pipeline=text), session)
-    assert found == input_files(by_option("read_me", path), session)
+    found = input_files(asked_of(WaveCompileOptions(pipeline=text), session))
+    assert found == input_files(asked_of(by_option("read_me", path), session))
 
 
 @pytest.mark.parametrize(
@@ -94,4 +98,4 @@ def test_a_pipeline_names_files_too(session, tmp_path):
     ],
 )
 def test_what_reports_is_compiled_anew(session, options, wanted):
-    assert wants_report(options, session) is wanted
+    assert asked_of(options, session).reports is wanted

@@ -15,7 +15,8 @@ from wave_core.compile.launch.signature import LaunchShape, Parameter, Signature
 from wave_core.constraints import Assumption
 from wave_core.diagnostics import LaunchError, Location
 from wave_core.executors import host_array
-from wave_core.symbols import ceildiv, eq, gt, symbol
+from wave_core.symbols import ceildiv, eq, symbol
+from wave_core.symbols.logic import gt
 from wave_core.types import DTYPES, Usage
 from wave_runtime.arrays import ArrayView
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 
 import pytest
 import sympy
 
-from wave_core.compile import SchedulingType, WaveCompileOptions, option_table
+from wave_core.compile import (
+    SchedulingType,
+    WaveCompileOptions,
+    WaveKernel,
+    option_table,
+    set_default_run_config,
+)
 from wave_core.compile.bindings import resolve_bindings
 from wave_core.compile.option_rows import CORE, Role, given
+from wave_core.compile.other_options import OTHER_NAMES
 from wave_core.diagnostics import UserError
 from wave_core.symbols import symbol
 from wave_core.types import AddressSpace
@@ -208,3 +217,65 @@ def test_positional_arguments_are_refused():
     with pytest.raises(UserError) as caught:
         WaveCompileOptions({"M": 3})
     assert caught.value.code == "WV0821"
+
+
+REFERENCE = """
+    postprocess canonicalize func_name subs dynamic_symbols schedule
+    use_scheduling_barriers multi_buffer_count override_schedule dump_schedule
+    eliminate_epilogue kernel_launch_info kernel_usages backend device target codeobj
+    iree_preprocessing_pass_pipeline num_devices use_water_backend linearize_reads
+    run_bench benchmark_batch_size benchmark_repetitions benchmark_results_file
+    capture_trace bench_with_constant_weights profile_python_wrapper
+    profile_python_cprofile profile_python_warmup profile_python_repetitions kernel_hash
+    create_vmfb_file override_mlir dump_binaries dump_intermediates compile_to_mlir
+    compile_to_asm location_capture_config use_local_scope drop_debug_info_before_mlir
+    enforce_locations verify_region_captures use_water_leak_check check_water_analysis
+    optimization_level denorm_fp_math_f32 waves_per_eu wave_runtime iree_launch_async
+    use_buffer_ops use_fast_math scalarize_packed_math use_global_to_shared
+    linearize_shared_access coalescing_strategy_hint enable_swizzle
+    enable_mark_hardware_transpose_candidates minimize_shared_allocs reorder_allocs
+    use_bound_check specialize cluster_barrier_delay allow_noncontiguous_runtime_buffers
+    edit_ir_before edit_ir_after edit_ir_before_all edit_ir_after_all
+    mlir_print_ir_after_all print_ir_after print_ir_before profile_pass
+    print_trace_begin print_grid print_signature print_mlir print_mlir_file
+    print_mlir_before_water print_mlir_after_water print_pass_times
+"""
+"""All compile options of the reference."""
+
+NAMES = {row.name for row in option_table()}
+
+
+def test_every_option_of_the_reference_is_there_or_says_what_replaces_it():
+    wanted = set(REFERENCE.split())
+    assert wanted == (wanted & NAMES) | (set(OTHER_NAMES) - {"hyperparams"})
+    assert not NAMES & set(OTHER_NAMES)
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_advice_names_options_that_are_there(name):
+    with pytest.raises(UserError) as caught:
+        WaveCompileOptions(**{name: 1})
+    assert caught.value.code == "WV0821"
+    advice = caught.value.diagnostics[0].help[0]
+    assert advice == OTHER_NAMES[name]
+    assert set(re.findall(r"`(\w+)=", advice)) <= NAMES
+    attributes = re.findall(r"`kernel\.(\w+)", advice)
+    assert all(hasattr(WaveKernel, each) for each in attributes)
+    for path in re.findall(r"docs/[\w/-]+\.md", advice):
+        assert (Path(__file__).parents[4] / path).is_file()
+
+
+def test_files_may_be_paths(tmp_path):
+    options = WaveCompileOptions(dump_schedule=tmp_path / "a.txt")
+    assert options.dump_schedule == str(tmp_path / "a.txt")
+    assert options == WaveCompileOptions(dump_schedule=str(tmp_path / "a.txt"))
+    with pytest.raises(UserError) as caught:
+        WaveCompileOptions(target=tmp_path, verify_each=tmp_path)
+    assert caught.value.code == "WV0823"
+
+
+def test_the_default_run_is_on_what_is_there():
+    options = WaveCompileOptions(subs={M: 3}, device="sim", target="gfx942")
+    found = set_default_run_config(options)
+    assert (found.device, found.target) == ("auto", "gfx942")
+    assert found.subs == options.subs

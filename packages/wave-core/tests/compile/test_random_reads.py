@@ -63,11 +63,11 @@ PACKS = {
     ),
     "mapping": (
         lambda x: tkw.IndexMapping(1, {M: x}, {M: M}),
-        lambda box, x: box.inputs.__setitem__(M, x),
+        lambda box, x: box.input_mapping.__setitem__(M, x),
     ),
     "mapping, whole": (
         lambda x: tkw.IndexMapping(1, {M: x}, {M: M}),
-        lambda box, x: setattr(box, "inputs", {M: x}),
+        lambda box, x: setattr(box, "input_mapping", {M: x}),
     ),
 }
 

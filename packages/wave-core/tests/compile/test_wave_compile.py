@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import os
 import subprocess
 import sys
@@ -21,6 +22,9 @@ from wave_core.diagnostics import (
     WaveError,
     make_diagnostic,
 )
+
+MEMO_CALLS = 120
+"""Calls of functions that finding a compiled kernel may take."""
 
 
 def options(tiles, **fields):
@@ -159,6 +163,16 @@ def test_memo_answers_without_tracing(make_session, copy_kernel, tiles):
     assert one.graph is other.graph
     again = wave_compile(options(tiles, verify_each=True), copy_kernel, session=session)
     assert again.graph is not one.graph
+
+
+def test_memo_looks_at_options_once(make_session, copy_kernel, tiles):
+    session, given = make_session(), options(tiles)
+    wave_compile(given, copy_kernel, session=session)
+    profile = cProfile.Profile()
+    wave_compile(given, copy_kernel, session=session)
+    profile.runcall(wave_compile, given, copy_kernel, session=session)
+    calls = sum(row.callcount for row in profile.getstats())
+    assert calls < MEMO_CALLS
 
 
 SCALE = 2.0

@@ -191,3 +191,51 @@ def test_a_whole_float_is_told_how_to_be_an_integer():
         tkw.WaveConstraint(M, 64 / 2)
     helps = caught.value.diagnostics[0].help
     assert helps[0] == "write 32, or `//` in place of `/`"
+
+
+def test_a_fraction_of_a_dimension_follows_its_constraints(gemm):
+    assert gemm.base("M // 2", {}) is parse_expr("64*$WG0 + 32*$WV0")
+    assert gemm.base("3*K // 4", loops("K")) is parse_expr("24*$IV:K")
+    assert texts([gemm.tile("2*M", {}), gemm.tile("K // 32", loops("K"))]) == [
+        "128",
+        "1",
+    ]
+    assert gemm.loop_axis("K // 32") == "K"
+
+
+def test_an_alias_moves_with_the_loop_of_its_target():
+    rows = geometry(
+        tkw.TilingConstraint(K, 32), tkw.SymbolicAlias(N, K, lambda size: size / 8)
+    )
+    assert rows.base("N", loops("K")) is parse_expr("4*$IV:K")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        tkw.WorkgroupConstraint(M, 48, 0),
+        tkw.TilingConstraint(M),
+        tkw.TilingConstraint(M, 64, start=N),
+        tkw.WorkgroupConstraint(M, 64, 0, apply_fn=lambda place: place * 16),
+    ],
+)
+def test_a_tile_that_cuts_elements_of_a_fraction(row):
+    with pytest.raises(UserError) as caught:
+        geometry(row).base("M // 32", loops("M"))
+    assert caught.value.code == "WV0329"
+    assert "are not proved to be a whole number of `M // 32`" in str(caught.value)
+    assert "multiples of 32" in str(caught.value)
+
+
+@pytest.mark.parametrize(("rows", "bound"), [(32, {}), (BLOCK, {"BLOCK": 32})])
+def test_rows_of_matrix_instructions_are_a_number_or_a_symbol(rows, bound):
+    values = {symbol(name): value for name, value in bound.items()}
+    hardware = tkw.HardwareConstraint(mma_rows=rows)
+    assert Geometry((hardware,), values, generic_target()).mma_rows == 32
+
+
+def test_rows_of_matrix_instructions_are_known_to_the_compiler():
+    open_rows = (tkw.HardwareConstraint(mma_rows=BLOCK),)
+    with pytest.raises(UserError, match="not known before the launch") as raised:
+        _ = Geometry(open_rows, {}, generic_target()).mma_rows
+    assert raised.value.code == "WV0327"

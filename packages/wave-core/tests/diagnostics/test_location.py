@@ -8,7 +8,8 @@ import weakref
 
 import pytest
 
-from wave_core.diagnostics import FusedLocation, Location, capture_location, fuse
+from wave_core.diagnostics import Location, capture_location, fuse
+from wave_core.diagnostics.location import FusedLocation
 
 
 def run_as(module, text, **names):

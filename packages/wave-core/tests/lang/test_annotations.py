@@ -26,6 +26,39 @@ def test_layout_gives_the_shape_in_storage():
     assert tkl.Memory[M, N, SPACE, tkl.f16, layout].layout is layout
 
 
+def test_a_layout_may_leave_extents_as_they_are():
+    layout = tkl.MemoryLayout(shape=[None, N + 8])
+
+    def kernel(a: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f16, layout]):
+        """Nothing."""
+
+    (parameter,) = tkl.wave()(kernel).trace().parameters
+    physical = parameter.type.physical
+    assert physical is not None
+    assert [str(size) for size in physical] == ["M", "N + 8"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits", "mlir", "kind"),
+    [
+        (tkl.f16, 16, "f16", "float"),
+        (tkl.bf16, 16, "bf16", "float"),
+        (tkl.f8e4m3fnuz, 8, "f8E4M3FNUZ", "float"),
+        (tkl.i8, 8, "i8", "int"),
+        (tkl.i1, 1, "i1", "int"),
+        (tkl.index, 64, "index", "index"),
+    ],
+)
+def test_element_types_answer_as_in_the_reference(dtype, bits, mlir, kind):
+    assert (dtype.bitwidth(), dtype.ir_type_asm()) == (bits, mlir)
+    answers = {
+        "float": dtype.is_float_asm(),
+        "int": dtype.is_int_asm(),
+        "index": dtype.is_index_asm(),
+    }
+    assert [name for name, holds in answers.items() if holds] == [kind]
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -58,10 +91,75 @@ def test_a_layout_has_no_negative_size():
     assert second == "   = help: dims are symbols, or integers from 0 on"
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tkl.Memory(M, M, SPACE, tkl.f16),
+        lambda: tkl.Memory((M,), SPACE, tkl.f16, usage=5),
+        lambda: tkl.Memory((M,), SPACE, tkl.f16, (M,)),
+        lambda: tkl.Register(M, tkl.f16),
+        lambda: tkl.Register((M,), 16),
+    ],
+)
+def test_parts_of_annotations_are_of_their_kind(make):
+    with pytest.raises(UserError) as caught:
+        make()
+    assert caught.value.code == "WV0220"
+    assert "help: write `" in str(caught.value)
+
+
 def test_memory_is_not_in_registers():
     with pytest.raises(UserError) as caught:
         tkl.Memory[M, tkl.AddressSpace.REGISTER, tkl.f16]
     assert caught.value.code == "WV0410"
+
+
+INPUT, OUTPUT, TEMPORARY = (
+    tkl.KernelBufferUsage.INPUT,
+    tkl.KernelBufferUsage.OUTPUT,
+    tkl.KernelBufferUsage.TEMPORARY,
+)
+
+
+def copy_with(first, second):
+    layout = tkl.MemoryLayout(shape=(M,))
+
+    @tkl.wave([tkl.HardwareConstraint(threads_per_wave=64)])
+    def kernel(
+        a: tkl.Memory[M, SPACE, tkl.f16, first],
+        b: tkl.Memory[M, SPACE, tkl.f16, layout, second],
+    ):
+        tkl.write(tkl.read(a), b)
+
+    return kernel
+
+
+@pytest.mark.parametrize("first", [INPUT, TEMPORARY, tkl.KernelBufferUsage.NONE])
+@pytest.mark.parametrize("second", [OUTPUT, TEMPORARY])
+def test_a_usage_that_is_true_changes_nothing(first, second):
+    given = copy_with(first, second).trace({M: 8})
+    left_out = copy_with(tkl.KernelBufferUsage.NONE, tkl.KernelBufferUsage.NONE)
+    assert str(given) == str(left_out.trace({M: 8}))
+
+
+def test_an_input_is_not_written():
+    with pytest.raises(UserError) as caught:
+        copy_with(INPUT, INPUT).trace({M: 8})
+    text = str(caught.value)
+    assert text.startswith("error[WV0419]: `b` is declared as an input, and written\n")
+    assert "tkl.write(tkl.read(a), b)\n" in text
+    assert "^ written here" in text
+    assert "- `KernelBufferUsage.INPUT`" in text
+    assert text.endswith("help: declare it as `OUTPUT`, or leave the usage out")
+
+
+def test_an_output_is_written():
+    with pytest.raises(UserError) as caught:
+        copy_with(OUTPUT, OUTPUT).trace({M: 8})
+    text = str(caught.value)
+    assert "error[WV0419]: `a` is declared as an output, and never written" in text
+    assert "^ `KernelBufferUsage.OUTPUT`" in text
+    assert text.endswith("declare it as `INPUT`, or leave the usage out")
 
 
 def test_kernels_are_not_called_uncompiled():

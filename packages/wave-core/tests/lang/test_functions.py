@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 import wave_core.lang as tkw
 from wave_core.diagnostics import UserError
-from wave_core.symbols import symbol
+from wave_core.symbols import evaluate, logical_and, lt, symbol
 
 M, N, K = tkw.sym.M, tkw.sym.N, tkw.sym.K
 SPACE = tkw.GLOBAL_ADDRESS_SPACE
@@ -65,6 +67,22 @@ def test_apply_expr_of_several_registers():
     *_, total, relation = traced(body)
     assert str(total.type) == "reg<M, K, i32>"
     assert str(relation.type) == "reg<M, K, bool>"
+
+
+def test_apply_expr_compares_quotients():
+    """sympy makes ``x/3 + y/3 < 4`` of it, which is no less exact."""
+
+    def body(a):
+        m, k = tkw.self_index(M, tkw.i32), tkw.self_index(K, tkw.i32)
+        tkw.apply_expr((m, k), lambda x, y: (x + y) // 3 < 4)
+
+    *_, relation = traced(body)
+    assert relation.dtype.name == "bool"
+    for x, y in product(range(-9, 9), repeat=2):
+        values = {"$ARG0": x, "$ARG1": y}
+        given = {name: values[name.name] for name in relation.expr.free_symbols}
+        found = evaluate(relation.expr, given)
+        assert bool(found) == ((x + y) // 3 < 4)
 
 
 @pytest.mark.parametrize("factor", [0, 1])
@@ -155,8 +173,15 @@ def test_access_options():
     assert (read.elements_per_thread, read.flags) == (4, "volatile")
 
 
-def test_explicit_bounds_are_planned():
-    assert refusal(lambda a: tkw.read(a, bounds={M: 3})) == "WV0110"
+def test_bounds_are_a_condition_of_the_mapping():
+    read, same = traced(
+        lambda a: (tkw.read(a, bounds={M: 3, K: K - 1}), tkw.read(a, bounds={}))
+    )
+    # The index itself is never negative; what stands for it may be.
+    x, y = symbol("x"), symbol("y")
+    expected = logical_and(lt(x, 3), lt(y, symbol("K") - 1))
+    assert read.mapping.condition({"M": x, "K": y}) is expected
+    assert same.mapping is None
 
 
 def test_matrix_products_name_their_instruction():

@@ -100,6 +100,35 @@ def test_index_registers_of_the_wrong_type():
     assert refusal(kernel) == "WV0205"
 
 
+def test_what_a_mapping_says_of_itself():
+    shifted = tkw.IndexMapping(
+        2, {M: d0, N: j + K}, {M: i, N: j}, dynamic_val_mappings={M: i // K}
+    )
+    assert (shifted.num_iterators, shifted.num_dynamic_vals) == (2, 1)
+    assert shifted.input_mapping == {M: d0, N: j + K}
+    assert shifted.output_mapping == {M: i, N: j}
+    assert shifted.input_shape == shifted.output_shape == (M, N)
+    assert (shifted.is_input_identity(), shifted.is_output_identity()) == (False, True)
+    assert not shifted.is_identity()
+    moved = shifted.substitute({K: 4})
+    assert moved.input_mapping == {M: d0, N: j + 4}
+    assert moved.dynamic_val_mappings == ({M: i // 4},)
+    assert shifted.substitute({K: 0, d0: i}).input_mapping == {M: i, N: j}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "same"),
+    [
+        ({M: i, N: j}, {M: i, N: j}, True),
+        ({M: i, N: j}, {N: i, M: j}, False),
+        ({M: j, N: i}, {M: j, N: i}, False),
+        ({M: i, N: 0}, {M: i, N: j}, False),
+    ],
+)
+def test_identity(inputs, outputs, same):
+    assert tkw.IndexMapping(2, inputs, outputs).is_identity() is same
+
+
 @pytest.mark.parametrize(
     ("mapping", "code"),
     [
@@ -110,7 +139,7 @@ def test_index_registers_of_the_wrong_type():
         (tkw.IndexMapping(1, {M: i}, {M: i}), "WV0401"),
         (tkw.IndexMapping(1, {M: i, K: i}, {M: i}), "WV0401"),
         (tkw.IndexMapping(1, {M: d0, N: i}, {S: i}, {S: i}), "WV0402"),
-        (tkw.IndexMapping(1, {M: d0, N: i}, {S: i}, {K: i}), "WV0403"),
+        (tkw.IndexMapping(1, {M: d0, N: i}, {S: i}, {K: i}), "WV0402"),
     ],
 )
 def test_malformed(mapping, code):

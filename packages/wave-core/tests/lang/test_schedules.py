@@ -123,21 +123,6 @@ def test_a_name_outside_of_a_schedule():
     assert caught.value.code == "WV0511"
 
 
-def counted():
-    nodes = tkw.get_node_by_tag("a")
-    len(nodes)
-
-
-def walked():
-    for _ in tkw.get_node_by_tag("a"):
-        pass
-
-
-def asked():
-    if tkw.get_node_by_tag("a"):
-        pass
-
-
 def inserted():
     tkw.insert_after(tkw.get_node_by_tag("a"), tkw.Read)
 
@@ -165,9 +150,6 @@ def unclustered():
 @pytest.mark.parametrize(
     ("write", "code", "line"),
     [
-        (counted, "WV0511", "len(nodes)"),
-        (walked, "WV0511", 'for _ in tkw.get_node_by_tag("a"):'),
-        (asked, "WV0511", 'if tkw.get_node_by_tag("a"):'),
         (
             inserted,
             "WV0511",
@@ -186,6 +168,45 @@ def unclustered():
 )
 def test_what_cannot_be_recorded(write, code, line):
     assert refused(write) == (code, line)
+
+
+def counted():
+    return len(tkw.get_node_by_tag("a"))
+
+
+def walked():
+    return list(tkw.get_node_by_tag("a"))
+
+
+def asked():
+    return bool(tkw.get_node_by_tag("a"))
+
+
+@pytest.mark.parametrize("write", [counted, walked, asked])
+def test_a_schedule_that_counts_nodes_waits_for_a_kernel(write):
+    schedule = tkw.wave_schedule(write)
+    assert schedule.steps == ()
+    assert schedule == tkw.wave_schedule(write)
+    assert schedule != tkw.wave_schedule(lambda: len(tkw.get_node_by_tag("a")))
+    assert schedule.digest() != schedule.digest()
+
+
+@tkw.wave_schedule
+def counting():
+    """Counts nodes, so that it is pickled by its name."""
+    len(tkw.get_node_by_tag("a"))
+
+
+def test_schedules_that_count_are_pickled_by_name():
+    copy = pickle.loads(pickle.dumps(counting))
+    assert copy == counting
+    assert copy.replay is not None
+
+
+def test_a_schedule_that_counts_and_has_no_name_is_not_pickled():
+    with pytest.raises(UserError, match="cannot be pickled") as caught:
+        pickle.dumps(tkw.wave_schedule(counted))
+    assert caught.value.code == "WV0117"
 
 
 def never_opened():

@@ -25,6 +25,10 @@ TORCH = {
     "i32": torch.int32,
     "i16": torch.int16,
     "i8": torch.int8,
+    "u64": torch.uint64,
+    "u32": torch.uint32,
+    "u16": torch.uint16,
+    "u8": torch.uint8,
     "index": torch.int64,
     "bool": torch.bool,
 }
@@ -93,8 +97,8 @@ def samples(dtype: DType, seed: int = 0) -> np.ndarray:
     if dtype.is_integer:
         low, high = np.iinfo(dtype.numpy()).min, np.iinfo(dtype.numpy()).max
         drawn = rng.integers(low, high, 20, dtype=dtype.numpy(), endpoint=True)
-        small = np.array([0, 1, -1, 2, -2, 3, 7, -7, low, high], dtype.numpy())
-        return np.concatenate([small, drawn])
+        small = [n for n in (0, 1, -1, 2, -2, 3, 7, -7) if n >= low]
+        return np.concatenate([np.array([*small, low, high], dtype.numpy()), drawn])
     scale = 4.0 if dtype.bits == 8 else 30.0
     drawn = rng.standard_normal(24) * scale
     values = np.array([*SPECIAL, *NOT_FINITE, *drawn], np.float32)

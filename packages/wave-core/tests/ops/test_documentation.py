@@ -12,7 +12,7 @@ WITHOUT_VALUE = {
     *("yield", "write", "iterate", "conditional", "set_symbol", "breakpoint"),
     *("shared_memory_barrier", "shared_memory_barrier_signal", "workgroup_barrier"),
     *("shared_memory_barrier_wait", "memory_counter_wait", "set_wave_prio"),
-    *("scheduling_barrier", "scheduling_group_barrier", "wave_fence"),
+    *("scheduling_barrier", "scheduling_group_barrier", "wave_fence", "fence"),
 }
 EVERY = pytest.mark.parametrize("op", builtin_ops(), ids=lambda op: op.op_name)
 

@@ -66,7 +66,7 @@ CASES = {
         {},
     ),
     "float self_index": ("WV0205", SelfIndex, (), {"dim": K, "dtype": F32}),
-    "two orders": ("WV0206", arithmetic.Add, (reg("M N"), reg("N M")), {}),
+    "two orders": ("WV0206", arithmetic.Add, (reg("M N K"), reg("N M B")), {}),
     "dim twice": ("WV0207", Splat, (), {"shape": (M, M), "dtype": F32, "value": 0}),
     "permute drops": ("WV0221", Permute, (reg("M N"),), {"shape": (M,)}),
     "write misses a dim": ("WV0208", Write, (reg("M"), mem("M N")), {}),

@@ -5,16 +5,9 @@ from __future__ import annotations
 import pytest
 
 from wave_core.diagnostics import PluginError, UserError
-from wave_core.passes import (
-    Amendment,
-    InstalledPass,
-    PassSpec,
-    Phase,
-    Selection,
-    check_consumer,
-    check_essential,
-    resolve,
-)
+from wave_core.passes import Amendment, InstalledPass, PassSpec, Phase
+from wave_core.passes.resolve import check_consumer, check_essential, resolve
+from wave_core.passes.selection import Selection
 
 
 def installed(name, phase=Phase.OPTIMIZE, provider="core", **fields):

@@ -6,16 +6,11 @@ from functools import partial
 
 from hypothesis import given, settings, strategies as st
 
-from wave_core.passes import (
-    PHASES,
-    InstalledPass,
-    PassSpec,
-    Phase,
-    Selection,
-    check_consumer,
-    resolve,
-)
-from wave_core.plugin import PipelinePlan
+from wave_core.passes import InstalledPass, PassSpec, Phase
+from wave_core.passes.phase import PHASES
+from wave_core.passes.resolve import check_consumer, resolve
+from wave_core.passes.selection import Selection
+from wave_core.plugin.plan import PipelinePlan
 
 
 def installed(name, phase=Phase.OPTIMIZE, provider="core", **fields):

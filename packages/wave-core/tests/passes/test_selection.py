@@ -5,15 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wave_core.diagnostics import UserError
-from wave_core.passes import (
-    Amendment,
-    InstalledPass,
-    PassSpec,
-    Phase,
-    Pipeline,
-    Preset,
-    Selection,
-)
+from wave_core.passes import Amendment, InstalledPass, PassSpec, Phase, Pipeline, Preset
+from wave_core.passes.selection import Selection
 
 
 def installed(name, provider="core", **fields):

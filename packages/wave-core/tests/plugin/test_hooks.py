@@ -10,7 +10,8 @@ from textwrap import dedent
 import pytest
 
 from wave_core.passes import Pass, PassContext
-from wave_core.plugin import HOOKS, PipelineRequest, WaveSpecs
+from wave_core.plugin import PipelineRequest, WaveSpecs
+from wave_core.plugin.validate import HOOKS
 
 HERE = Path(__file__).parent
 
@@ -25,6 +26,7 @@ def test_the_hooks_are_these():
         "wave_amend_pipeline",
         "wave_before_pass",
         "wave_register_backends",
+        "wave_register_choosers",
         "wave_register_commands",
         "wave_register_constraints",
         "wave_register_diagnostics",

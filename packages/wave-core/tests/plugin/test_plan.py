@@ -6,6 +6,7 @@ import pytest
 
 from wave_core.diagnostics import UserError
 from wave_core.passes import Amendment
+from wave_core.passes.resolve import check_consumer
 from wave_core.plugin import PipelineRequest, plan_pipeline
 
 MEMORY = """
@@ -53,7 +54,8 @@ def test_naive_means_core_alone(plan):
 
 def test_the_pipeline_of_core_ends_with_its_facts(plan):
     facts = {"typed", "indexed", "expanded", "bounded", "synchronized"}
-    plan("naive").check_consumer("backend `x`", frozenset(facts))
+    found = plan("naive")
+    check_consumer("backend `x`", facts, found.pipeline, found.installed)
 
 
 def test_a_preset_enables(plan):

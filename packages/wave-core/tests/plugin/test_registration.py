@@ -9,7 +9,9 @@ import pytest
 
 from wave_core.constraints import Constraint
 from wave_core.diagnostics import PluginError, UserError
-from wave_core.passes import PassContext, PassSpec, Phase, PipelineRunner, resolve
+from wave_core.passes import PassContext, PassSpec, Phase
+from wave_core.passes.resolve import resolve
+from wave_core.passes.run import PipelineRunner
 from wave_core.plugin import PipelineRequest
 
 
@@ -203,6 +205,13 @@ def test_wave_register_strategies(host, module):
     spec = 'StrategySpec("slow", "wave_test_made:slow", "one op a cycle")'
     plugins = host(toy=hook("wave_register_strategies", spec))
     assert plugins.strategy_loaders["slow"]() is module.slow
+
+
+def test_wave_register_choosers(host, module):
+    module.choose = list
+    spec = 'ChooserSpec("toy", "wave_test_made:choose", "small tiles first")'
+    plugins = host(toy=hook("wave_register_choosers", spec))
+    assert plugins.load_chooser("toy") is list
 
 
 CODES = """

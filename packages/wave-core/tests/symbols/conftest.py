@@ -11,13 +11,11 @@ import pytest
 from wave_core.symbols import (
     Expr,
     SymbolError,
-    absolute,
     ceildiv,
     constant,
     eq,
     floordiv,
     ge,
-    gt,
     le,
     logical_and,
     logical_not,
@@ -26,11 +24,11 @@ from wave_core.symbols import (
     maximum,
     minimum,
     mod,
-    ne,
     select,
     symbol,
     xor,
 )
+from wave_core.symbols.logic import absolute, gt, ne
 
 SYMBOLS = (symbol("x", False), symbol("y", False), symbol("p"), symbol("q"))
 CONSTANTS = (0, 1, -1, 2, 3, 4, 5, 7, 8, 16, -4, -3, 64, 37, -29)

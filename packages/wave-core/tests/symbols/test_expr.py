@@ -12,27 +12,25 @@ import pytest
 from wave_core.symbols import (
     Kind,
     SymbolError,
-    absolute,
     as_expr,
     ceildiv,
     constant,
     eq,
     floordiv,
     ge,
-    gt,
     logical_and,
     logical_not,
     logical_or,
     lt,
     maximum,
     minimum,
-    ne,
     parse_expr,
     select,
     symbol,
     total,
     xor,
 )
+from wave_core.symbols.logic import absolute, gt, ne
 
 A, B, N, LANE = symbol("a"), symbol("b"), symbol("n"), symbol("$LANE")
 Z = symbol("z", False)

@@ -6,7 +6,6 @@ import pytest
 
 from wave_core.symbols import (
     Facts,
-    Interval,
     SymbolError,
     ceildiv,
     constant,
@@ -16,6 +15,7 @@ from wave_core.symbols import (
     symbol,
     xor,
 )
+from wave_core.symbols.ranges import Interval
 
 NONE = Facts()
 LANE, K, BK, A, B = (symbol(name) for name in ("$LANE", "K", "BK", "a", "b"))

@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wave_core.symbols import (
-    SymbolError,
-    Tape,
-    evaluate,
-    parse_expr,
-    substitute_all,
-    symbol,
-)
+from wave_core.symbols import SymbolError, Tape, evaluate, parse_expr, symbol
+from wave_core.symbols.substitute import substitute_all
 
 NAMES = ("x", "y", "p", "q")
 

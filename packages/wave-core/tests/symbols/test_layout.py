@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from wave_core.symbols import (
-    Digit,
-    Evaluator,
-    Layout,
-    SymbolError,
-    constant,
-    parse_layout,
-    symbol,
-)
+from wave_core.symbols import Digit, Layout, SymbolError, constant, parse_layout, symbol
+from wave_core.symbols.evaluate import Evaluator
 
 # CDNA matrix instructions; operand and result registers per lane as in the AMD ISA
 # manuals: 16x16x16 and 32x32x8 with 16-bit inputs and 32-bit results.

@@ -6,8 +6,7 @@ import itertools
 
 import pytest
 
-from wave_core.symbols import Interval
-from wave_core.symbols.ranges import interval_max, interval_min, interval_xor
+from wave_core.symbols.ranges import Interval, interval_max, interval_min, interval_xor
 
 ENDS = (None, -3, -1, 0, 1, 3)
 FAR = 60

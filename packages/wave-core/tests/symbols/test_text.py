@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from wave_core.symbols import (
-    Op,
     SymbolError,
     ceildiv,
     eq,
@@ -17,10 +16,10 @@ from wave_core.symbols import (
     minimum,
     parse_expr,
     select,
-    surface,
     symbol,
     xor,
 )
+from wave_core.symbols.surface import Op, surface
 
 A, B, N, LANE = symbol("a"), symbol("b"), symbol("n"), symbol("$LANE")
 WG = symbol("$WG0")

@@ -6,6 +6,7 @@ import pytest
 
 from wave_core.diagnostics import UserError
 from wave_core.targets import generic_target
+from wave_core.types import DTYPES
 
 TARGET = generic_target()
 
@@ -30,3 +31,14 @@ def test_every_lane_is_in_one_phase_of_an_access():
 def test_an_instruction_that_it_lacks_is_refused_with_those_it_has():
     with pytest.raises(UserError, match="F32_16x16x16_F16"):
         TARGET.matrix_instruction("F32_1x1x1_F16")
+
+
+@pytest.mark.parametrize("rows", [16, 32])
+def test_an_instruction_with_so_many_rows(rows):
+    assert TARGET.default_mma(DTYPES["f16"], rows=rows).shape[0] == rows
+
+
+def test_rows_that_no_instruction_has_are_refused_with_those_there_are():
+    with pytest.raises(UserError, match="may be: 16, 32") as raised:
+        TARGET.default_mma(DTYPES["f16"], rows=64)
+    assert raised.value.code == "WV0702"

@@ -195,15 +195,6 @@ def test_result_of_another_type(refused, line_of):
     assert "cast(value, f32)" in diagnostic.help[0]
 
 
-def test_while_loops_are_planned(refused):
-    def kernel(out: OUT):
-        @tkw.iterate(K, start=0, condition=K < 4)
-        def body():
-            pass
-
-    assert refused(kernel).code == "WV0110"
-
-
 def test_loop_body_annotations_may_name_locals_of_the_kernel(traced):
     def kernel(out: OUT):
         Row = tkw.Register[M, tkw.f32]

@@ -39,13 +39,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CodeObject": "codeobject",
+    **dict.fromkeys(("CodeObject", "Kernel", "load"), "codeobject"),
+    **dict.fromkeys(("LaunchOptions", "LaunchResult", "emulate"), "launch"),
     "EmulatorDevice": "device",
-    "Kernel": "codeobject",
-    "LaunchOptions": "launch",
-    "LaunchResult": "launch",
-    "emulate": "launch",
-    "load": "codeobject",
 }
 
 

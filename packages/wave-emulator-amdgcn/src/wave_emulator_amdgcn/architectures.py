@@ -40,6 +40,12 @@ class Architecture:
         compares_first: DS_CMPST has what it compares with before the new value.
         out_of_bounds_modes: buffer resources say how ends are checked (OOB_SELECT).
         always_compares: comparisons have an opcode that is true for all operands.
+        wide: the field of an access that passes the caches which workgroups do not
+            share, its least value, and a field that is off then.
+        wide_stores: all stores pass them.
+        writes_back: others see a store only after BUFFER_WBL2.
+        invalidate: the first word of the instruction that drops what these caches
+            hold, and which of its bits say so.
     """
 
     name: str
@@ -69,12 +75,17 @@ class Architecture:
     compares_first: bool = True
     out_of_bounds_modes: bool = False
     always_compares: bool = True
+    wide: tuple[str, int, str] = ("sc1", 1, "")
+    wide_stores: bool = False
+    writes_back: bool = False
+    invalidate: tuple[int, int] = (0xE0A40000, 0xFFFC0000)
 
 
 _GFX11 = Architecture(
     "gfx1100", 0x41, "rdna3", lanes=32, copies=(), replicated=True, null=124,
     store_counter="vs", names_halves=True, sdwa=False, exec_and_mask=False,
     shifts_waves=False, adds_last=False, compares_first=False, out_of_bounds_modes=True,
+    wide=("dlc", 1, "slc"), invalidate=(0xE0B00000, 0xFFFC0000),
 )  # fmt: skip
 
 ARCHITECTURES = {
@@ -82,17 +93,20 @@ ARCHITECTURES = {
     for row in (
         Architecture(
             "gfx90a", 0x3F, "cdna", flat_scratch=False, older_codes=True,
-            flushes_halves=True,
+            flushes_halves=True, wide=("sc0", 1, "nt"), wide_stores=True,
+            invalidate=(0xE0FC0000, 0xFFFC0000),
         ),
-        Architecture("gfx942", 0x4C, "cdna", fp8_fnuz=True),
+        Architecture("gfx942", 0x4C, "cdna", fp8_fnuz=True, writes_back=True),
         Architecture(
-            "gfx950", 0x4F, "cdna", lds_bytes=163840, lds_banks=64, copies=(4, 12, 16)
+            "gfx950", 0x4F, "cdna", lds_bytes=163840, lds_banks=64,
+            copies=(4, 12, 16), writes_back=True,
         ),
         _GFX11,
         replace(
             _GFX11, name="gfx1201", flag=0x4E, family="rdna4", replicated=False,
             ids_in_ttmp=True, ieee_mode=False, scalar_counter="km", lds_counter="ds",
             load_counter="load", store_counter="store", always_compares=False,
+            wide=("scope", 2, ""), invalidate=(0xEE0AC000, 0xFFFFC000),
         ),
     )
 }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from wave_emulator_amdgcn.codeobject import load
+from wave_emulator_amdgcn.codeobject import CodeObject, load
 from wave_emulator_amdgcn.costs.estimate import estimate, timeline_of
 from wave_emulator_amdgcn.costs.svg import draw
 from wave_emulator_amdgcn.errors import EmulatorError, LaunchError
@@ -19,7 +19,6 @@ from wave_emulator_amdgcn.launch import LaunchOptions, LaunchResult, emulate
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array
-    from wave_emulator_amdgcn.codeobject import CodeObject
 
 _SPEC = re.compile(r"(?P<shape>\d+(?:x\d+)*)x(?P<dtype>[fiu]\d+)(?:=(?P<fill>\w+))?")
 _DTYPES = {
@@ -81,6 +80,9 @@ def emulate_file(  # noqa: PLR0913, PLR0917 - options of the command line
     output: Annotated[
         list[str] | None, typer.Option(help="INDEX=FILE.npy: save a buffer.")
     ] = None,
+    dynamic_lds: Annotated[
+        int, typer.Option(help="Bytes of LDS that the launch adds.", min=0)
+    ] = 0,
     fast: Annotated[bool, typer.Option(help="No checks for hazards.")] = False,  # noqa: FBT002
     step_limit: Annotated[
         int, typer.Option(help="Most wave-instructions.")
@@ -92,7 +94,7 @@ def emulate_file(  # noqa: PLR0913, PLR0917 - options of the command line
 ) -> None:
     """Execute an AMDGCN code object on the CPU and report its hazards."""
     try:
-        code = load(file.read_bytes())
+        code = load(file.read_bytes()).with_dynamic_lds(dynamic_lds, kernel or None)
         buffers = [parse_buffer(text, k) for k, text in enumerate(buffer or [])]
         options = LaunchOptions(hazards=not fast, step_limit=step_limit, counters=True)
         result = emulate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -87,6 +87,16 @@ class CodeObject:
             raise CodeObjectError("EM0102", f"kernel {name!r}; there are: {known}")
         return self.kernels[name]
 
+    def with_dynamic_lds(self, more: int, name: str | None = None) -> CodeObject:
+        """The same with ``more`` bytes of LDS, which some launchers give a kernel.
+
+        Raises:
+            CodeObjectError: EM0102, there is no such kernel.
+        """
+        kernel = self.kernel(name)
+        larger = replace(kernel, lds_bytes=kernel.lds_bytes + more)
+        return replace(self, kernels=self.kernels | {kernel.name: larger})
+
 
 class _KernelRow(msgspec.Struct, rename=lambda name: f".{name}"):
     """One row of ``amdhsa.kernels`` in the metadata."""
@@ -136,26 +146,19 @@ def _metadata(elf: ElfFile) -> dict[str, _KernelRow]:
     return {}
 
 
-def _preloaded(kernel: Kernel) -> int:
-    """Words of arguments that the descriptor speaks of."""
-    return kernel.descriptor.preload_offset + kernel.descriptor.preload_dwords
-
-
-def _user_sgprs(kernel: Kernel) -> int:
-    """SGPRs that the descriptor fills before the wave starts."""
-    descriptor = kernel.descriptor
-    preloaded = descriptor.user_sgprs["preload"] + descriptor.preload_dwords
-    return max(preloaded, descriptor.user_sgpr_count + 3)
-
-
 def _check_limits(kernel: Kernel, architecture: Architecture) -> None:
     """Sizes that no kernel of the architecture can have mean a damaged file."""
+    start = kernel.descriptor
+    words = start.preload_offset + start.preload_dwords
+    # Filled before the wave starts; workgroup ids follow the count.
+    preloaded = start.user_sgprs["preload"] + start.preload_dwords
+    registers = max(preloaded, start.user_sgpr_count + 3)
     limits = (
         ("LDS", kernel.lds_bytes, architecture.lds_bytes),
-        ("scratch", kernel.descriptor.private_bytes, _MOST_SCRATCH),
+        ("scratch", start.private_bytes, _MOST_SCRATCH),
         ("arguments", kernel.kernarg_bytes, _MOST_ARGUMENTS),
-        ("preloaded words", _preloaded(kernel), max(256, kernel.kernarg_bytes) // 4),
-        ("user SGPRs", _user_sgprs(kernel), VCC),
+        ("preloaded words", words, max(256, kernel.kernarg_bytes) // 4),
+        ("user SGPRs", registers, VCC),
         ("work-items", kernel.block_limit, _MOST_ITEMS),
         ("work-items", math.prod(kernel.block or (1,)), _MOST_ITEMS),
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tinygrad.renderer.amd.dsl import (
     AlignedSGPRField,
@@ -48,8 +48,14 @@ _ORDER = {
     ),
 }
 
+#: The upper half of the first word of a product with scales (CDNA4 ISA, VOP3PX2).
+_SCALED = 0xD3AC
+
 #: The value of src0 that selects a variant (CDNA3 ISA, section 12.10 and 12.11).
 _MARKS = (("_SDWA_SDST", 0xF9), ("_SDWA", 0xF9), ("_DPP16", 0xFA))
+
+#: Values of an operand that select a variant: SDWA or DPP8, DPP16, a literal.
+_VARIANTS = frozenset({249, 250, 255})
 
 #: Encodings by family whose DPP forms the decoder does not find by itself.
 _WITHOUT_DPP = {"rdna3": ("VOP1", "VOP2", "VOPC", "VOP3", "VOP3P", "VOP3SD")}
@@ -57,6 +63,9 @@ _WITHOUT_DPP["rdna4"] = _WITHOUT_DPP["rdna3"]
 
 #: The values of src0 that select DPP8, the second with FI, and DPP16 (RDNA3 ISA).
 _DPP8, _DPP8_FI, _DPP16 = 233, 234, 250
+
+#: Bits of SDWA that make a VGPR operand an SGPR, and the operand (CDNA3 ISA, SDWA).
+_SCALAR_FLAGS = (("s0", "vsrc0"), ("s1", "vsrc1"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,43 +111,88 @@ class Instruction:
         return self.fields.get(name, default)
 
 
+class _Form(NamedTuple):
+    """An encoding and how to tell it.
+
+    Attributes:
+        cls: the decoder's class.
+        mask: bits that are fixed.
+        mark: their values.
+        opcodes: shift, mask and known values of fields that hold an opcode.
+        sources: shift, mask and least operand of fields that can select a variant.
+        dual: it holds two opcodes, which can select a variant as well.
+    """
+
+    cls: type[Inst]
+    mask: int
+    mark: int
+    opcodes: tuple[tuple[int, int, frozenset[int]], ...]
+    sources: tuple[tuple[int, int, int], ...]
+    dual: bool
+
+    def matches(self, word: int) -> bool:
+        """Whether an instruction in this form begins with the bits of ``word``."""
+        return word & self.mask == self.mark and all(
+            word >> low & mask in known for low, mask, known in self.opcodes
+        )
+
+    def instance(self, word: int, data: bytes) -> Inst:
+        """The decoder's object; it looks for variants itself, which is slow."""
+        if self.dual or any(
+            (word >> low & mask) + least in _VARIANTS
+            for low, mask, least in self.sources
+        ):
+            return self.cls.from_bytes(data)
+        inst = object.__new__(self.cls)
+        inst._raw = int.from_bytes(data[: self.cls._base_size], "little")  # noqa: SLF001
+        return inst
+
+
 @cache
-def _classes(family: str) -> tuple[type[Inst], ...]:
+def _forms(family: str) -> tuple[_Form, ...]:
     module = import_module(f"tinygrad.runtime.autogen.amd.{family}.ins")
     names = _ORDER[family].split()
-    return tuple(getattr(module, name) for name in names if hasattr(module, name))
+    return tuple(_form(getattr(module, n)) for n in names if hasattr(module, n))
 
 
-def _matches(word: int, cls: type[Inst]) -> bool:
-    for _, field in cls._fields:
-        bits = word >> field.lo & field.mask
-        if isinstance(field, FixedBitField) and bits != field.default:
-            return False
-        if isinstance(field, EnumBitField) and not _allowed(field, bits):
-            return False
-    for suffix, mark in _MARKS:
+def _form(cls: type[Inst]) -> _Form:
+    mask = mark = 0
+    opcodes: list[tuple[int, int, frozenset[int]]] = []
+    for name, field in cls._fields:
+        if isinstance(field, FixedBitField):
+            mask |= field.mask << field.lo
+            mark |= field.default << field.lo
+        elif name == "x2encoding":
+            mask |= field.mask << field.lo
+            mark |= _SCALED << field.lo
+        elif isinstance(field, EnumBitField):
+            opcodes.append((field.lo, field.mask, _numbers(field)))
+    for suffix, source in _MARKS:
         if cls.__name__.endswith(suffix):
-            return word & 0x1FF == mark
-    return True
+            mask, mark = mask | 0x1FF, mark | source
+    sources = tuple(
+        (field.lo, field.mask, field._valid_range[0])  # noqa: SLF001
+        for _, field in cls._fields
+        if isinstance(field, SrcField)
+    )
+    return _Form(cls, mask, mark, tuple(opcodes), sources, hasattr(cls, "opx"))
 
 
-def _allowed(field: EnumBitField, bits: int) -> bool:
-    try:
-        value: Any = field.decode(bits)
-    except ValueError:
-        return False
-    return field.allowed is None or value in field.allowed
+def _numbers(field: Any) -> frozenset[int]:
+    known = field._enum if field.allowed is None else field.allowed  # noqa: SLF001
+    return frozenset(opcode.value for opcode in known)
 
 
 def decode(data: bytes, at: int, pc: int, chip: Architecture) -> Instruction | None:
     """Decode the instruction at ``data[at:]``; None where nothing matches."""
     word = int.from_bytes(data[at : at + 16], "little")
-    for cls in _classes(chip.family):
-        if _matches(word, cls):
-            moved = _between_lanes(cls, word, chip.family)
-            inst = (moved or cls).from_bytes(data[at : at + 20])
+    for form in _forms(chip.family):
+        if form.matches(word):
+            moved = _between_lanes(form.cls, word, chip.family)
+            whole = data[at : at + 20]
+            inst = moved.from_bytes(whole) if moved else form.instance(word, whole)
             found = _convert(inst, pc, chip)
-            if moved and cls.__name__ == "VOP3_SDST":
+            if moved and form.cls.__name__ == "VOP3_SDST":
                 found.fields["vdst"] -= 256  # the DPP forms take it for a VGPR
             return found
     return None
@@ -160,10 +214,14 @@ def _convert(inst: Inst, pc: int, chip: Architecture) -> Instruction:
     encoding, _, variant = cls.__name__.partition("_")
     if cls.__name__ == "VOP3_SDST" or cls.__name__ == "VOP1_SDST":  # noqa: PLR1714
         variant = "SDST"
-    name = _name(inst)
+    name, plain = _name(inst), hasattr(inst, "op")
+    widths: dict[str, int] = inst.op_bits if plain else {}
     fields = {key: _field(inst, key, field) for key, field in cls._fields}
     if variant == "DPP8":
         fields["fi"] = int(fields["src0"] == _DPP8_FI)
+    for flag, operand in _SCALAR_FLAGS:
+        if fields.get(flag):
+            fields[operand] -= 256
     return Instruction(
         chip=chip,
         pc=pc,
@@ -172,8 +230,8 @@ def _convert(inst: Inst, pc: int, chip: Architecture) -> Instruction:
         encoding=encoding,
         variant=variant,
         fields=fields,
-        registers=_registers(inst),
-        narrow=_narrow(inst),
+        registers=dict(getattr(inst, "op_regs", {})) if plain else {},
+        narrow=frozenset(key for key, bits in widths.items() if bits == 16),
         source=inst,
         long=name.endswith("_E64"),
     )
@@ -183,16 +241,6 @@ def _name(inst: Any) -> str:
     if hasattr(inst, "opx"):
         return f"{inst.opx.name} :: {inst.opy.name}"
     return inst.op.name
-
-
-def _registers(inst: Any) -> dict[str, int]:
-    return dict(inst.op_regs) if hasattr(inst, "op") else {}
-
-
-def _narrow(inst: Any) -> frozenset[str]:
-    if not hasattr(inst, "op"):
-        return frozenset()
-    return frozenset(name for name, bits in inst.op_bits.items() if bits == 16)
 
 
 def _text(inst: Inst) -> str:

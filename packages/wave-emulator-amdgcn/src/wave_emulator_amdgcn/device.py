@@ -8,19 +8,18 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wave_emulator_amdgcn.codeobject import CodeObject, load
-from wave_emulator_amdgcn.costs.estimate import estimate
+from wave_emulator_amdgcn.costs.estimate import counters, estimate
 from wave_emulator_amdgcn.errors import LaunchError
 from wave_emulator_amdgcn.launch import LaunchOptions, LaunchResult, emulate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wave_emulator_amdgcn.arrays import Bytes
     from wave_runtime import Artifact
 
@@ -57,34 +56,38 @@ class EmulatorDevice:
         Args:
             hazards: look for hazards, which takes longer.
             poison: ordinals of buffers whose bytes count as unwritten.
-            keep: whether buffers hold what launches wrote; else what they held.
+            keep: whether buffers hold what launches wrote; else what they held, and
+                nothing is measured.
         """
         self._launched.clear()
         self.keep = keep
         self.options = replace(
-            self.options, hazards=hazards, poison=poison, counters=True
+            self.options, hazards=hazards, poison=poison, counters=keep
         )
 
-    def summary(self) -> dict[str, Any]:
-        """The launches since `configure` as JSON values.
-
-        Waves, counters and reports of all of them; cycles and stalls of the last,
-        as each is the part of another device.
-        """
-        costs = [
-            estimate(code, code.kernel(name), result)
-            for code, name, result in self._launched
+    def reports(self) -> list[dict[str, Any]]:
+        """Hazards of the launches since `configure` as JSON values."""
+        return [
+            asdict(row) for _, _, result in self._launched for row in result.reports
         ]
-        counters: Counter[str] = Counter()
-        for cost in costs:
-            counters.update(cost.counters)
+
+    def summary(self) -> dict[str, Any]:
+        """The costs of the launches since `configure` as JSON values.
+
+        Waves and counters of all of them; cycles and stalls of the last, as each is
+        the part of another device. Estimating takes as long as the launch did.
+        """
         results = [result for _, _, result in self._launched]
+        totals: Counter[str] = Counter()
+        for result in results:
+            totals.update(counters(result))
+        code, name, last = self._launched[-1]
+        cost = estimate(code, code.kernel(name), last)
         return {
             "waves": sum(result.waves for result in results),
-            "counters": dict(counters),
-            "cycles": costs[-1].cycles,
-            "stalls": costs[-1].stalls,
-            "reports": [asdict(row) for result in results for row in result.reports],
+            "counters": dict(totals),
+            "cycles": cost.cycles,
+            "stalls": cost.stalls,
         }
 
     def load(self, artifact: Artifact) -> EmulatedCode:

@@ -93,7 +93,9 @@ def _unit(cursor: _Cursor, strings: bytes) -> list[tuple[int, str | None]]:
     base, span = cursor.fixed("b"), cursor.fixed("B")
     opcodes = cursor.fixed("B")
     lengths = [cursor.fixed("B") for _ in range(opcodes - 1)]
-    files = _files5(cursor, strings) if version >= 5 else _files4(cursor)
+    if version >= 5:
+        _entries5(cursor, strings)  # the folders
+    files = _entries5(cursor, strings) if version >= 5 else _files4(cursor)
     header = _Header(minimum, base, span, lengths, files, 0 if version >= 5 else 1)
     cursor.at = start
     return _rows(cursor, end, header)
@@ -108,11 +110,6 @@ def _files4(cursor: _Cursor) -> list[str]:
         for _ in range(3):
             cursor.uleb()
     return files
-
-
-def _files5(cursor: _Cursor, strings: bytes) -> list[str]:
-    _entries5(cursor, strings)
-    return _entries5(cursor, strings)
 
 
 def _entries5(cursor: _Cursor, strings: bytes) -> list[str]:

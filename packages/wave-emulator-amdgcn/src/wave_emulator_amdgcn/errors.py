@@ -19,6 +19,7 @@ CODES = {
     "EM0302": "a mode of the hardware is not modelled",
     "EM0303": "the step limit was reached",
     "EM0304": "every wave waits, for ever",
+    "EM0305": "waves go around a loop for ever, in which nothing changes any more",
     "EM0501": "race: two waves touch a cell, nothing orders them",
     "EM0502": "divergent barrier: a wave ended while others wait for it",
     "EM0503": "access outside every buffer, or beyond the workgroup's LDS",
@@ -63,6 +64,20 @@ class StepLimitError(EmulatorError):
         return cls("EM0303", f"the kernel does not end in {limit:,} wave-instructions")
 
 
+class StuckError(EmulatorError):
+    """Waves repeat themselves.
+
+    Attributes:
+        source: ``file:line`` of the user's program where they are, if it is known.
+    """
+
+    def __init__(self, groups: list[int], source: str | None) -> None:
+        """These workgroups do."""
+        shown = ", ".join(map(str, groups[:8])) + (", ..." if len(groups) > 8 else "")
+        super().__init__("EM0305", f"workgroups {shown} wait for what nobody writes")
+        self.source = source
+
+
 @dataclass(frozen=True)
 class Report:
     """One hazard, found while executing.
@@ -77,6 +92,9 @@ class Report:
         lane: lane of the wave, or None where the whole wave is meant.
         address: byte address or LDS offset, where there is one.
         count: how often this instruction did it.
+        other_text: the other instruction, of hazards between two.
+        other_pc: its address.
+        other_source: its ``file:line``.
     """
 
     code: str
@@ -88,6 +106,9 @@ class Report:
     lane: int | None = None
     address: int | None = None
     count: int = 1
+    other_text: str | None = None
+    other_pc: int | None = None
+    other_source: str | None = None
 
     def __str__(self) -> str:
         """One line."""
@@ -97,5 +118,11 @@ class Report:
         at = "" if self.address is None else f" address {self.address:#x}"
         return (
             f"{self.code}: {self.message}: {self.text} (pc {self.pc:#x}){where}"
-            f"{wave}{at} x{self.count}"
+            f"{wave}{at} x{self.count}{self._other()}"
         )
+
+    def _other(self) -> str:
+        if self.other_pc is None:
+            return ""
+        where = f" at {self.other_source}" if self.other_source else ""
+        return f"; with {self.other_text} (pc {self.other_pc:#x}){where}"

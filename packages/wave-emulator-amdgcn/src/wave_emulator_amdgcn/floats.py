@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
@@ -13,8 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wave_emulator_amdgcn.arrays import Array
 
 
@@ -277,31 +276,27 @@ def small_table(kind: str) -> Array:
     return value.astype(np.float32)
 
 
-@cache
-def _positive(kind: str) -> Array:
-    """Finite values of positive codes in order."""
-    table = small_table(kind)
-    half = table[: len(table) // 2].astype(np.float64)
-    return half[np.isfinite(half)]
-
-
 def to_small(value: Array, kind: str, *, clamp: bool) -> Array:
     """Round to a small float, nearest even; codes as u8.
 
     ``clamp`` gives the largest number where finite values overflow.
     """
-    finite, wide = _positive(kind), value.astype(np.float64)
+    half = len(small_table(kind)) // 2
+    finite, wide = small_table(kind)[:half], value.astype(np.float64)
+    finite = finite[np.isfinite(finite)].astype(np.float64)
     magnitude = np.nan_to_num(np.minimum(np.abs(wide), finite[-1]))
     upper = np.clip(np.searchsorted(finite, magnitude), 0, len(finite) - 1)
     lower = np.maximum(upper - 1, 0)
     gap_up, gap_down = finite[upper] - magnitude, magnitude - finite[lower]
     low = (gap_down < gap_up) | ((gap_down == gap_up) & (lower % 2 == 0))
     code = np.where(low, lower, upper)
-    code = np.where(_overflows(wide, finite, kind, clamp=clamp), _top(kind), code)
-    half = len(small_table(kind)) // 2
+    # The code of an overflow is infinity, or NaN.
+    top = {"fp8": 0x7F, "bf8": 0x7C}.get(kind, 0x80)
+    code = np.where(_overflows(wide, finite, kind, clamp=clamp), top, code)
     sign = np.signbit(wide) & ~((code == 0) & kind.endswith("fnuz"))
     code = np.where(sign, code | half, code)
-    return np.where(np.isnan(wide), _nan_code(kind), code).astype(np.uint8)
+    nan = 0x80 if kind.endswith("fnuz") else half - 1
+    return np.where(np.isnan(wide), nan, code).astype(np.uint8)
 
 
 def _overflows(wide: Array, finite: Array, kind: str, *, clamp: bool) -> Array:
@@ -313,16 +308,6 @@ def _overflows(wide: Array, finite: Array, kind: str, *, clamp: bool) -> Array:
     edge = finite[-1] + (finite[-1] - finite[-2]) / 2
     odd = len(finite) % 2 == 0
     return np.abs(wide) >= edge if odd else np.abs(wide) > edge
-
-
-def _top(kind: str) -> int:
-    """The code of an overflow: infinity, or NaN."""
-    return {"fp8": 0x7F, "bf8": 0x7C}.get(kind, 0x80)
-
-
-def _nan_code(kind: str) -> int:
-    bits = len(small_table(kind)).bit_length() - 1
-    return 0x80 if kind.endswith("fnuz") else (1 << (bits - 1)) - 1
 
 
 def div_fixup(quotient: Array, denominator: Array, numerator: Array) -> Array:

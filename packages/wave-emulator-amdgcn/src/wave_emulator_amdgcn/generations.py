@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.decode import Instruction, decode
@@ -93,10 +94,15 @@ _CACHE_OPCODES = (0x3E, 0x3F)
 
 def available(name: str, architecture: Architecture) -> bool:
     """Whether an architecture has the instruction of a canonical name."""
-    for expression, names in _PRESENCE:
-        if expression.fullmatch(name):
-            return architecture.name in names
-    return True
+    names = _presence(name)
+    return names is None or architecture.name in names
+
+
+@cache
+def _presence(name: str) -> frozenset[str] | None:
+    """The architectures that have an instruction, or None for all."""
+    found = (names for expression, names in _PRESENCE if expression.fullmatch(name))
+    return next(found, None)
 
 
 def read(code: bytes, at: int, pc: int, chip: Architecture) -> Instruction | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ import numpy as np
 from wave_emulator_amdgcn.costs.meter import Meter
 from wave_emulator_amdgcn.errors import LaunchError, Report
 from wave_emulator_amdgcn.hazards.checks import Checks
+from wave_emulator_amdgcn.hazards.doubts import Doubts
+from wave_emulator_amdgcn.hazards.locks import Locks, acquires
 from wave_emulator_amdgcn.hazards.nops import missing_states
 from wave_emulator_amdgcn.hazards.orders import RandomLoop, scramble
 from wave_emulator_amdgcn.machine import Machine, Shape
@@ -19,8 +22,6 @@ from wave_emulator_amdgcn.program import Program
 from wave_emulator_amdgcn.run import Loop
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wave_emulator_amdgcn.arrays import Array, Bytes, Ints
     from wave_emulator_amdgcn.codeobject import CodeObject, Kernel
 
@@ -42,6 +43,8 @@ class LaunchOptions:
             reads as zero; kernels may rely on that, so it is off by default.
         order: the seed of a random order of waves and of operations in flight, in
             which registers and LDS start with junk; hazards are not followed then.
+        groups: the workgroups that are executed, by ordinal; all where it is ``None``.
+            What others write is missing then.
     """
 
     hazards: bool = True
@@ -51,6 +54,7 @@ class LaunchOptions:
     counters: bool = False
     strict: bool = False
     order: int | None = None
+    groups: range | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ class LaunchResult:
         instructions: wave-instructions executed.
         program: the code, with a count for each instruction.
         waves: waves launched.
+        part: how many of them were executed, of 1.
         steps: group steps, each an instruction for waves that are together.
         meter: measurements, where they were asked for.
     """
@@ -70,6 +75,7 @@ class LaunchResult:
     instructions: int
     program: Program
     waves: int
+    part: float
     steps: int
     meter: Meter | None
 
@@ -102,12 +108,18 @@ def emulate(
     """
     chosen = code.kernel(kernel)
     size = _block(chosen, block)
-    _check_grid(grid)
+    if min(grid) < 0 or max(grid) >= 1 << 31:
+        raise LaunchError("EM0203", f"grid {grid}")
     _check_buffers(chosen, buffers, constants)
     memory = _memory(chosen, buffers, constants)
     program = _program(code, chosen)
     launch = _Launch(code, chosen, memory, program, grid, size, options)
     result = launch.run()
+    if launch.checks is not None and launch.checks.doubts.to_follow:
+        doubts = Doubts(launch.checks.doubts)
+        memory, program = _memory(chosen, buffers, constants), _program(code, chosen)
+        again = _Launch(code, chosen, memory, program, grid, size, options, doubts)
+        result = again.run()
     for index, buffer in enumerate(buffers):
         _bytes(buffer)[:] = memory.bytes_of(index)
     return result
@@ -129,11 +141,6 @@ def _block(kernel: Kernel, block: tuple[int, int, int] | None) -> tuple[int, int
     if min(block) < 1 or block[0] * block[1] * block[2] > kernel.block_limit:
         raise LaunchError("EM0203", f"block {block}; at most {kernel.block_limit}")
     return block
-
-
-def _check_grid(grid: tuple[int, int, int]) -> None:
-    if min(grid) < 0 or max(grid) >= 1 << 31:
-        raise LaunchError("EM0203", f"grid {grid}")
 
 
 def _check_buffers(
@@ -200,6 +207,7 @@ class _Launch:
     def __init__(
         self, code: CodeObject, kernel: Kernel, memory: Regions, program: Program,
         grid: tuple[int, int, int], block: tuple[int, int, int], options: LaunchOptions,
+        doubts: Doubts | None = None,
     ) -> None:  # fmt: skip
         self.code = code
         self.kernel = kernel
@@ -211,10 +219,12 @@ class _Launch:
         self.lanes = 32 if kernel.descriptor.wave32 else 64
         items = block[0] * block[1] * block[2]
         self.per_group = -(-items // self.lanes)
+        self.doubts = doubts
         self.checks: Checks | None = None
 
     def run(self) -> LaunchResult:
         groups = self.grid[0] * self.grid[1] * self.grid[2]
+        chosen = self.options.groups or range(groups)
         private = self.lanes * max(1, self.kernel.descriptor.private_bytes)
         waves = min(self.options.waves_at_once, _MOST_PRIVATE // private)
         at_once = max(1, waves // self.per_group)
@@ -223,38 +233,48 @@ class _Launch:
         if self.options.hazards and self.options.order is None:
             self.checks = Checks(
                 self.code.architecture, self.memory, self.options.poison,
-                strict=self.options.strict,
+                strict=self.options.strict, locks=self._locks(groups),
+                doubts=self.doubts,
             )  # fmt: skip
-        meter = Meter(self.code.architecture, self.per_group)
-        for first in range(0, groups, at_once):
-            count = min(at_once, groups - first)
+        meter = Meter(self.code.architecture, self.per_group, self.memory.regions[:-1])
+        for first in chosen[::at_once]:
+            count = min(at_once, chosen.stop - first)
             machine = self._machine(first, count)
             machine.reports = reports
             machine.meter = meter if self.options.counters else None
-            meter.following = first == 0
+            meter.following = first == chosen.start
             loop = self._loop(machine, first)
             loop.run(self.options.step_limit - executed)
             executed += loop.executed
             steps += loop.steps
         if self.checks is not None:
-            found = missing_states(self.program)
-            reports |= {(report.code, report.pc): report for report in found}
-        ordered = tuple(
-            self._with_line(reports[key])
-            for key in sorted(reports, key=lambda k: (k[1], k[0]))
-        )
+            missing = missing_states(self.program)
+            reports |= {(report.code, report.pc): report for report in missing}
+        found = sorted(reports.values(), key=lambda each: (each.pc, each.code))
+        ordered = tuple(map(self._placed, found))
         waves = groups * self.per_group
         kept = meter if self.options.counters else None
-        return LaunchResult(ordered, executed, self.program, waves, steps, kept)
+        part = len(chosen) / groups if groups else 1.0
+        return LaunchResult(ordered, executed, self.program, waves, part, steps, kept)
+
+    def _placed(self, report: Report) -> Report:
+        """With the lines of its instructions."""
+        place, other = self.code.lines.place, report.other_pc
+        there = None if other is None else place(other)
+        return replace(report, source=place(report.pc), other_source=there)
+
+    def _locks(self, groups: int) -> Locks | None:
+        """What waves of other workgroups may learn, if the code lets them."""
+        chip = self.code.architecture
+        if not acquires(np.frombuffer(self.program.code, np.uint8), chip):
+            return None
+        return Locks(chip, groups * self.per_group)
 
     def _loop(self, machine: Machine, first: int) -> Loop:
         if self.options.order is None:
             return Loop(machine, self.program, self._entry())
         seed = self.options.order + first
         return RandomLoop(machine, self.program, self._entry(), seed)
-
-    def _with_line(self, report: Report) -> Report:
-        return replace(report, source=self.code.lines.place(report.pc))
 
     def _entry(self) -> int:
         """Preloaded arguments skip the first 256 bytes, which load them."""

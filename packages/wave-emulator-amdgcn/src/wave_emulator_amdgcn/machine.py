@@ -6,23 +6,21 @@ for the waves that execute it. ``F`` and ``I`` are the same bytes as other types
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_emulator_amdgcn.errors import Report
-from wave_emulator_amdgcn.memory import Cells
+from wave_emulator_amdgcn.memory import Cells, Regions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from wave_emulator_amdgcn.architectures import Architecture
     from wave_emulator_amdgcn.arrays import Array, Bools, Ints, Selection, Words
     from wave_emulator_amdgcn.costs.meter import Meter
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.hazards.checks import Checks
-    from wave_emulator_amdgcn.memory import Regions
 
 VCC = 106
 EXEC = 126
@@ -196,6 +194,7 @@ class Machine:
         lane: int | None = None,
         address: int | None = None,
         count: int = 1,
+        other: Instruction | None = None,
     ) -> None:
         """Keep a hazard; later ones of the same instruction only count."""
         key = (code, instruction.pc)
@@ -207,4 +206,6 @@ class Machine:
         self.reports[key] = Report(
             code, message, instruction.text, instruction.pc, lane=lane, address=address,
             wave=None if wave is None else wave + first, count=count,
+            other_text=None if other is None else other.text,
+            other_pc=None if other is None else other.pc,
         )  # fmt: skip

@@ -127,11 +127,15 @@ class Regions:
         region = self.regions[index]
         return self.cells.data[region.start : region.start + region.size]
 
-    def outside(self, at: Ints, size: int, *, words: bool = False) -> Bools | None:
+    def outside(
+        self, at: Ints, size: int, *, words: bool = False, blocks: bool = False
+    ) -> Bools | None:
         """Which accesses leave every region; None when none does.
 
         ``words`` lets them end in the word that holds a region's last byte: the
         hardware has whole words, and LLVM widens a load of less that is aligned.
+        ``blocks`` lets those begin in a region and end behind it that begin at a
+        multiple of their size: no page ends within, and LLVM widens scalar loads so.
         """
         if not at.size:
             return None
@@ -144,6 +148,9 @@ class Regions:
         for region in self.regions:
             end = region.start + -(-region.size // step) * step
             inside = (at >= region.start) & (at + size <= end)
+            if blocks:
+                within = (at >= region.start) & (at < region.start + region.size)
+                inside |= within & (at % size == 0)
             if inside.all():
                 self._last = region
                 return None

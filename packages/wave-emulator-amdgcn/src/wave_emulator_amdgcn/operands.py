@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.machine import EXEC, VCC
+from wave_emulator_amdgcn.machine import EXEC, VCC, Machine
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Bools, Selection
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.machine import Machine
 
 Fetch: TypeAlias = "Callable[[Machine, Selection], Array]"
 
@@ -175,15 +174,12 @@ def _bits(ins: Instruction, code: int, kind: str, slot: int, literal: int) -> Fe
         return raw64(code, literal, kind)
     if kind.endswith("16"):
         high = bool(ins.get("opsel") >> slot & 1)
-        if _true16(ins) and code >= 256 + 128:
+        # gfx11 and later: 8-bit VGPR fields of 16-bit operands name halves.
+        halved = ins.chip.names_halves and ins.encoding in ("VOP1", "VOP2", "VOPC")
+        if halved and code >= 256 + 128:
             return raw16(code - 128, literal, kind, high=True)
         return raw16(code, literal, kind, high=high)
     return raw32(code, literal, kind)
-
-
-def _true16(ins: Instruction) -> bool:
-    """gfx11 and later: 8-bit VGPR fields of 16-bit operands name halves."""
-    return ins.chip.names_halves and ins.encoding in ("VOP1", "VOP2", "VOPC")
 
 
 def _modifiers(ins: Instruction, slot: int) -> tuple[bool, bool]:
@@ -200,9 +196,7 @@ SELECTIONS = {0: (0, 8), 1: (8, 8), 2: (16, 8), 3: (24, 8), 4: (0, 16), 5: (16, 
 
 def _sdwa(ins: Instruction, code: int, kind: str, slot: int) -> Fetch:
     if slot == 0:
-        code = ins.get("vsrc0") - (256 if ins.get("s0") else 0)
-    elif ins.get("s1"):
-        code -= 256
+        code = ins.fields["vsrc0"]
     if kind.endswith("64"):
         raise UnknownInstructionError("EM0301", f"SDWA of 64 bits: {ins.text}")
     fetch = raw32(code, 0)

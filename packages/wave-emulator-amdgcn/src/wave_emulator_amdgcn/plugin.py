@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from wave_core.plugin import CommandSpec, ViewSpec, hookimpl
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 REQUIRES_API = (1, 0)
 

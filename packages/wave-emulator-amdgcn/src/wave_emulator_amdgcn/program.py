@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.generations import read
+from wave_emulator_amdgcn.hazards.locks import is_wide
 from wave_emulator_amdgcn.isa import control
 from wave_emulator_amdgcn.isa.binding import bind, prepare
 from wave_emulator_amdgcn.isa.vopd import halves
 from wave_emulator_amdgcn.usage import Usage, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wave_emulator_amdgcn.architectures import Architecture
     from wave_emulator_amdgcn.arrays import Selection
     from wave_emulator_amdgcn.decode import Instruction
@@ -31,7 +32,8 @@ class Bound:
         instruction: as decoded, under its canonical name.
         run: executes it for a selection of waves.
         following: address after it.
-        kind: ``""``, ``barrier``, ``signal``, ``end``, ``wait``.
+        kind: ``""``, ``barrier``, ``signal``, ``end``, ``wait``, or ``poll`` for a load
+            of what other workgroups may write meanwhile.
         usage: registers it reads and writes, counters it raises.
         count: executions, in waves.
         parts: the halves of a dual instruction.
@@ -114,20 +116,25 @@ class Program:
             Bound(half, bind(half), following, "", usage(half))
             for half in (halves(ins) if ins.encoding == "VOPD" else ())
         )
-        return Bound(ins, run, following, _kind(ins.name), usage(ins), parts=parts)
+        return Bound(ins, run, following, _kind(ins), usage(ins), parts=parts)
 
     def _line(self, pc: int) -> str:
         place = self.place(pc)
         return f" ({place})" if place else ""
 
 
-def _kind(name: str) -> str:
-    if name in control.BARRIERS:
-        return "barrier"
-    if name in control.SIGNALS:
-        return "signal"
-    if name in control.ENDS:
-        return "end"
-    if name.startswith(("S_WAITCNT", "S_WAIT_")) and name not in control.NOTHING:
-        return "wait"
-    return ""
+_MEMORY = re.compile("(GLOBAL|FLAT|BUFFER)_(LOAD|ATOMIC)_")
+
+_KINDS = {
+    **dict.fromkeys(control.BARRIERS, "barrier"),
+    **dict.fromkeys(control.SIGNALS, "signal"),
+    **dict.fromkeys(control.ENDS, "end"),
+}
+
+
+def _kind(ins: Instruction) -> str:
+    name = ins.name
+    if _MEMORY.match(name) and ("_ATOMIC_" in name or is_wide(ins)):
+        return "poll"
+    waits = name.startswith(("S_WAITCNT", "S_WAIT_")) and name not in control.NOTHING
+    return _KINDS.get(name, "wait" if waits else "")

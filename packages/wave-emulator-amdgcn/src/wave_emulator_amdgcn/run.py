@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError
-from wave_emulator_amdgcn.isa.control import FIRST
+from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError, StuckError
+from wave_emulator_amdgcn.isa.control import FIRST, Jump
+from wave_emulator_amdgcn.repeats import Repeats
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
-    from wave_emulator_amdgcn.isa.control import Jump
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound, Program
 
@@ -32,6 +32,8 @@ class Loop:
         self.resume: Ints = np.zeros(self.waves, np.int64)
         self.ended: Bools = np.zeros(self.waves, np.bool_)
         self.signalled: Ints = np.zeros(self.waves, np.int64)
+        self.favoured = entry
+        self.polled = False
         self.steps = 0
         self.executed = 0
 
@@ -41,10 +43,17 @@ class Loop:
         Raises:
             StepLimitError: EM0303, after ``step_limit`` wave-instructions.
             EmulatorError: EM0304, all waves wait; and what instructions raise.
+            StuckError: EM0305, waves go around a loop and nothing changes.
         """
-        stale = 0
+        stale, repeats = 0, Repeats()
         while self.groups:
-            pc = min(self.groups) if stale < _PATIENCE else max(self.groups)
+            pc = min(self.groups)
+            if stale >= _PATIENCE and repeats.found(self):
+                raise self._stuck(pc)
+            if stale >= _PATIENCE or self.polled:
+                # All get their chance: the one waited for may stand between others.
+                behind = [other for other in self.groups if other > self.favoured]
+                pc = self.favoured = min(behind, default=pc)
             stale = 0 if stale >= _PATIENCE else stale
             stale += self._advance(pc, step_limit)
         if not self.ended.all():
@@ -52,17 +61,22 @@ class Loop:
                 "EM0304", "waves wait at a barrier that nobody completes"
             )
 
+    def _stuck(self, pc: int) -> StuckError:
+        machine = self.machine
+        groups = np.unique(machine.group[~self.ended]) + machine.shape.first_group
+        return StuckError(groups.tolist(), self.program.place(pc))
+
     def _selection(self, waves: Ints) -> Selection:
         return slice(None) if len(waves) == self.waves else waves
 
     def _advance(self, pc: int, step_limit: int) -> int:
-        """Run one group until it splits, stops, or another one is behind it."""
+        """Run one group until it splits, stops, polls, or another one is behind it."""
         m, program = self.machine, self.program
         waves = self.groups.pop(pc)
         g = self._selection(waves)
         count = len(waves)
         other = min(self.groups, default=1 << 62)
-        steps = 0
+        polled, self.polled, steps = False, False, 0
         while True:
             bound = program.at(pc)
             bound.count += count
@@ -81,8 +95,10 @@ class Loop:
             following = self._following(bound, jump, waves)
             if following is None:
                 break
+            polled = polled or bound.kind == "poll"
+            self.polled = polled and following <= pc and bool(self.groups)
             pc = following
-            if pc >= other or steps >= _PATIENCE:
+            if pc >= other or steps >= _PATIENCE or self.polled:
                 self._join(pc, waves)
                 break
         self.steps += steps

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
-from wave_emulator_amdgcn.isa import smem, vmem
+from wave_emulator_amdgcn.isa import scalar, smem, vmem
 from wave_emulator_amdgcn.isa.vopd import halves
 from wave_emulator_amdgcn.machine import EXEC, VCC
 from wave_emulator_amdgcn.operands import SELECTIONS
@@ -32,6 +33,7 @@ class Usage:
         writes: bits of registers.
         halves: of these, bits of registers whose lower, and whose upper half it
             touches. Where 16-bit operands name a half, the other one is free.
+        filled: `halves` of its results alone.
         counter: the counter that it raises: ``vm``, ``vs``, ``lgkm``, ``km``, ``ds``
             ... or empty.
         pending: registers that are filled only when the counter says so.
@@ -42,6 +44,7 @@ class Usage:
     reads: int
     writes: int
     halves: tuple[int, int]
+    filled: tuple[int, int]
     counter: str
     pending: int
     unit: str
@@ -106,6 +109,7 @@ def _accumulator(ins: Instruction, name: str) -> bool:
     """Whether an operand names AGPRs."""
     if ins.name.startswith(("V_MFMA", "V_SMFMAC")):
         sources = {"src0": ins.get("acc") & 1, "src1": ins.get("acc") >> 1 & 1}
+        sources |= {"scale_src0": 0, "scale_src1": 0}
         return bool(sources.get(name, ins.get("acc_cd")))
     if ins.encoding in ("DS", *vmem.FLAT, "MUBUF"):
         return bool(ins.get("acc")) and name in _MOVED
@@ -116,8 +120,12 @@ def _accumulator(ins: Instruction, name: str) -> bool:
 def usage(ins: Instruction) -> Usage:
     """Registers and counters that an instruction touches."""
     if ins.encoding == "VOPD":
-        return _of_both(*(usage(half) for half in halves(ins)))
+        first, second = (usage(half) for half in halves(ins))
+        reads, writes = first.reads | second.reads, first.writes | second.writes
+        both = reads | writes
+        return Usage(reads, writes, (both, both), (writes, writes), "", 0, "valu")
     reads = writes = lower = upper = 0
+    filled = [0, 0]
     for name, code in ins.fields.items():
         count = _count(ins, name)
         if count == 0:
@@ -129,22 +137,24 @@ def usage(ins: Instruction) -> Usage:
             writes |= span
             if _reads_result(ins):
                 reads |= span
-        elif name in _SOURCES:
+        elif name in (*_SOURCES, "sdst"):
             reads |= span
         half = _half(ins, name, code)
+        if _is_result(ins, name):
+            filled = [
+                bits | (span if half in (None, n) else 0)
+                for n, bits in enumerate(filled)
+            ]
         lower |= span if half != 1 else 0
         upper |= span if half != 0 else 0
     implied = _implied(ins)
     reads, writes = reads | implied[0], writes | implied[1]
     touched = lower | implied[0] | implied[1], upper | implied[0] | implied[1]
     counter, pending = _counter(ins, writes)
-    return Usage(reads, writes, touched, counter, pending, _unit(ins))
-
-
-def _of_both(first: Usage, second: Usage) -> Usage:
-    """Registers that the two halves of a dual instruction touch."""
-    reads, writes = first.reads | second.reads, first.writes | second.writes
-    return Usage(reads, writes, (reads | writes, reads | writes), "", 0, "valu")
+    text = f"{ins.encoding} {ins.name}"
+    unit = next((unit for form, unit in _UNITS if form.fullmatch(text)), "vmem")
+    low, high = filled
+    return Usage(reads, writes, touched, (low, high), counter, pending, unit)
 
 
 def _half(ins: Instruction, name: str, code: int) -> int | None:
@@ -209,6 +219,32 @@ def operand_bits(ins: Instruction, name: str) -> int:
     return _span(code, _count(ins, name), accumulator=accumulator)
 
 
+_SCC = 253
+"""The number of the condition among operands."""
+
+
+@cache
+def _scalars() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Names of those that read the condition, write it, and read their old result."""
+    rows = scalar.rows().items()
+    reads = {name for name, row in rows if "scc" in row.ins.split()}
+    writes = {name for name, row in rows if row.condition != "none"}
+    keeps = {name for name, row in rows if "d:" in row.ins}
+    return frozenset(reads), frozenset(writes), frozenset(keeps)
+
+
+def reads_condition(ins: Instruction) -> bool:
+    """Whether the condition of a wave, SCC, decides what an instruction does."""
+    if ins.name in _scalars()[0] or ins.name.startswith("S_CBRANCH_SCC"):
+        return True
+    return any(ins.fields[name] == _SCC for name in sources(ins))
+
+
+def writes_condition(ins: Instruction) -> bool:
+    """Whether it writes SCC."""
+    return ins.name in _scalars()[1] or "EXEC_B" in ins.name
+
+
 def _whole(ins: Instruction, name: str, code: int) -> int:
     """The register that an operand is, or of which it is the upper half."""
     halved = ins.chip.names_halves and ins.encoding in _HALVES
@@ -220,26 +256,30 @@ def _is_narrow(ins: Instruction, name: str) -> bool:
     return any(k in ins.narrow for k in (name, name.removeprefix("v"), f"v{name}"))
 
 
+_OF_CACHES = re.compile(r"(BUFFER|GLOBAL)_(WB|INV|GL[01]_INV)\w*")
+"""Instructions that write caches back or drop them: they have no operands."""
+
 _SWAP = re.compile(r"V_(PERMLANE\d+_)?SWAP_B32")
 """Instructions that write their source, too."""
 
 
 def _is_result(ins: Instruction, name: str) -> bool:
     """Whether a field names what is written; MUBUF has one field for both."""
+    if "ATOMIC" in ins.name and name in ("vdata", "vdst"):
+        return _returns(ins)
     if name == "vdata":
-        return "LOAD" in ins.name or ("ATOMIC" in ins.name and _returns(ins))
+        return "LOAD" in ins.name
+    if ins.name.startswith("S_CMPK_"):
+        return False
     if name == "src0" and _SWAP.fullmatch(ins.name):
         return True
-    return name in _RESULTS and not _stores(ins)
+    stores = "_STORE_" in ins.name or ins.name.startswith("DS_WRITE")
+    return name in _RESULTS and not stores
 
 
 def _returns(ins: Instruction) -> bool:
     """Whether an atomic gives the old value."""
     return bool(ins.get("sc0") or ins.get("glc") or ins.get("th") & 1)
-
-
-def _stores(ins: Instruction) -> bool:
-    return "_STORE_" in ins.name or ins.name.startswith("DS_WRITE")
 
 
 #: Instructions that keep a part of their result, or add to it.
@@ -252,16 +292,20 @@ _KEEPING = re.compile(
 def _reads_result(ins: Instruction) -> bool:
     if "ATOMIC" in ins.name and "vdata" in ins.fields:
         return True
+    if ins.name in _scalars()[2]:
+        return True
     preserved = ins.variant == "SDWA" and ins.get("dst_unused") == _PRESERVE
     return preserved or bool(_KEEPING.fullmatch(ins.name)) or ins.variant == "DPP16"
 
 
 def _count(ins: Instruction, name: str) -> int:
+    unused = name == "soffset" and ins.encoding == "SMEM"
+    unused = unused and not ins.get("soffset_en", 1)
+    if unused or ins.fields[name] == ins.chip.null:
+        return 0
     found = _address(ins, name)
     if found is not None:
         return found
-    if name == "soffset" and ins.encoding == "SMEM" and not _soffset_used(ins):
-        return 0
     if name == "sbase":
         return 4 if "BUFFER" in ins.name else 2
     if name in ("srsrc", "rsrc"):
@@ -279,6 +323,8 @@ def _count(ins: Instruction, name: str) -> int:
 
 def _address(ins: Instruction, name: str) -> int | None:
     """Registers of an address; None where the table of operands is right."""
+    if _OF_CACHES.fullmatch(ins.name):
+        return 0
     if name == "saddr" and ins.fields[name] >= 124:
         return 0
     if name not in ("addr", "vaddr"):
@@ -301,12 +347,6 @@ def _loaded(ins: Instruction) -> int:
     if "_LDS_" in ins.name or ins.get("lds"):
         return 0
     return ins.registers.get("vdst", ins.registers.get("vdata", 1))
-
-
-def _soffset_used(ins: Instruction) -> bool:
-    if "soffset_en" in ins.fields:
-        return bool(ins.get("soffset_en"))
-    return ins.fields["soffset"] != ins.chip.null
 
 
 def _rows(*rows: tuple[str, int]) -> tuple[tuple[re.Pattern[str], int], ...]:
@@ -367,8 +407,3 @@ _UNITS = tuple(
         (r"VOP.*", "valu"),
     )
 )
-
-
-def _unit(ins: Instruction) -> str:
-    text = f"{ins.encoding} {ins.name}"
-    return next((unit for form, unit in _UNITS if form.fullmatch(text)), "vmem")

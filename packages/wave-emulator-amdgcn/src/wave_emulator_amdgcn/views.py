@@ -5,23 +5,19 @@ Like `cli`, one of the few modules that know wave-core.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from wave_core.plugin import ViewError, ViewResult
+from wave_core.plugin import ViewError, ViewRequest, ViewResult
 from wave_emulator_amdgcn.codeobject import load
 from wave_emulator_amdgcn.costs.estimate import Estimate, estimate, timeline_of
+from wave_emulator_amdgcn.costs.sample import measured
 from wave_emulator_amdgcn.costs.svg import draw
 from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError
-from wave_emulator_amdgcn.launch import LaunchOptions, emulate
 from wave_runtime.artifact import CODE, MANIFEST
 from wave_runtime.grid import GridExpression
 from wave_runtime.kernarg import scalar_packer
 from wave_runtime.manifest import Manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from wave_core.plugin import ViewRequest
 
 _SMALLER = (
     "choose smaller sizes, as --shape M=256,N=256: the estimate is of one workgroup"
@@ -31,7 +27,7 @@ _UNITS = ("mfma", "valu", "salu", "lds", "l1", "l2", "hbm")
 
 
 def cycles(request: ViewRequest) -> ViewResult:
-    """Execute the kernel once and estimate its cycles.
+    """Execute the kernel, or one workgroup of a long launch, and estimate its cycles.
 
     Raises:
         ViewError: the emulator cannot execute it, or not within the step limit.
@@ -47,16 +43,19 @@ def _cycles(request: ViewRequest) -> ViewResult:
     manifest = Manifest.from_json(request.files[MANIFEST])
     code = load(request.files[CODE])
     kernel = code.kernel(manifest.name)
-    named: dict[str, Any] = dict(
-        zip(manifest.parameters, request.make_arguments(), strict=True)
-    )
-    result = emulate(
+    named = _named(manifest, request)
+    numbers = {name: value for name, value in named.items() if isinstance(value, int)}
+
+    def make_buffers() -> list[Any]:
+        fresh = _named(manifest, request)
+        return [fresh[row.name] for row in manifest.bindings]
+
+    result = measured(
         code,
-        [named[row.name] for row in manifest.bindings],
-        grid=_grid(manifest, {**request.shape, **_numbers(named)}),
+        make_buffers,
+        grid=_grid(manifest, {**request.shape, **numbers}),
         kernel=manifest.name,
         constants=_constants(manifest, named, request.shape),
-        options=LaunchOptions(hazards=False, counters=True),
     )
     found = estimate(code, kernel, result)
     picture = draw(timeline_of(code, kernel, result).events, result.program)
@@ -65,16 +64,14 @@ def _cycles(request: ViewRequest) -> ViewResult:
         "target": request.target,
         "waves": result.waves,
         "instructions": result.instructions,
-        "counters": found.counters,
-        "cycles": found.cycles,
-        "stalls": found.stalls,
-        "lines": found.lines,
+        **vars(found),
     }
     return ViewResult(document, _tables(found), picture)
 
 
-def _numbers(named: Mapping[str, Any]) -> dict[str, int]:
-    return {name: value for name, value in named.items() if isinstance(value, int)}
+def _named(manifest: Manifest, request: ViewRequest) -> dict[str, Any]:
+    """Fresh arguments by parameter."""
+    return dict(zip(manifest.parameters, request.make_arguments(), strict=True))
 
 
 def _grid(manifest: Manifest, values: Mapping[str, int]) -> tuple[int, int, int]:
@@ -100,11 +97,17 @@ def _tables(
     rows = [
         ("cycles of a workgroup, in steady state", f"{numbers['per_workgroup']:,.0f}"),
         ("cycles of the launch", f"{numbers['total']:,.0f}"),
+        (
+            f"time at {numbers['clock_ghz']:g} GHz",
+            f"{numbers['microseconds']:,.1f} us",
+        ),
+        ("matrix units", f"{numbers['matrix_tflops']:,.1f} TFLOP/s"),
         ("waves on a SIMD", f"{numbers['waves_per_simd']:g}"),
     ]
     rows += [
         (f"{unit} busy", f"{numbers[f'{unit}_utilisation']:.1%}") for unit in _UNITS
     ]
+    rows += _basis(found.basis)
     lines = [
         (str(line["source"]), str(line["reason"]), f"{line['share']:.1%}")
         for line in found.lines
@@ -119,3 +122,15 @@ def _tables(
         (("line", "waits for", "share of stalls"), lines),
         (("address", "instruction", "waits for", "share of stalls"), stalls),
     )
+
+
+def _basis(basis: Mapping[str, int]) -> Sequence[tuple[str, str]]:
+    """What stands for the whole, where not all of it was executed or replayed."""
+    rows: list[tuple[str, str]] = []
+    executed, groups = basis["workgroups_executed"], basis["workgroups"]
+    if executed < groups:
+        rows.append(("workgroups executed", f"{executed:,} of {groups:,}"))
+    if basis["turns"]:
+        replayed, turns = basis["turns_replayed"], basis["turns"]
+        rows.append(("turns of the loop replayed", f"{replayed:,} of {turns:,}"))
+    return rows

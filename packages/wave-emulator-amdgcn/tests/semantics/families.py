@@ -17,7 +17,7 @@ import pytest
 from tinygrad.renderer.amd.dsl import FixedBitField, VDSTYField
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
-from wave_emulator_amdgcn.decode import _classes
+from wave_emulator_amdgcn.decode import _forms
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.generations import read
 from wave_emulator_amdgcn.isa.binding import bind, prepare
@@ -70,13 +70,15 @@ def blank(cls, op, opx=None, opy=None):
         # Fields of a variant lie over those that it inherits.
         others = inst._raw & ~(field.mask << field.lo)
         bits = field.set(0, None) if value is None else value.value << field.lo
+        if name == "x2encoding":  # what a product with scales begins with
+            bits = 0xD3AC << field.lo
         inst._raw = others | bits
     return inst
 
 
 def encoding_class(arch, name):
     """The assembler's class of an encoding."""
-    classes = _classes(ARCHITECTURES[arch].family)
+    classes = [form.cls for form in _forms(ARCHITECTURES[arch].family)]
     return next(cls for cls in classes if cls.__name__ == name)
 
 
@@ -100,7 +102,7 @@ def implemented(arch):
     """``(class name, operation)`` of all instructions that the emulator executes."""
     architecture = ARCHITECTURES[arch]
     found = []
-    for cls in _classes(architecture.family):
+    for cls in (form.cls for form in _forms(architecture.family)):
         field = dict(cls._fields).get("op")
         if field is None or re.search("DPP|SDWA", cls.__name__):
             continue

@@ -68,10 +68,13 @@ def decoder(kind, *, fnuz=False, signed=True):
     return lambda codes: table[codes.astype(np.int64)]
 
 
-def mfma_source(rows, k, blocks):
+def mfma_source(rows, k, blocks, kind=""):
     """Lane and place of every element [blocks, rows, k] of A, or of B transposed."""
     per_lane = rows * k * blocks // 64
     b, i, x = np.indices((blocks, rows, k))
+    if kind in ("FP8", "BF8") and per_lane == 32:
+        groups = 64 // rows
+        return i + rows * (x // 16 % groups), x // (16 * groups) * 16 + x % 16
     return i + rows * (b + blocks * (x // per_lane)), x % per_lane
 
 

@@ -14,6 +14,8 @@ from families import plain
 from tinygrad.renderer.amd.dsl import AlignedSGPRField, FixedBitField, SrcField
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
+from wave_emulator_amdgcn.hazards.checks import Checks
+from wave_emulator_amdgcn.hazards.doubts import Doubts
 from wave_emulator_amdgcn.machine import EXEC, Machine, Shape
 from wave_emulator_amdgcn.memory import Regions
 from wave_emulator_amdgcn.program import Program
@@ -100,6 +102,19 @@ def random_exec(m, rng, *, density=0.7):
     active[:, 0] |= ~active.any(axis=1)
     m.write_lane_mask(EXEC, slice(None), active)
     return active
+
+
+def checked(make, code):
+    """A machine that ran code with checks: twice, where loads of LDS are doubtful."""
+    doubts = None
+    while True:
+        m = make()
+        m.checks = Checks(m.architecture, m.memory, frozenset(), doubts=doubts)
+        m.checks.start(m)
+        run(m, code)
+        if doubts is not None or not m.checks.doubts.to_follow:
+            return m
+        doubts = Doubts(m.checks.doubts)
 
 
 def run(m, code):

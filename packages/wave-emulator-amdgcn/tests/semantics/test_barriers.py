@@ -7,13 +7,10 @@ import pytest
 import rig
 
 from wave_emulator_amdgcn.errors import EmulatorError, UnknownInstructionError
-from wave_emulator_amdgcn.hazards.checks import Checks
-from wave_emulator_amdgcn.program import Program
-from wave_emulator_amdgcn.run import Loop
 
 ARCH = "gfx1201"
 MINUS_ONE = 193
-FLAG, MINE, OTHER = 10, 20, 21
+FLAG, MINE, OTHER, UNUSED = 10, 20, 21, 22
 
 
 def signal(number=MINUS_ONE, *, first=False):
@@ -41,20 +38,23 @@ def saves_scc(row):
     return rig.encode(ARCH, "SOP2", "S_CSELECT_B32", sdst=row, ssrc0=129, ssrc1=128)
 
 
-def run(*code, waves=4, groups=2, checks=True):
-    m = rig.machine(ARCH, rig.seeded(ARCH), waves=waves, groups=groups, lds=4096)
-    per_group = waves // groups
-    wave = np.arange(waves)[:, None] % per_group
+def prepared():
+    m = rig.machine(ARCH, rig.seeded(ARCH), waves=4, groups=2, lds=4096)
+    wave = np.arange(4)[:, None] % 2
     m.V[MINE] = wave * 128 + np.arange(32) * 4
-    m.V[OTHER] = (wave + 1) % per_group * 128 + np.arange(32) * 4
+    m.V[OTHER] = (wave + 1) % 2 * 128 + np.arange(32) * 4
+    m.V[UNUSED] = 1024 + m.V[MINE]
     m.lds.data[:] = 0
-    end = rig.END["rdna4"].to_bytes(4, "little") * 8
-    program = Program(b"".join(code) + end, 0x1000, m.architecture)
-    if checks:
-        m.checks = Checks(m.architecture, m.memory, frozenset())
-        m.checks.start(m)
-    Loop(m, program, 0x1000).run(10_000)
     return m
+
+
+def run(*code):
+    return rig.checked(prepared, b"".join(code))
+
+
+def used():
+    """What was loaded goes somewhere."""
+    return rig.encode(ARCH, "DS", "DS_STORE_B32", addr=256 + UNUSED, data0=256 + 31)
 
 
 def test_a_store_before_the_signal_is_ordered():
@@ -65,17 +65,17 @@ def test_a_store_before_the_signal_is_ordered():
 
 
 def test_a_store_after_the_signal_is_a_race():
-    m = run(signal(), store(MINE), done(), wait(), load(OTHER), done())
+    m = run(signal(), store(MINE), done(), wait(), load(OTHER), done(), used())
     assert rig.codes(m) == ["EM0501"]
 
 
 def test_a_store_that_was_not_waited_for_at_the_signal_is_a_race():
-    m = run(store(MINE), signal(), done(), wait(), load(OTHER), done())
+    m = run(store(MINE), signal(), done(), wait(), load(OTHER), done(), used())
     assert rig.codes(m) == ["EM0501"]
 
 
 def test_a_load_between_signal_and_wait_is_a_race():
-    m = run(store(MINE), done(), signal(), load(OTHER), done(), wait())
+    m = run(store(MINE), done(), signal(), load(OTHER), done(), wait(), used())
     assert rig.codes(m) == ["EM0501"]
 
 
@@ -92,7 +92,7 @@ def test_the_next_barrier_orders_what_came_after_the_signal():
 
 
 def test_exactly_one_wave_of_a_workgroup_is_first():
-    m = run(signal(first=True), saves_scc(FLAG), wait(), checks=False)
+    m = run(signal(first=True), saves_scc(FLAG), wait())
     assert m.S[FLAG].reshape(2, 2).tolist() == [[1, 0], [1, 0]]
 
 

@@ -121,9 +121,10 @@ def test_addresses_far_from_every_buffer(arch, access):
     assert (m.memory.cells.data == before).all()
 
 
-def checked(arch, *code, elements=8):
+def checked(arch, *code, elements=8, given=lambda _: None):
     """Run with the checks, on a buffer of which nobody wrote a byte."""
     m = start(arch, 32, elements)
+    given(m)
     active = np.arange(m.lanes)[None] < 1
     m.write_lane_mask(EXEC, slice(None), active)
     end = rig.END[m.architecture.family].to_bytes(4, "little") * 8
@@ -259,6 +260,19 @@ def test_low_bits_depend_on_no_higher_ones(name, offset, found):
     assert rig.codes(m) == found
 
 
+@pytest.mark.parametrize(("half", "found"), [(0, []), (1, ["EM0505"])])
+def test_a_sum_of_64_bits_begins_below_its_upper_half(half, found):
+    """Two registers are added of which nobody wrote the upper one."""
+    arch, pair = "gfx942", 256 + RESULT - 1
+    total = rig.encode(
+        arch, "VOP3SD", "V_MAD_U64_U32", vdst=pair, sdst=40, src0=128, src1=128,
+        src2=pair,
+    )  # fmt: skip
+    steps = total, rig.encode(arch, "VOP1", "V_MOV_B32", vdst=HERE, src0=pair + half)
+    load = load_of(arch, 32, 4), wait(arch)
+    assert rig.codes(checked(arch, *load, *steps, uses(arch))) == found
+
+
 def bitop(bits, table):
     """V_BITOP3 of the loaded register and 15."""
     register = 256 + RESULT
@@ -349,3 +363,101 @@ def test_a_store_of_a_byte_takes_no_other(arch):
 @pytest.mark.parametrize("arch", ARCHES)
 def test_poison_that_is_never_used_is_no_matter(arch):
     assert rig.codes(checked(arch, load(arch), wait(arch))) == []
+
+
+def buffer_store(arch):
+    """Store the loaded register and the one before it, within a resource."""
+    fields = {"vdata": HERE - 1, "vaddr": 256 + INDEX, "offen": 1}
+    if arch == "gfx1201":
+        fields |= {"soffset": 124, "rsrc": LIMIT}
+        return rig.encode(arch, "VBUFFER", "BUFFER_STORE_B64", **fields)
+    name = "BUFFER_STORE_DWORDX2" if arch in CDNA else "BUFFER_STORE_B64"
+    return rig.encode(arch, "MUBUF", name, soffset=128, srsrc=LIMIT, **fields)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize(
+    ("offset", "found"), [(4, ["EM0505"]), (8, []), (12, []), (1 << 31, [])]
+)
+def test_poison_that_a_resource_drops_is_no_matter(arch, offset, found):
+    """The second of two words is poison, and the resource holds three words."""
+
+    def given(m):
+        address, m.V[INDEX] = rig.region(m)[1], offset
+        last = 0x27000 if arch in CDNA else 3 << 28 | 0x14FAC
+        words = (address & 0xFFFFFFFF, address >> 32, 12, last)
+        for k, word in enumerate(words):
+            m.S[LIMIT + k] = word
+
+    code = load(arch), wait(arch), buffer_store(arch)
+    assert rig.codes(checked(arch, *code, given=given)) == found
+
+
+GOT = RESULT + 1
+
+
+def lds(arch, old, new, **fields):
+    """A DS instruction by its names before and from gfx11 on; at address 0."""
+    places = {key: 256 + row for key, row in fields.items()}
+    name = old if arch in CDNA else new
+    return rig.encode(arch, "DS", name, addr=256 + INDEX, **places)
+
+
+def lds_wait(arch):
+    if arch == "gfx1201":
+        return rig.encode(arch, "SOPP", "S_WAIT_DSCNT", simm16=0)
+    return rig.encode(arch, "SOPP", "S_WAITCNT", simm16=0)
+
+
+def exchanged(arch):
+    """Of a word in LDS, half written, a lane reads all and exchanges what it read."""
+    order = ("data0", "data1") if arch in CDNA else ("data1", "data0")
+    values = dict(zip(order, (RESULT, DATA), strict=True))
+    return (
+        lds(arch, "DS_WRITE_B16", "DS_STORE_B16", data0=DATA),
+        lds(arch, "DS_READ_B32", "DS_LOAD_B32", vdst=RESULT) + lds_wait(arch),
+        lds(arch, "DS_CMPST_RTN_B32", "DS_CMPSTORE_RTN_B32", vdst=GOT, **values),
+        lds_wait(arch),
+    )
+
+
+def branch(arch, one, other):
+    """A branch on whether two registers are the same."""
+    compare = rig.encode(
+        arch, "VOPC", "V_CMP_EQ_U32", src0=256 + one, vsrc1=256 + other
+    )
+    return compare + rig.encode(arch, "SOPP", "S_CBRANCH_VCCNZ", simm16=0)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize(
+    ("sides", "found"),
+    [((GOT, RESULT), []), ((RESULT, GOT), []), ((GOT, DATA), ["EM0505"])],
+)
+def test_whether_an_exchange_took_place_is_known(arch, sides, found):
+    code = (*exchanged(arch), branch(arch, *sides))
+    assert rig.codes(checked(arch, *code)) == found
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_another_value_is_not_what_was_exchanged(arch):
+    move = rig.encode(arch, "VOP1", "V_MOV_B32", vdst=256 + GOT, src0=256 + DATA)
+    code = (*exchanged(arch), move, branch(arch, GOT, RESULT))
+    assert rig.codes(checked(arch, *code)) == ["EM0505"]
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("DS_ADD_RTN_U32", "DS_ADD_RTN_U32", ["EM0505"]),
+        ("DS_WRXCHG_RTN_B32", "DS_STOREXCHG_RTN_B32", []),
+    ],
+)
+def test_a_sum_with_what_nobody_wrote_is_unknown(arch, old, new, found):
+    code = (
+        lds(arch, old, new, vdst=GOT, data0=DATA) + lds_wait(arch),
+        lds(arch, "DS_READ_B32", "DS_LOAD_B32", vdst=RESULT) + lds_wait(arch),
+        uses(arch),
+    )
+    assert rig.codes(checked(arch, *code)) == found

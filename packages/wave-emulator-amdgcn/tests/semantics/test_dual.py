@@ -104,7 +104,7 @@ def test_each_half_passes_on_its_own_poison(arch):
     m, _ = prepared(arch)
     m.checks = Checks(m.architecture, m.memory, frozenset())
     m.checks.start(m)
-    taint = m.checks.taint
+    taint = m.checks.poison.taint
     taint.words(5)[:] = 0xFF00
     taint.bits = 1 << 5
     names = {op.name: op for ops in operations(arch) for op in ops}

@@ -74,7 +74,7 @@ def run_mfma(arch, cls, name, shape, m, codes, old, **modifiers):
     for slot, (first, rows, kind) in enumerate(
         ((A, shape.m, shape.a), (B, shape.n, shape.b))
     ):
-        place = matrix_tiles.mfma_source(rows, shape.k, shape.blocks)
+        place = matrix_tiles.mfma_source(rows, shape.k, shape.blocks, kind)
         words = matrix_tiles.pack(codes[slot], *place, matrix_tiles.BITS[kind], 64)
         set_rows(m, first + 256 * (acc >> slot & 1), words)
     where = matrix_tiles.mfma_result(shape)
@@ -199,7 +199,9 @@ def scales(rng):
 def check_scaled(arch, shape, codes, old, got, exponents):
     values = []
     for side, (rows, kind) in enumerate(((shape.m, shape.a), (shape.n, shape.b))):
-        lanes, _ = matrix_tiles.mfma_source(rows, shape.k, shape.blocks)
+        # The scale of block b of 32 elements lies in lane group b.
+        _, row, x = np.indices((shape.blocks, rows, shape.k))
+        lanes = row + rows * (x // 32)
         power = exponents[side][lanes]
         factor = np.where(power == 255, np.nan, np.ldexp(1.0, power - 127))
         values.append(matrix_tiles.decoder(kind)(codes[side]) * factor)

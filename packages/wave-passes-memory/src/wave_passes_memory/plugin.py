@@ -154,6 +154,14 @@ def _of_buffers() -> Iterable[PassSpec]:
         summary="the fewest barriers that order LDS accesses",
     )
     yield PassSpec(
+        "count-copy-waits",
+        Phase.SYNCHRONIZE,
+        f"{_HERE}.barriers.landings:CountCopyWaits",
+        after=("place-minimal-barriers", "stagger-waves?"),
+        requires={Fact.SYNCHRONIZED},
+        summary="copies to LDS are waited for when what needs them comes",
+    )
+    yield PassSpec(
         "pack-shared-memory",
         Phase.ALLOCATE,
         f"{_HERE}.packing.pack:PackSharedMemory",

@@ -88,6 +88,7 @@ def compiled(kind, sizes, disabled, device, space):
     options = tkl.WaveCompileOptions(
         subs=subs,
         target="gfx942",
+        preset="default",
         disable_passes=disabled,
         device=device,
         dynamic_symbols=[] if sizes else list(names),

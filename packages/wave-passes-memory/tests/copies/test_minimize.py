@@ -135,7 +135,7 @@ def mixed(dtype):
 @pytest.mark.parametrize("sizes", [(128, 64, 128), (130, 33, 80), (1, 1, 1)])
 def test_each_operand_has_the_width_of_its_own_type(dtype, target, sizes):
     subs = dict(zip((M, N, K), sizes, strict=True))
-    options = tkl.WaveCompileOptions(subs=subs, target=target)
+    options = tkl.WaveCompileOptions(subs=subs, target=target, preset="default")
     kernel = wave_compile(options, mixed(dtype), session=session())
     m, n, k = sizes
     rng = np.random.default_rng(0)

@@ -38,7 +38,8 @@ TARGETS = pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 def options_for(sizes, tile, target, **more):
     names = (M, N, K, BLOCK_M, BLOCK_N, BLOCK_K)
     subs = dict(zip(names, (*sizes, *tile), strict=True))
-    return tkl.WaveCompileOptions(subs=subs, target=target, **more)
+    asked = {"preset": "default", **more}
+    return tkl.WaveCompileOptions(subs=subs, target=target, **asked)
 
 
 def direct_gemm(sizes, tile, waves, target, dtype=tkl.f16, **more):

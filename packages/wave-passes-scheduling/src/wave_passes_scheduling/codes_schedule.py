@@ -71,6 +71,17 @@ Good:
 Fix: take the op that the message names out of the early stages, or leave
 `eliminate_epilogue` out.
 
+WV0508: a schedule needs more registers than there are
+Cause: the values of all iterations in flight, the accumulators and the addresses
+have to fit into the registers of a lane; what does not fit goes to memory and
+back. The loop got a schedule with fewer stages, which the notes lead to.
+Bad:
+    preset="four-stage"                 # tiles of 256 x 256 x 64, eight waves
+Good:
+    preset="prefetch"
+Fix: ask for the schedule that fits, for smaller tiles, or for fewer waves of a
+workgroup on a SIMD.
+
 WV0514: a step of a schedule has no place to work on
 Cause: a cluster holds ops of several bodies or of another one than is
 reordered, an op is to be put beside nodes of several bodies, or what is to be

@@ -16,7 +16,11 @@ from wave_passes_scheduling.modulo.scheduler import modulo_schedule
 from wave_passes_scheduling.planning import LoopPlanner, PlannedLoop
 from wave_passes_scheduling.rebuild.unroll import unroll_loop
 from wave_passes_scheduling.reorder.groups import keep_order
-from wave_passes_scheduling.replacing import leave_loop, replace_by_pipeline
+from wave_passes_scheduling.replacing import (
+    leave_loop,
+    replace_by_pipeline,
+    warn_of_registers,
+)
 from wave_passes_scheduling.strategies import Strategy
 
 if TYPE_CHECKING:
@@ -153,6 +157,7 @@ class ScheduleLoops(Pass):
         raise unknown_name("scheduling strategy", name, context.strategies)
 
     def _rebuild(self, graph: Graph, plan: PlannedLoop, context: PassContext) -> bool:
+        warn_of_registers(plan, context)
         made = replace_by_pipeline(
             graph, context, plan, self.dump, endless=self.no_epilogue
         )

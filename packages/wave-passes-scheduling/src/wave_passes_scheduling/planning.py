@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
@@ -52,6 +52,7 @@ class PlannedLoop:
         copies: Its buffers that have copies, as the problem assumes.
         harmless: Accesses that iterations beyond the last may do, too.
         reason: Why there is no schedule.
+        passed: The strategies that came first, and what they need, as text.
     """
 
     number: int
@@ -60,6 +61,7 @@ class PlannedLoop:
     copies: tuple[MultipliedBuffer, ...] = ()
     harmless: frozenset[Op] = frozenset()
     reason: str = ""
+    passed: tuple[str, ...] = ()
 
     def give_up(self, graph: Graph) -> None:
         """Take the copies back: the loop stays as it is."""
@@ -86,10 +88,30 @@ class LoopPlanner:
     def plan(self, loop: Iterate, number: int) -> PlannedLoop:
         """The schedule of a loop, and copies of its buffers as the schedule needs.
 
+        Where the strategy needs more registers than there are, reads come later, or
+        the strategy that it names comes instead. Files and intervals that the user
+        gives are followed as they are.
+
         Raises:
             UserError: WV0502 to WV0505 a file or an interval that does not fit,
                 WV0406 copies that do not fit LDS.
         """
+        found = self._plan(loop, number)
+        asked = self.options.override is not None or self.options.interval is not None
+        if asked or found.schedule is None or found.schedule.fits:
+            return found
+        shorter = found.schedule.compact()
+        if shorter.fits:
+            return replace(found, schedule=shorter)
+        found.give_up(self.graph)
+        needed = f"`{self.strategy.name}` needs {shorter.needs()}"
+        if self.strategy.instead is None:
+            return PlannedLoop(number, found.analysed, None, reason=needed)
+        other = replace(self, strategy=self.strategy.instead).plan(loop, number)
+        return replace(other, passed=(needed, *other.passed))
+
+    def _plan(self, loop: Iterate, number: int) -> PlannedLoop:
+        """The loop under this strategy, whatever registers it needs."""
         override = self.options.override
         path = None if override is None else numbered(override, number)
         file = None if path is None else load_schedule(path)

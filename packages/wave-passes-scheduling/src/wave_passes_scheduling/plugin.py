@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.plugin import (
+    ChooserSpec,
     Fact,
     PassSpec,
     Phase,
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from wave_core.diagnostics import Code
 
-REQUIRES_API = (1, 1)
+REQUIRES_API = (1, 5)
 
 LOOP_SCHEDULER = "schedule-loops"
 
@@ -87,6 +88,16 @@ def wave_register_presets() -> Iterable[Preset]:
             LOOP_SCHEDULER: {"strategy": "fetch-ahead"},
             LOOP_REORDERER: {"order": "pingpong"},
         },
+    )
+
+
+@hookimpl
+def wave_register_choosers() -> Iterable[ChooserSpec]:
+    """``auto``: strategy and open symbols by an estimate."""
+    yield ChooserSpec(
+        "auto",
+        "wave_passes_scheduling.auto.choose:choose",
+        "the fastest by an estimate of cycles, registers and LDS",
     )
 
 

@@ -49,12 +49,14 @@ class Task:
         kind: Its class of operation, as tables print it.
         uses: What it occupies.
         registers: Registers of a lane that its result takes; 0 for none.
+        view: Whether its result is in the registers of what it uses.
     """
 
     name: str
     kind: str
     uses: tuple[Use, ...] = ()
     registers: int = 0
+    view: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +87,46 @@ class LoopProblem:
         resources: The machine.
         dependences: In any order.
         profile: The name of the cost profile that latencies and uses come from.
+        held: Registers of a lane that are taken all the time: by values from before the
+            loop, and by addresses.
+        room: Registers that a lane can have; ``None`` for any number.
+        move: What it occupies to move a register; ``None`` for nothing.
     """
 
     tasks: tuple[Task, ...]
     resources: tuple[Resource, ...]
     dependences: tuple[Dependence, ...]
     profile: str = "unit"
+    held: int = 0
+    room: int | None = None
+    move: Use | None = None
 
     @property
     def size(self) -> int:
         """How many tasks there are."""
         return len(self.tasks)
+
+    @cached_property
+    def values(self) -> tuple[Dependence, ...]:
+        """Who uses which registers: uses of a view are uses of what it shows."""
+        users: list[list[Dependence]] = [[] for _ in self.tasks]
+        for row in self.dependences:
+            if row.reason in {"data", "carried"}:
+                users[row.source].append(row)
+        found: dict[Dependence, None] = {}
+        for source, task in enumerate(self.tasks):
+            waiting = [] if task.view else [(source, 0)]
+            seen = set(waiting)
+            while waiting:
+                value, far = waiting.pop()
+                for row in users[value]:
+                    use = row.target, far + row.distance
+                    if not self.tasks[row.target].view:
+                        found[replace(row, source=source, distance=use[1])] = None
+                    elif use not in seen and use[1] <= self.size:
+                        seen.add(use)
+                        waiting.append(use)
+        return tuple(found)
 
     @cached_property
     def sources(self) -> Array:
@@ -151,7 +182,8 @@ class LoopProblem:
             for task in self.tasks
         ]
         rows = [replace(row, latency=row.latency // by) for row in self.dependences]
-        return replace(self, tasks=tuple(tasks), dependences=tuple(rows))
+        move = self.move and replace(self.move, cycles=-(-self.move.cycles // by))
+        return replace(self, tasks=tuple(tasks), dependences=tuple(rows), move=move)
 
     def weights(self, interval: int) -> Array:
         """Cycles that each dependence demands at an initiation interval."""

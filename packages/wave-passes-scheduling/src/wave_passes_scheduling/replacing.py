@@ -75,6 +75,20 @@ def _may_run_on(plan: PlannedLoop, context: PassContext) -> bool:
     return False
 
 
+def warn_of_registers(plan: PlannedLoop, context: PassContext) -> None:
+    """Say which strategies would have needed more registers than there are."""
+    if plan.passed:
+        loop = plan.analysed.loop
+        context.collector.warn(
+            "WV0508",
+            f"the loop over {loop.axis} has another schedule than was asked for",
+            at=loop.location,
+            label="this loop",
+            notes=plan.passed,
+            help="smaller tiles, or more waves, leave more registers",
+        )
+
+
 def leave_loop(
     loop: Iterate,
     what: str,

@@ -26,7 +26,10 @@ _TYPES = {
     "i4": "i32",
     "i8": "i64",
     "b1": "bool",
-    "u1": "uint8",
+    "u1": "u8",
+    "u2": "u16",
+    "u4": "u32",
+    "u8": "u64",
 }
 """By kind and size in ``typestr``."""
 
@@ -39,6 +42,10 @@ NAMES = {
     "int16": "i16",
     "int32": "i32",
     "int64": "i64",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
     "bool": "bool",
     "float8_e4m3fn": "f8e4m3fn",
     "float8_e4m3fnuz": "f8e4m3fnuz",
@@ -55,9 +62,9 @@ ANY_GPU = "gpu"
 """Memory of a GPU of which nothing says the maker."""
 
 BYTES = {
-    **dict.fromkeys(("f64", "i64", "index"), 8),
-    **dict.fromkeys(("f32", "i32"), 4),
-    **dict.fromkeys(("f16", "bf16", "i16"), 2),
+    **dict.fromkeys(("f64", "i64", "u64", "index"), 8),
+    **dict.fromkeys(("f32", "i32", "u32"), 4),
+    **dict.fromkeys(("f16", "bf16", "i16", "u16"), 2),
 }
 """Bytes of an element; 1 for all others."""
 

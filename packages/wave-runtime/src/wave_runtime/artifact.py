@@ -6,13 +6,10 @@ import os
 import secrets
 import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from wave_runtime.errors import ArtifactError
 from wave_runtime.manifest import MAX_MANIFEST, Manifest, digest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MANIFEST = "manifest.json"
 CODE = "code.hsaco"

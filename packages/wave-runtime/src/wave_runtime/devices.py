@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol
 
 from wave_runtime.errors import DeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wave_runtime.artifact import Artifact
 
 GROUP = "wave_runtime.devices"

@@ -101,7 +101,7 @@ class GridExpression:
             return self._code(values)
         except KeyError as error:
             raise ArtifactError(f"no value for {error.args[0]!r}") from None
-        except (ZeroDivisionError, TypeError):
+        except (ZeroDivisionError, TypeError, RecursionError):
             raise ArtifactError(f"cannot evaluate {self.text!r}") from None
 
     def __repr__(self) -> str:

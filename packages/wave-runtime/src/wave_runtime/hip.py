@@ -9,6 +9,7 @@ import ctypes
 import os
 import re
 import sys
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from wave_runtime.errors import DeviceError
 from wave_runtime.kernarg import pack
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
     from wave_runtime.artifact import Artifact
     from wave_runtime.devices import Buffer
 

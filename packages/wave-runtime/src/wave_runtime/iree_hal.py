@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from wave_runtime.grid import GridExpression
 from wave_runtime.kernarg import INTEGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from wave_runtime.artifact import Artifact
     from wave_runtime.devices import Buffer
     from wave_runtime.manifest import Manifest

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import operator
 import struct
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 _BITS: Mapping[str, int] = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
-"""Of integers. A narrow one is sign-extended to a word."""
+_UNSIGNED_BITS: Mapping[str, int] = {"u8": 8, "u16": 16, "u32": 32, "u64": 64}
+"""Of integers. A narrow one is extended to a word, with its sign if it has one."""
 
-INTEGERS = frozenset(_BITS)
+INTEGERS = frozenset({*_BITS, *_UNSIGNED_BITS})
 
 
 def pack(pointers: Sequence[int], words: bytes) -> bytes:
@@ -30,6 +29,8 @@ def scalar_packer(dtype: str) -> Callable[[Any], bytes]:
     """
     if dtype in _BITS:
         return _integer(_BITS[dtype])
+    if dtype in _UNSIGNED_BITS:
+        return _unsigned(_UNSIGNED_BITS[dtype])
     return {"bool": _bool, "f16": _f16, "bf16": _bf16}.get(dtype) or _FLOATS[dtype]
 
 
@@ -37,12 +38,18 @@ _FLOATS = {"f32": struct.Struct("<f").pack, "f64": struct.Struct("<d").pack}
 
 
 def _integer(bits: int) -> Callable[[Any], bytes]:
-    words = struct.Struct("<q" if bits > 32 else "<i")
-    least, most = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    half = 1 << (bits - 1)
+    return _within(range(-half, half), struct.Struct("<q" if bits > 32 else "<i"))
 
+
+def _unsigned(bits: int) -> Callable[[Any], bytes]:
+    return _within(range(1 << bits), struct.Struct("<Q" if bits > 32 else "<I"))
+
+
+def _within(held: range, words: struct.Struct) -> Callable[[Any], bytes]:
     def packed(value: Any) -> bytes:
         number = operator.index(value)
-        if not least <= number <= most:
+        if number not in held:
             raise OverflowError(number)
         return words.pack(number)
 

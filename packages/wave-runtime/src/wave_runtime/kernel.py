@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wave_runtime.arrays import glances, view
 from wave_runtime.errors import DeviceError, LaunchRefused, Misfit
@@ -12,9 +13,6 @@ from wave_runtime.kernarg import INTEGERS, scalar_packer
 from wave_runtime.plan import Plan, Planner
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-    from typing import TypeAlias
-
     from wave_runtime.artifact import Artifact
     from wave_runtime.devices import Buffer, Device
 

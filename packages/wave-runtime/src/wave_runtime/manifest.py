@@ -19,8 +19,9 @@ MAX_PARAMETERS = 4096
 MAX_GRID_AXES = 3
 
 WORDS = {
-    **dict.fromkeys(("i8", "i16", "i32", "bool", "f16", "bf16", "f32"), 1),
-    **dict.fromkeys(("i64", "index", "f64"), 2),
+    **dict.fromkeys(("i8", "i16", "i32", "u8", "u16", "u32"), 1),
+    **dict.fromkeys(("bool", "f16", "bf16", "f32"), 1),
+    **dict.fromkeys(("i64", "u64", "index", "f64"), 2),
 }
 """32-bit words of a scalar argument, by element type."""
 

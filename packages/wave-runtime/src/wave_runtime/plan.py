@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 import struct
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -13,13 +15,10 @@ from wave_runtime.arrays import BYTES, ArrayView
 from wave_runtime.errors import LaunchRefused, Misfit
 from wave_runtime.grid import GridExpression
 from wave_runtime.kernarg import INTEGERS
-from wave_runtime.manifest import DEVICE_SYMBOL
+from wave_runtime.manifest import DEVICE_SYMBOL, BindingInfo, Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from wave_runtime.devices import Device
-    from wave_runtime.manifest import BindingInfo, Manifest
 
 Grid = tuple[int, int, int]
 
@@ -30,8 +29,12 @@ MAX_ITEMS = (1 << 32) - 1
 """Work items of the first axis. Source: HSA, ``grid_size_x`` of a dispatch packet."""
 
 
-_SAME_BITS = frozenset({("index", "i64"), ("i8", "uint8")})
+_SAME_BITS = frozenset({("index", "i64"), ("i8", "u8")})
 """Pairs of types with the same bits: the kernel's, the argument's."""
+
+
+_SCALED = re.compile(r"(?:(\d+)\*)?(.+?)(?: // (\d+))?")
+"""An extent that is a fraction of a symbol: how often it, the symbol, divided by."""
 
 
 MAX_DEVICES = 4096
@@ -127,6 +130,7 @@ class Planner:
             for row in self._manifest.constants
             if row.parameter and row.dtype in INTEGERS
         }
+        scaled: dict[str, int] = {}
         rows = zip(self._manifest.bindings, self._shapes, views, strict=True)
         for row, shape, found in rows:
             if len(shape) != len(found.shape):
@@ -135,9 +139,13 @@ class Planner:
                     f" {len(found.shape)} were given"
                 )
             for expression, extent in zip(shape, found.shape, strict=True):
-                if expression.text in expression.symbols:
+                name, size = _solved(expression, extent)
+                if name == expression.text:
                     self._check_extent(row.name, extent)
-                    values.setdefault(expression.text, extent)
+                    values.setdefault(name, extent)
+                elif name:
+                    scaled.setdefault(name, size)
+        values = {**scaled, **values}
         devices = {DEVICE_SYMBOL.format(axis) for axis in range(len(self._spread))}
         missing = [name for name in self._sizes if name not in {*values, *devices}]
         if missing:
@@ -201,3 +209,11 @@ class Planner:
             )
         if row.written and not found.writable:
             raise LaunchRefused(f"`{row.name}` is written, and is read-only")
+
+
+def _solved(expression: GridExpression, extent: int) -> tuple[str, int]:
+    """The symbol that an extent gives a value, where it is that or scales it evenly."""
+    found = _SCALED.fullmatch(expression.text)
+    if found is None or found[2] not in expression.symbols:
+        return "", 0
+    return found[2], extent * int(found[3] or 1) // max(1, int(found[1] or 1))

@@ -7,9 +7,9 @@ modules load numpy; this one does not.
 
 from __future__ import annotations
 
+from wave_core.executors import Snapshot as Snapshot
 from wave_sim_cpu.options import Check as Check, SimulationOptions as SimulationOptions
 from wave_sim_cpu.result import (
     Counters as Counters,
     SimulationResult as SimulationResult,
-    Snapshot as Snapshot,
 )

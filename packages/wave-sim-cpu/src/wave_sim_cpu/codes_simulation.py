@@ -47,4 +47,19 @@ Bad:
 Good:
     breakpoints only while debugging
 Fix: go on, or remove the breakpoint.
+
+WV0915: a lane takes a value from a lane that is not there
+Cause: within a condition or a loop that lanes leave one by one, a shuffle
+reads from a lane that does not take part. GPUs give 0, or what was there.
+Bad:
+    @tkw.conditional(tkw.thread_id(0) < 3)
+    def first():
+        tkw.store(tkw.shuffle(x, 1, 64), b, tkw.thread_id(0))
+Good:
+    other = tkw.shuffle(x, 1, 64)
+    @tkw.conditional(tkw.thread_id(0) < 3)
+    def first():
+        tkw.store(other, b, tkw.thread_id(0))
+Fix: shuffle where all lanes of the group come along, or `select` another
+value where the partner is not there.
 """)

@@ -7,17 +7,15 @@ again only when one of the symbols that change during the run has changed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Flag
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from wave_core.symbols import Expr, Kind, constant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
 
 Number: TypeAlias = "int | np.ndarray[Any, np.dtype[Any]]"
 """An integer, or an array of integers or truth values."""
@@ -65,10 +63,6 @@ def _wide(value: Number) -> Number:
     return value
 
 
-def _product(args: list[Number]) -> Number:
-    return reduce(lambda a, b: a * b, map(_wide, args))
-
-
 def _floordiv(args: list[Number]) -> Number:
     numerator, divisor = map(_wide, args)
     if isinstance(divisor, int) and divisor > 0 and not divisor & (divisor - 1):
@@ -77,10 +71,6 @@ def _floordiv(args: list[Number]) -> Number:
         with np.errstate(divide="ignore"):
             return np.floor_divide(numerator, divisor)
     return numerator // divisor
-
-
-def _xor(args: list[Number]) -> Number:
-    return reduce(lambda a, b: a ^ b, map(_wide, args))
 
 
 def _fold(function: Any, plain: Callable[[Number, Number], Number]) -> Any:
@@ -103,31 +93,23 @@ def _flag(value: Any) -> Number:
     return int(value) if isinstance(value, bool) else value
 
 
-def _truth(value: Number) -> Any:
-    """A truth value that combines with arrays of bools as one."""
-    return value != 0
-
-
-def _and(args: list[Number]) -> Number:
-    return _flag(reduce(lambda a, b: a & b, map(_truth, args)))
-
-
-def _or(args: list[Number]) -> Number:
-    return _flag(reduce(lambda a, b: a | b, map(_truth, args)))
+def _joined(function: Callable[[Any, Any], Any]) -> Callable[[list[Number]], Number]:
+    """Of truth values, which integers are where they differ from 0."""
+    return lambda args: _flag(reduce(function, [arg != 0 for arg in args]))
 
 
 _RULES: Mapping[Kind, Callable[[list[Number]], Number]] = {
-    Kind.PRODUCT: _product,
+    Kind.PRODUCT: lambda args: reduce(lambda a, b: a * b, map(_wide, args)),
     Kind.FLOORDIV: _floordiv,
-    Kind.XOR: _xor,
+    Kind.XOR: lambda args: reduce(lambda a, b: a ^ b, map(_wide, args)),
     Kind.MIN: _fold(np.minimum, min),
     Kind.MAX: _fold(np.maximum, max),
     Kind.SELECT: _select,
     Kind.GE: lambda args: _flag(args[0] >= 0),
     Kind.EQ: lambda args: _flag(args[0] == 0),
     Kind.NE: lambda args: _flag(args[0] != 0),
-    Kind.AND: _and,
-    Kind.OR: _or,
+    Kind.AND: _joined(lambda a, b: a & b),
+    Kind.OR: _joined(lambda a, b: a | b),
 }
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.diagnostics import Severity, make_diagnostic, simulation_error
+from wave_core.diagnostics import (
+    Diagnostic,
+    Severity,
+    make_diagnostic,
+    simulation_error,
+)
+from wave_core.executors import Snapshot
 from wave_sim_cpu import codes
-from wave_sim_cpu.result import Counters, SimulationResult, Snapshot
+from wave_sim_cpu.result import Counters, SimulationResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from wave_core.diagnostics import Diagnostic
     from wave_core.ops.base import Op
     from wave_core.ops.control import Breakpoint
     from wave_sim_cpu.arrays import Array, Bits
@@ -45,8 +49,8 @@ class Reporter:
         label: str = "",
         other: Op | None = None,
         other_label: str = "",
-        notes: Iterable[str] = (),
-        help: Iterable[str] = (),  # noqa: A002 - the word that is printed
+        notes: Iterable[str] | str = (),
+        help: Iterable[str] | str = (),  # noqa: A002 - the word that is printed
         severity: Severity = Severity.ERROR,
         **data: object,
     ) -> None:
@@ -66,8 +70,8 @@ class Reporter:
                 op.location,
                 label,
                 secondary,
-                tuple(notes),
-                tuple(help),
+                notes,
+                help,
                 severity,
                 **data,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_core.analysis.effects import written_memories
+from wave_core.analysis.loops import looks_at_others
 from wave_core.constraints import device_symbol, wave_symbol, workgroup_symbol
 from wave_core.constraints.geometry import Geometry
-from wave_core.ir.graph import walk
+from wave_core.diagnostics import launch_error
+from wave_core.ir.graph import Graph, walk
+from wave_core.ops.control import While
 from wave_core.ops.memory import Allocate
 from wave_core.types import MemoryType, RegisterType
 from wave_sim_cpu.expressions import evaluate
 from wave_sim_cpu.memory import Buffer, argument_buffer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from wave_core.ir.graph import Graph
+    from wave_core.ops.structure import Argument
     from wave_core.symbols import Expr
     from wave_core.targets import Target
     from wave_sim_cpu.arrays import Array
@@ -60,6 +62,14 @@ class Units:
     def wave(self) -> Array:
         """For each unit its linear position in the workgroup."""
         return np.arange(self.count, dtype=np.int64) % self.waves_per_workgroup
+
+    def leaders(self, axes: Iterable[int]) -> Array:
+        """For each unit that of its workgroup which is at 0 along ``axes``."""
+        leader = np.arange(self.count, dtype=np.int64)
+        for axis in axes:
+            stride = int(np.prod(self.waves[:axis], dtype=np.int64))
+            leader -= self.wave // stride % self.waves[axis] * stride
+        return leader
 
     def symbols(self, rank: int) -> dict[Expr, int | Array]:
         """Coordinates by symbol: arrays of ``rank`` axes, all but the first 1.
@@ -127,6 +137,7 @@ class Launch:
         scalars: Its scalar parameters, by ``ident``.
         written: ``ident`` of the memories that the kernel writes.
         allocations: The ops that allocate LDS.
+        waits: Whether workgroups may wait for what others write.
     """
 
     graph: Graph
@@ -140,6 +151,7 @@ class Launch:
     scalars: Mapping[int, Array]
     written: frozenset[int]
     allocations: tuple[Allocate, ...]
+    waits: bool
 
     def number(self, expr: Expr) -> int:
         """The value of an expression of launch symbols."""
@@ -149,6 +161,11 @@ class Launch:
         """Parts of the launch of at most ``limit`` lanes, whole workgroups each."""
         rows = self.grid, self.waves, self.devices
         return chunks(*rows, self.target.wave_size, limit)
+
+    @property
+    def shared(self) -> list[Buffer]:
+        """The memories in which workgroups see what others write."""
+        return [self.buffers[each] for each in sorted(self.written & {*self.buffers})]
 
     @property
     def is_empty(self) -> bool:
@@ -162,8 +179,13 @@ def prepare(
     symbols: Mapping[Expr, int],
     target: Target,
 ) -> Launch:
-    """Bind what the launch determines; the arguments fit the parameters."""
+    """Bind what the launch determines; the arguments have the parameters' types.
+
+    Raises:
+        LaunchError: WV0703, WV0707, WV0717 for what does not fit the kernel.
+    """
     values = {**graph.bindings, **symbols}
+    _check(graph, arguments, values)
     geometry = Geometry(graph.constraints, values, target, graph.location)
     ops = list(walk(graph.body))
     return Launch(
@@ -186,7 +208,54 @@ def prepare(
         },
         written=frozenset(m.ident for m in written_memories(graph.body)),
         allocations=tuple(op for op in ops if isinstance(op, Allocate)),
+        waits=any(isinstance(op, While) and looks_at_others(op) for op in ops),
     )
+
+
+def _check(
+    graph: Graph, arguments: Mapping[str, Any], values: Mapping[Expr, int]
+) -> None:
+    """See that each parameter has an argument, of its shape."""
+    missing = [p.label for p in graph.parameters if p.label not in arguments]
+    if missing:
+        raise launch_error(
+            "WV0703",
+            f"`{graph.name}` is simulated without {', '.join(missing)}",
+            at=graph.location,
+            label="this kernel",
+            help="give an array or a number for each parameter, by its name",
+        )
+    for parameter in graph.parameters:
+        if isinstance(parameter.type, MemoryType):
+            _check_shape(graph, parameter, arguments[parameter.label].shape, values)
+
+
+def _check_shape(
+    graph: Graph,
+    parameter: Argument,
+    found: tuple[int, ...],
+    values: Mapping[Expr, int],
+) -> None:
+    shape = parameter.memory_type.shape
+    free = {s.name for extent in shape for s in extent.free_symbols - set(values)}
+    if free:
+        raise launch_error(
+            "WV0717",
+            f"`{graph.name}` is simulated without a value of {', '.join(sorted(free))}",
+            at=parameter.location,
+            label="a size of this memory",
+            help="give it among the symbols: {symbol('N'): 100}",
+        )
+    wanted = tuple(_number(extent, values) for extent in shape)
+    if found != wanted:
+        raise launch_error(
+            "WV0707",
+            f"`{parameter.label}` has shape {list(found)}, the kernel is simulated "
+            f"for {list(wanted)}",
+            at=parameter.location,
+            label="this parameter",
+            help="give an array of that shape, or other values of the symbols",
+        )
 
 
 def _number(expr: Expr, values: Mapping[Expr, int]) -> int:

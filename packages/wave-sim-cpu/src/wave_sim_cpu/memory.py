@@ -17,6 +17,8 @@ from wave_sim_cpu.copies import Copies
 from wave_sim_cpu.races import RaceTracker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from wave_core.ops.base import Op
     from wave_core.types import DType
     from wave_sim_cpu.arrays import Array, Bits, Index
@@ -46,6 +48,8 @@ class Buffer:
     """Cells of the tracker that one cell here is: buffers may share memory."""
     copies: Copies | None = None
     """Copies to LDS that read or write it, where races are looked for."""
+    writes: int = 0
+    """How many accesses may have changed it."""
 
     @property
     def is_lds(self) -> bool:
@@ -84,14 +88,64 @@ class Buffer:
             chosen = np.broadcast_to(mask, data.shape)
             cells, data = cells[chosen], data[chosen]
             held = None if held is None else np.broadcast_to(held, chosen.shape)[chosen]
+        self.writes += 1
         self.cells[cells] = data
         if self.valid is not None:
             self.valid[cells] = True if held is None else held
+
+    def update(
+        self,
+        cells: Index,
+        mask: Bits | None,
+        combined: Callable[..., Array],
+        operands: Sequence[Array],
+    ) -> Array:
+        """Combine elements where ``mask`` holds, one after the other; the old ones.
+
+        Shapes: all broadcast to that of the operands. ``combined`` takes the elements
+        before and those of each operand.
+        """
+        full = operands[0].shape
+        chosen = np.broadcast_to(True if mask is None else mask, full)
+        place = np.broadcast_to(cells, full)[chosen]
+        given = [operand[chosen] for operand in operands]
+        self.writes += 1
+        old = np.zeros(full, self.cells.dtype)
+        found = np.zeros(place.shape, self.cells.dtype)
+        with np.errstate(all="ignore"):
+            for members in _rounds(place):
+                here = place[members]
+                found[members] = self.cells[here]
+                parts = [operand[members] for operand in given]
+                self.cells[here] = combined(found[members], *parts)
+        old[chosen] = found
+        return old
+
+    def spoil(self, cells: Index, mask: Bits | None, poison: Bits) -> None:
+        """Elements that were updated by a value without a meaning have none."""
+        chosen = poison if mask is None else poison & mask
+        if self.valid is not None:
+            self.valid[np.broadcast_to(cells, chosen.shape)[chosen]] = False
 
     def describe(self) -> str:
         """Name, element type and shape, for messages."""
         space = "LDS " if self.is_lds else ""
         return f"{space}`{self.label}` of shape {list(self.shape)} ({self.dtype})"
+
+
+def _rounds(cells: Index) -> Iterator[Index]:
+    """Positions of ``cells`` in rounds: no cell twice in one, each in order."""
+    order = np.argsort(cells, kind="stable")
+    ordered = cells[order]
+    first = np.ones(ordered.shape, np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    starts = np.flatnonzero(first)
+    rank = np.arange(ordered.size) - np.repeat(
+        starts, np.diff(np.append(starts, ordered.size))
+    )
+    by_rank = order[np.argsort(rank, kind="stable")]
+    ends = np.cumsum(np.bincount(rank))
+    yield from np.split(by_rank, ends[:-1]) if ends.size else ()
 
 
 def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -113,7 +167,8 @@ def argument_buffer(label: str, dtype: DType, array: Array) -> Buffer:
         slice(None, None, -1) if stride < 0 else slice(None) for stride in strides
     )
     origin = array[reversed_axes]
-    span = _span(origin.shape, tuple(map(abs, strides)))
+    last = sum((n - 1) * abs(s) for n, s in zip(origin.shape, strides, strict=True))
+    span = 0 if 0 in origin.shape else 1 + last
     # As plain bits: numpy cannot restride all element types of extensions.
     bits = as_strided(origin.view(f"V{itemsize}"), shape=(span,), strides=(itemsize,))
     cells = bits.view(array.dtype)
@@ -123,12 +178,6 @@ def argument_buffer(label: str, dtype: DType, array: Array) -> Buffer:
         if stride < 0 and extent
     )
     return Buffer(label, dtype, array.shape, strides, cells, origin=first)
-
-
-def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    if 0 in shape:
-        return 0
-    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
 
 
 def lds_buffer(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Set as AbstractSet
-
-    from wave_sim_cpu.result import Snapshot
+    from wave_core.executors import Snapshot
 
 
 class Check(StrEnum):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from wave_core.plugin import ExecutorSpec, Fact, Phase, hookimpl
 from wave_sim_cpu.codes_simulation import SIMULATION_CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from wave_core.diagnostics import Code
 
 REQUIRES_API = (1, 1)

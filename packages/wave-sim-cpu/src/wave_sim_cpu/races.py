@@ -1,9 +1,13 @@
 """Races: accesses to one cell by two waves that nothing orders, one of them a write.
 
+Atomics do not race with each other; with reads and writes they do. A volatile write is
+like an atomic, and a volatile read races with plain writes alone.
+
 Accesses are numbered in program order. A barrier sets, for each workgroup, the number
 below which all accesses of its waves are ordered before what follows (the epoch). So
 two accesses by waves of one workgroup are unordered if the earlier one has a number at
-or above that mark; accesses by two workgroups are never ordered.
+or above that mark. Accesses by two workgroups are ordered only by what one released and
+the other acquired (`lanes.clocks`).
 
 Accesses are only noted at first. They are entered in tables of cells when a later
 access could conflict with them: in a kernel whose barriers separate its writes from
@@ -13,6 +17,7 @@ its reads that never happens.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +31,29 @@ _GROUP_SHIFT = 40
 
 _LOW = (1 << _GROUP_SHIFT) - 1
 
+_Where = tuple[int, int, int]
+"""An access: its number, the wave in its workgroup, the workgroup."""
+
+
+class Kind(Enum):
+    """How cells are touched; the value is what a wave does, for messages."""
+
+    READ = "reads"
+    WRITE = "writes"
+    ATOMIC = "updates"
+    WRITE_LOCK = "writes (volatile)"
+    READ_LOCK = "reads (volatile)"
+
+
+_RACES = {
+    Kind.READ: frozenset({Kind.WRITE, Kind.ATOMIC, Kind.WRITE_LOCK}),
+    Kind.WRITE: frozenset(Kind),
+    Kind.ATOMIC: frozenset({Kind.READ, Kind.WRITE}),
+    Kind.WRITE_LOCK: frozenset({Kind.READ, Kind.WRITE}),
+    Kind.READ_LOCK: frozenset({Kind.WRITE}),
+}
+"""By kind of an access, the kinds that it races with."""
+
 
 @dataclass(slots=True)
 class Touch:
@@ -34,16 +62,29 @@ class Touch:
     Shapes: ``cells`` has one entry for each element touched; the others broadcast
     with it: ``wave`` is the wave's position in its workgroup, ``group`` the
     workgroup's linear position in the grid, ``mark`` the number below which the
-    accesses of the workgroup's waves are ordered before this one.
+    accesses of the workgroup's waves are ordered before this one. ``known`` has for
+    each ``unit`` such a number for every wave of the launch, where fences say any.
     """
 
     number: int
     op: Op
-    writes: bool
+    kind: Kind
     cells: Index
     wave: Index
     group: Index
     mark: Index
+    unit: Index | None = None
+    known: Index | None = None
+
+    def unordered(self, number: Index, wave: Index, group: Index, waves: int) -> Bits:
+        """Whether earlier accesses by other waves are not ordered before this one."""
+        bad = (number >= self.mark) & (wave != self.wave)
+        if group is not self.group:
+            bad = bad | (group != self.group)
+        if self.known is not None:
+            whose = np.maximum(group, 0) * waves + wave
+            bad = bad & (number >= self.known[self.unit, whose])
+        return np.asarray(bad)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +92,11 @@ class Conflict:
     """Two unordered accesses to one cell."""
 
     first: Op
-    first_writes: bool
+    first_kind: Kind
     first_wave: int
     first_group: int
     second: Op
-    second_writes: bool
+    second_kind: Kind
     second_wave: int
     second_group: int
     cell: int
@@ -74,12 +115,13 @@ class RaceTracker:
         self._shared = shared
         self._waiting: list[Touch] = []
         self._last_write: Index | None = None
-        self._last_read: Array | None = None
-        self._read_group: Array | None = None
-        self._read_groups_differ: Bits | None = None
-        self._ops: dict[int, Op] = {}
         self._latest_write = -1
-        self._latest_read = -1
+        self._others = {
+            kind: _Threads(cells, waves, shared=shared)
+            for kind in Kind
+            if kind is not Kind.WRITE
+        }
+        self._ops: dict[int, Op] = {}
 
     def access(
         self, touch: Touch, lowest_mark: int, *, keep: bool = True
@@ -92,30 +134,27 @@ class RaceTracker:
         """
         if touch.cells.size == 0:
             return None
-        self._forget(lowest_mark)
-        self._enter(reads=touch.writes)
+        if not self._shared:
+            # What is ordered before everything to come cannot conflict.
+            self._waiting = [t for t in self._waiting if t.number >= lowest_mark]
+        self._enter(_RACES[touch.kind])
         conflict = self._conflict(touch, lowest_mark)
         if keep:
             self._waiting.append(touch)
         return conflict
 
-    def _forget(self, lowest_mark: int) -> None:
-        """Drop noted accesses that are ordered before everything to come."""
-        if not self._shared:
-            self._waiting = [t for t in self._waiting if t.number >= lowest_mark]
-
-    def _enter(self, *, reads: bool) -> None:
-        """Move noted accesses into the tables: writes, and reads if wanted."""
+    def _enter(self, kinds: frozenset[Kind]) -> None:
+        """Move noted accesses of these kinds into the tables."""
         kept: list[Touch] = []
         for touch in self._waiting:
-            if not touch.writes and not reads:
+            if touch.kind not in kinds:
                 kept.append(touch)
                 continue
             self._ops[touch.number] = touch.op
-            if touch.writes:
+            if touch.kind is Kind.WRITE:
                 self._enter_write(touch)
             else:
-                self._enter_read(touch)
+                self._others[touch.kind].enter(touch)
         self._waiting = kept
 
     def _enter_write(self, touch: Touch) -> None:
@@ -127,31 +166,16 @@ class RaceTracker:
         self._last_write[touch.cells] = code
         self._latest_write = max(self._latest_write, touch.number)
 
-    def _enter_read(self, touch: Touch) -> None:
-        if self._last_read is None:
-            self._last_read = np.full((self._waves, self._cells), -1, np.int64)
-        self._last_read[touch.wave, touch.cells] = touch.number
-        self._latest_read = max(self._latest_read, touch.number)
-        if self._shared:
-            self._enter_read_group(touch)
-
-    def _enter_read_group(self, touch: Touch) -> None:
-        if self._read_group is None or self._read_groups_differ is None:
-            self._read_group = np.full(self._cells, -1, np.int64)
-            self._read_groups_differ = np.zeros(self._cells, np.bool_)
-        group = np.broadcast_to(touch.group, touch.cells.shape)
-        fresh = self._read_group[touch.cells] < 0
-        self._read_group[touch.cells[fresh]] = group[fresh]
-        differs = self._read_group[touch.cells] != group
-        self._read_groups_differ[touch.cells[differs]] = True
-
     def _conflict(self, touch: Touch, lowest_mark: int) -> Conflict | None:
         if self._shared or self._latest_write >= lowest_mark:
             found = self._with_write(touch)
             if found is not None:
                 return found
-        if touch.writes and (self._shared or self._latest_read >= lowest_mark):
-            return self._with_read(touch)
+        for kind, threads in self._others.items():
+            if kind in _RACES[touch.kind]:
+                where = threads.unordered(touch, lowest_mark)
+                if where is not None:
+                    return self._describe(touch, *where, kind)
         return None
 
     def _with_write(self, touch: Touch) -> Conflict | None:
@@ -161,59 +185,88 @@ class RaceTracker:
         group = code >> _GROUP_SHIFT if self._shared else touch.group
         low = code & _LOW if self._shared else code
         number, wave = low // self._waves, low % self._waves
-        bad = (number >= touch.mark) & (wave != touch.wave)
-        if self._shared:
-            bad |= group != touch.group
-        bad &= code >= 0
+        bad = touch.unordered(number, wave, group, self._waves) & (code >= 0)
         if not bad.any():
             return None
         at = int(np.flatnonzero(bad)[0])
         where = (_at(number, touch, at), _at(wave, touch, at), _at(group, touch, at))
-        return self._describe(touch, at, where, writes=True)
+        return self._describe(touch, at, where, Kind.WRITE)
 
-    def _with_read(self, touch: Touch) -> Conflict | None:
-        if self._last_read is None:
-            return None
-        numbers = self._last_read[:, touch.cells]
-        if self._shared and self._read_group is not None:
-            foreign = np.flatnonzero(self._foreign_readers(touch))
-            if foreign.size:
-                at = int(foreign[0])
-                own = numbers.reshape(self._waves, -1)[:, at]
-                wave = int(own.argmax())
-                group = int(self._read_group[touch.cells.flat[at]])
-                return self._describe(touch, at, (own[wave], wave, group), writes=False)
-        waves = np.arange(self._waves).reshape(-1, *(1,) * touch.cells.ndim)
-        bad = (numbers >= np.maximum(touch.mark, 0)) & (waves != touch.wave)
-        if not bad.any():
-            return None
-        wave, at = (int(i[0]) for i in np.nonzero(bad.reshape(self._waves, -1)))
-        number = numbers.reshape(self._waves, -1)[wave, at]
-        where = (number, wave, _at(touch.group, touch, at))
-        return self._describe(touch, at, where, writes=False)
-
-    def _foreign_readers(self, touch: Touch) -> Bits:
-        assert self._read_group is not None, "reads were entered"
-        assert self._read_groups_differ is not None, "reads were entered"
-        group = self._read_group[touch.cells]
-        differs = self._read_groups_differ[touch.cells]
-        return differs | ((group >= 0) & (group != touch.group))
-
-    def _describe(
-        self, touch: Touch, at: int, where: tuple[int, int, int], *, writes: bool
-    ) -> Conflict:
+    def _describe(self, touch: Touch, at: int, where: _Where, kind: Kind) -> Conflict:
         number, wave, group = map(int, where)
         return Conflict(
             first=self._ops[number],
-            first_writes=writes,
+            first_kind=kind,
             first_wave=wave,
             first_group=group,
             second=touch.op,
-            second_writes=touch.writes,
+            second_kind=touch.kind,
             second_wave=_at(touch.wave, touch, at),
             second_group=_at(touch.group, touch, at),
             cell=int(touch.cells.flat[at]),
         )
+
+
+class _Threads:
+    """For each cell and wave the last access of one kind that may be several waves'.
+
+    Where workgroups share the memory, also the last one by another workgroup than that.
+    """
+
+    def __init__(self, cells: int, waves: int, *, shared: bool) -> None:
+        self._cells, self._waves, self._shared = cells, waves, shared
+        self._last: Array | None = None
+        self._before: Array | None = None
+        self._latest = -1
+
+    def enter(self, touch: Touch) -> None:
+        """Note an access."""
+        if self._last is None:
+            self._last = np.full((self._waves, self._cells), -1, np.int64)
+        self._latest = max(self._latest, touch.number)
+        if not self._shared:
+            self._last[touch.wave, touch.cells] = touch.number
+            return
+        code = touch.number | (touch.group << _GROUP_SHIFT)
+        full = np.broadcast_shapes(touch.cells.shape, touch.wave.shape)
+        rows = [np.broadcast_to(a, full) for a in (touch.wave, touch.cells, code)]
+        wave, cells, code = rows
+        self._keep(wave, cells, self._last[wave, cells], code)
+        self._last[wave, cells] = code
+        self._keep(wave, cells, code, self._last[wave, cells])
+
+    def _keep(self, wave: Index, cells: Index, codes: Index, others: Index) -> None:
+        """Keep those ``codes`` that give way to ``others`` of other workgroups."""
+        lost = (codes >= 0) & (codes >> _GROUP_SHIFT != others >> _GROUP_SHIFT)
+        if not lost.any():
+            return
+        if self._before is None:
+            self._before = np.full((self._waves, self._cells), -1, np.int64)
+        self._before[wave[lost], cells[lost]] = codes[lost]
+
+    def unordered(self, touch: Touch, lowest_mark: int) -> tuple[int, _Where] | None:
+        """A place in ``touch``, and the access before that nothing orders it after."""
+        if not (self._shared or self._latest >= lowest_mark):
+            return None
+        for table in (self._last, self._before):
+            found = None if table is None else self._among(table, touch)
+            if found is not None:
+                return found
+        return None
+
+    def _among(self, table: Array, touch: Touch) -> tuple[int, _Where] | None:
+        code = table[:, touch.cells]
+        number, group = code, touch.group
+        if self._shared:
+            number, group = code & _LOW, code >> _GROUP_SHIFT
+        waves = np.arange(self._waves).reshape(-1, *(1,) * touch.cells.ndim)
+        bad = touch.unordered(number, waves, group, self._waves) & (code >= 0)
+        if not bad.any():
+            return None
+        wave, at = (int(i[0]) for i in np.nonzero(bad.reshape(self._waves, -1)))
+        number = number.reshape(self._waves, -1)[wave, at]
+        group = np.broadcast_to(group, code.shape).reshape(self._waves, -1)[wave, at]
+        return at, (number, wave, int(group))
 
 
 def _at(values: Index, touch: Touch, at: int) -> int:

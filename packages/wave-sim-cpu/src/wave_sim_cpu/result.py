@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import Severity, SimulationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy.typing as npt
-
-    from wave_core.diagnostics import Diagnostic, Location
-
-
-def _counter() -> Counter[str]:
-    return Counter()
+    from wave_core.diagnostics import Diagnostic
+    from wave_core.executors import Snapshot
 
 
 @dataclass
@@ -35,47 +28,25 @@ class Counters:
         units: Waves simulated.
     """
 
-    instructions: Counter[str] = field(default_factory=_counter)
-    bytes_moved: Counter[str] = field(default_factory=_counter)
-    cache_lines: Counter[str] = field(default_factory=_counter)
-    cache_lines_minimum: Counter[str] = field(default_factory=_counter)
-    lds_conflict_cycles: Counter[str] = field(default_factory=_counter)
+    instructions: Counter[str] = field(default_factory=Counter[str])
+    bytes_moved: Counter[str] = field(default_factory=Counter[str])
+    cache_lines: Counter[str] = field(default_factory=Counter[str])
+    cache_lines_minimum: Counter[str] = field(default_factory=Counter[str])
+    lds_conflict_cycles: Counter[str] = field(default_factory=Counter[str])
     steps: int = 0
     units: int = 0
 
     def to_json(self) -> dict[str, object]:
         """The totals as JSON values, keys sorted."""
-        return {
-            "instructions": dict(sorted(self.instructions.items())),
-            "bytes": dict(sorted(self.bytes_moved.items())),
-            "cache_lines": dict(sorted(self.cache_lines.items())),
-            "cache_lines_minimum": dict(sorted(self.cache_lines_minimum.items())),
-            "lds_conflict_cycles": dict(sorted(self.lds_conflict_cycles.items())),
-            "steps": self.steps,
-            "waves": self.units,
+        kinds = {
+            "instructions": self.instructions,
+            "bytes": self.bytes_moved,
+            "cache_lines": self.cache_lines,
+            "cache_lines_minimum": self.cache_lines_minimum,
+            "lds_conflict_cycles": self.lds_conflict_cycles,
         }
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The registers that a breakpoint names, as logical tensors.
-
-    Attributes:
-        tensors: By label, an array over the whole dimensions; elements that no
-            lane holds are zero.
-        present: By label, which elements some lane holds.
-        dims: By label, the dimension names, outermost first.
-        loops: The induction values at the breakpoint, by symbol name.
-        workgroups: First and last linear workgroup that the snapshot covers.
-        location: The user's line.
-    """
-
-    tensors: Mapping[str, npt.NDArray[Any]]
-    present: Mapping[str, npt.NDArray[Any]]
-    dims: Mapping[str, tuple[str, ...]]
-    loops: Mapping[str, int]
-    workgroups: tuple[int, int]
-    location: Location | None
+        totals = {name: dict(sorted(found.items())) for name, found in kinds.items()}
+        return {**totals, "steps": self.steps, "waves": self.units}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ from wave_sim_cpu import lanes, logical
 from wave_sim_cpu.options import Check, SimulationOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from wave_core.ir.graph import Graph
     from wave_core.symbols import Expr
     from wave_core.targets import Target

@@ -124,6 +124,47 @@ def test_waits_count_the_copies_that_follow(left, enough):
     assert codes(program.run()) == (set() if enough else {"WV0901"})
 
 
+def leaving(groups):
+    return (SharedMemoryBarrier, {"wait_async_ops": True, "groups_left": groups})
+
+
+GROUPS = [
+    ((leaving(0),), True),
+    ((leaving(1),), False),
+    ((BARRIER, leaving(1)), True),
+    ((BARRIER, leaving(2)), False),
+    ((WAIT, leaving(2)), True),
+    ((BARRIER, BARRIER, leaving(2)), True),
+    ((BARRIER,) * 8 + (leaving(9),), True),
+]
+"""What stands between a copy and a read by the other wave, and whether that does."""
+
+
+@pytest.mark.parametrize(("between", "enough"), GROUPS)
+def test_barriers_leave_the_latest_groups_of_copies(between, enough):
+    program = Copying()
+    program.copy()
+    wait(program.kernel, *between)
+    program.read(OTHER)
+    assert codes(program.run()) == (set() if enough else {"WV0901"})
+    assert (program.got == np.roll(program.given, 64)).all()
+
+
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_a_group_that_is_left_may_not_be_read(left):
+    program = Copying()
+    other = program.kernel.lds((128,), F32)
+    wait(program.kernel, BARRIER)
+    program.copy()
+    wait(program.kernel, BARRIER)
+    gather(program.kernel, program.a, other, THREAD, THREAD)
+    wait(program.kernel, leaving(left))
+    program.read(OTHER)
+    value = program.kernel.read(other, (OTHER,))
+    program.kernel.write(value, program.out, (THREAD,))
+    assert codes(program.run()) == ({"WV0901"} if left else set())
+
+
 @pytest.mark.parametrize(
     ("between", "enough"), [((BARRIER,), False), ((LANDED,), True)]
 )

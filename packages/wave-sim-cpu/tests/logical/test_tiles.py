@@ -11,7 +11,7 @@ from wave_core.ops.compare import Gt
 from wave_core.ops.constant import SelfIndex, Splat
 from wave_core.ops.control import Conditional
 from wave_core.ops.memory import Read, Write
-from wave_core.ops.reduce import Reduce
+from wave_core.ops.reduce import Reduce, identity_value
 from wave_core.ops.shape import Broadcast, Permute
 from wave_core.ops.structure import GetResult, Yield
 from wave_core.targets import generic_target
@@ -81,6 +81,7 @@ def test_gather_through_a_mapping() -> None:
     places[3] = 100
     result = simulate(t.graph, a=x, where=places, c=y)
     assert [r.code for r in result.reports] == ["WV0903"]
+    assert "`bounds=`" in result.reports[0].help[0]
 
 
 def test_condition_on_elements() -> None:
@@ -101,6 +102,21 @@ def test_condition_on_elements() -> None:
     y = np.full(40, np.nan, np.float32)
     assert simulate(t, a=x, c=y).reports == ()
     np.testing.assert_array_equal(y, np.where(x > 0, 2 * x, 0))
+
+
+@pytest.mark.parametrize("name", ["f8e4m3fnuz", "f8e5m2fnuz", "f8e4m3fn"])
+def test_the_greatest_of_nothing_is_no_nan(name: str) -> None:
+    """Types without infinities have their least number instead."""
+    dtype = DTYPES[name]
+    t = Tiles(*spread(M, 4, 0), M=4, K=0)
+    a = t.parameter("a", (M, K), dtype)
+    c = t.parameter("c", (M,), dtype)
+    greatest = t.add(Reduce((t.add(Read(a)),), None, kind="max", dim=K))
+    t.add(Write(greatest, c))
+    x, y = (np.zeros(extents, dtype.numpy()) for extents in ((4, 0), 4))
+    simulate(t, a=x, c=y)
+    for found in (y, greatest.evaluate(x)):
+        assert (found.astype(np.float32) == identity_value("max", dtype)).all()
 
 
 def test_f16_sum_rounds_once() -> None:

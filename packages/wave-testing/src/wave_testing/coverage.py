@@ -7,23 +7,22 @@ the replication that the layout declares by digits that no dimension uses.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.loops import loops_around
 from wave_core.constraints import wave_symbol, workgroup_symbol
+from wave_core.constraints.base import MAX_AXES
+from wave_core.constraints.distribution import placed_symbol
 from wave_core.constraints.geometry import Geometry
-from wave_core.ir import PLACEMENT, regions
-from wave_core.symbols import as_expr, symbol
+from wave_core.ir import PLACEMENT, Graph, Placement, regions
+from wave_core.symbols import Expr, Layout, as_expr, symbol
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from wave_core.ir import Graph, Placement
     from wave_core.ops import Op
-    from wave_core.symbols import Expr, Layout
     from wave_core.targets import Target
 
 
@@ -115,6 +114,9 @@ def _coordinates(
     ranges: dict[Expr, int] = {}
     for axis, count in enumerate(geometry.grid):
         ranges[workgroup_symbol(axis)] = count.constant_value
+    for axis in range(MAX_AXES):
+        # A kernel may place its work anywhere; beyond the last tile there is none.
+        ranges[placed_symbol(axis)] = geometry.extent(dim).constant_value
     for axis, count in enumerate(geometry.waves):
         ranges[wave_symbol(axis)] = count
     if dim in loops:

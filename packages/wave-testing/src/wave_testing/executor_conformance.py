@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,8 +13,6 @@ from wave_testing.corpus import copy, corpus
 from wave_testing.programs.execute import Execution
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from wave_core.ir import Graph
 
 KERNELS = tuple(corpus())

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 from difflib import unified_diff
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 FOLDER = "golden"
 _ODD = re.compile(r"[^\w.=+-]+")

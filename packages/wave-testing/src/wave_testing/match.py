@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-from typing import Protocol
 
 from filecheck.finput import FInput
-from filecheck.matcher import Matcher as FileMatcher
+from filecheck.matcher import Matcher
 from filecheck.options import Options
 from filecheck.parser import Parser, pattern_for_opts
 
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
-
-
-class Matcher(Protocol):
-    """See `check_text`."""
-
-    def __call__(self, text: str, checks: str, *, prefix: str = "CHECK") -> None:
-        """Fail where ``text`` does not have what ``checks`` asks for."""
-        ...
 
 
 def check_text(text: str, checks: str, *, prefix: str = "CHECK") -> None:
@@ -35,7 +26,7 @@ def check_text(text: str, checks: str, *, prefix: str = "CHECK") -> None:
     """
     options = Options("checks", "text", [prefix])
     parser = Parser(options, io.StringIO(checks), *pattern_for_opts(options))
-    matcher = FileMatcher(options, FInput("text", text), parser)
+    matcher = Matcher(options, FInput("text", text), parser)
     matcher.stderr = io.StringIO()
     if matcher.run():
         message = _COLOR.sub("", matcher.stderr.getvalue())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,12 +11,9 @@ import pytest
 
 from wave_core.compile import Session, WaveCompileOptions, wave_compile
 from wave_core.diagnostics import WaveError
-from wave_core.ir import first_difference, parse_graph
+from wave_core.ir import Graph, first_difference, parse_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from wave_core.ir import Graph
     from wave_core.lang import LaunchableWave
 
 _SEED = 20

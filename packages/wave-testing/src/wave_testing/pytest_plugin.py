@@ -6,6 +6,7 @@ each fixture does when a test asks for it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from wave_core.compile import Session
     from wave_testing.golden import Golden
-    from wave_testing.match import Matcher
     from wave_testing.run_pass import PassRunner
 
 UPDATE = "--update-golden"
@@ -50,7 +50,7 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 
 
 @pytest.fixture
-def filecheck() -> Matcher:
+def filecheck() -> Callable[..., None]:
     """``filecheck(text, checks)``: see that ``text`` has what the lines ask for.
 
     ``checks`` holds ``CHECK:``, ``CHECK-NEXT:``, ``CHECK-NOT:`` and so on, as LLVM's

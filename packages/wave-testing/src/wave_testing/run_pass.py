@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import parse_graph, print_graph, verify
-from wave_core.passes import Pass, PassText, Pipeline, load_pass
+from wave_core.ir import Graph, parse_graph, print_graph, verify
+from wave_core.passes import InstalledPass, Pass, Pipeline, load_pass
 
 if TYPE_CHECKING:
     from wave_core.compile import Session
-    from wave_core.ir import Graph
-    from wave_core.passes import InstalledPass
 
 
 class PassRunner:
@@ -61,7 +59,7 @@ class PassRunner:
         """
         if isinstance(step, Pass):
             return step
-        (wanted,) = _texts(step)
+        (wanted,) = Pipeline.parse(step).passes
         row = self.installed(wanted.name)
         if row is None:
             names = ", ".join(each.name for each in self._session.plugins.passes)
@@ -72,7 +70,3 @@ class PassRunner:
         """The declaration of a pass, if it is installed."""
         rows = self._session.plugins.passes
         return next((row for row in rows if row.name == name), None)
-
-
-def _texts(text: str) -> tuple[PassText, ...]:
-    return Pipeline.parse(text).passes

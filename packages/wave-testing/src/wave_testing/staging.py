@@ -6,19 +6,13 @@ where it is named.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from wave_core.ir import set_space
-from wave_core.passes import Pass
+from wave_core.ir import Graph, set_space
+from wave_core.passes import Pass, PassContext
 from wave_core.plugin import PassSpec, Phase, hookimpl
 from wave_core.types import AddressSpace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from wave_core.ir import Graph
-    from wave_core.passes import PassContext
 
 REQUIRES_API = (1, 0)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from wave_core.symbols import Digit, Expr, Layout, as_expr, maximum, minimum, symbol
 from wave_testing.programs.generate import random_program
 from wave_testing.programs.kernel import constraints, program_kernel
+from wave_testing.programs.literal import read, step, write
 from wave_testing.programs.model import Dim, MemorySpec, Program, Step
 
 if TYPE_CHECKING:
@@ -142,20 +143,15 @@ def _copy(
         MemorySpec("a", names[::-1] if reverse else names, "f16", "small", 4),
         MemorySpec("b", names, "f16"),
     )
-    access: dict[str, Any] = {"shape": names, "mapping": None, "index": ()}
-    steps: tuple[Step, ...] = (
-        Step("read", ("x",), (), _rows({**access, "memory": "a"})),
-        Step("permute", ("y",), ("x",), (("shape", names),)),
-        Step("write", (), ("y",), _rows({**access, "memory": "b"})),
+    steps = (
+        read("x", "a", *names),
+        step("permute", "y", "x", shape=names),
+        write("y", "b", *names),
     )
     for dim in dims:
         if dim.loop is not None:
             steps = (Step("iterate", (), (), (("axis", dim.name),), steps),)
     return Program(0, dims, memories, (), steps, hardware)
-
-
-def _rows(attributes: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple(sorted(attributes.items()))
 
 
 def programs() -> st.SearchStrategy[Program]:

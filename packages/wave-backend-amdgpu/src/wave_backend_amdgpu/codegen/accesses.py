@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
@@ -10,17 +11,14 @@ from wave_backend_amdgpu.codegen.rules.constants import bind_element
 from wave_core.constraints.machine import REGISTER
 from wave_core.diagnostics import internal_error
 from wave_core.ir import ACCESS
-from wave_core.symbols import Expr, eq, total
+from wave_core.symbols import Expr, Facts, eq, total
 from wave_core.types import dynamic_symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_backend_amdgpu.codegen.memories import Memory
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Read, Write
-    from wave_core.symbols import Facts
 
 ALIGNMENT = 16
 """Bytes that the start of every memory is a multiple of, at least."""
@@ -109,15 +107,11 @@ def _runs(
         if register < len(offsets):
             step = offsets[register] - offsets[register - 1]
             same = masks[register] is masks[start]
-            if same and _is_one(facts, step):
+            if same and facts.prove(eq(step, 1)):
                 continue
         found.append((start, register - start))
         start = register
     return found
-
-
-def _is_one(facts: Facts, step: Expr) -> bool:
-    return step.constant_value == 1 if step.is_constant else facts.prove(eq(step, 1))
 
 
 def _powers(start: int, length: int, widest: int) -> list[tuple[int, int]]:

@@ -7,12 +7,11 @@ it is, is what users edit by hand, and the compiler parses it in a few milliseco
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Hashable
-
     from wave_core.diagnostics import Location
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.builder import Builder
 from wave_backend_amdgpu.codegen.expressions import Expressions
+from wave_backend_amdgpu.codegen.memories import copies_are_marked
 from wave_backend_amdgpu.codegen.types import Value, element, number, vector
 from wave_core.diagnostics import internal_error, user_error
-from wave_core.ir import PLACEMENT, resolve
+from wave_core.ir import PLACEMENT, Graph, Region, resolve
+from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.ops.traits import Trait
+from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.interface import Interface
     from wave_backend_amdgpu.codegen.memories import Memory
     from wave_backend_amdgpu.codegen.options import CodeOptions
     from wave_core.backends import LoweringTable
-    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr, Facts
     from wave_core.targets import Target
@@ -37,6 +39,8 @@ class Emitter:
         indices: Emits index expressions.
         facts: What is known about symbols.
         memories: By the key of the defining op.
+        marks_copies: Whether copies to LDS are waited for by marks.
+        leaves_copies: Whether some barrier leaves groups of copies on their way.
         probes: What the probes of the code look at, in order of their addresses.
         renamed: Symbols that `SetSymbol` gave a value, with what stands for it now.
     """
@@ -58,6 +62,11 @@ class Emitter:
         self.builder = Builder()
         self.indices = Expressions(self.builder, facts)
         self.memories: dict[int, Memory] = {}
+        self.marks_copies = copies_are_marked(graph)
+        self.leaves_copies = any(
+            isinstance(op, SharedMemoryBarrier) and op.groups_left
+            for op in graph.walk()
+        )
         self.probes: list[str] = []
         self.renamed: dict[Expr, Expr] = {}
         self._table = table
@@ -79,6 +88,20 @@ class Emitter:
         """Record the value of ``op``."""
         self._values[op.ident] = value
         return value
+
+    def fault_of(self, op: Op, found: object) -> str:
+        """The fault of the value that a rule has recorded, giving ``found``."""
+        del found
+        if not isinstance(op.type, RegisterType):
+            return ""
+        value = self._values.get(op.ident)
+        if value is None:
+            return "it records no value"
+        wanted = vector(element(self.dtype(op)), self.registers(op))
+        if value.item == element(self.dtype(op)) and value.registers == 1:
+            return ""
+        have = vector(value.item, value.registers)
+        return "" if have == wanted else f"it records {have}, not {wanted}"
 
     def set(self, op: Op, name: str, registers: int | None = None) -> Value:
         """Record a value of the element type of ``op``."""

@@ -8,18 +8,24 @@ operands of divisions and comparisons have to be exact: where the prover bounds 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.constraints.machine import LANE
 from wave_core.diagnostics import internal_error
-from wave_core.symbols import Expr, Kind, Remainder, as_expr, constant, split_remainders
+from wave_core.symbols import (
+    Expr,
+    Facts,
+    Kind,
+    Remainder,
+    as_expr,
+    constant,
+    split_remainders,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
     from wave_backend_amdgpu.codegen.builder import Builder
-    from wave_core.symbols import Facts
 
 NARROW = 32
 WIDE = 64
@@ -64,10 +70,8 @@ class Expressions:
         """The outermost level where all symbols of ``value`` are known."""
         found = self._levels.get(value)
         if found is None:
-            found = 0
-            for symbol in value.free_symbols:
-                found = max(found, self._binding(symbol).level)
-            self._levels[value] = found
+            levels = (self._binding(symbol).level for symbol in value.free_symbols)
+            found = self._levels[value] = max(levels, default=0)
         return found
 
     def fits(self, value: Expr) -> bool:
@@ -78,9 +82,7 @@ class Expressions:
 
     def number(self, value: Expr, width: int | None = None) -> str:
         """The name of an integer; by default as narrow as is right."""
-        if width is None:
-            width = self.width(value)
-        return self._number(value, width)
+        return self._number(value, self.width(value) if width is None else width)
 
     def width(self, value: Expr) -> int:
         """32 where that is enough to compute the expression and to hold it."""
@@ -113,9 +115,13 @@ class Expressions:
             return self._builder.constant("true" if value.const else "false", "i1")
         level = self.level(value)
         if kind in (Kind.AND, Kind.OR):
-            return self._once(("truth", value), lambda: self._logic(value), level)
+            return self._builder.once(
+                ("truth", value), lambda: self._logic(value), level
+            )
         if kind in (Kind.GE, Kind.EQ, Kind.NE):
-            return self._once(("truth", value), lambda: self._comparison(value), level)
+            return self._builder.once(
+                ("truth", value), lambda: self._comparison(value), level
+            )
         width = self.width(value)
         name, zero = self._number(value, width), self._constant(0, width)
         text = f"arith.cmpi ne, {name}, {zero} : i{width}"
@@ -147,11 +153,8 @@ class Expressions:
         wrapped = (value + (1 << (width - 1))) % (1 << width) - (1 << (width - 1))
         return self._builder.constant(str(wrapped), f"i{width}")
 
-    def _once(self, key: Hashable, make: Callable[[], str], level: int) -> str:
-        return self._builder.once(key, make, level)
-
     def _remember(self, key: Hashable, text: str, level: int) -> str:
-        return self._once(key, lambda: self._builder.op(text, level), level)
+        return self._builder.once(key, lambda: self._builder.op(text, level), level)
 
     def _number(self, value: Expr, width: int) -> str:
         if value.is_constant:
@@ -159,7 +162,7 @@ class Expressions:
         if value.kind is Kind.SYMBOL:
             return self._symbol(value, width)
         level = self.level(value)
-        return self._once(
+        return self._builder.once(
             (value, width), lambda: self._computed(value, width, level), level
         )
 
@@ -265,7 +268,7 @@ class Expressions:
         if isinstance(part, Remainder):
             base, modulus = part.base, part.modulus
             level = self.level(base % modulus)
-            name = self._once(
+            name = self._builder.once(
                 (part, width),
                 lambda: self._remainder(base, modulus, width, level),
                 level,

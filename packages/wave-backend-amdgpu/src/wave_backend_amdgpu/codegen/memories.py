@@ -9,24 +9,26 @@ from typing import TYPE_CHECKING
 from wave_backend_amdgpu.codegen.types import stored
 from wave_core.analysis.dependences.storage import lds_bytes
 from wave_core.analysis.effects import written_memories
-from wave_core.ir import ACCESS, resolve, walk
+from wave_core.ir import ACCESS, Graph, resolve, walk
+from wave_core.ops.atomic import Atomic
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
 from wave_core.symbols import Expr, constant, product
-from wave_core.types import MemoryType, RegisterType
 from wave_core.types.dtype import i8
 
 if TYPE_CHECKING:
-    from wave_core.ir import Graph
-    from wave_core.ops.base import Op
-    from wave_core.types import DType
+    from wave_core.types import DType, MemoryType
 
 PACKED = -1
 """The key of the memory that packed buffers lie in; those of ops are positive."""
 
-BUFFER_LIMIT = 1 << 31
-"""Bytes below which a buffer instruction addresses; an offset at or above it is out
-of bounds whatever the size of the buffer."""
+BUFFER_LIMIT = (1 << 31) - 16
+"""Bytes below which a buffer instruction addresses; an offset at or above it is out of
+bounds whatever the size of the buffer.
+
+The widest access there still ends below 2 GiB: LLVM takes an offset that overflows 32
+bits for one that no lane has, and drops the mask which chooses it.
+"""
 
 WIDEST_STEPPED = 32
 """Bits of the widest element that loads with a scalar offset know."""
@@ -101,6 +103,28 @@ def copied_memories(graph: Graph) -> set[int]:
     return {resolve(op.source).ident for op in copies}
 
 
+def copies_are_marked(graph: Graph) -> bool:
+    """Whether barriers alone say when copies to LDS have landed.
+
+    The compiler then places no waits of its own for them: barriers between accesses
+    are proved. In buffers whose barriers are the author's it looks after each copy.
+    """
+    copies = [op for op in graph.walk() if isinstance(op, GatherToLDS)]
+    buffers = [resolve(op.destination) for op in copies]
+    return bool(copies) and all(
+        isinstance(buffer, Allocate) and buffer.guarded for buffer in buffers
+    )
+
+
+def pointed_memories(graph: Graph) -> set[int]:
+    """The memories with atomics or volatile accesses, which take pointers, by key."""
+    return {
+        resolve(op.memory).ident
+        for op in graph.walk()
+        if isinstance(op, Atomic) or (isinstance(op, Read | Write) and op.is_volatile)
+    }
+
+
 def streamed_memories(graph: Graph) -> set[int]:
     """The memories that loops read, by key."""
     loops = [op for op in graph.walk() if isinstance(op, Iterate)]
@@ -119,14 +143,11 @@ def stepped_memories(graph: Graph) -> set[int]:
     written = {memory.ident for memory in written_memories(graph.body)}
     unfit = written | copied_memories(graph)
     for op in graph.walk():
-        if isinstance(op, Read) and (op.flags == "nontemporal" or _wide(op)):
+        if isinstance(op, Read) and (
+            op.flags != "none" or op.register_type.dtype.bits > WIDEST_STEPPED
+        ):
             unfit.add(resolve(op.memory).ident)
     return streamed_memories(graph) - unfit
-
-
-def _wide(op: Read) -> bool:
-    """Whether the elements are wider than loads with a scalar offset know."""
-    return isinstance(op.type, RegisterType) and op.type.dtype.bits > WIDEST_STEPPED
 
 
 def size(shape: tuple[Expr, ...]) -> Expr:
@@ -148,7 +169,7 @@ def choose_space(shape: tuple[Expr, ...], dtype: DType, *, wanted: bool) -> Spac
 def lds_memory(graph: Graph, op: Allocate, name: str) -> Memory:
     """The record of an allocation in LDS."""
     shape = extents(graph, op.memory_type)
-    count = size(shape).constant_value
+    count = size(shape).constant_value + op.tail_padding
     kind = f"memref<{count}x{stored(op.dtype)}, #gpu.address_space<workgroup>>"
     return Memory(name, kind, op.dtype, strides(shape), Space.LDS)
 
@@ -160,8 +181,3 @@ def packed_memory(graph: Graph, name: str) -> Memory:
     count = lds_bytes(packed, graph.bindings)
     kind = f"memref<{count}xi8, #gpu.address_space<workgroup>>"
     return Memory(name, kind, i8, (constant(1),), Space.LDS)
-
-
-def memory_key(op: Op) -> int:
-    """The key of the memory that an operand names, seen through captures."""
-    return resolve(op).ident

@@ -17,6 +17,7 @@ from wave_backend_amdgpu.codegen.memories import (
     copied_memories,
     extents,
     masked_memories,
+    pointed_memories,
     size,
     stepped_memories,
     streamed_memories,
@@ -118,6 +119,7 @@ def generate(
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
     constants = constants_of(graph, geometry)
     facts = facts_of(graph, geometry, constants)
+    options = options.of_kernel(graph.constraints)
     emit = Emitter(graph, target, options, facts, table, interface or Interface())
     bind_constants(emit, constants)
     bind_machine(emit, geometry)
@@ -146,7 +148,7 @@ def generate(
 def _bind_memories(emit: Emitter) -> tuple[Binding, ...]:
     graph = emit.graph
     written = {memory.ident for memory in written_memories(graph.body)}
-    streamed = streamed_memories(graph)
+    streamed, pointed = streamed_memories(graph), pointed_memories(graph)
     masked, stepped = masked_memories(graph), stepped_memories(graph)
     bounded = masked | copied_memories(graph)
     found: list[Binding] = []
@@ -156,8 +158,11 @@ def _bind_memories(emit: Emitter) -> tuple[Binding, ...]:
             continue
         shape = extents(graph, kind)
         wanted = emit.options.buffers or argument.ident in bounded
-        saves = _saves_registers(emit.target) or argument.ident in streamed
+        file = emit.target.registers
+        saves = file is not None and file.per_wave <= SMALL_FILE
+        saves = saves or argument.ident in streamed
         wanted = wanted or (saves and size(shape).is_constant)
+        wanted = wanted and argument.ident not in pointed
         space = choose_space(shape, kind.dtype, wanted=wanted)
         dynamic = any(not extent.is_constant for extent in shape)
         memory = _memory(emit, argument, len(found), shape, space)
@@ -165,26 +170,14 @@ def _bind_memories(emit: Emitter) -> tuple[Binding, ...]:
             memory = replace(memory, plain=None)
         emit.memories[argument.ident] = memory
         limit = BUFFER_LIMIT if dynamic and space is Space.BUFFER else None
-        found.append(
-            Binding(
-                argument.label,
-                kind.dtype.name,
-                shape,
-                argument.ident in written,
-                limit,
-            )
-        )
+        writes = argument.ident in written
+        found.append(Binding(argument.label, kind.dtype.name, shape, writes, limit))
     return tuple(found)
 
 
 SMALL_FILE = 256
-"""Registers of a wave at which 32-bit offsets are worth more than what 64-bit
-addresses can do; the attention kernel spills on gfx1100 otherwise."""
-
-
-def _saves_registers(target: Target) -> bool:
-    """Whether a second register for each address is too many."""
-    return target.registers is not None and target.registers.per_wave <= SMALL_FILE
+"""Registers of a wave at which a second register for each address is too many: 32-bit
+offsets are worth more than 64-bit addresses; else attention spills on gfx1100."""
 
 
 _BUFFER = "#amdgpu.address_space<fat_raw_buffer>"

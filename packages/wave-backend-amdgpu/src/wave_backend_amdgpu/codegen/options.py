@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from wave_core.constraints import FastMath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.constraints import Constraint
 
 
 class Denormals(StrEnum):
@@ -20,7 +28,8 @@ class CodeOptions:
     Attributes:
         buffers: Use buffer instructions for every access of global memory, not only
             for memories with masked accesses.
-        fast_math: Allow reassociation, approximate functions, and no NaN.
+        fast_math: Allow reassociation and approximate functions, and maxima that
+            prefer numbers to NaN; ``None`` leaves it to the kernel (`FastMath`).
         waves_per_eu: Waves of a SIMD to aim for; the compiler's choice if ``None``.
         denormals: What f32 denormals become.
         debug: Put the user's lines into the code object (DWARF).
@@ -28,8 +37,15 @@ class CodeOptions:
     """
 
     buffers: bool = False
-    fast_math: bool = False
+    fast_math: bool | None = None
     waves_per_eu: int | None = None
     denormals: Denormals = Denormals.PRESERVE
     debug: bool = False
     probes: bool = False
+
+    def of_kernel(self, constraints: Iterable[Constraint]) -> CodeOptions:
+        """The knobs with what a kernel's constraints settle."""
+        if self.fast_math is not None:
+            return self
+        allowed = any(isinstance(row, FastMath) for row in constraints)
+        return replace(self, fast_math=allowed)

@@ -8,22 +8,29 @@ the access itself stays what it is. What the prover keeps inside needs no probe.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.accesses import by_register
 from wave_backend_amdgpu.codegen.memories import extents
 from wave_backend_amdgpu.codegen.scalar_offsets import within_loops
 from wave_core.ir import ACCESS, resolve
+from wave_core.ops.atomic import Atomic
 from wave_core.ops.memory import GatherToLDS, Read, Write
 from wave_core.ops.structure import Argument
-from wave_core.symbols import constant, ge, logical_and, logical_not, logical_or, lt
+from wave_core.symbols import (
+    Expr,
+    constant,
+    ge,
+    logical_and,
+    logical_not,
+    logical_or,
+    lt,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
 
 
 def has_probe(op: Op) -> bool:
@@ -31,11 +38,13 @@ def has_probe(op: Op) -> bool:
 
     Accesses without a mapping are masked where tiles stick out.
     """
-    return isinstance(op, Read | Write | GatherToLDS) and op.mapping is not None
+    if isinstance(op, Read | Write | Atomic | GatherToLDS):
+        return op.mapping is not None
+    return False
 
 
 def probe(
-    op: Read | Write | GatherToLDS,
+    op: Read | Write | Atomic | GatherToLDS,
     memory: Op,
     emit: Emitter,
     indices: Sequence[Op] = (),

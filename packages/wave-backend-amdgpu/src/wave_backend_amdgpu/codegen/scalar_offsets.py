@@ -10,21 +10,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.symbols import constant
+from wave_core.symbols import Expr, Facts, constant
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.accesses import Piece
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_backend_amdgpu.codegen.memories import Memory
-    from wave_core.symbols import Expr, Facts
 
 
 def split_piece(emit: Emitter, memory: Memory, piece: Piece) -> tuple[Expr, Expr]:
     """The offset of a piece in two parts: of the lane, and what loops add to it.
 
-    The machine checks the first against what the buffer has beyond the second, and
-    does not count below zero. So both are proved not to be negative; where lanes are
-    masked, which puts the first out of bounds, also that the second is in bounds.
+    Whether the range check of a buffer counts the second part is left open by MLIR
+    (``amdgpu.raw_buffer_load``), excluded by LLVM's intrinsics, and differs between
+    chips: gfx9 counts it, gfx11 and gfx12 do not. The result is right either way:
+
+    * Both parts are proved not to be negative. Lanes that are not masked stay inside
+      with their whole offset, so with the first part alone too.
+    * A masked lane has `BUFFER_LIMIT` as its first part, which is beyond every buffer.
+      The second is proved to be inside the buffer, so their sum is beyond it as well,
+      stays below 4 GiB, and no room that is left is less than nothing.
 
     Returns:
         Both in elements; all in the first where nothing is proved.
@@ -35,8 +40,10 @@ def split_piece(emit: Emitter, memory: Memory, piece: Piece) -> tuple[Expr, Expr
     facts, steady = within_loops(emit), piece.offset - moving
     if not (facts.prove_nonnegative(steady) and facts.prove_nonnegative(moving)):
         return whole
-    if piece.mask is not None and not _inside(facts, memory, moving):
-        return whole
+    if piece.mask is not None:
+        high = facts.bounds(moving).hi
+        if high is None or memory.count is None or high >= memory.count:
+            return whole
     return steady, moving
 
 
@@ -56,11 +63,6 @@ def within_loops(emit: Emitter) -> Facts:
     for counter, count in emit.indices.counters.items():
         facts = facts.with_range(counter, 0, count - 1)
     return facts
-
-
-def _inside(facts: Facts, memory: Memory, moving: Expr) -> bool:
-    high = facts.bounds(moving).hi
-    return high is not None and memory.count is not None and high < memory.count
 
 
 def scalar_offset_load(

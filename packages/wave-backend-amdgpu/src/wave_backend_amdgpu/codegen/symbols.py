@@ -14,15 +14,14 @@ from wave_core.constraints.distribution import (
     workgroup_symbol,
 )
 from wave_core.constraints.machine import LANE
-from wave_core.ops.control import Iterate, SetSymbol
+from wave_core.ops.control import Iterate, symbols_set_by
 from wave_core.symbols import Expr, Facts, symbol
-from wave_core.types import DTYPES, RegisterType
+from wave_core.types import DTYPES, DType, RegisterType
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
-    from wave_core.types import DType
 
 EXTENT_LIMIT = (1 << 31) - (1 << 20)
 """Extents that the launch decides stay below this, so that an index rounded up to a
@@ -69,7 +68,7 @@ def constants_of(graph: Graph, geometry: Geometry) -> tuple[Constant, ...]:
 
 def _launch_symbols(graph: Graph) -> list[Expr]:
     """Symbols without a value, in order of name."""
-    own = {op.symbol for op in graph.walk() if isinstance(op, SetSymbol)}
+    own = {s for op in graph.walk() for s in symbols_set_by(op)}
     return sorted(
         {s for s in graph.dynamic_symbols if s not in graph.bindings and s not in own},
         key=lambda s: s.name,
@@ -102,10 +101,27 @@ def bind_constants(emit: Emitter, constants: tuple[Constant, ...]) -> None:
             name = _join(emit, name, _load(emit, position + 1))
         position += row.words
         if row.dtype.is_integer:
-            emit.indices.bind(symbol(row.name), name, 32 * row.words, 0)
+            emit.indices.bind(symbol(row.name), *_number(emit, name, row), 0)
         if row.parameter:
             value = Value(_as(emit, name, row.dtype), element(row.dtype), 1)
             emit.define(arguments[row.name], value)
+
+
+def _number(emit: Emitter, name: str, row: Constant) -> tuple[str, int]:
+    """The words of an integer as a signed number, and its bits."""
+    if row.words == 1 and row.dtype == DTYPES["u32"]:
+        return as_index(emit, name, row.dtype)
+    return name, 32 * row.words
+
+
+def as_index(emit: Emitter, name: str, dtype: DType) -> tuple[str, int]:
+    """An integer or truth value as a signed one of 32 or 64 bits, and how many."""
+    positive = dtype.is_unsigned or dtype.is_bool
+    width = 64 if dtype.bits + dtype.is_unsigned > 32 else 32
+    if dtype.bits >= width:
+        return name, width
+    form = "arith.extui" if positive else "arith.extsi"
+    return emit.builder.op(f"{form} {name} : {element(dtype)} to i{width}"), width
 
 
 def _load(emit: Emitter, position: int) -> str:
@@ -124,12 +140,8 @@ def _join(emit: Emitter, low: str, high: str) -> str:
 
 def _as(emit: Emitter, name: str, dtype: DType) -> str:
     builder, item = emit.builder, element(dtype)
-    if dtype.bits == 64:
-        wide = "i64"
-    elif dtype.bits == 32:
-        wide = "i32"
-    else:
-        wide = f"i{dtype.bits}"
+    wide = f"i{dtype.bits}"
+    if dtype.bits < 32:
         name = builder.op(f"arith.trunci {name} : i32 to {wide}")
     if item == wide:
         return name

@@ -17,6 +17,11 @@ ELEMENTS = {
     "f8e4m3fn": "f8E4M3FN",
     "f8e4m3fnuz": "f8E4M3FNUZ",
     "f8e8m0fnu": "f8E8M0FNU",
+    "f6e2m3fn": "f6E2M3FN",
+    "f6e3m2fn": "f6E3M2FN",
+    "f4e2m1fn": "f4E2M1FN",
+    "i4": "i4",
+    **{f"u{bits}": f"i{bits}" for bits in (64, 32, 16, 8)},
     "index": "i64",
     "bool": "i1",
 }

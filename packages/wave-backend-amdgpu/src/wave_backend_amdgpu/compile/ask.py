@@ -6,11 +6,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.compile.request import Form
+from wave_backend_amdgpu.compile.request import Answer, Form, Request
 from wave_core.diagnostics import plugin_error, user_error
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.compile.request import Answer, Request
     from wave_backend_amdgpu.compile.worker import Worker
     from wave_core.backends import ModulePass
     from wave_core.ir import Graph
@@ -50,9 +49,15 @@ def ask(
         raise _failed(passes[answer.failed], answer.errors, graph)
     if answer.errors:
         raise _refused(answer, request, graph)
-    descriptor = f"{graph.name}.kd".encode()
+    name = graph.name
+    descriptor = f"{name}.kd".encode()
     if request.form is Form.CODE and descriptor not in answer.output:
-        raise _nothing(graph)
+        raise user_error(
+            "WV0604",
+            f"the compiler refused `{name}`: the MLIR has no kernel `{name}`",
+            at=graph.location,
+            help="`wave compile --emit mlir` shows what it was given",
+        )
     return answer
 
 
@@ -95,8 +100,7 @@ def _failed(step: ModulePass, errors: tuple[str, ...], graph: Graph) -> Exceptio
 
 def _refused(answer: Answer, request: Request, graph: Graph) -> Exception:
     first, *others = answer.errors
-    place = answer.place
-    if place is None:
+    if answer.place is None:
         return user_error(
             "WV0604",
             f"the compiler refused `{graph.name}`: {first}",
@@ -104,23 +108,15 @@ def _refused(answer: Answer, request: Request, graph: Graph) -> Exception:
             notes=others,
             help="`wave compile --emit mlir` shows what it was given",
         )
-    line = request.text.splitlines()[place.line - 1].strip()
+    line, column = answer.place
+    text = request.text.splitlines()[line - 1].strip()
     return user_error(
         "WV0604",
         f"the MLIR given for `{graph.name}` is malformed: {first}",
         at=graph.location,
         label="this kernel",
-        notes=(f"line {place.line}, column {place.column}: {line}", *others),
+        notes=(f"line {line}, column {column}: {text}", *others),
         help="`wave compile --emit mlir` shows what it stands in for",
-        line=place.line,
-        column=place.column,
-    )
-
-
-def _nothing(graph: Graph) -> Exception:
-    return user_error(
-        "WV0604",
-        f"the compiler refused `{graph.name}`: the MLIR has no kernel `{graph.name}`",
-        at=graph.location,
-        help="`wave compile --emit mlir` shows what it was given",
+        line=line,
+        column=column,
     )

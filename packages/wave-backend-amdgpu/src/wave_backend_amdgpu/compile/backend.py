@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +20,7 @@ from wave_backend_amdgpu.compile.ask import ask
 from wave_backend_amdgpu.compile.dump import Dumps
 from wave_backend_amdgpu.compile.flags import code_flags, program_flags
 from wave_backend_amdgpu.compile.limits import check_limits, lds_bytes
-from wave_backend_amdgpu.compile.request import Form, Request, Step
+from wave_backend_amdgpu.compile.request import Answer, Form, Request, Step
 from wave_backend_amdgpu.compile.worker import Worker, default_worker
 from wave_backend_amdgpu.plugin import (
     DEBUG_LINES,
@@ -29,14 +30,12 @@ from wave_backend_amdgpu.plugin import (
     TIME_LIMIT,
 )
 from wave_core.diagnostics import user_error
+from wave_core.symbols import product
 from wave_runtime.artifact import Artifact
 from wave_runtime.grid import GridExpression
 from wave_runtime.manifest import BindingInfo, ConstantInfo, Manifest, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from wave_backend_amdgpu.compile.request import Answer
     from wave_core.backends import LoweringTable
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.ir import Graph
@@ -179,7 +178,9 @@ def compile_graph(
     answer = _answer(graph, target, text, Form.CODE, settings, table)
     artifact = _artifact(code, graph, target, answer)
     output = Output(artifact, answer.text or text, answer.assembly, answer.llvm)
-    _dump(graph, target, settings, output)
+    texts = {".mlir": output.mlir, ".ll": output.llvm, ".s": output.assembly}
+    binaries = {".hsaco": artifact.code, ".json": artifact.manifest.to_json()}
+    settings.dumps.write(_stem(graph, target), graph, texts, binaries)
     return output
 
 
@@ -205,13 +206,6 @@ def compile_probed(
         return None
     answer = _answer(graph, target, text, Form.CODE, settings, table)
     return Probed(_artifact(code, graph, target, answer), code.probes)
-
-
-def _dump(graph: Graph, target: Target, settings: Settings, output: Output) -> None:
-    texts = {".mlir": output.mlir, ".ll": output.llvm, ".s": output.assembly}
-    artifact = output.artifact
-    binaries = {".hsaco": artifact.code, ".json": artifact.manifest.to_json()}
-    settings.dumps.write(_stem(graph, target), graph, texts, binaries)
 
 
 def _stem(graph: Graph, target: Target) -> str:
@@ -246,7 +240,12 @@ def compile_vmfb(
     """
     settings = settings or Settings()
     if settings.override is not None:
-        raise _no_override(graph)
+        raise user_error(
+            "WV0823",
+            "`override_mlir` is given for a module for IREE, which has its own MLIR",
+            at=graph.location,
+            help="emit hsaco, asm or llvm of edited MLIR",
+        )
     check_limits(graph, target)
     interface = StreamInterface()
     code = generate(graph, target, settings.code, table or own_table(), interface)
@@ -285,15 +284,6 @@ def _answer(
     return ask(request, settings.worker, settings.time_limit_s, graph, passes)
 
 
-def _no_override(graph: Graph) -> Exception:
-    return user_error(
-        "WV0823",
-        "`override_mlir` is given for a module for IREE, which has its own MLIR",
-        at=graph.location,
-        help="emit hsaco, asm or llvm of edited MLIR",
-    )
-
-
 def manifest_of(
     code: Generated, graph: Graph, target: Target, output: bytes
 ) -> Manifest:
@@ -327,12 +317,7 @@ def manifest_of(
 def _grid(code: Generated) -> tuple[str, ...]:
     """The grid as text; axes beyond the third share the third of the hardware."""
     first, rest = code.grid[:2], code.grid[2:]
-    if not rest:
-        return tuple(map(str, first))
-    folded = rest[0]
-    for count in rest[1:]:
-        folded = folded * count
-    texts = (*map(str, first), str(folded))
+    texts = tuple(map(str, [*first, product(rest)] if rest else first))
     for text in texts:
         GridExpression(text)
     return texts

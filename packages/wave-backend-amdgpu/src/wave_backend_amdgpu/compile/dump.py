@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wave_core.compile.files import write_all
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import Location, user_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from wave_core.diagnostics import Location
     from wave_core.ir import Graph
 
 

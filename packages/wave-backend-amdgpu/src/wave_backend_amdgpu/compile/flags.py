@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.options import Denormals
+from wave_backend_amdgpu.codegen.options import CodeOptions, Denormals
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.options import CodeOptions
     from wave_core.targets import Target
 
 
@@ -19,6 +18,8 @@ def code_flags(target: Target, options: CodeOptions) -> tuple[str, ...]:
 def program_flags(target: Target, options: CodeOptions) -> tuple[str, ...]:
     """For a module with a host program."""
     rows = ["--iree-hal-target-device=hip", f"--iree-rocm-target={target.name}"]
+    # Otherwise f64 becomes f32 outside of the kernel, which then does not fit.
+    rows.append("--iree-input-demote-f64-to-f32=false")
     if options.waves_per_eu is not None:
         rows.append(f"--iree-rocm-waves-per-eu={options.waves_per_eu}")
     if options.denormals is not Denormals.PRESERVE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.memories import extents, size
@@ -10,20 +11,16 @@ from wave_backend_amdgpu.compile.names import name_of
 from wave_backend_amdgpu.compile.pressure import widest_point, words_of
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import user_error
-from wave_core.ir import PLACEMENT
+from wave_core.ir import PLACEMENT, Graph
 from wave_core.ops.compare import Select
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate
 from wave_core.ops.traits import Trait
 from wave_core.symbols import constant, product
-from wave_core.targets import Float8
+from wave_core.targets import Float8, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from wave_core.ir import Graph
     from wave_core.ops.base import Op
-    from wave_core.targets import Target
 
 SHOWN = 4
 """Buffers that a message names."""
@@ -47,7 +44,7 @@ def _buffers(graph: Graph) -> list[Allocate]:
 
 
 def _bytes(graph: Graph, op: Allocate) -> int:
-    count = size(extents(graph, op.memory_type)).constant_value
+    count = size(extents(graph, op.memory_type)).constant_value + op.tail_padding
     return -(-count * op.dtype.bytes // 16) * 16
 
 
@@ -68,7 +65,7 @@ CONVERTED = {
     Float8.FNUZ: frozenset({"f8e4m3fnuz", "f8e5m2fnuz"}),
     Float8.OCP: frozenset({"f8e4m3fn", "f8e5m2"}),
 }
-"""8-bit floats that a chip converts; any chip moves all of them."""
+"""8-bit floats that a chip converts; all of them move, and scales convert, on any."""
 
 
 def _check_conversions(graph: Graph, target: Target) -> None:
@@ -77,7 +74,7 @@ def _check_conversions(graph: Graph, target: Target) -> None:
     Raises:
         UserError: WV0601.
     """
-    known = CONVERTED[target.float8]
+    known = CONVERTED[target.float8] | {"f8e8m0fnu"}
     for op in graph.walk():
         if not op.has(Trait.ELEMENTWISE) or isinstance(op, Select):
             continue
@@ -90,7 +87,7 @@ def _check_conversions(graph: Graph, target: Target) -> None:
 def _no_conversion(
     op: Op, name: str, target: Target, known: frozenset[str]
 ) -> Exception:
-    able = ", ".join(sorted(known)) or "no 8-bit floats"
+    able = ", ".join(sorted(known))
     return user_error(
         "WV0601",
         f"{target.name} has no instructions for `{op.op_name}` of {name}",
@@ -101,10 +98,8 @@ def _no_conversion(
 
 
 def _who_converts(name: str) -> str:
-    kinds = [kind for kind, names in CONVERTED.items() if name in names]
-    if not kinds:
-        return f"no chip converts {name}"
-    chips = "gfx942" if kinds[0] is Float8.FNUZ else "gfx950, gfx1201 and gfx1250"
+    fnuz = name in CONVERTED[Float8.FNUZ]
+    chips = "gfx942" if fnuz else "gfx950, gfx1201 and gfx1250"
     return f"{name} is converted by {chips}"
 
 
@@ -184,17 +179,14 @@ def check_grid(graph: Graph, target: Target) -> None:
     items = (counts[0] * threads, counts[1], folded)
     for axis, count in enumerate(items):
         if count.is_constant and count.constant_value > GRID_LIMIT:
-            raise _too_many_workgroups(graph, axis, count.constant_value)
-
-
-def _too_many_workgroups(graph: Graph, axis: int, needed: int) -> Exception:
-    what = "work-items" if axis == 0 else "workgroups"
-    return user_error(
-        "WV0605",
-        f"`{graph.name}` needs {needed} {what} on axis {axis} of its grid;"
-        f" a launch counts to {GRID_LIMIT}",
-        at=graph.location,
-        help="use larger workgroup tiles, or spread the grid over its axes",
-        needed=needed,
-        limit=GRID_LIMIT,
-    )
+            needed = count.constant_value
+            what = "work-items" if axis == 0 else "workgroups"
+            raise user_error(
+                "WV0605",
+                f"`{graph.name}` needs {needed} {what} on axis {axis} of its grid;"
+                f" a launch counts to {GRID_LIMIT}",
+                at=graph.location,
+                help="use larger workgroup tiles, or spread the grid over its axes",
+                needed=needed,
+                limit=GRID_LIMIT,
+            )

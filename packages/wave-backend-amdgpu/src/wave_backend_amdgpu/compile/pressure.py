@@ -14,8 +14,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.effects import written_memories
-from wave_core.ir import PLACEMENT, resolve
-from wave_core.ops.control import Conditional, Iterate
+from wave_core.ir import PLACEMENT, Graph, Region, resolve
+from wave_core.ops.control import Conditional, Iterate, While
 from wave_core.ops.memory import Read
 from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import Argument
@@ -23,12 +23,11 @@ from wave_core.ops.traits import EffectKind, Trait
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
 
 REGISTER_BITS = 32
+
+_NESTING = Iterate | While | Conditional
 
 _Values = dict[int, "Op"]
 """Values by their keys."""
@@ -59,7 +58,8 @@ def widest_point(graph: Graph) -> Pressure:
 
 def words_of(value: Op, count: int) -> int:
     """Registers of 32 bits for ``count`` elements of a value; narrow ones share."""
-    return -(-count * max(value.register_type.dtype.bits, 8) // REGISTER_BITS)
+    dtype = value.register_type.dtype
+    return -(-count * (8 if dtype.is_bool else dtype.bits) // REGISTER_BITS)
 
 
 class _Search:
@@ -77,27 +77,27 @@ class _Search:
         best = self._cost({**outside, **own}, None)
         alive: _Values = {key: value for key, value in own.items() if key in last}
         for index, op in enumerate(region.ops):
-            across = {key: v for key, v in alive.items() if last[key] > index}
-            for found in self._points(op, across, outside):
+            if isinstance(op, _NESTING) or _is_barrier(op):
+                across = (v for key, v in alive.items() if last[key] > index)
+                # What is only used after the op may as well be read there.
+                kept = {v.ident: v for v in across if not self._movable(v)}
+                found = self._point(op, {**outside, **kept})
                 best = max(best, found, key=attrgetter("registers"))
             if op.ident in last:
                 alive[op.ident] = op
         return best
 
-    def _points(self, op: Op, across: _Values, outside: _Values) -> Iterable[Pressure]:
-        # What is only used after the op may as well be read there.
-        kept = {key: v for key, v in across.items() if not self._movable(v)}
-        if isinstance(op, Iterate | Conditional):
-            held = {
-                value.ident: value
-                for value in map(resolve, op.captures)
-                if isinstance(value.type, RegisterType)
-            }
-            body = op.body
-            inside = self.region(body, {**outside, **held, **kept})
-            yield inside if inside.at is not None else replace(inside, at=op)
-        elif any(effect.kind is EffectKind.BARRIER for effect in op.effects()):
-            yield self._cost({**outside, **kept}, op)
+    def _point(self, op: Op, kept: _Values) -> Pressure:
+        """The widest point within an op or at it, across which values are kept."""
+        if not isinstance(op, _NESTING):
+            return self._cost(kept, op)
+        held = {
+            value.ident: value
+            for value in map(resolve, op.captures)
+            if isinstance(value.type, RegisterType)
+        }
+        inside = self.region(op.body, {**held, **kept})
+        return inside if inside.at is not None else replace(inside, at=op)
 
     def _cost(self, values: _Values, at: Op | None) -> Pressure:
         """The values as they are, or what they are put together from, if less."""
@@ -154,6 +154,10 @@ class _Search:
             known = simple and all(self._recomputed(resolve(v)) for v in value.operands)
             self._cheap[value.ident] = known
         return known
+
+
+def _is_barrier(op: Op) -> bool:
+    return any(effect.kind is EffectKind.BARRIER for effect in op.effects())
 
 
 def _last_uses(region: Region) -> dict[int, int]:

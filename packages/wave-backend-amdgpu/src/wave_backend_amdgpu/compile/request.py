@@ -61,13 +61,6 @@ class Request(msgspec.Struct, frozen=True):
     path: tuple[str, ...] = ()
 
 
-class Place(msgspec.Struct, frozen=True):
-    """A place in the text of a module: line and column, counted from 1."""
-
-    line: int
-    column: int
-
-
 class Answer(msgspec.Struct, frozen=True):
     """The result of one compilation.
 
@@ -77,7 +70,7 @@ class Answer(msgspec.Struct, frozen=True):
         assembly: Text, where it was wanted.
         llvm: Text, where it was wanted.
         errors: Why the compiler refused, or a step failed.
-        place: Where in the text of the module the first error is.
+        place: Line and column of the first error in the text of the module, from 1.
         failed: Which step failed.
         failure: How the compiler ended without an answer: a crash, a limit.
     """
@@ -87,6 +80,6 @@ class Answer(msgspec.Struct, frozen=True):
     assembly: str = ""
     llvm: str = ""
     errors: tuple[str, ...] = ()
-    place: Place | None = None
+    place: tuple[int, int] | None = None
     failed: int | None = None
     failure: str = ""

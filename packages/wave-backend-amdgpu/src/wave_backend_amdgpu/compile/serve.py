@@ -10,9 +10,9 @@ import select
 import signal
 import sys
 import threading
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,8 +22,6 @@ from wave_backend_amdgpu.compile.request import Request
 if sys.platform != "win32":
     import resource
 
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 LOOK_S = 2.0
 """Seconds between two looks whether the caller still lives."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from wave_backend_amdgpu.bindings import CompilerError, EditedModule
-from wave_backend_amdgpu.compile.request import Answer, Place, Request
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from wave_backend_amdgpu.compile.request import Step
+from wave_backend_amdgpu.compile.request import Answer, Request, Step
 
 
 @dataclass(frozen=True)
@@ -78,5 +74,4 @@ def _described(error: Exception) -> str:
 def refused(error: CompilerError) -> Answer:
     """The compiler's messages as an answer."""
     rows = [m.text for m in error.messages if m.severity == "error"]
-    place = None if error.place is None else Place(*error.place)
-    return Answer(errors=tuple(rows or [str(error)]), place=place)
+    return Answer(errors=tuple(rows or [str(error)]), place=error.place)

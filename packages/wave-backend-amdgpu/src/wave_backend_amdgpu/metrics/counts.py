@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from wave_backend_amdgpu.metrics.listing import Instruction
 
 TRANSCENDENTAL = ("v_exp_", "v_log_", "v_rcp_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_")
@@ -40,7 +40,8 @@ _SHAPE = re.compile(r"_(\d+)x(\d+)x(\d+)")
 def kind_of(instruction: Instruction) -> str:
     """The kind of the instruction."""
     name = instruction.name
-    if name.startswith(("buffer_load", "global_load")) and _to_lds(instruction):
+    to_lds = "lds" in instruction.operands.split() or "_lds" in name
+    if name.startswith(("buffer_load", "global_load")) and to_lds:
         return "copy_to_lds"
     for kind, prefixes in _PREFIXES:
         if name.startswith(prefixes):
@@ -48,19 +49,10 @@ def kind_of(instruction: Instruction) -> str:
     return "other"
 
 
-def _to_lds(instruction: Instruction) -> bool:
-    words = instruction.operands.split()
-    return "lds" in words or "_lds" in instruction.name
-
-
 def count(instructions: Iterable[Instruction]) -> dict[str, int]:
     """Instructions by kind, kinds that occur, and all of them as ``total``."""
-    found: dict[str, int] = {"total": 0}
-    for instruction in instructions:
-        kind = kind_of(instruction)
-        found[kind] = found.get(kind, 0) + 1
-        found["total"] += 1
-    return found
+    found = Counter(map(kind_of, instructions))
+    return {"total": found.total(), **found}
 
 
 def flops(instructions: Iterable[Instruction]) -> int:

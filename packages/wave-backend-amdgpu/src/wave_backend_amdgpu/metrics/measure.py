@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.metrics.counts import count, flops
-from wave_backend_amdgpu.metrics.listing import blocks_of
+from wave_backend_amdgpu.metrics.listing import Block, Instruction, blocks_of
 from wave_backend_amdgpu.metrics.loops import find_loops
 from wave_backend_amdgpu.metrics.resources import Resources, resources_of
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.metrics.listing import Block, Instruction
     from wave_core.targets import Target
 
 
@@ -51,17 +50,10 @@ class Metrics:
 
     def to_json(self) -> dict[str, object]:
         """All of it as JSON values."""
-        hot = None
+        found = asdict(self)
         if self.hot is not None:
-            hot = asdict(self.hot) | {"density": self.hot.density}
-        return {
-            "kernel": self.kernel,
-            "target": self.target,
-            "counts": self.counts,
-            "loops": self.loops,
-            "hot": hot,
-            "resources": asdict(self.resources),
-        }
+            found["hot"]["density"] = self.hot.density
+        return found
 
 
 def measure(text: str, kernel: str, target: Target) -> Metrics:

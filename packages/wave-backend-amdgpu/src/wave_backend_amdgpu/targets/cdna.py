@@ -20,6 +20,7 @@ _PERMUTED = "; K permuted alike in both operands, which changes no product"
 HALF = (DTYPES["f16"], DTYPES["bf16"])
 FNUZ = (DTYPES["f8e4m3fnuz"], DTYPES["f8e5m2fnuz"])
 OCP = (DTYPES["f8e4m3fn"], DTYPES["f8e5m2"])
+NARROW = (DTYPES["f4e2m1fn"], DTYPES["f6e2m3fn"], DTYPES["f6e3m2fn"])
 _F32, _F64, _I32, _I8 = (DTYPES[n] for n in ("f32", "f64", "i32", "i8"))
 
 
@@ -109,32 +110,33 @@ def cdna3() -> tuple[MatrixInstruction, ...]:
     return (*_common(_ISA3), *_bytes(_ISA3, FNUZ))
 
 
-def _scaled(name: MMAType, shape: tuple[int, int, int]) -> MatrixInstruction:
-    """Operands in 8-bit floats; blocks of 32 along K share an exponent.
+def _scaled(name: MMAType, shape: tuple[int, int, int]) -> list[MatrixInstruction]:
+    """Operands in small floats; blocks of 32 along K share an exponent.
 
-    The instruction takes 6-bit and 4-bit floats too, which the language has no
-    element types for.
+    A lane has 32 elements side by side, of 8-bit floats two times 16.
     """
     rows, _, k = shape
     registers = rows * k // LANES
-    piece = 16 if rows == 16 else registers
 
-    def side(dim: str) -> Layout:
-        return layouts.interleaved(dim, LANES, rows, registers, piece)
+    def row(takes: tuple[DType, ...], piece: int) -> MatrixInstruction:
+        def side(dim: str) -> Layout:
+            return layouts.interleaved(dim, LANES, rows, registers, piece)
 
-    return MatrixInstruction(
-        name.value,
-        shape,
-        OCP,
-        _F32,
-        side("M"),
-        side("N"),
-        _accumulator(rows),
-        _ISA4,
-        scale_block=32,
-        scales=layouts.scales("M", LANES, rows, k // 32),
-        unit="scaled_mfma",
-    )
+        return MatrixInstruction(
+            name.value,
+            shape,
+            takes,
+            _F32,
+            side("M"),
+            side("N"),
+            _accumulator(rows),
+            _ISA4,
+            scale_block=32,
+            scales=layouts.scales("M", LANES, rows, k // 32),
+            unit="scaled_mfma",
+        )
+
+    return [row(OCP, 16), row(NARROW, registers)]
 
 
 def cdna4() -> tuple[MatrixInstruction, ...]:
@@ -148,6 +150,6 @@ def cdna4() -> tuple[MatrixInstruction, ...]:
         _row(MMAType.F32_32x32x16_BF16, tall, bf16, _F32, _ISA4, cycles=32),
         *_common(_ISA4),
         *_bytes(_ISA4, OCP),
-        _scaled(MMAType.F32_16x16x128_F8F6F4, (16, 16, 128)),
-        _scaled(MMAType.F32_32x32x64_F8F6F4, (32, 32, 64)),
+        *_scaled(MMAType.F32_16x16x128_F8F6F4, (16, 16, 128)),
+        *_scaled(MMAType.F32_32x32x64_F8F6F4, (32, 32, 64)),
     )

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.effects import touched_memories, written_memories
 from wave_core.diagnostics import user_error
-from wave_core.ir import region_of
-from wave_core.ops.control import Iterate
-from wave_core.symbols import as_expr
+from wave_core.ir import region_of, resolve, walk
+from wave_core.ops.atomic import Atomic
+from wave_core.ops.control import Iterate, While, symbols_set_by
+from wave_core.ops.memory import Read
+from wave_core.ops.structure import Argument
+from wave_core.symbols import as_expr, ceildiv, constant, maximum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from wave_core.constraints.geometry import Geometry
+    from wave_core.diagnostics import Location
     from wave_core.ir import Region
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
@@ -26,14 +31,64 @@ def loops_around(op: Op) -> dict[str, Expr]:
 def loops_of(region: Region) -> dict[str, Expr]:
     """The induction symbols of the loops around the ops of ``region``."""
     loops: dict[str, Expr] = {}
-    for loop in enclosing_loops(region):
-        if loop.induction is not None:
-            loops.setdefault(str(loop.axis), loop.induction)
+    for loop in region.around:
+        where = stands_at(loop)
+        if where is not None:
+            loops.setdefault(str(loop.attributes["axis"]), where)
     return loops
 
 
+def stands_at(op: Op) -> Expr | None:
+    """The symbol that tells an iteration's tile, for a loop over an axis."""
+    if isinstance(op, Iterate):
+        return op.induction
+    return op.symbols[0] if isinstance(op, While) and op.axis is not None else None
+
+
+def looks_at_others(loop: While) -> bool:
+    """Whether a while loop reads anew what other workgroups may write meanwhile."""
+    return any(
+        (isinstance(op, Atomic) or (isinstance(op, Read) and op.is_volatile))
+        and isinstance(resolve(op.memory), Argument)
+        for op in walk(loop.body)
+    )
+
+
+def deciding_values(loop: While) -> tuple[int, ...] | None:
+    """The carried values from which it follows whether there is another iteration.
+
+    By position; ``None`` where memory takes part that the loop itself writes.
+    """
+    region, written = loop.body, written_memories(loop.body)
+    carried = [each for each in region.arguments if each.role == "carried"]
+    following = dict(zip(carried, region.end.operands, strict=True))
+    named = 1 if loop.by_lane else len(loop.symbols)
+    setting = [op for op in region.ops if any(map(symbols_set_by, _within(op)))]
+    left: list[Op] = [*carried[:named], *setting]
+    seen: set[Op] = set()
+    while left:
+        op = left.pop()
+        if op in seen or op.owner is not region:
+            continue
+        seen.add(op)
+        left += op.operands
+        if isinstance(op, Argument) and op in following:
+            left.append(following[op])
+        touched = (row for each in _within(op) for row in touched_memories(each))
+        if any(memory in written for memory, _ in touched):
+            return None
+    return tuple(i for i, each in enumerate(carried) if each in seen)
+
+
+def _within(op: Op) -> Iterator[Op]:
+    """An op, and those of its regions."""
+    yield op
+    for region in op.regions:
+        yield from walk(region)
+
+
 def enclosing_loops(region: Region) -> list[Iterate]:
-    """The loops around the ops of ``region``, from the inside out."""
+    """The counted loops around the ops of ``region``, from the inside out."""
     return [op for op in region.around if isinstance(op, Iterate)]
 
 
@@ -45,6 +100,29 @@ def induction_range(
         return None
     first = bind(as_expr(loop.start))
     return loop.induction, first, first + (bind(loop.count) - 1) * loop.step
+
+
+def iterations(
+    axis: str, start: Expr, step: int, geometry: Geometry, at: Location | None
+) -> Expr:
+    """How often a loop over the tiles of ``axis`` runs.
+
+    Raises:
+        UserError: WV0311 where no constraint cuts the axis into tiles.
+    """
+    total, start = geometry.trip_count(axis, at), geometry.bind(start)
+    if start is constant(0) and step == 1:
+        return total
+    return maximum(ceildiv(total - start, step), 0)
+
+
+def trips(loop: Iterate, sizes: Mapping[Expr, int]) -> int:
+    """How often the first wave runs through a counted loop."""
+    if loop.count is None:
+        return 1
+    count = as_expr(loop.count).subs(sizes)
+    count = count.subs(dict.fromkeys(count.free_symbols, 0))
+    return max(0, count.constant_value)
 
 
 def static_tile(op: Op, dims: Iterable[str], geometry: Geometry) -> dict[str, int]:

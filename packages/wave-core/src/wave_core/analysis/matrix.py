@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
-from wave_core.targets import MMAType
+from wave_core.ops.matrix import ScaledMma
 from wave_core.types import dim_name
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
-    from wave_core.ops.base import Op
     from wave_core.ops.matrix import Mma
     from wave_core.targets import MatrixInstruction, Target
 
@@ -30,11 +29,6 @@ class MatrixRoles:
     outer_k: tuple[str, ...]
 
 
-def dims_of(op: Op) -> tuple[str, ...]:
-    """The dimensions of a register value."""
-    return op.register_type.dims
-
-
 def matrix_roles(op: Mma) -> MatrixRoles:
     """The roles of the dimensions of ``op``; its type rule has checked them."""
     found = op.contraction()
@@ -48,12 +42,14 @@ def instruction_of(op: Mma, geometry: Geometry, target: Target) -> MatrixInstruc
     Raises:
         UserError: WV0702 if the target lacks it, WV0205 if the types do not fit.
     """
-    given = geometry.hardware.mma_type
-    name = op.mma_type or (given.value if isinstance(given, MMAType) else given)
-    dtype = op.lhs.register_type.dtype
+    dtype, scaled = op.lhs.register_type.dtype, isinstance(op, ScaledMma)
+    name = op.mma_type or _given(geometry, target, scaled=scaled)
     if name is None:
-        return target.default_mma(dtype, op.location)
-    row = target.matrix_instruction(name, op.location)
+        rows = geometry.mma_rows
+        return target.default_mma(dtype, op.location, scaled=scaled, rows=rows)
+    row = target.matrix_instruction(name, op.location, dtype)
+    if isinstance(op, ScaledMma):
+        _check_blocks(op, row)
     if dtype not in row.operand_dtypes:
         takes = ", ".join(str(d) for d in row.operand_dtypes)
         raise user_error(
@@ -64,3 +60,34 @@ def instruction_of(op: Mma, geometry: Geometry, target: Target) -> MatrixInstruc
             help=(f"cast the operands to {row.operand_dtypes[0]}",),
         )
     return row
+
+
+def _given(geometry: Geometry, target: Target, *, scaled: bool) -> str | None:
+    """The instruction of the hardware constraint, where it is one of that kind."""
+    given = geometry.hardware.mma_type
+    name = None if given is None else str(given)
+    rows = target.matrix_instructions if scaled else ()
+    plain = any(row.name == name and not row.scale_block for row in rows)
+    return None if plain else name
+
+
+def _check_blocks(op: ScaledMma, row: MatrixInstruction) -> None:
+    """The instruction takes scales, and for blocks of this size.
+
+    Raises:
+        UserError: WV0223.
+    """
+    _, size = op.block()
+    if size == row.scale_block:
+        return
+    takes = f"blocks of {row.scale_block}" if row.scale_block else "no scales"
+    raise user_error(
+        "WV0223",
+        f"the scales of `scaled_mma` do not fit: `{row.name}` takes {takes}",
+        at=op.location,
+        label=f"each scale is for {size} elements",
+        secondary=tuple((scale.location, "these are scales") for scale in op.scales),
+        help="leave `mma_type` out, or use a `ScaledMMAType`"
+        if not row.scale_block
+        else f"give one scale for {row.scale_block} elements of K",
+    )

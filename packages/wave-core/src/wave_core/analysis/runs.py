@@ -19,7 +19,8 @@ def contiguous_run(access: Access) -> int:
         return 1
     moving = [c for c in outer if REGISTER in c.free_symbols]
     if not moving and REGISTER not in (inner - REGISTER).free_symbols:
-        return _largest_power(access.registers)
+        # The largest power of two that divides the number.
+        return access.registers & -access.registers
     registers = range(access.registers)
     columns = [
         [c.subs({REGISTER: constant(r)}) for c in (*moving, inner)] for r in registers
@@ -38,11 +39,6 @@ def access_count(access: Access, widest: int) -> int:
     if access.mask is not None and REGISTER in access.mask.free_symbols:
         return access.registers
     return -(-access.registers // min(contiguous_run(access), max(1, widest)))
-
-
-def _largest_power(count: int) -> int:
-    """The largest power of two that divides ``count``."""
-    return count & -count
 
 
 def _adjacent(columns: list[list[Expr]], run: int) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from wave_core.backends.lowering import (
-    AnyLowering as AnyLowering,
-    Lowering as Lowering,
     LoweringTable as LoweringTable,
     ModulePass as ModulePass,
     lowers as lowers,

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, ParamSpec, Self, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Generic,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    runtime_checkable,
+)
 
 from wave_core.diagnostics import plugin_error, user_error
 
@@ -74,6 +82,18 @@ def lowers(
 
 AnyLowering = Lowering[..., object]
 """A rule of any backend."""
+
+
+@runtime_checkable
+class ChecksRules(Protocol):
+    """An object that rules get beside the op, and that each of them owes something.
+
+    A backend's object that says so has the rules of other plugins checked.
+    """
+
+    def fault_of(self, op: Op, found: object) -> str:
+        """The fault, now that a rule for ``op`` has given ``found``; or empty."""
+        ...
 
 
 @dataclass(frozen=True)

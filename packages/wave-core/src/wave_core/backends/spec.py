@@ -35,7 +35,6 @@ class BackendSpec:
     summary: str = ""
 
     def __post_init__(self) -> None:
-        """Keep the sets as frozen ones."""
         object.__setattr__(self, "targets", frozenset(self.targets))
         object.__setattr__(self, "requires", frozenset(self.requires))
 
@@ -49,6 +48,14 @@ class Backend(Protocol):
 
     def prepare(self) -> None:
         """Start what compiling will need, and do not wait for it."""
+        ...
+
+    def check(self, lowered: Any, target: Target) -> None:
+        """Refuse what needs more than the machine has, without making code.
+
+        Raises:
+            UserError: WV06xx, as `emit` would.
+        """
         ...
 
     def emit(

@@ -71,6 +71,14 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         summary="the type of every value",
     ),
     PassSpec(
+        "check-scans",
+        Phase.INFER,
+        f"{_HERE}.infer.scans:CheckScans",
+        after=("infer-types",),
+        essential=True,
+        summary="scans see all that they combine",
+    ),
+    PassSpec(
         "read-without-staging",
         Phase.PLACE,
         f"{_HERE}.place.staging:ReadWithoutStaging",

@@ -47,6 +47,11 @@ _COMMANDS = {
     "run": ("wave_core.cli.run", "run a kernel and check it against its reference"),
     "pipeline": ("wave_core.cli.pipeline", "list the passes, each with its reason"),
     "inspect": ("wave_core.cli.inspect", "show IR, indices or layouts of a kernel"),
+    "explain-schedule": (
+        "wave_core.cli.explain_schedule",
+        "say how a kernel would be scheduled, and why not otherwise",
+    ),
+    "bisect": ("wave_core.cli.bisect", "name the first pass that breaks a kernel"),
     "compile": ("wave_core.cli.compile", "compile a kernel to MLIR, assembly or code"),
     "cache": ("wave_core.cli.cache", "show, clear, prune or export compiled kernels"),
     "plugins": ("wave_core.cli.plugins", "list plugins and what they bring"),
@@ -78,13 +83,18 @@ class WaveGroup(TyperGroup):
         name, found, rest = super().resolve_command(ctx, args)
         if name in _COMMANDS:
             module = import_module(_COMMANDS[name][0])
-            command: Any = typer.main.get_command(module.app)
-            # The plain help shows a flag as a flag, and not with `<bool>` behind it.
-            command.rich_markup_mode = None
-            return name, command, rest
+            return name, plain(typer.main.get_command(module.app)), rest
         if found is not None and name is not None:
-            found = load_command(name)
+            found = plain(load_command(name))
         return name, found, rest
+
+
+def plain(command: Any) -> Any:
+    """The command with plain help, in which a flag has no `<bool>` behind it."""
+    command.rich_markup_mode = None
+    for below in getattr(command, "commands", {}).values():
+        plain(below)
+    return command
 
 
 app = typer.Typer(

@@ -12,13 +12,19 @@ import typer
 from wave_core.cli.files import tell_written, write_files
 from wave_core.cli.load import find_case, open_session, with_options
 from wave_core.cli.output import print_json, print_text
-from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
+from wave_core.cli.passes import (
+    CompileOptions,
+    Disabled,
+    Passes,
+    Settings,
+    option_changes,
+    pass_changes,
+)
 from wave_core.diagnostics import Label, Location, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_core.compile.kernels import KernelCase
 
 app = typer.Typer(add_completion=False)
 
@@ -37,6 +43,7 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     passes: Passes = "",
     disable: Disabled = "",
     set_pass: Settings = [],  # noqa: B006 - typer's form
+    option: CompileOptions = [],  # noqa: B006 - typer's form
     override_mlir: Path | None = typer.Option(  # noqa: B008 - typer's form
         None, help="A file of MLIR to use instead of what is generated."
     ),
@@ -54,12 +61,14 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
+    known = case.options.plugin_options
     changes = {
         "target": target,
         "preset": preset,
         "override_mlir": _override(override_mlir),
         "dump_intermediates": None if dump is None else str(dump),
-        "plugin_options": _with_lines(case) if debug else None,
+        "plugin_options": {**known, "debug_lines": True} if debug else None,
+        **option_changes(option),
         **pass_changes(case.options, passes, disable, set_pass),
     }
     case = with_options(case, changes)
@@ -110,11 +119,6 @@ def _in_file(error: UserError, path: Path | None) -> UserError:
     where = Label(Location.of_span(str(path), line, column))
     kernel = () if found.primary is None else (found.primary,)
     return UserError([replace(found, primary=where, secondary=kernel), *others])
-
-
-def _with_lines(case: KernelCase) -> dict[str, object]:
-    """The options of plugins, and that of the backend for lines."""
-    return {**case.options.plugin_options, "debug_lines": True}
 
 
 def _print(files: Mapping[str, bytes]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.ir.facts import ACCESS, PLACEMENT
@@ -34,10 +34,6 @@ class IndexRow:
     address: str
     mask: str
     line: str
-
-    def to_json(self) -> dict[str, object]:
-        """The row as JSON values."""
-        return asdict(self)
 
     def cells(self) -> tuple[str, ...]:
         """The row for a table."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,15 @@ from wave_core.cli.assembly import show_assembly
 from wave_core.cli.files import write_picture
 from wave_core.cli.load import find_case, open_session, with_options
 from wave_core.cli.output import out, print_json, print_table, print_text
-from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
+from wave_core.cli.passes import (
+    CompileOptions,
+    Disabled,
+    Passes,
+    Settings,
+    option_changes,
+    pass_changes,
+)
+from wave_core.cli.roofline import show_roofline
 from wave_core.cli.views import show_view
 
 if TYPE_CHECKING:
@@ -30,17 +39,18 @@ class What(StrEnum):
     INDEX = "index"
     LAYOUT = "layout"
     ASM = "asm"
+    ROOFLINE = "roofline"
 
 
 #: Where each is most telling, unless a phase is given.
-_PHASES = {What.IR: None, What.INDEX: None, What.LAYOUT: "distribute", What.ASM: None}
+_PHASES = {What.LAYOUT: "distribute"}
 
 
 @app.command()
 def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     kernel: str = typer.Argument(help="A kernel's name, or FILE.py:NAME."),
     what: str = typer.Option(
-        What.IR, help="ir, index, layout, asm; or a plugin's view, such as cycles."
+        What.IR, help="ir, index, layout, asm, roofline; or a plugin's view: cycles."
     ),
     phase: str | None = typer.Option(None, help="After which phase or pass."),
     value: int | None = typer.Option(
@@ -54,15 +64,18 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     passes: Passes = "",
     disable: Disabled = "",
     set_pass: Settings = [],  # noqa: B006 - typer's form
+    option: CompileOptions = [],  # noqa: B006 - typer's form
     json: bool = typer.Option(False, "--json", help="Print one JSON object."),  # noqa: FBT001 - a flag
 ) -> None:
-    """Show the IR, the indices or the layouts of a kernel."""
+    """Show the IR, the indices, the layouts or the limits of a kernel."""
     # The compiler loads torch; other commands go without.
     from wave_core.compile.compiler import wave_compile  # noqa: PLC0415
+    from wave_core.compile.roofline import roofline  # noqa: PLC0415
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
-    told = pass_changes(case.options, passes, disable, set_pass)
+    told = option_changes(option)
+    told |= pass_changes(case.options, passes, disable, set_pass)
     case = with_options(case, {"target": target, "preset": preset, **told})
     if what not in set(What):
         show_view(session, case, what, svg, own=tuple(What), as_json=json)
@@ -71,6 +84,9 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
         show_assembly(session, case, as_json=json)
         return
     compiled = wave_compile(case.options, case.kernel, session=session)
+    if what == What.ROOFLINE:
+        show_roofline(roofline(compiled.compiled, case.shape), svg, as_json=json)
+        return
     graph = _graph(compiled, What(what), phase)
     if what == What.IR:
         _show_ir(graph, as_json=json)
@@ -81,7 +97,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
 
 
 def _graph(kernel: WaveKernel, what: What, phase: str | None) -> Graph:
-    wanted = phase or _PHASES[what]
+    wanted = phase or _PHASES.get(what)
     if wanted == "trace":
         return kernel.trace_graph
     return kernel.graph if wanted is None else kernel.snapshots(wanted)
@@ -100,7 +116,7 @@ def _show_index(graph: Graph, *, as_json: bool) -> None:
 
     rows = index_rows(graph)
     if as_json:
-        print_json({"kernel": graph.name, "values": [row.to_json() for row in rows]})
+        print_json({"kernel": graph.name, "values": [asdict(row) for row in rows]})
         return
     print_table(
         ("key", "op", "type", "who holds which element", "origin or address", "line"),

@@ -1,4 +1,4 @@
-"""Options about passes, for commands that compile."""
+"""Options about passes and others of compilation, for commands that compile."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from wave_core.compile.option_values import pass_texts
+from wave_core.compile.options import option_table
 from wave_core.diagnostics import Location
 from wave_core.passes.literal import value_of
+from wave_core.passes.selection import unknown_name
 from wave_core.passes.text import PassText, Pipeline
 
 if TYPE_CHECKING:
@@ -24,6 +26,45 @@ Settings = Annotated[
     list[str],
     typer.Option("--set-pass", help="An option of a pass: schedule-loops.unroll=2."),
 ]
+
+CompileOptions = Annotated[
+    list[str],
+    typer.Option("--option", help="Another option of compilation: unroll_factor=2."),
+]
+
+_FLAGS = {
+    "subs": "--shape and --set",
+    "target": "--target",
+    "preset": "--preset",
+    "passes": "--passes",
+    "disable_passes": "--disable",
+}
+"""Options of compilation that commands take in another form."""
+
+
+def option_changes(given: Iterable[str]) -> dict[str, object]:
+    """Options of `WaveCompileOptions` by name, from texts like ``unroll_factor=2``.
+
+    Raises:
+        typer.BadParameter: for text without a name or a value, and for an option that
+            has a form of its own.
+        UserError: WV0801 for a name that no option has.
+    """
+    found: dict[str, object] = {}
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (equals and name and value):
+            message = f"--option takes NAME=VALUE, not `{text}`"
+            raise typer.BadParameter(message)
+        if name in _FLAGS:
+            message = f"--option {name}: write {_FLAGS[name]}"
+            raise typer.BadParameter(message)
+        known = [row.name for row in option_table()]
+        if name not in known:
+            raise unknown_name("compile option", name, known)
+        found[name] = value_of(value)
+    # The command line has no line to point at.
+    return found | {"location": Location.unknown()} if found else {}
 
 
 def pass_changes(

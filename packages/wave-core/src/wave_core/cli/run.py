@@ -8,7 +8,14 @@ import typer
 
 from wave_core.cli.load import find_case, open_session, with_options
 from wave_core.cli.output import out, print_json, print_table, progress
-from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
+from wave_core.cli.passes import (
+    CompileOptions,
+    Disabled,
+    Passes,
+    Settings,
+    option_changes,
+    pass_changes,
+)
 
 if TYPE_CHECKING:
     from wave_core.compile.check_case import CaseReport
@@ -29,6 +36,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
     passes: Passes = "",
     disable: Disabled = "",
     set_pass: Settings = [],  # noqa: B006 - typer's form
+    option: CompileOptions = [],  # noqa: B006 - typer's form
     seed: int | None = typer.Option(
         None, min=0, help="Seed of the inputs; fresh by default."
     ),
@@ -57,6 +65,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
             "print_ir_after": print_ir_after,
             "print_ir_before": print_ir_before,
             "checks": None if checks else False,
+            **option_changes(option),
             **pass_changes(case.options, passes, disable, set_pass),
         },
     )

@@ -10,19 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wave_core.compile.check_case import (
-        CaseReport as CaseReport,
-        run_case as run_case,
-    )
+    from wave_core.compile.check_case import run_case as run_case
     from wave_core.compile.compiled import Timings as Timings
     from wave_core.compile.compiler import wave_compile as wave_compile
     from wave_core.compile.config import Config as Config
     from wave_core.compile.kernel import WaveKernel as WaveKernel
-    from wave_core.compile.kernels import (
-        KernelCase as KernelCase,
-        KernelFactory as KernelFactory,
-    )
-    from wave_core.compile.launch.run import LaunchRecord as LaunchRecord
+    from wave_core.compile.kernels import KernelCase as KernelCase
     from wave_core.compile.launch.signature import (
         Parameter as Parameter,
         Signature as Signature,
@@ -30,6 +23,7 @@ if TYPE_CHECKING:
     from wave_core.compile.options import (
         WaveCompileOptions as WaveCompileOptions,
         option_table as option_table,
+        set_default_run_config as set_default_run_config,
     )
     from wave_core.compile.scheduling import SchedulingType as SchedulingType
     from wave_core.compile.session import (
@@ -39,11 +33,8 @@ if TYPE_CHECKING:
 
 
 _MODULES = {
-    "CaseReport": "check_case",
     "Config": "config",
     "KernelCase": "kernels",
-    "KernelFactory": "kernels",
-    "LaunchRecord": "launch.run",
     "Parameter": "launch.signature",
     "SchedulingType": "scheduling",
     "Session": "session",
@@ -54,6 +45,7 @@ _MODULES = {
     "default_session": "session",
     "option_table": "options",
     "run_case": "check_case",
+    "set_default_run_config": "options",
     "wave_compile": "compiler",
 }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from wave_core.compile import codes
-from wave_core.constraints import surface_expr
+from wave_core.constraints import device_symbol, surface_expr, workgroup_symbol
+from wave_core.constraints.base import MAX_AXES
 from wave_core.diagnostics import user_error
 from wave_core.symbols import Expr, symbol
 from wave_core.types import AddressSpace
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 Bound = int | AddressSpace | Expr
 """A value of ``subs`` once it is understood."""
+
+PLACES = frozenset(
+    symbol_of_axis(axis)
+    for symbol_of_axis in (workgroup_symbol, device_symbol)
+    for axis in range(MAX_AXES)
+)
+"""The symbols of places on grids, which a launch gives their values."""
 
 _SPACES = {
     "shared": AddressSpace.SHARED,
@@ -113,34 +120,51 @@ def _unfit(key: Expr, value: object, at: Location | None) -> Exception:
 
 
 def _not_bindable(message: str, at: Location | None, help_text: str) -> Exception:
-    return user_error(codes.BINDING, message, at=at, label="bound here", help=help_text)
+    return user_error("WV0822", message, at=at, label="bound here", help=help_text)
 
 
 def resolve_bindings(
     subs: Mapping[Expr, Bound], at: Location | None = None
-) -> dict[Expr, int | AddressSpace]:
+) -> dict[Expr, Bound]:
     """Every binding as a plain value, expressions followed to their symbols.
+
+    What depends on the place of a workgroup or device stays an expression of that.
 
     Raises:
         UserError: WV0822 for an expression of unbound symbols, or one that depends
             on itself.
     """
-    done: dict[Expr, int | AddressSpace] = {
-        key: value for key, value in subs.items() if not isinstance(value, Expr)
-    }
+    done = {key: value for key, value in subs.items() if not isinstance(value, Expr)}
     left = {key: value for key, value in subs.items() if isinstance(value, Expr)}
     while left:
-        numbers = {k: v for k, v in done.items() if isinstance(v, int)}
+        known = {k: v for k, v in done.items() if not isinstance(v, AddressSpace)}
         solved = {
-            key: bound.constant_value
+            key: found
             for key, value in left.items()
-            if (bound := value.subs(numbers)).is_constant
+            if (found := _solved(key, value, done, known, at)) is not None
         }
         if not solved:
             raise _unsolved(left, subs, at)
-        done |= {key: _checked_size(key, v, at) for key, v in solved.items()}
+        done |= solved
         left = {key: value for key, value in left.items() if key not in solved}
     return {key: done[key] for key in subs}
+
+
+def _solved(
+    key: Expr,
+    value: Expr,
+    done: Mapping[Expr, Bound],
+    known: Mapping[Expr, int | Expr],
+    at: Location | None,
+) -> Bound | None:
+    """The number of a binding; ``None`` while symbols in it have no value."""
+    space = done.get(value)
+    if isinstance(space, AddressSpace):
+        return space
+    bound = value.subs(known)
+    if bound.is_constant:
+        return _checked_size(key, bound.constant_value, at)
+    return bound if bound.free_symbols <= PLACES else None
 
 
 def _unsolved(

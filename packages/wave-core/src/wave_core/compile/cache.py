@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from wave_core.compile import codes
 from wave_core.compile.files import is_file_name, read_plain, write_all
 from wave_core.diagnostics import user_error
 from wave_runtime.artifact import write_whole
@@ -269,7 +268,7 @@ class DiskCache:
         found = self.get(key) if _KEY.fullmatch(key) else None
         if found is None:
             raise user_error(
-                codes.NO_SUCH_NAME,
+                "WV0801",
                 f"the cache has no entry `{key}`",
                 help="`wave cache info --json` lists the keys",
             )

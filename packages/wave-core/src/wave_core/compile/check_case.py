@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wave_core.compile import codes
 from wave_core.compile.compiler import wave_compile
 from wave_core.compile.launch.run import dressed
 from wave_core.diagnostics import internal_error, user_error
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from wave_core.compile.kernel import WaveKernel
     from wave_core.compile.kernels import KernelCase
     from wave_core.compile.launch.run import LaunchRecord
+    from wave_core.compile.launch.signature import Parameter
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
     from wave_core.types import DType
@@ -88,7 +88,7 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _arguments(case: KernelCase, seed: int | None) -> list[Any]:
+def case_arguments(case: KernelCase, seed: int | None) -> list[Any]:
     """The random inputs and the outputs of a case.
 
     Raises:
@@ -99,7 +99,7 @@ def _arguments(case: KernelCase, seed: int | None) -> list[Any]:
     except (MemoryError, OverflowError, ValueError) as error:
         sizes = ", ".join(f"{name}={size}" for name, size in case.shape.items())
         raise user_error(
-            codes.OPTION_VALUE,
+            "WV0823",
             f"the arguments of `{case.kernel.name}` at {sizes} cannot be made: {error}",
             help="give smaller sizes: `--shape M=512`",
         ) from error
@@ -132,33 +132,30 @@ def run_case(
     kernel = wave_compile(options or case.options, case.kernel, session=session)
     compile_s = time.perf_counter() - started
     progress("make inputs")
-    arguments = _arguments(case, seed)
-    tensors = kernel.signature.parameters
-    outputs = [_array(arguments[i], tensors[i].dtype) for i in case.outputs]
-    for output in outputs:
-        poison(output)
+    arguments = case_arguments(case, seed)
+    outputs = poisoned_outputs(case, arguments, kernel.parameters)
     progress("compute the reference")
     expected = [np.asarray(each) for each in case.reference(arguments)]
     scale = case.scale(arguments) if case.scale is not None else None
     progress("run")
-    _launch(kernel, arguments)
+    launch_case(kernel, arguments)
     assert kernel.last_run is not None, "it has just run"
     progress("compare")
-    worst, relative, wrong = _compare(outputs, expected, scale, case.tolerance)
+    found = compare(outputs, expected, scale, case.tolerance)
     return CaseReport(
         kernel,
         case.shape,
-        worst,
-        relative,
-        wrong,
+        found.absolute,
+        found.relative,
+        found.wrong,
         case.tolerance,
         compile_s,
         kernel.last_run,
     )
 
 
-def _launch(kernel: WaveKernel, arguments: Sequence[Any]) -> None:
-    """Launch; on copies, where the device reads other memory than the CPU's."""
+def launch_case(kernel: WaveKernel, arguments: Sequence[Any]) -> None:
+    """Launch; on copies, where the device does not read the CPU's memory."""
     compiled = kernel.compiled
     device = compiled.executor
     if "cpu" in compiled.device.spec.reads or not isinstance(device, PlacesArrays):
@@ -173,6 +170,16 @@ def _launch(kernel: WaveKernel, arguments: Sequence[Any]) -> None:
                 there.fetch(here)
     except RuntimeFailure as failure:
         raise dressed(failure, compiled, None) from None
+
+
+def poisoned_outputs(
+    case: KernelCase, arguments: Sequence[Any], parameters: Sequence[Parameter]
+) -> list[npt.NDArray[Any]]:
+    """The memory of the case's outputs, filled with what no kernel computes."""
+    outputs = [_array(arguments[i], parameters[i].dtype) for i in case.outputs]
+    for output in outputs:
+        poison(output)
+    return outputs
 
 
 def _array(argument: object, dtype: DType) -> npt.NDArray[Any]:
@@ -196,15 +203,35 @@ def poison(output: npt.NDArray[Any]) -> None:
         output[...] = np.nan
 
 
-def _compare(
+@dataclass(frozen=True)
+class Comparison:
+    """How far outputs are from what they should be.
+
+    Attributes:
+        absolute: The largest error.
+        relative: The same in units of the scale.
+        wrong: Elements beyond the tolerance.
+        first_wrong: The first of them: the output's position, and the index.
+    """
+
+    absolute: float = 0.0
+    relative: float = 0.0
+    wrong: int = 0
+    first_wrong: tuple[int, tuple[int, ...]] | None = None
+
+
+def compare(
     outputs: Sequence[npt.NDArray[Any]],
     expected: Sequence[npt.NDArray[Any]],
     scale: float | None,
     tolerance: float,
-) -> tuple[float, float, int]:
-    """Largest absolute and relative error, and elements beyond the tolerance."""
-    worst, relative, wrong = 0.0, 0.0, 0
-    for got, want in zip(outputs, expected, strict=True):
+) -> Comparison:
+    """Compare outputs element by element, in units of ``scale``.
+
+    By default that is the largest finite value that is expected.
+    """
+    found = Comparison()
+    for position, (got, want) in enumerate(zip(outputs, expected, strict=True)):
         if not got.size:
             continue
         error = errors(got, want)
@@ -213,10 +240,15 @@ def _compare(
         )
         unit = scale if scale is not None else float(finite.max(initial=0.0))
         unit = unit or 1.0
-        worst = max(worst, float(error.max()))
-        relative = max(relative, float(error.max()) / unit)
-        wrong += int(np.count_nonzero(error > tolerance * unit))
-    return worst, relative, wrong
+        wrong = np.argwhere(error > tolerance * unit)
+        first = (position, tuple(map(int, wrong[0]))) if wrong.size else None
+        found = Comparison(
+            max(found.absolute, float(error.max())),
+            max(found.relative, float(error.max()) / unit),
+            found.wrong + len(wrong),
+            found.first_wrong or first,
+        )
+    return found
 
 
 def errors(got: npt.NDArray[Any], want: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

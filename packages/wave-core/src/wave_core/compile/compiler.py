@@ -4,77 +4,47 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
-from wave_core.compile import codes
-from wave_core.compile.bindings import resolve_bindings
+from wave_core.compile.choosing import first_that_fits
 from wave_core.compile.compiled import Compiled, Timings, Traced
 from wave_core.compile.devices import find_device
-from wave_core.compile.fingerprint import fingerprint
-from wave_core.compile.inputs import input_files, wants_report
+from wave_core.compile.fingerprint import Key, fingerprint
+from wave_core.compile.front import front_of
+from wave_core.compile.inputs import asked_of, input_files
 from wave_core.compile.kernel import WaveKernel
-from wave_core.compile.kernels import is_kernel
-from wave_core.compile.launch.signature import ON_CPU, LaunchShape, Signature
+from wave_core.compile.launchable import LaunchableWave
 from wave_core.compile.option_values import at_options
 from wave_core.compile.options import WaveCompileOptions
-from wave_core.compile.pipeline import plan_for
 from wave_core.compile.printing import printer, timing_table, to_stderr
 from wave_core.compile.read_log import recall
-from wave_core.compile.scheduling import check_schedule, schedule_of, with_schedule
+from wave_core.compile.scheduling import with_schedule
 from wave_core.compile.session import Session, default_session
-from wave_core.compile.symbol_check import alias_bindings, check_symbols
 from wave_core.compile.targets_with import NO_INSTRUCTION, with_targets
-from wave_core.constraints import Kernel
-from wave_core.constraints.geometry import Geometry
-from wave_core.diagnostics import UserError, capture_location, user_error
+from wave_core.diagnostics import (
+    UserError,
+    WaveError,
+    capture_location,
+    user_error,
+)
+from wave_core.ir.verify import problems
 from wave_core.passes.observe import Verify
-from wave_core.plugin.constraints import settled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
-    from typing import Any
+    from collections.abc import Hashable
 
     from wave_core.compile.devices import Device
-    from wave_core.constraints import Constraint
-    from wave_core.diagnostics import Diagnostic, Location
+    from wave_core.compile.front import Traces
+    from wave_core.diagnostics import Diagnostic
     from wave_core.ir.graph import Graph
     from wave_core.passes.manual import ManualSchedule
     from wave_core.passes.run import RunReport
 
 
-class KernelLike(Protocol):
-    """A kernel before compilation: what the ``wave`` decorator makes."""
-
-    @property
-    def name(self) -> str:
-        """The kernel's name."""
-        ...
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The Python function."""
-        ...
-
-    @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        """How dimensions spread over the machine."""
-        ...
-
-    @property
-    def location(self) -> Location:
-        """Where it is defined."""
-        ...
-
-    def trace(
-        self, bindings: Mapping[Any, Any] | None = None, *, target: str = "generic"
-    ) -> Graph:
-        """The graph of the kernel."""
-        ...
-
-
 def wave_compile(
     options: WaveCompileOptions,
-    kernel: KernelLike,
+    kernel: LaunchableWave,
     schedule: ManualSchedule | None = None,
     *,
     session: Session | None = None,
@@ -101,26 +71,25 @@ def wave_compile(
     found = None if key is None else session.remembered(key)
     if found is None:
         found = _compile(options, kernel, session)
-        if key is not None:
+        if key is not None and not any(r.keeps_functions for r in found.shape.logs):
             session.remember(key, found)
     return WaveKernel(cast("Compiled", found), kernel)
 
 
 def _check_arguments(options: object, kernel: object) -> None:
     if not isinstance(options, WaveCompileOptions):
+        what = f"got {type(options).__name__} for options"
         if isinstance(kernel, WaveCompileOptions):
-            what, advice = "got its arguments the wrong way round", ""
-        else:
-            what, advice = f"got {type(options).__name__} for options", ""
+            what = "got its arguments the wrong way round"
         raise user_error(
-            codes.NOT_A_KERNEL,
-            f"`wave_compile` {what}{advice}",
+            "WV0826",
+            f"`wave_compile` {what}",
             at=capture_location(),
             help="write `wave_compile(WaveCompileOptions(subs={...}), kernel)`",
         )
-    if not is_kernel(kernel):
+    if not isinstance(kernel, LaunchableWave):
         raise user_error(
-            codes.NOT_A_KERNEL,
+            "WV0826",
             f"`wave_compile` got a {type(kernel).__name__}, which is no kernel",
             at=capture_location(),
             help="decorate the function with `@wave(constraints)`",
@@ -128,31 +97,44 @@ def _check_arguments(options: object, kernel: object) -> None:
 
 
 def memo_key(
-    options: WaveCompileOptions, kernel: KernelLike, session: Session
+    options: WaveCompileOptions, kernel: LaunchableWave, session: Session
 ) -> Hashable | None:
     """The key under which a session keeps the kernel; ``None`` where there is none."""
-    if wants_report(options, session):
+    asked, schedule = asked_of(options, session), kernel.schedule
+    depends_on_kernel = schedule is not None and schedule.replay is not None
+    if asked.reports or depends_on_kernel:
         return None
-    spaces = getattr(kernel, "namespaces", ())
-    function = recall(session.functions, kernel.function, spaces, fingerprint)
+    function = recall(
+        session.functions, kernel.function, kernel.namespaces, fingerprint
+    )
     if function is None:
         return None
-    rest = schedule_of(kernel), options, input_files(options, session)
-    key = (function, kernel.name, kernel.constraints, *rest)
+    rest = kernel.constraints, schedule, input_files(asked)
     try:
-        hash(key)
+        return Key((function, kernel.name, asked.key, *rest))
     except TypeError:
         return None
-    return key
 
 
 def _compile(
-    options: WaveCompileOptions, kernel: KernelLike, session: Session
+    options: WaveCompileOptions, kernel: LaunchableWave, session: Session
 ) -> Compiled:
     target = session.target(options.target, options.location).name
     device = find_device(session, options.device, target, options.location)
     _check_stages(options, device)
-    front = front_of(options, kernel, session, device)
+    compiled = partial(_compiled_for, device, kernel, session)
+    return first_that_fits(options, kernel, session, compiled, _check_machine)
+
+
+def _compiled_for(
+    device: Device,
+    kernel: LaunchableWave,
+    session: Session,
+    options: WaveCompileOptions,
+    traces: Traces,
+) -> Compiled:
+    """The kernel for ``device``, by options that leave nothing open."""
+    front = front_of(options, kernel, session, device, traces)
     lowered = lower_front(front, kernel, device.spec.stop_after)
     total_s = time.perf_counter() - front.started
     return Compiled(
@@ -162,6 +144,17 @@ def _compile(
         warnings=lowered.warnings,
         timings=Timings(front.trace_s, lowered.report.passes, total_s),
     )
+
+
+def _check_machine(found: Compiled) -> None:
+    """See that what will make machine code at the first launch can.
+
+    Raises:
+        UserError: WV06xx where the kernel needs more than the target has.
+    """
+    name = found.device.spec.backend
+    if name is not None:
+        found.session.plugins.load_backend(name).check(found.lowered, found.target)
 
 
 def _check_stages(options: WaveCompileOptions, device: Device) -> None:
@@ -174,7 +167,7 @@ def _check_stages(options: WaveCompileOptions, device: Device) -> None:
     given = [name for name in asked if getattr(options, name) is not None]
     if given and device.spec.backend is None:
         raise user_error(
-            codes.OPTION_VALUE,
+            "WV0823",
             f"option `{given[0]}` is given, and device `{device.name}` runs no"
             " machine code",
             at=options.location,
@@ -195,8 +188,23 @@ class Lowered:
     warnings: tuple[Diagnostic, ...]
 
 
+def _check_each_pass(
+    front: Traced, kernel: LaunchableWave, stop_after: str | None
+) -> None:
+    """Run the pipeline again and check after every pass, to find the one at fault.
+
+    A check costs as much as a few passes, so a run that ends well has one, at its end.
+
+    Raises:
+        InternalError: WV9902 or WV9903, with the name of the pass.
+    """
+    context = front.session.plugins.pass_context(front.target, kernel, front.schedule)
+    runner = front.plan.runner((), Verify.EACH)
+    runner.run(front.traced.clone(), context, stop_after)
+
+
 def lower_front(
-    front: Traced, kernel: KernelLike, stop_after: str | None = None
+    front: Traced, kernel: LaunchableWave, stop_after: str | None = None
 ) -> Lowered:
     """Run the pipeline on a copy of what was traced: all of it, or to a phase.
 
@@ -206,12 +214,16 @@ def lower_front(
     options, session = front.options, front.session
     lowered = front.traced.clone()
     observers = [session.plugins.observer(), printer(options, front.plan.pipeline)]
-    verify = Verify.EACH if options.verify_each else Verify.PHASES
+    verify = Verify.EACH if options.verify_each else Verify.ENDS
     runner = front.plan.runner(observers, verify)
     context = session.plugins.pass_context(front.target, kernel, front.schedule)
     try:
         report = runner.run(lowered, context, stop_after)
-    except UserError as error:
+    except WaveError as error:
+        if problems(lowered):
+            _check_each_pass(front, kernel, stop_after)
+        if not isinstance(error, UserError):
+            raise
         if error.code == NO_INSTRUCTION:
             raise with_targets(error, session) from None
         # What concerns no line of the kernel concerns an option.
@@ -221,63 +233,3 @@ def lower_front(
     for warning in context.collector.warnings:
         session.announce(warning.code, warning.render())
     return Lowered(lowered, report, context.collector.warnings)
-
-
-def front_of(
-    options: WaveCompileOptions,
-    kernel: KernelLike,
-    session: Session,
-    device: Device | None = None,
-) -> Traced:
-    """Trace the kernel and put its pipeline together; nothing is compiled.
-
-    Args:
-        options: How to compile.
-        kernel: What to compile.
-        session: Where plugins and caches are.
-        device: What will run it; nothing where code is emitted.
-
-    Raises:
-        UserError: for mistakes in the kernel, its constraints or the options.
-    """
-    begun = time.perf_counter()
-    schedule = schedule_of(kernel)
-    check_schedule(options, schedule)
-    target = session.target(options.target, options.location)
-    plan = plan_for(session, options, target, kernel.name)
-    if device is not None:
-        needs, stop = frozenset(device.spec.requires), device.spec.stop_after
-        plan.check_consumer(f"device `{device.name}`", needs, stop)
-    started = time.perf_counter()
-    bound = resolve_bindings(options.bindings, options.location)
-    written = kernel.constraints
-    about = Kernel(written, {s: n for s, n in bound.items() if type(n) is int}, target)
-    constraints = settled(about, session.plugins.constraint_classes)
-    graph = kernel.trace(alias_bindings(constraints, bound), target=target.name)
-    graph.constraints = (*constraints, *graph.constraints[len(written) :])
-    graph.dynamic_symbols = tuple(options.dynamic_symbols)
-    trace_s = time.perf_counter() - started
-    signature = Signature.of(graph)
-    check_symbols(graph, signature, options)
-    geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
-    shape = LaunchShape(
-        signature,
-        geometry.grid,
-        graph.bindings,
-        graph.constraints,
-        graph.dynamic_symbols,
-        ON_CPU if device is None else device.spec,
-    )
-    return Traced(
-        options=options,
-        session=session,
-        started=begun,
-        target=target,
-        device=device,
-        plan=plan,
-        traced=graph,
-        shape=shape,
-        geometry=geometry,
-        trace_s=trace_s,
-        schedule=schedule,
-    )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from wave_core.compile import codes
 from wave_core.diagnostics import user_error
 from wave_core.plugin.discover import disabled_names
 
@@ -72,7 +71,7 @@ def _folder(environ: Mapping[str, str]) -> Path | None:
 
 def _unfit(variable: str, value: str, wanted: str) -> Exception:
     return user_error(
-        codes.ENVIRONMENT,
+        "WV0825",
         f"environment variable {variable} is `{value}`",
         help=f"set {wanted}",
     )

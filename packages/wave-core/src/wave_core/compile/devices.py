@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from wave_core.compile import codes
 from wave_core.diagnostics import user_error
 from wave_core.passes.options import did_you_mean
 from wave_runtime.errors import DeviceError
@@ -115,7 +114,7 @@ def _not_installed(
     if asked == AUTO:
         what = "there is no GPU backend and no simulator to run the kernel"
     return user_error(
-        codes.NO_EXECUTOR,
+        "WV0719",
         what,
         at=at,
         label=f"asks for device `{asked}`",

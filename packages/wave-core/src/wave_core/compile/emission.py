@@ -6,20 +6,22 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wave_core.compile import codes
 from wave_core.compile.cache import DiskCache
-from wave_core.compile.compiler import front_of, lower_front, memo_key
-from wave_core.compile.inputs import wants_report
+from wave_core.compile.choosing import first_that_fits
+from wave_core.compile.compiler import lower_front, memo_key
+from wave_core.compile.front import front_of
+from wave_core.compile.inputs import asked_of
 from wave_core.compile.key import content_key
 from wave_core.compile.sources import sources_of
 from wave_core.diagnostics import user_error
+from wave_core.passes.resolve import check_consumer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.backends import Backend, BackendSpec
     from wave_core.compile.compiled import Traced
-    from wave_core.compile.compiler import KernelLike
+    from wave_core.compile.launchable import LaunchableWave
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
 
@@ -59,7 +61,7 @@ def find_backend(session: Session, target: str, form: str) -> BackendSpec:
             {name for each in table.values() for name in each.value.targets}
         )
         raise user_error(
-            codes.NO_EXECUTOR,
+            "WV0719",
             f"no backend makes code for target `{target}`",
             notes=f"there are backends for: {', '.join(listed) or 'nothing'}",
             help="`pip install wave-backend-amdgpu` brings AMD GPUs",
@@ -67,7 +69,7 @@ def find_backend(session: Session, target: str, form: str) -> BackendSpec:
     spec = fitting[0]
     if form not in spec.forms:
         raise user_error(
-            codes.OPTION_VALUE,
+            "WV0823",
             f"backend `{spec.name}` does not emit `{form}`",
             help=f"it emits: {', '.join(spec.forms)}",
         )
@@ -75,7 +77,7 @@ def find_backend(session: Session, target: str, form: str) -> BackendSpec:
 
 
 def emit(
-    options: WaveCompileOptions, kernel: KernelLike, form: str, session: Session
+    options: WaveCompileOptions, kernel: LaunchableWave, form: str, session: Session
 ) -> Emitted:
     """The files of ``form``, compiled once for equal kernels and options.
 
@@ -88,28 +90,36 @@ def emit(
     found = None if memo is None else session.remembered(memo)
     if isinstance(found, Emitted):
         return found
-    emitted = _emitted(options, kernel, form, spec, session)
+    emitted = first_that_fits(
+        options,
+        kernel,
+        session,
+        lambda settled, traces: _emitted(
+            front_of(settled, kernel, session, traces=traces), kernel, form, spec
+        ),
+    )
     if memo is not None:
         session.remember(memo, replace(emitted, cached=True))
     return emitted
 
 
 def _emitted(
-    options: WaveCompileOptions,
-    kernel: KernelLike,
-    form: str,
-    spec: BackendSpec,
-    session: Session,
+    front: Traced, kernel: LaunchableWave, form: str, spec: BackendSpec
 ) -> Emitted:
     """The files from the cache on disk, or made."""
+    session = front.session
     backend = session.plugins.load_backend(spec.name)
-    front = front_of(options, kernel, session)
-    front.plan.check_consumer(f"backend `{spec.name}`", frozenset(spec.requires))
+    plan, who = front.plan, f"backend `{spec.name}`"
+    check_consumer(who, spec.requires, plan.pipeline, plan.installed)
     sources = sources_of(session.plugins.plugins)
     key = _key(front, spec, backend, form, sources)
-    cache = None if sources is None else session_cache(session)
+    schedule = front.schedule
+    has_no_key = sources is None or (
+        schedule is not None and schedule.replay is not None
+    )
+    cache = None if has_no_key else session_cache(session)
     make = partial(_made, front, kernel, spec, backend, form)
-    if cache is not None and not wants_report(options, session):
+    if cache is not None and not asked_of(front.options, session).reports:
         return Emitted(key, *cache.fetch(key, make))
     files = make()
     if cache is not None:
@@ -133,7 +143,11 @@ def _key(
 
 
 def _made(
-    front: Traced, kernel: KernelLike, spec: BackendSpec, backend: Backend, form: str
+    front: Traced,
+    kernel: LaunchableWave,
+    spec: BackendSpec,
+    backend: Backend,
+    form: str,
 ) -> Mapping[str, bytes]:
     backend.prepare()
     lowered = lower_front(front, kernel).graph

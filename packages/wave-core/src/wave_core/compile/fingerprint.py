@@ -56,7 +56,7 @@ _PURE_BUILTINS = frozenset({
 })  # fmt: skip
 
 #: Attributes that the language itself gives its functions.
-_OWN_ATTRIBUTES = frozenset({"__signature__", "__wrapped__", "op_class"})
+_OWN_ATTRIBUTES = frozenset({"__signature__", "__wrapped__"})
 
 #: Values whose type and equality say all.
 _PLAIN = frozenset(
@@ -82,7 +82,6 @@ class Same:
     __slots__ = ("value",)
 
     def __init__(self, value: object) -> None:
-        """Hold ``value``."""
         self.value = value
 
     def __eq__(self, other: object) -> bool:
@@ -90,7 +89,6 @@ class Same:
         return isinstance(other, Same) and other.value is self.value
 
     def __hash__(self) -> int:
-        """By identity."""
         return id(self.value)
 
 
@@ -100,21 +98,14 @@ class Key:
     __slots__ = ("_hash", "_parts")
 
     def __init__(self, parts: Hashable) -> None:
-        """Hold what the key is made of."""
         self._parts = parts
         self._hash = hash(parts)
 
     def __eq__(self, other: object) -> bool:
-        """Whether all parts are equal."""
         return isinstance(other, Key) and other._parts == self._parts
 
     def __hash__(self) -> int:
-        """The hash of the parts."""
         return self._hash
-
-
-def _no_keys() -> dict[int, tuple[object, Hashable]]:
-    return {}
 
 
 @dataclass(frozen=True)
@@ -131,7 +122,7 @@ class _Walk:
 
     log: ReadLog
     ours: list[FunctionType] = field(default_factory=list[FunctionType])
-    keys: dict[int, tuple[object, Hashable]] = field(default_factory=_no_keys)
+    keys: dict[int, tuple[object, Hashable]] = field(default_factory=dict[int, Any])
     seen: frozenset[int] = frozenset()
     depth: int = 0
 

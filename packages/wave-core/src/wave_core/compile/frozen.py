@@ -15,25 +15,19 @@ class FrozenMap(Mapping[K, V]):
     __slots__ = ("_rows",)
 
     def __init__(self, rows: Mapping[K, V] | None = None) -> None:
-        """Copy ``rows``."""
         self._rows = dict(sorted((rows or {}).items(), key=lambda row: str(row[0])))
 
     def __getitem__(self, key: K) -> V:
-        """The value of ``key``."""
         return self._rows[key]
 
     def __iter__(self) -> Iterator[K]:
-        """The keys in order."""
         return iter(self._rows)
 
     def __len__(self) -> int:
-        """How many items."""
         return len(self._rows)
 
     def __hash__(self) -> int:
-        """A hash of all items."""
         return hash(tuple(self._rows.items()))
 
     def __repr__(self) -> str:
-        """The items as a dictionary."""
         return f"FrozenMap({self._rows!r})"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from wave_core.compile.fingerprint import Key
 from wave_core.compile.option_rows import Role, given
+from wave_core.compile.read_log import KEPT
 from wave_core.passes.load import load_object
 from wave_core.passes.options import option_fields
 from wave_core.passes.text import Pipeline
@@ -20,25 +24,58 @@ if TYPE_CHECKING:
     from wave_core.passes.text import PassText
 
 
-def input_files(
-    options: WaveCompileOptions, session: Session
-) -> tuple[tuple[str, str], ...]:
-    """The files that options of passes name, with digests of what they hold.
+@dataclass(frozen=True)
+class Asked:
+    """Facts about options that follow from what they are, and never change.
+
+    Attributes:
+        options: The options; held, so that no others take their identity.
+        reports: Whether the compilation itself is wanted, for what it tells on the way.
+        files: The files that options of passes name.
+    """
+
+    options: WaveCompileOptions
+    reports: bool
+    files: tuple[str, ...]
+
+    @cached_property
+    def key(self) -> Key:
+        """The options, hashed once.
+
+        Raises:
+            TypeError: For an option of a plugin whose value has no hash.
+        """
+        return Key(self.options)
+
+
+def asked_of(options: WaveCompileOptions, session: Session) -> Asked:
+    """The facts about these options, worked out once a session."""
+    found = session.asked.get(id(options))
+    if found is None:
+        passes = tuple(_of_passes(options, session))
+        own = any(row.role is Role.REPORT for row, _ in given(options))
+        named = {value for each, value in passes if each.reads_file}
+        found = Asked(
+            options,
+            own or any(each.reports for each, _ in passes),
+            tuple(sorted(value for value in named if isinstance(value, str))),
+        )
+        if len(session.asked) >= KEPT:
+            session.asked.clear()
+        session.asked[id(options)] = found
+    return found
+
+
+def input_files(asked: Asked) -> tuple[tuple[str, str], ...]:
+    """The files that options of passes name, with digests of what they hold now.
 
     An option for which several files are read names the first, ``NAME.txt``; the
     others, ``NAME.1.txt`` and so on, count with it.
     """
-    asked = _of_passes(options, session)
-    named = {value for each, value in asked if each.reads_file}
-    texts = sorted(value for value in named if isinstance(value, str))
-    files = dict.fromkeys(path for name in texts for path in _family(Path(name)))
+    if not asked.files:
+        return ()
+    files = dict.fromkeys(path for name in asked.files for path in _family(Path(name)))
     return tuple((str(path), _digest(path)) for path in files)
-
-
-def wants_report(options: WaveCompileOptions, session: Session) -> bool:
-    """Whether the compilation itself is wanted, for what it tells on the way."""
-    own = any(row.role is Role.REPORT for row, _ in given(options))
-    return own or any(each.reports for each, _ in _of_passes(options, session))
 
 
 def _of_passes(

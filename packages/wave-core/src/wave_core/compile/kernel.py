@@ -6,20 +6,24 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from wave_core.compile.explain import explain_kernel
 from wave_core.compile.key import content_key
 from wave_core.compile.launch.run import LaunchRecord, cost_of, launch
+from wave_core.compile.printing import explained
+from wave_core.diagnostics import capture_location, launch_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.compile.compiled import Compiled, Timings
-    from wave_core.compile.compiler import KernelLike
     from wave_core.compile.launch.signature import Parameter, Signature
+    from wave_core.compile.launchable import LaunchableWave
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.diagnostics import Diagnostic
     from wave_core.ir.graph import Graph
     from wave_core.plugin.plan import PipelineRow
+
+DEBUG_LOGS = "debug_logs"
+"""The keyword of a launch that takes logs."""
 
 
 class WaveKernel:
@@ -31,7 +35,7 @@ class WaveKernel:
     is written where an argument is wrong. ``torch.compile`` sees one opaque operator.
     """
 
-    def __init__(self, compiled: Compiled, source: KernelLike) -> None:
+    def __init__(self, compiled: Compiled, source: LaunchableWave) -> None:
         """Wrap the outcome of compiling ``source``."""
         self.compiled = compiled
         self._source = source
@@ -90,6 +94,20 @@ class WaveKernel:
         """A digest of all that decides the result; equal in every process."""
         return content_key(self.compiled)
 
+    @cached_property
+    def asm(self) -> str:
+        """The code for the target: assembly, or MLIR under ``compile_to_mlir``.
+
+        Raises:
+            UserError: WV0719 where no backend makes code for the target.
+        """
+        # What emits compiles, and what compiles imports this module.
+        from wave_core.compile.emission import emit  # noqa: PLC0415
+
+        form = "mlir" if self.options.compile_to_mlir else "asm"
+        emitted = emit(self.options, self._source, form, self.compiled.session)
+        return "".join(file.decode() for file in emitted.files.values())
+
     def snapshots(self, phase: str) -> Graph:
         """The graph as it is after a phase or a pass.
 
@@ -100,10 +118,13 @@ class WaveKernel:
 
     def explain(self) -> str:
         """How the kernel runs, in words: grid, waves, parameters, passes."""
-        return explain_kernel(self.compiled)
+        return "\n".join(explained(self.compiled))
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
         """Run the kernel.
+
+        ``debug_logs=`` is no argument of the kernel: a dictionary that takes what
+        its `debug_log` calls keep, by label.
 
         Raises:
             LaunchError: WV07xx where an argument does not fit.
@@ -117,7 +138,26 @@ class WaveKernel:
             call_opaque(self, arguments, named)
             return
         self.last_run = None
-        self.last_run = launch(self.compiled, arguments, named)
+        own = all(row.name != DEBUG_LOGS for row in self.parameters)
+        into = self._logs_into(named.pop(DEBUG_LOGS, None)) if own else None
+        self.last_run = launch(self.compiled, arguments, named, into)
+
+    def _logs_into(self, given: Any) -> dict[str, Any] | None:
+        """The dictionary that a caller gives for logs.
+
+        Raises:
+            LaunchError: WV0722 where it is none.
+        """
+        into: dict[str, Any] | None = given
+        if isinstance(given, dict | None):
+            return into
+        raise launch_error(
+            "WV0722",
+            f"`{DEBUG_LOGS}` of `{self.name}` is a {type(given).__name__}",
+            at=capture_location(),
+            label="launched here",
+            help=f"give a dictionary: `logs = {{}}`, `{DEBUG_LOGS}=logs`",
+        )
 
     def cost(self, sizes: Mapping[str, int] | None = None) -> int:
         """Lane-steps of a simulation, for these values of dynamic symbols."""

@@ -6,15 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from wave_core.compile import codes
+from wave_core.compile.launchable import LaunchableWave
 from wave_core.diagnostics import user_error
 from wave_core.passes.options import did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from wave_core.compile.compiler import KernelLike
     from wave_core.compile.options import WaveCompileOptions
+
+
+OPEN = "auto"
+"""The setting of a symbol that a case leaves to the preset."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +39,7 @@ class KernelCase:
             value.
     """
 
-    kernel: KernelLike
+    kernel: LaunchableWave
     options: WaveCompileOptions
     shape: Mapping[str, int]
     make_arguments: Callable[[np.random.Generator], Sequence[Any]]
@@ -81,11 +84,13 @@ def make_case(
     _check_names("size", name, shape, default.shape)
     _check_names("setting", name, settings, default.settings)
     for key, value in settings.items():
-        if isinstance(default.settings[key], int) and not isinstance(value, int):
+        usual = default.settings[key]
+        plain = isinstance(value, int) or value == usual
+        if not plain and (isinstance(usual, int) or usual == OPEN):
             raise user_error(
-                codes.OPTION_VALUE,
+                "WV0823",
                 f"setting `{key}` of kernel `{name}` is `{value}`",
-                help=f"it takes an integer, by default {default.settings[key]}",
+                help=f"it takes an integer, by default {usual}",
             )
     given = bool(shape) or bool(settings)
     return _made(factory, name, shape, settings, target) if given else default
@@ -98,7 +103,7 @@ def _made(
     settings: Mapping[str, int | str],
     target: str,
 ) -> KernelCase:
-    if is_kernel(factory):
+    if isinstance(factory, LaunchableWave):
         raise _no_case(name, "a kernel without sizes, arguments and a reference")
     case = factory(shape, settings, target) if callable(factory) else factory
     if isinstance(case, KernelCase):
@@ -106,14 +111,9 @@ def _made(
     raise _no_case(name, f"a {type(factory).__name__} that makes no KernelCase")
 
 
-def is_kernel(value: object) -> bool:
-    """Whether ``value`` is what the ``wave`` decorator makes."""
-    return hasattr(value, "trace") and hasattr(value, "constraints")
-
-
 def _no_case(name: str, what: str) -> Exception:
     return user_error(
-        codes.NOT_A_KERNEL,
+        "WV0826",
         f"`{name}` is {what}",
         help="name a function (shape, settings, target) -> KernelCase",
     )
@@ -126,7 +126,7 @@ def _check_names(
         if name not in known:
             listed = ", ".join(f"`{each}`" for each in known) or "none"
             raise user_error(
-                codes.NO_SUCH_NAME,
+                "WV0801",
                 f"kernel `{kernel}` has no {what} `{name}`",
                 help=(*did_you_mean(name, known), f"it has: {listed}"),
             )

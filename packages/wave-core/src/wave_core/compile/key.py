@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from wave_core.compile.inputs import input_files
+from wave_core.compile.inputs import asked_of, input_files
 from wave_core.compile.option_rows import Role
 from wave_core.compile.options import option_table
 
@@ -38,7 +38,7 @@ def content_key(kernel: Traced, extra: Mapping[str, object] | None = None) -> st
         "format": _FORMAT,
         "ir": str(kernel.traced),
         "options": {k: v for k, v in options.describe().items() if k in decisive},
-        "files": input_files(options, session),
+        "files": input_files(asked_of(options, session)),
         "target": session.target_digest(kernel.target),
         # Code does not depend on what will run it.
         "device": "" if kernel.device is None else kernel.device.name,

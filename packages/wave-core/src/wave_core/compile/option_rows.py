@@ -17,21 +17,6 @@ MEMORY = "wave-passes-memory"
 SCHEDULING = "wave-passes-scheduling"
 AMDGPU = "wave-backend-amdgpu"
 
-#: Options of the reference implementation that go by another name here.
-OTHER_NAMES = {
-    "backend": "device",
-    "wave_runtime": "device",
-    "optimization_level": "preset",
-    "canonicalize": "disable_passes",
-    "profile_pass": "timing",
-    "print_pass_times": "timing",
-    "print_trace_begin": "print_ir_before",
-    "edit_ir_before": "print_ir_before",
-    "edit_ir_after": "print_ir_after",
-    "hyperparams": "subs",
-    "use_bound_check": "checks",
-}
-
 
 class Role(Enum):
     """The part of compilation that an option decides."""
@@ -112,9 +97,6 @@ def given(options: Any) -> Iterator[tuple[OptionRow, object]]:
     """The options that differ from their defaults, each with its value."""
     for row in rows_of(options.__class__):
         value = getattr(options, row.name)
-        if not _same(value, row.default):
+        same = type(value) is type(row.default) and value == row.default
+        if value is not row.default and not same:
             yield row, value
-
-
-def _same(value: object, other: object) -> bool:
-    return value is other or (type(value) is type(other) and value == other)

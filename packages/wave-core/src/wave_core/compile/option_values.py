@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast, get_args, get_type_hints
 
-from wave_core.compile import codes
 from wave_core.compile.option_rows import rows_of
 from wave_core.diagnostics import Label, UserError, user_error
 from wave_core.passes.text import PassText, Pipeline
@@ -167,7 +166,7 @@ def _check_checks(options: Any, at: Location) -> None:
 def unfit(option: str, value: object, wanted: str, at: Location) -> Exception:
     """Option ``option`` takes what is ``wanted``, and got something else."""
     return user_error(
-        codes.OPTION_VALUE,
+        "WV0823",
         f"option `{option}` is {value!r}, of type {type(value).__name__}",
         at=at,
         label="given here",

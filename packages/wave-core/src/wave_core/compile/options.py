@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from wave_core.compile import codes
 from wave_core.compile.bindings import Bound, bound_value, symbol_of
 from wave_core.compile.frozen import FrozenMap
 from wave_core.compile.option_rows import (
     AMDGPU,
     MEMORY,
-    OTHER_NAMES,
     SCHEDULING,
     OptionRow,
     Role,
@@ -30,6 +29,7 @@ from wave_core.compile.option_values import (
     pass_texts,
     unfit,
 )
+from wave_core.compile.other_options import OTHER_NAMES
 from wave_core.compile.scheduling import SchedulingType
 from wave_core.diagnostics import Location, capture_location, user_error
 from wave_core.diagnostics.diagnostic import json_value
@@ -62,7 +62,7 @@ def _coded_arguments(cls: C) -> C:
         known = [row.name for row in rows_of(cls)]
         if args:
             raise user_error(
-                codes.UNKNOWN_OPTION,
+                "WV0821",
                 f"{cls.__name__} takes keyword arguments only",
                 at=capture_location(),
                 help=f"write {cls.__name__}(subs={{M: 512}})",
@@ -78,9 +78,9 @@ def _coded_arguments(cls: C) -> C:
 
 def _unknown(name: str, known: Sequence[str]) -> Exception:
     other = OTHER_NAMES.get(name)
-    hints = (f"use `{other}=`",) if other else did_you_mean(name, known)
+    hints = (other,) if other else did_you_mean(name, known)
     return user_error(
-        codes.UNKNOWN_OPTION,
+        "WV0821",
         f"there is no compile option `{name}`",
         at=capture_location(),
         label=f"gives `{name}`",
@@ -110,7 +110,7 @@ class WaveCompileOptions:
     device: str = option(
         "auto", "what runs the kernel: auto, sim, sim-logical, ...", Role.LAUNCH
     )
-    preset: str = option("default", "a named configuration of the pipeline")
+    preset: str = option("auto", "a named configuration of the pipeline")
     passes: PassOptions = option(
         (), "options of passes: `minimize-global-loads{max-bits=64}`"
     )
@@ -154,12 +154,13 @@ class WaveCompileOptions:
     reorder_allocs: bool | None = of_pass(None, MEMORY, "pack-shared-memory.by_size")
     enable_swizzle: bool | None = of_pass(None, MEMORY, "choose-lds-layouts.swizzle")
     use_buffer_ops: bool = of_plugin(False, AMDGPU)
-    use_fast_math: bool = of_plugin(False, AMDGPU)
+    use_fast_math: bool | None = of_plugin(None, AMDGPU)
     waves_per_eu: int | None = of_plugin(None, AMDGPU)
     denorm_fp_math_f32: str | None = of_plugin(None, AMDGPU)
     dump_intermediates: str | None = of_plugin(None, AMDGPU, Role.REPORT)
     dump_binaries: str | None = of_plugin(None, AMDGPU, Role.REPORT)
     override_mlir: str | None = of_plugin(None, AMDGPU)
+    compile_to_mlir: bool = option(False, "`kernel.asm` is MLIR instead of assembly")
     plugin_options: Mapping[str, object] = option(
         FrozenMap[str, object](), "options that other plugins declare, by name"
     )
@@ -188,6 +189,10 @@ class WaveCompileOptions:
         others = by_name("plugin_options", self.plugin_options, where)
         self._set("plugin_options", FrozenMap(others))
         self._set("dynamic_symbols", self._dynamic(where))
+        for row in rows_of(type(self)):
+            value = getattr(self, row.name)
+            if isinstance(value, Path):
+                self._set(row.name, str(value))
         check_types(self, where)
 
     def _set(self, name: str, value: object) -> None:
@@ -222,11 +227,19 @@ class WaveCompileOptions:
 
 def _no_mapping(value: object, where: Location) -> Exception:
     return user_error(
-        codes.BINDING,
+        "WV0822",
         f"`subs` is of type {type(value).__name__}",
         at=where,
         help="bind symbols by a dictionary: `subs={M: 512, N: 512}`",
     )
+
+
+def set_default_run_config(options: WaveCompileOptions) -> WaveCompileOptions:
+    """The options for whatever runs kernels here: a GPU of the target, or a simulator.
+
+    That is what ``device="auto"`` means, the default; another device is replaced.
+    """
+    return replace(options, device="auto")
 
 
 def option_table() -> tuple[OptionRow, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wave_core.compile import codes
 from wave_core.compile.option_rows import CORE, given
 from wave_core.compile.option_values import at_options
 from wave_core.compile.printing import ALL
@@ -129,7 +128,7 @@ def _has_owner(
         )
         way_out = f"pip install {row.owner}, or enable its plugin"
     raise user_error(
-        codes.OPTION_OWNER,
+        "WV0824",
         what,
         help=(way_out, f"or leave `{row.name}` out"),
         option=row.name,

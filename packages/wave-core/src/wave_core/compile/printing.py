@@ -1,4 +1,4 @@
-"""Prints the IR around passes, as the options ask."""
+"""Text about a compilation: the IR around passes, times, and how a kernel runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from wave_core.passes.observe import IrPrinter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_core.compile.compiled import Compiled
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.passes.resolved import ResolvedPipeline
     from wave_core.passes.run import RunReport
@@ -48,3 +51,29 @@ def _first_of_phases(
     for entry in pipeline.passes:
         firsts.setdefault(entry.phase, entry.name)
     return frozenset(first for phase, first in firsts.items() if phase in names)
+
+
+def explained(compiled: Compiled) -> Iterator[str]:
+    """Grid, waves, parameters and passes of a kernel, a line each."""
+    shape, geometry = compiled.shape, compiled.geometry
+    yield f"kernel {shape.signature.kernel}"
+    yield f"  target {compiled.target.name}, device {compiled.device.name}"
+    grid = " x ".join(map(str, shape.grid))
+    waves = " x ".join(map(str, geometry.waves))
+    yield f"  grid {grid} workgroups, each of {waves} waves of {geometry.lanes} lanes"
+    for row in shape.signature.parameters:
+        usage = f" ({row.usage.value})" if row.is_tensor else " (number)"
+        yield f"  {row}{usage}"
+    for symbol, value in sorted(shape.bindings.items(), key=lambda item: str(item[0])):
+        yield f"  {symbol} = {value}"
+    for symbol in shape.dynamic:
+        yield f"  {symbol} from each launch"
+    phase = ""
+    for row in compiled.plan.rows():
+        if row.runs and row.phase != phase:
+            phase = row.phase
+            yield f"  {phase}:"
+        if row.runs:
+            yield f"    {row.name} ({row.provider}): {row.reason}"
+    for line in compiled.plan.selection.log:
+        yield f"  {line}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 from operator import is_
 from types import CellType, FunctionType
 from typing import Any, Final, TypeVar
@@ -27,17 +28,16 @@ Parts = tuple[object, ...]
 class ReadLog:
     """Values that were read, in order, by the place where they were found."""
 
-    __slots__ = ("_objects", "_rows")
+    __slots__ = ("_objects", "_spaces")
 
     def __init__(self) -> None:
-        """Nothing was read."""
-        self._rows: dict[tuple[int, str], tuple[Mapping[str, Any], str, object]] = {}
+        self._spaces: dict[int, tuple[Mapping[str, Any], dict[str, object]]] = {}
         self._objects: dict[int, tuple[Callable[[Any], Parts], object, Parts]] = {}
 
     def read(self, space: Mapping[str, Any], name: str) -> Any:
         """The value of ``name``, or ``MISSING``."""
         value = space.get(name, MISSING)
-        self._rows[id(space), name] = (space, name, value)
+        self._spaces.setdefault(id(space), (space, {}))[1][name] = value
         return value
 
     def parts(self, take: Callable[[T], Parts], value: T) -> Parts:
@@ -48,8 +48,9 @@ class ReadLog:
 
     def holds(self) -> bool:
         """Whether all that was read is what it was."""
-        for space, name, value in self._rows.values():
-            if space.get(name, MISSING) is not value:
+        for space, rows in self._spaces.values():
+            now = map(space.get, rows, repeat(MISSING))
+            if not all(map(is_, now, rows.values())):
                 return False
         for take, value, parts in self._objects.values():
             now = take(value)

@@ -5,17 +5,15 @@ The scheduling package gives both their meaning.
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import capture_location, user_error
 from wave_core.passes.manual import ManualSchedule
 
 if TYPE_CHECKING:
+    from wave_core.compile.launchable import LaunchableWave
     from wave_core.compile.options import WaveCompileOptions
-
-K = TypeVar("K")
 
 
 class SchedulingType(Enum):
@@ -38,29 +36,19 @@ class SchedulingType(Enum):
         return next((each for each in cls if given in (each.value, each.name)), given)
 
 
-def schedule_of(kernel: object) -> ManualSchedule | None:
-    """The schedule that belongs to a kernel, if there is one."""
-    found = getattr(kernel, "schedule", None)
-    return found if isinstance(found, ManualSchedule) else None
-
-
-def with_schedule(kernel: K, schedule: object) -> K:
+def with_schedule(kernel: LaunchableWave, schedule: object) -> LaunchableWave:
     """The kernel with a schedule; as it is where none is given.
 
     Raises:
-        UserError: WV0512 for what is no schedule, or a kernel that takes none.
+        UserError: WV0512 for what is no schedule.
     """
     if schedule is None:
         return kernel
-    takes = is_dataclass(kernel) and hasattr(kernel, "schedule")
-    if takes and isinstance(schedule, ManualSchedule):
-        return cast("K", replace(cast("Any", kernel), schedule=schedule))
-    what = f"a {type(schedule).__name__} for a schedule"
     if isinstance(schedule, ManualSchedule):
-        what = f"a schedule for a {type(kernel).__name__}"
+        return kernel.scheduled(schedule)
     raise user_error(
         "WV0512",
-        f"`wave_compile` got {what}",
+        f"`wave_compile` got a {type(schedule).__name__} for a schedule",
         at=capture_location(),
         help="write `wave_compile(options, kernel, schedule)`; decorate the schedule's"
         " function with `@wave_schedule()`",

@@ -9,7 +9,6 @@ from collections import OrderedDict
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from wave_core.compile import codes
 from wave_core.compile.config import Config
 from wave_core.compile.devices import Gpus, look_for_gpus
 from wave_core.passes.selection import unknown_name
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
     from importlib.metadata import EntryPoint
 
+    from wave_core.compile.inputs import Asked
     from wave_core.compile.read_log import Known
     from wave_core.diagnostics import Location
     from wave_core.executors import ExecutorSpec
@@ -66,6 +66,8 @@ class Session:
         self._kernels: OrderedDict[Hashable, object] = OrderedDict()
         self.functions: dict[int, Known] = {}
         """Values that functions read when they were compiled, with their keys."""
+        self.asked: dict[int, Asked] = {}
+        """Facts about the options of earlier compilations."""
         self._targets: dict[str, Target] = {}
         self._digests: dict[str, tuple[Target, str]] = {}
         self._gpus: dict[str, Gpus] = {}
@@ -91,9 +93,7 @@ class Session:
         if found is None:
             if target not in self.plugins.targets:
                 known = self.plugins.targets
-                raise unknown_name(
-                    "target", target, known, code=codes.UNKNOWN_TARGET, at=at
-                )
+                raise unknown_name("target", target, known, code="WV0701", at=at)
             found = self._targets[target] = self.plugins.load_target(target)
         return found
 
@@ -144,6 +144,7 @@ class Session:
         with _REMEMBERING:
             self._kernels.clear()
             self.functions.clear()
+            self.asked.clear()
 
 
 @cache

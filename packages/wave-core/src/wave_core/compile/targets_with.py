@@ -33,7 +33,8 @@ def _has(target: Target, wanted: Mapping[str, object]) -> bool:
     if "instruction" in wanted:
         return any(r.name == wanted["instruction"] for r in target.matrix_instructions)
     return any(
-        str(dtype) == wanted.get("operands") and not row.scale_block
+        str(dtype) == wanted.get("operands")
+        and bool(row.scale_block) == wanted.get("scaled")
         for row in target.matrix_instructions
         for dtype in row.operand_dtypes
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wave_core.constraints.accuracy import FastMath as FastMath
 from wave_core.constraints.base import (
     Constraint as Constraint,  # noqa: TC001 - others import it from here
     Kernel as Kernel,
@@ -19,6 +20,7 @@ from wave_core.constraints.distribution import (
 from wave_core.constraints.hardware import (
     GridConstraint as GridConstraint,
     HardwareConstraint as HardwareConstraint,
+    PlacedWorkgroups as PlacedWorkgroups,
     ReorderingConstraint as ReorderingConstraint,
 )
 from wave_core.constraints.symbolic import (
@@ -26,16 +28,28 @@ from wave_core.constraints.symbolic import (
     IteratorBindings as IteratorBindings,
     SymbolicAlias as SymbolicAlias,
 )
+from wave_core.constraints.threads import (
+    of_waves as of_waves,
+    thread_counts as thread_counts,
+    thread_dims as thread_dims,
+    thread_rows as thread_rows,
+    thread_symbol as thread_symbol,
+    threads_symbol as threads_symbol,
+)
+from wave_core.constraints.tunable import Tunable as Tunable
 
 BUILTIN_CONSTRAINTS: tuple[type[Constraint], ...] = (
     Assumption,
     DeviceConstraint,
+    FastMath,
     GridConstraint,
+    PlacedWorkgroups,
     HardwareConstraint,
     IteratorBindings,
     ReorderingConstraint,
     SymbolicAlias,
     TilingConstraint,
+    Tunable,
     WaveConstraint,
     WorkgroupConstraint,
 )

@@ -190,6 +190,14 @@ def shortened(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def _way_to_write(value: object) -> tuple[str, ...]:
+    if isinstance(value, float) and value.is_integer():
+        return (f"write {value:.0f}, or `//` in place of `/`",)
+    if isinstance(value, str) and value.isidentifier():
+        return (f"a dimension is a symbol and not its name: `sym.{value}`",)
+    return ()
+
+
 def surface_expr(
     value: Any, obligations: list[Expr], location: Location | None = None
 ) -> Expr:
@@ -202,16 +210,21 @@ def surface_expr(
         return as_expr(value)
     try:
         return from_sympy(value, obligations=obligations)
+    except RecursionError as error:
+        raise user_error(
+            "WV0308",
+            "an index expression is nested too deep to be read",
+            at=location,
+            help="name a part of it: `set_symbol(sym.PART, part)`",
+        ) from error
     except (SymbolError, ZeroDivisionError) as error:
-        whole = isinstance(value, float) and value.is_integer()
-        ways = (f"write {value:.0f}, or `//` in place of `/`",) if whole else ()
         raise user_error(
             "WV0308",
             f"`{value}` is not an integer expression of symbols",
             at=location,
             notes=(str(error),),
             help=(
-                *ways,
+                *_way_to_write(value),
                 "use symbols, integers, + - * // %, floor, ceiling, Min and Max",
             ),
         ) from error

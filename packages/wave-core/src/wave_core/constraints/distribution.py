@@ -12,12 +12,18 @@ from wave_core.constraints.base import (
     SurfaceOption,
     constraint,
 )
+from wave_core.diagnostics import user_error
 from wave_core.symbols import Expr, ceildiv, symbol, sympy_symbol
 
 
 def workgroup_symbol(axis: int) -> Expr:
     """The workgroup's coordinate on grid axis ``axis``."""
     return symbol(f"$WG{axis}")
+
+
+def placed_symbol(axis: int) -> Expr:
+    """The coordinate on one axis of the work that a kernel gave its workgroup."""
+    return symbol(f"$PLACED{axis}")
 
 
 def wave_symbol(axis: int) -> Expr:
@@ -74,24 +80,56 @@ class WaveConstraint(Constraint):
     """Split the workgroup's tile of ``dim`` among waves, ``tile_size`` to each.
 
     ``wave_id`` replaces the wave's coordinate on the workgroup's axis.
+    ``wg_constraint`` is the constraint that has the workgroup's tile: the one on
+    ``dim``, which need not be said. Another one is refused.
     """
 
     dim: SurfaceExpr
     tile_size: SurfaceExpr
     wave_id: SurfaceOption = LEFT_OUT
+    wg_constraint: WorkgroupConstraint | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given: Any = self.wg_constraint
+        if given is None:
+            return
+        is_group = isinstance(given, WorkgroupConstraint)
+        self._require("wg_constraint", is_group, "a WorkgroupConstraint, or nothing")
+        if given.dim != self.dim:
+            raise self._of_another(given)
+        # It says nothing that the list of constraints does not say.
+        self._set("wg_constraint", None)
+
+    def _of_another(self, group: WorkgroupConstraint) -> Exception:
+        return user_error(
+            "WV0305",
+            f"the waves split `{self.dim}`, and `wg_constraint` is about `{group.dim}`",
+            at=self.location,
+            secondary=((group.location, f"distributes `{group.dim}`"),),
+            help="leave `wg_constraint` out: it is the one on the same dimension",
+        )
 
 
 @constraint
 class TilingConstraint(Constraint):
     """Loop over ``dim`` in tiles of ``tile_size`` inside ``iterate(dim)``.
 
-    Without a tile size the loop advances by one element.
+    Without a tile size the loop advances by one element. ``induction_var`` is a
+    symbol for the number of the tile, in what the body of the loop says.
     """
 
     dim: SurfaceExpr
     tile_size: SurfaceOption = LEFT_OUT
+    induction_var: SurfaceOption = LEFT_OUT
     iters: SurfaceOption = LEFT_OUT
     start: SurfaceOption = LEFT_OUT
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = self.induction_var
+        named = name is None or name in name.free_symbols
+        self._require("induction_var", named, "a symbol, or nothing")
 
 
 @constraint

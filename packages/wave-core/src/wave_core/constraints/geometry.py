@@ -6,7 +6,7 @@ stands in; nothing is propagated through the graph.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
@@ -26,17 +26,23 @@ from wave_core.constraints.distribution import (
     WaveConstraint,
     WorkgroupConstraint,
     device_symbol,
+    placed_symbol,
     wave_symbol,
     workgroup_symbol,
 )
-from wave_core.constraints.hardware import GridConstraint, ReorderingConstraint
+from wave_core.constraints.fraction import fraction
+from wave_core.constraints.hardware import (
+    GridConstraint,
+    PlacedWorkgroups,
+    ReorderingConstraint,
+)
 from wave_core.constraints.machine import LANE
-from wave_core.constraints.symbolic import Assumption, SymbolicAlias
+from wave_core.constraints.symbolic import Assumption, SymbolicAlias, with_aliases
+from wave_core.constraints.threads import of_waves
 from wave_core.diagnostics import Collector, user_error
 from wave_core.symbols import (
     Expr,
     Facts,
-    as_expr,
     ceildiv,
     constant,
     eq,
@@ -48,14 +54,16 @@ from wave_core.symbols import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from wave_core.constraints.base import Constraint
     from wave_core.diagnostics import Location
     from wave_core.targets import Target
 
 
-T = TypeVar("T", WorkgroupConstraint, WaveConstraint, DeviceConstraint)
+T = TypeVar(
+    "T", WorkgroupConstraint, WaveConstraint, DeviceConstraint, TilingConstraint
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +105,18 @@ class Geometry:
         self.lanes = target.wave_size
         check_sizes(constraints, self.bind)
         self._check_obligations(constraints)
-        rows = [*constraints, *_aliases(constraints)]
-        self._groups = _with_tiles(rows, WorkgroupConstraint, self.bind)
-        self._waves = _with_tiles(rows, WaveConstraint, self.bind)
-        self._devices = _with_tiles(rows, DeviceConstraint, self.bind)
-        self._tilings = {str(c.dim): c for c in rows if isinstance(c, TilingConstraint)}
+        rows = with_aliases(constraints)
+        self._groups = _bound_rows(rows, WorkgroupConstraint, self.bind)
+        self._waves = _bound_rows(rows, WaveConstraint, self.bind)
+        self._devices = _bound_rows(rows, DeviceConstraint, self.bind)
+        self._tilings = _bound_rows(rows, TilingConstraint, self.bind)
+        self._aliases = {
+            str(c.source): str(c.target) for c in rows if isinstance(c, SymbolicAlias)
+        }
         self._launch = next((c for c in rows if isinstance(c, GridConstraint)), None)
+        self._placed = {
+            c.workgroup_dim for c in rows if isinstance(c, PlacedWorkgroups)
+        }
         self.reorderings = [c for c in rows if isinstance(c, ReorderingConstraint)]
         self._assumptions = [c for c in rows if isinstance(c, Assumption)]
         with Collector().phase("constraints") as collector:
@@ -117,6 +131,27 @@ class Geometry:
     def bind(self, expr: Expr) -> Expr:
         """``expr`` with the known symbols replaced by their values."""
         return expr.subs(self._bindings)
+
+    @property
+    def mma_rows(self) -> int | None:
+        """Rows of matrix instructions, where the kernel says how many.
+
+        Raises:
+            UserError: WV0327 where that is open until the launch.
+        """
+        given = self.hardware.mma_rows
+        if given is None:
+            return None
+        rows = self.bind(given)
+        if not rows.is_constant:
+            raise user_error(
+                "WV0327",
+                f"`mma_rows` of HardwareConstraint is {rows}",
+                at=self.hardware.location,
+                label="not known before the launch",
+                help="bind its symbols in `subs`",
+            )
+        return rows.constant_value
 
     def extent(self, dim: str) -> Expr:
         """The size of a dimension, in elements."""
@@ -166,6 +201,18 @@ class Geometry:
                 ends.append(start + outer.tile)
         return minimum(*ends)
 
+    def loop_axis(self, dim: str) -> str:
+        """The dimension whose loop moves tiles of ``dim``: itself, or its whole."""
+        part = fraction(dim)
+        return self._aliases.get(dim, dim) if part is None else str(part.whole)
+
+    def only_names_a_place(self, dim: str) -> bool:
+        """Whether ``dim`` is a coordinate on a grid axis that another dim sizes."""
+        group = _along(dim, self._groups)
+        return (
+            group is not None and not group.primary and group.tile_size is constant(1)
+        )
+
     def levels(self, dim: str, loops: Mapping[str, Expr]) -> list[Level]:
         """The levels of the dimension's distribution, outermost first."""
         levels: list[Level] = []
@@ -175,8 +222,7 @@ class Geometry:
             levels.append(Level(start, device.tile_size))
         group = _along(dim, self._groups)
         if group is not None:
-            start = constant(0) if self._launch is not None else group.start
-            levels.append(Level(self.bind(start), group.tile_size))
+            levels.append(Level(self._group_start(group), group.tile_size))
         wave = _along(dim, self._waves)
         if wave is not None:
             levels.append(Level(self._wave_start(dim), wave.tile_size))
@@ -191,7 +237,7 @@ class Geometry:
         Raises:
             UserError: WV0311 if no tiling constraint says how the loop advances.
         """
-        tiling = self._tilings.get(axis)
+        tiling = _along(axis, self._tilings)
         if tiling is None:
             raise user_error(
                 "WV0311",
@@ -200,10 +246,10 @@ class Geometry:
                 help=(f"add TilingConstraint({axis}, tile)",),
             )
         if tiling.iters is not None:
-            return self.bind(tiling.iters)
+            return tiling.iters
         outer = self.tile(axis, {})
         if tiling.start is not None:
-            outer = outer - self.bind(tiling.start)
+            outer = outer - tiling.start
         return ceildiv(outer, self._loop_tile(tiling))
 
     def reorder(self, expr: Expr) -> Expr:
@@ -243,6 +289,27 @@ class Geometry:
         axis = group.workgroup_dim
         return axis if self.waves[axis] > 1 else None
 
+    def spreading(self, dim: str) -> WorkgroupConstraint | DeviceConstraint | None:
+        """The constraint that leaves a workgroup a part of ``dim`` only, if any does.
+
+        One whose tile is proved to hold the whole dimension does not.
+        """
+        for row in (_along(dim, self._devices), _along(dim, self._groups)):
+            if row and not self.facts.prove(le(self.extent(dim), row.tile_size)):
+                return row
+        return None
+
+    def sharing(self, dim: str) -> WaveConstraint | None:
+        """The constraint by which several waves share ``dim``, if they do."""
+        shared = self.split_among_waves(dim) is not None
+        return _along(dim, self._waves) if shared else None
+
+    def idle_axes(self, dims: Iterable[str]) -> list[int]:
+        """The axes along which all waves hold the same elements of a value."""
+        used = {self.split_among_waves(dim) for dim in dims}
+        waves = enumerate(self.waves)
+        return [axis for axis, count in waves if count > 1 and axis not in used]
+
     def _check_obligations(self, constraints: Sequence[Constraint]) -> None:
         for row in constraints:
             for condition in row.obligations:
@@ -255,27 +322,39 @@ class Geometry:
                         help=("choose sizes that divide",),
                     )
 
+    def _group_start(self, group: WorkgroupConstraint) -> Expr:
+        axis = group.workgroup_dim
+        if self._launch is None:
+            return group.start
+        if axis not in self._placed:
+            return constant(0)
+        return group.start.subs({workgroup_symbol(axis): placed_symbol(axis)})
+
     def _wave_start(self, dim: str) -> Expr:
         wave, group = _along(dim, self._waves), _along(dim, self._groups)
         if wave is None or group is None:
             return constant(0)
         coordinate = wave_symbol(group.workgroup_dim)
         if wave.wave_id is not None:
-            coordinate = self.bind(wave.wave_id)
+            own = of_waves(wave.wave_id, self.lanes, len(self.waves))
+            if own is None:
+                raise _differs(wave)
+            coordinate = own
         elif self.waves[group.workgroup_dim] == 1:
             coordinate = constant(0)
         return coordinate * wave.tile_size
 
     def _loop_tile(self, tiling: TilingConstraint) -> Expr:
-        return constant(1) if tiling.tile_size is None else self.bind(tiling.tile_size)
+        return constant(1) if tiling.tile_size is None else tiling.tile_size
 
     def _loop_level(self, dim: str, loops: Mapping[str, Expr]) -> Level | None:
-        tiling = self._tilings.get(dim)
-        if tiling is None or dim not in loops:
+        tiling = _along(dim, self._tilings)
+        at = loops.get(dim, loops.get(self.loop_axis(dim)))
+        if tiling is None or at is None:
             return None
         tile = self._loop_tile(tiling)
-        start = as_expr(0) if tiling.start is None else self.bind(tiling.start)
-        return Level(start + loops[dim] * tile, tile)
+        start = constant(0) if tiling.start is None else tiling.start
+        return Level(start + at * tile, tile)
 
     def _nests(self, outer: Level, inner: Level) -> bool:
         """Whether tiles of ``inner`` never reach beyond a tile of ``outer``."""
@@ -312,7 +391,7 @@ class Geometry:
         return tuple(ceildiv(self.bind(d.dim), d.tile_size) for d in rows)
 
     def _wave_counts(self) -> tuple[int, ...]:
-        axes = max(len(self.grid), 1)
+        axes = max(len(self.grid), 1, *(g.workgroup_dim + 1 for g in self._groups))
         given = self.hardware.waves_per_block
         counts = [1] * axes if given is None else list(given)
         counts += [1] * (axes - len(counts))
@@ -377,31 +456,37 @@ def check_threads(geometry: Geometry, target: Target) -> None:
         )
 
 
-def _with_tiles(
+def _differs(wave: WaveConstraint) -> Exception:
+    return user_error(
+        "WV0156",
+        "an expression here has one value for all lanes of a wave",
+        at=wave.location,
+        label="this constraint uses the number of a thread",
+        help=(
+            "waves are placed by `WaveConstraint(dim, tile)`",
+            "`THREAD_0 // 64` is the number of a wave of 64 lanes",
+        ),
+    )
+
+
+def _bound_rows(
     rows: Sequence[Constraint], kind: type[T], bind: Callable[[Expr], Expr]
 ) -> list[T]:
-    """The constraints of one kind, with the tiles that bound symbols give."""
-    found = [row for row in rows if isinstance(row, kind)]
-    return [replace(row, tile_size=bind(row.tile_size)) for row in found]
+    """The constraints of one kind, with what bound symbols say."""
+    return [_bound(row, bind) for row in rows if isinstance(row, kind)]
+
+
+def _bound(row: T, bind: Callable[[Expr], Expr]) -> T:
+    parts = {each.name: getattr(row, each.name) for each in fields(row)}
+    given = {name: part for name, part in parts.items() if isinstance(part, Expr)}
+    return replace(row, **{n: bind(e) for n, e in given.items() if n != "dim"})
 
 
 def _along(dim: str, rows: Sequence[T]) -> T | None:
-    """The constraint of ``dim``, if there is one."""
-    return next((row for row in rows if str(row.dim) == dim), None)
-
-
-def _aliases(constraints: Sequence[Constraint]) -> list[Constraint]:
-    """The constraints that aliases add for their source dimensions."""
-    added: list[Constraint] = []
-    for alias in (c for c in constraints if isinstance(c, SymbolicAlias)):
-        for row in constraints:
-            if (
-                isinstance(row, WorkgroupConstraint | WaveConstraint | TilingConstraint)
-                and row.dim is alias.target
-                and row.tile_size is not None
-            ):
-                sizes_grid = isinstance(row, WorkgroupConstraint)
-                shared = {"primary": False} if sizes_grid else {}
-                tile = alias.apply(row.tile_size)
-                added.append(replace(row, dim=alias.source, tile_size=tile, **shared))
-    return added
+    """The constraint of ``dim``, or as it follows from that of its whole, if any."""
+    found = next((row for row in rows if str(row.dim) == dim), None)
+    part = fraction(dim) if found is None else None
+    if part is None:
+        return found
+    whole = next((row for row in rows if row.dim is part.whole), None)
+    return None if whole is None else part.row(whole)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from wave_core.constraints.base import (
@@ -10,6 +11,11 @@ from wave_core.constraints.base import (
     SurfaceExpr,
     constraint,
     surface_expr,
+)
+from wave_core.constraints.distribution import (
+    TilingConstraint,
+    WaveConstraint,
+    WorkgroupConstraint,
 )
 from wave_core.symbols import Expr, symbol, sympy_symbol
 
@@ -72,3 +78,29 @@ class IteratorBindings(Constraint):
             )
             self._require("bindings", all(it.name for it, _ in rows), wanted)
             self._set("bindings", rows)
+
+
+def with_aliases(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """The constraints, and those that aliases add for their source dimensions."""
+    rows = list(constraints)
+    for alias in (c for c in constraints if isinstance(c, SymbolicAlias)):
+        for row in constraints:
+            if (
+                isinstance(row, WorkgroupConstraint | WaveConstraint | TilingConstraint)
+                and row.dim is alias.target
+                and row.tile_size is not None
+            ):
+                sizes_grid = isinstance(row, WorkgroupConstraint)
+                shared = {"primary": False} if sizes_grid else {}
+                tile = alias.apply(row.tile_size)
+                rows.append(replace(row, dim=alias.source, tile_size=tile, **shared))
+    return rows
+
+
+def in_terms_of(values: Mapping[Expr, Expr], row: Constraint) -> Constraint:
+    """A constraint with symbols replaced by expressions, such as those of a place."""
+    parts = {each.name: getattr(row, each.name) for each in fields(row)}
+    exprs = {name: part for name, part in parts.items() if isinstance(part, Expr)}
+    changed = {name: expr.subs(values) for name, expr in exprs.items()}
+    changed = {n: expr for n, expr in changed.items() if expr is not exprs[n]}
+    return replace(row, **changed) if changed else row

@@ -18,6 +18,7 @@ from wave_core.diagnostics.diagnostic import (
     Severity as Severity,
 )
 from wave_core.diagnostics.errors import (
+    blamed_on_plugin as blamed_on_plugin,
     internal_error as internal_error,
     launch_error as launch_error,
     make_diagnostic as make_diagnostic,
@@ -35,9 +36,7 @@ from wave_core.diagnostics.exception_types import (
 )
 from wave_core.diagnostics.explain import explain as explain
 from wave_core.diagnostics.location import (
-    FusedLocation as FusedLocation,
     Location as Location,
     capture_location as capture_location,
     fuse as fuse,
 )
-from wave_core.diagnostics.render import render as render

@@ -15,6 +15,7 @@ from wave_core.diagnostics.codes_memory import MEMORY_CODES
 from wave_core.diagnostics.codes_plugins import PLUGIN_CODES
 from wave_core.diagnostics.codes_schedule import SCHEDULE_CODES
 from wave_core.diagnostics.codes_simulation import SIMULATION_CODES
+from wave_core.diagnostics.codes_threads import THREAD_CODES
 from wave_core.diagnostics.codes_trace import TRACE_CODES
 from wave_core.diagnostics.codes_types import TYPE_CODES
 
@@ -40,6 +41,7 @@ _DECLARED_BY = {
 
 _FAMILIES = (
     TRACE_CODES,
+    THREAD_CODES,
     TYPE_CODES,
     CONSTRAINT_CODES,
     MEMORY_CODES,
@@ -57,13 +59,10 @@ _NAME = re.compile(r"[A-Z]{2,8}\d{3,5}")
 @cache
 def catalogue() -> Mapping[str, Code]:
     """The codes of core by name, in order; a session's plugins add theirs."""
-    rows = sorted((code for family in _FAMILIES for code in family), key=_name)
-    assert len({*map(_name, rows)}) == len(rows), "every code is declared once"
-    return MappingProxyType({code.name: code for code in rows})
-
-
-def _name(code: Code) -> str:
-    return code.name
+    rows = [(code.name, code) for family in _FAMILIES for code in family]
+    found = dict(sorted(rows))
+    assert len(found) == len(rows), "every code is declared once"
+    return MappingProxyType(found)
 
 
 def is_well_formed(name: str) -> bool:

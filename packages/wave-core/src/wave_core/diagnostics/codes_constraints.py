@@ -261,4 +261,92 @@ Good:
     WorkgroupConstraint(M, 256, 0)
 Fix: use smaller tiles; go through a large dimension in a loop, with
 `TilingConstraint` and `iterate`, or spread it over waves.
+
+WV0329: a tile is no whole number of elements of a scaled dimension
+Cause: a dimension such as `K/32` follows the constraints of `K`, with tiles
+that are as much smaller. A tile of `K` has to hold whole elements of it.
+Bad:
+    scales: tkl.Memory[M, K / 32, ADDRESS_SPACE, tkl.i8]
+    TilingConstraint(K, 48)
+Good:
+    TilingConstraint(K, 64)
+Fix: make the tile a multiple of what the dimension is divided by.
+
+WV0330: a constraint asks for a part of a machine that no supported chip has
+Cause: the reference language has constraints for gfx1250: clusters, whose
+workgroups share what a tensor copy loads, and waves that do nothing but load.
+No chip that kernels run on here has tensor copies.
+Bad:
+    tkw.HardwareConstraint(threads_per_wave=64, n_service_waves=2)
+Good:
+    tkw.HardwareConstraint(threads_per_wave=64)
+    tkw.WaveCompileOptions(preset="fetch-ahead")
+Fix: leave it out. A preset such as `fetch-ahead` loads while it computes.
+
+WV0340: a scan goes along a dimension that no workgroup has whole
+Cause: each element is combined with all that come before it. Workgroups run
+in any order and do not wait for each other, so none can go on where another
+ended; nor can waves whose order `wave_id` hides.
+Bad:
+    WorkgroupConstraint(N, 1024, 0)      # N = 100000
+    tkw.cumsum(x, dim=N)
+Good:
+    WorkgroupConstraint(N, 1024, 0)      # N = 1000; four waves:
+    WaveConstraint(N, 256)
+    tkw.cumsum(x, dim=N)
+Fix: let one workgroup have the whole dimension, or loop over it and carry
+what comes before as `acc`. A second kernel can add the sums of blocks.
+
+WV0341: a scan stands where not all lanes come along
+Cause: a scan moves elements between lanes, and between waves through LDS.
+Lanes that do not run the body of a conditional have nothing to give.
+Bad:
+    @tkw.conditional(flag)
+    def then():
+        tkw.write(tkw.cumsum(x), b)
+Good:
+    sums = tkw.cumsum(x)
+    @tkw.conditional(flag)
+    def then():
+        tkw.write(sums, b)
+Fix: scan before the conditional and use the result in it.
+
+WV0342: a sort of elements that no network sorts
+Cause: a sort compares registers and lanes of one wave, whose indices differ
+in one bit. It does not reach other waves, and lanes or registers have to
+stand for powers of two.
+Bad:
+    WorkgroupConstraint(N, 512, 0); WaveConstraint(N, 128)
+    tkw.sort(x, dim=N)
+Good:
+    WorkgroupConstraint(N, 512, 0)
+    tkw.sort(x, dim=N)
+Fix: give one wave all of the dimension. For a few of the greatest elements
+`topk` works across waves.
+
+WV0343: a slice of elements that no wave holds
+Cause: `extract_slice` takes elements of a tile. Along the dimensions that it
+cuts, one wave must hold all elements, and the slice must end among them.
+Bad:
+    constraints += [tkw.WaveConstraint(N, BLOCK_N / 2)]
+    half = tkw.extract_slice(x, [0], [HALF], [2])       # along N
+Good:
+    constraints += [tkw.WaveConstraint(M, BLOCK_M / 2)]
+    half = tkw.extract_slice(x, [0], [HALF], [2])
+Fix: share another dimension among the waves, or read the elements from memory by
+a mapping.
+
+WV0344: more workgroups wait for one another than a chip holds
+Cause: a while loop looks at a lock or a counter that other workgroups write, and
+there are more workgroups than the chip can run at once. One that waits keeps its
+place; where it waits for one that gets none, the launch hangs.
+Bad:
+    constraints = [tkw.WorkgroupConstraint(M, 64, 0), ...]     # M is 4,000,000
+    @tkw.iterate(condition=GET_ITER_ARG(0) < 1, init_args=[zero])
+    def wait(seen): ...
+Good:
+    constraints += [tkw.GridConstraint(304)]
+Fix: launch as many as there are compute units, and let each do several tiles. It
+is only a warning: who waits for those alone that drew an earlier number from an
+atomic counter waits for workgroups that run.
 """)

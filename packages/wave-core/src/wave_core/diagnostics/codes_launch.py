@@ -16,7 +16,8 @@ Fix: choose a name that the message lists, or install the backend that has
 it.
 
 WV0702: the target has no such matrix instruction
-Cause: `mma_type` names an instruction; each target has its own list.
+Cause: `mma_type` names an instruction, `mma_rows` says how many rows one has;
+each target has its own list.
 Bad:
     HardwareConstraint(mma_type=MMAType.F32_16x16x32_F16)   # on gfx90a
 Good:
@@ -191,4 +192,23 @@ Bad:
 Good:
     run(a[:128], b[:128], c[:128, :128])
 Fix: simulate a small size, or force it as the message says.
+
+WV0721: a log of a kernel has too many elements
+Cause: `debug_log` keeps the whole tensor of which the register is a tile, for each
+iteration that it names. More than 4 GiB is not allocated.
+Bad:
+    tkw.debug_log(scores, extra_iteration_dimensions=[K])    # [K / 32, B, H, M, N]
+Good:
+    tkw.debug_log(scores)
+Fix: launch a smaller problem, or log less.
+
+WV0722: the logs of a launch are no dictionary of logs
+Cause: the logs of a launch are entered into a dictionary of the caller, which
+`html_viewer` takes as it is.
+Bad:
+    kernel(a, b, debug_logs=True)
+Good:
+    logs = {}
+    kernel(a, b, debug_logs=logs)
+Fix: give a dictionary.
 """)

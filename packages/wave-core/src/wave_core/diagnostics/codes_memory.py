@@ -116,4 +116,62 @@ Good:
     tkw.gather_to_lds(a, buffer)
 Fix: give the buffer the element type and the dims of the argument, or a
 `src_mapping` from one to the other.
+
+WV0417: an index register cannot be taken at other places
+Cause: `dynamic_val_mappings={N1: j // 2}` takes an index register at places
+that follow from those of the access. The compiler computes it once more
+there. It can do that for what is read, counted or constant, and computed
+from that element by element, while nobody writes the memory in between.
+Bad:
+    at = tkw.max(tkw.read(table), dim=K)
+    tkw.read(a, mapping=rows, mapping_dynamic_vals=(at,))   # {N1: j // 2}
+Good:
+    at = tkw.read(table)
+    tkw.read(a, mapping=rows, mapping_dynamic_vals=(at,))
+Fix: read the index from a memory that the kernel does not write, or use it at
+its own places: `{N1: j}` for an access over N1.
+
+WV0418: the bounds of an access name no dimension of it
+Cause: `bounds=` is a dictionary from dimensions of the memory, or of the
+register, to the first coordinate that does not exist.
+Bad:
+    tkw.read(a, mapping=shifted, bounds=(M, K))
+Good:
+    tkw.read(a, mapping=shifted, bounds={M: M, K: K})
+Fix: give an end for each dimension along which elements may be missing.
+
+WV0419: a kernel does another thing to a memory than its annotation states
+Cause: `KernelBufferUsage` in the annotation of a memory states whether the
+kernel writes it. An input is never written, an output is.
+Bad:
+    a: tkl.Memory[M, GLOBAL, tkl.f32, tkl.KernelBufferUsage.INPUT]
+    ...
+    tkw.write(value, a)
+Good:
+    a: tkl.Memory[M, GLOBAL, tkl.f32, tkl.KernelBufferUsage.OUTPUT]
+    ...
+    tkw.write(value, a)
+Fix: state what the kernel does, or leave the usage out.
+
+WV0420: a view does not lie in its buffer
+Cause: `allocate(parent=buffer, offset=bytes)` makes a buffer in the bytes of
+another one. It begins at a multiple of 16 bytes, which is known at compile
+time, and ends where the other one ends, or before.
+Bad:
+    pool = tkw.allocate((N,), (1024,), tkl.i8)
+    tile = tkw.allocate((M,), (512,), tkl.f32, parent=pool, offset=8)
+Good:
+    pool = tkw.allocate((N,), (4096,), tkl.i8)
+    tile = tkw.allocate((M,), (512,), tkl.f32, parent=pool, offset=16)
+Fix: count in bytes, and give the buffer room for each of its views.
+
+WV0425: a memory of elements that share bytes
+Cause: the smallest part of a memory that has an address is a byte. Two
+elements of f4e2m1fn or i4 share one, four of the 6-bit floats share three.
+Bad:
+    a: tkl.Memory[M, K, ADDRESS_SPACE, tkl.f4e2m1fn]
+Good:
+    a: tkl.Memory[M, K / 2, ADDRESS_SPACE, tkl.i8]
+    x = tkw.bitcast(tkw.read(a), tkl.f4e2m1fn)     # [M, K]
+Fix: declare the bytes, and read them as elements in registers.
 """)

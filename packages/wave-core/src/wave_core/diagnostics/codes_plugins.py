@@ -162,8 +162,9 @@ Good:
 Fix: follow the signature that the reference shows.
 
 WV0819: a hook or a rule of a plugin failed
-Cause: the hook, or a rule that it registered, raised an error of its own, or gave
-what cannot be, such as a layout that leaves elements of a tile out.
+Cause: the hook, a rule that it registered, or a method of an op class (`infer`,
+`compute`), raised an error of its own, or gave what cannot be, such as a layout
+that leaves elements of a tile out.
 Bad:
     def wave_register_targets(): return [read_rows("missing.json")]
 Good:

@@ -6,16 +6,15 @@ from wave_core.diagnostics.code import read_codes
 
 SCHEDULE_CODES = read_codes("""
 WV0511: a schedule function does what a schedule cannot hold
-Cause: the function runs once, before any kernel is known, and is kept as a list
-of steps. Nodes cannot be counted or walked through there, the functions of
-schedules work nowhere else, and ops to insert are barriers, waits,
-priorities and hints.
+Cause: a schedule is kept as a list of steps. Its functions work nowhere else,
+they take nodes and parts of pipelines, and ops to insert are barriers,
+waits, priorities and hints.
 Bad:
-    for node in tkw.get_node_by_tag("mma"): ...
+    tkw.insert_before(mma, tkw.Read)
 Good:
-    first, second = tkw.partition_by_dim(mma, K, 2)
-Fix: pass nodes on as they are; split them by `partition_by_dim`,
-`partition_by_address_space`, `filter_nodes` or `nodes[2:4]`.
+    tkw.insert_before(mma, tkw.SetWavePrio(1))
+Fix: call them in a function under `@wave_schedule()`, with what
+`get_node_by_tag` and the others give.
 
 WV0512: a manual schedule is given without being asked for, or the other way round
 Cause: `wave_compile` got a schedule and the options name another way to

@@ -88,4 +88,20 @@ Bad:
 Good:
     run the pipeline to its end first
 Fix: complete the pipeline, or register a rule of the op for `sim`.
+
+WV0916: workgroups wait for one another for ever
+Cause: each workgroup that is left goes around a while loop that reads a lock,
+and what it reads cannot change any more: who should write it has ended, waits
+itself, or is the one that waits.
+Bad:
+    @tkw.iterate(condition=GET_ITER_ARG(0) < 1, init_args=[zero])
+    def wait(seen):
+        return tkw.cast(tkw.read(lock, flags=VOLATILE), tkl.i32)
+    tkw.write(one, lock, flags=VOLATILE)          # after the loop: too late
+Good:
+    tkw.write(one, mine, flags=VOLATILE)          # then wait for others
+    @tkw.iterate(condition=GET_ITER_ARG(0) < 1, init_args=[zero])
+    def wait(seen): ...
+Fix: let every lock that is waited for be written, before its writer waits; set
+locks to zero before each launch.
 """)

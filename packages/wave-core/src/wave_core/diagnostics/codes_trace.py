@@ -109,16 +109,6 @@ Good:
 Fix: return one value per initial value, of the same type; cast after the
 loop.
 
-WV0110: this name is planned and not there yet
-Cause: the language describes this feature and this version does not have
-it.
-Bad:
-    tkw.topk(x, 4, dim=N)        # where the message says so
-Good:
-    tkw.max(x, dim=N)            # an op that is there
-Fix: use what there is, or a newer version. The release notes say when a
-planned name arrives.
-
 WV0111: a kernel parameter cannot be passed
 Cause: the annotation of a parameter says how it is passed: a memory, a
 scalar element type, or a symbol bound at run time. Without one there is no
@@ -201,7 +191,8 @@ Good:
     def copy(a, b): ...
 
     pool.map(run, [copy])
-Fix: define the kernel at the top of a module, or hand over what makes it.
+Fix: define the kernel at the top of a module, or hand over what makes it. So it
+is with schedules that count nodes.
 
 WV0118: a symbol that has a value is set
 Cause: `set_symbol` gives a value to a symbol of the kernel's own. Sizes of
@@ -212,4 +203,149 @@ Bad:
 Good:
     tkw.set_symbol(sym.ROW, 5)
 Fix: use another symbol where the value of this one should change.
+
+WV0119: the language has no such name
+Cause: the name is misspelt, or is one of another language.
+Bad:
+    tkw.store(x, c)
+Good:
+    tkw.write(x, c)
+Fix: take the name that the message proposes; `dir(tkw)` lists all.
+
+WV0120: a kernel calls functions, or nests bodies, without end
+Cause: Python runs a kernel once to see what it does, and Wave asks it for each
+call of a function and each body within a body. A function that calls itself
+for as long as a value of the GPU says does so without end.
+Bad:
+    @tkw.thread()
+    def halve(x: tkw.f32):
+        return halve(x / 2)
+Good:
+    @tkw.thread()
+    def halve(x: tkw.f32):
+        @tkw.iterate(init_args=[x], condition=lambda x: x > 1)
+        def loop(x):
+            return x / 2
+        return loop
+Fix: loop with `iterate`, or count calls in a number of Python that ends them.
+
+WV0140: a while loop cannot end
+Cause: the condition of a loop is a relation of symbols. No iteration changes
+one of them: the body neither sets the axis nor returns another value for
+what `GET_ITER_ARG` names. Symbols that the body sets hold to its end only.
+Bad:
+    @tkw.iterate(T, start=0, condition=T < 8)
+    def each(): ...
+Good:
+    @tkw.iterate(T, start=0, condition=T < 8)
+    def each():
+        ...
+        tkw.set_symbol(T, T + 1)
+Fix: set the axis in the body, or return a new value for what decides.
+
+WV0141: a while loop is decided by what is no integer scalar of it
+Cause: where a loop starts, and what `GET_ITER_ARG(i)` names in a condition,
+is one integer for the whole wave. The body knows carried values by its
+parameters, and has no `GET_ITER_ARG`.
+Bad:
+    @tkw.iterate(condition=GET_ITER_ARG(0) < 8, init_args=[tile])
+Good:
+    zero = tkw.scalar(0, tkw.i32)
+    @tkw.iterate(condition=GET_ITER_ARG(0) < 8, init_args=[zero, tile])
+Fix: carry an integer scalar beside the tile.
+
+WV0142: the axis of a while loop is set in a body within its own
+Cause: a symbol that is set holds to the end of the body in which that stands,
+so the loop itself would not go on.
+Bad:
+    @tkw.conditional(flag)
+    def then():
+        tkw.set_symbol(T, T + 2)
+Good:
+    @tkw.conditional(flag, else_return=one)
+    def step():
+        return tkw.scalar(2, tkw.i32)
+    tkw.set_symbol(T, step + tkw.scalar(T, tkw.i32))
+Fix: give the inner body a result, and set the axis in the loop's own body.
+
+WV0143: a symbol is used outside the body that sets it
+Cause: `set_symbol` holds to the end of the body in which it stands. Behind it
+the symbol has no value.
+Bad:
+    @tkw.iterate(K)
+    def each():
+        tkw.set_symbol(ROW, found)
+    x = tkw.read(a, mapping=at_row)
+Good:
+    tkw.set_symbol(ROW, each)                    # what the body returned
+    x = tkw.read(a, mapping=at_row)
+Fix: return the number from the body, and set the symbol where it is used.
+
+WV0144: a loop does not say how often it runs
+Cause: a counted loop runs over an axis, a while loop as long as its condition
+holds, along an axis or not. `start` belongs to an axis; `step` to counting.
+Bad:
+    @tkw.iterate(init_args=[x])
+Good:
+    @tkw.iterate(K, init_args=[x])
+    @tkw.iterate(condition=GET_ITER_ARG(0) > 0, init_args=[n])
+Fix: give an axis or a condition.
+
+WV0145: a barrier in a while loop that not all waves run equally often
+Cause: a barrier waits for all waves of the workgroup. The condition of the
+loop may differ between them, so one may wait for another that has left.
+Bad:
+    tkw.set_symbol(N, tkw.read(own_counts))      # another number in each wave
+    @tkw.iterate(T, start=0, condition=T < N)
+    def each():
+        tkw.shared_memory_barrier()
+Good:
+    tkw.set_symbol(N, tkw.read(counts, mapping=of_the_workgroup))
+Fix: decide by what is the same in all waves, or move the barrier out.
+
+WV0146: the place of a workgroup counts twice
+Cause: under `GridConstraint` a kernel sets the coordinates of its workgroups.
+Tiles are then where these say, and so are the iterators of a mapping.
+Bad:
+    tkw.set_symbol(WORKGROUP_0, tile)
+    IndexMapping(1, inputs={M: WORKGROUP_0 * BLOCK_M + i}, outputs={M: i})
+Good:
+    tkw.set_symbol(WORKGROUP_0, tile)
+    tkw.read(a)
+Fix: leave the coordinate out of the mapping, or place the tiles by a symbol
+of your own.
+
+WV0147: an iterator of a mapping is used outside of one
+Cause: `IndexMapping.iterator(i)` and `dynamic_val(i)` have another value for each
+element of a tile. They mean something in mappings and their bounds alone;
+elsewhere an expression of symbols is one number for the whole tile.
+Bad:
+    i = tkw.IndexMapping.iterator(0)
+    y = tkw.read(a) + i
+Good:
+    y = tkw.read(a) + tkw.self_index(M, tkw.i32)
+Fix: compute with `self_index`, the index of each element as a register.
+
+WV0170: a log names iterations of a loop that is not around it
+Cause: `extra_iteration_dimensions` makes the iterations of a loop a dimension of
+the log. The loop has to be a counted one, around the log, and each is named once.
+Bad:
+    tkw.debug_log(acc, extra_iteration_dimensions=[K])   # after the loop over K
+Good:
+    @tkw.iterate(K, init_args=[acc])
+    def product(acc):
+        tkw.debug_log(acc, extra_iteration_dimensions=[K])
+Fix: log inside the loop, or leave the dimension out. Of a while loop, carry a
+number and log it too.
+
+WV0171: a log cannot be called so, or cannot be shown so
+Cause: labels of logs are keys of one dictionary. Printers and handlers are
+functions that get the logs after a launch.
+Bad:
+    for i in range(2):
+        tkw.debug_log(tiles[i], label="tile")
+Good:
+    for i in range(2):
+        tkw.debug_log(tiles[i], label=f"tile{i}")
+Fix: give each log a label of its own, and functions for `printer` and `handler`.
 """)

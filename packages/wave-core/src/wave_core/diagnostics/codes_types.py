@@ -26,7 +26,9 @@ Fix: pass the memory; of `write`, the register comes first.
 WV0203: mma operands disagree on the contracted dimension
 Cause: `mma(lhs, rhs, acc)` adds lhs times rhs to acc. With acc over [M, N]
 lhs needs M, rhs needs N, and both share exactly one dimension more, which
-is summed over. The dimension is found by its symbol, not by its size.
+is summed over. The dimension is found by its symbol, not by its size. A
+dimension that only one of the three has is a batch of acc, or it is one that
+a workgroup holds a single element of, on the grid axis of a dimension of acc.
 Bad:
     a_reg = tkw.read(a)            # [M, K]
     b_reg = tkw.read(b)            # [N, J]
@@ -39,12 +41,15 @@ rhs is [N, K]; use `permute` where it lies as [K, N].
 
 WV0204: element types differ
 Cause: element types are never converted silently. Both operands of an
-operator or a comparison have one element type, and a register is written to
-a memory of its own.
+operator or a comparison have one element type. A register is written to a
+memory of its own, or, from one type of float to another, rounded to nearest
+even; integers never become floats that way.
 Bad:
     y = x_f16 + y_f32
+    tkw.write(count_i32, c_f32)
 Good:
     y = tkw.cast(x_f16, tkl.f32) + y_f32
+    tkw.write(tkw.cast(count_i32, tkl.f32), c_f32)
 Fix: `cast` one of them, usually the narrower one.
 
 WV0205: an op does not take this element type
@@ -60,12 +65,13 @@ Good:
 Fix: `cast`, or compare to get a bool.
 
 WV0206: operands have the same dimensions in two orders
-Cause: [M, N] and [N, M] are different types, though they hold the same
-elements. The result would have no definite order.
+Cause: dimensions are aligned by name, and the result has the order of the
+first operand that has them all. Where none has them all and two order those
+that they share differently, the result would have no definite order.
 Bad:
-    z = x + y                          # [M, N] and [N, M]
+    z = x + y                          # [M, N, K] and [N, M, J]
 Good:
-    z = x + tkw.permute(y, target_shape=[M, N])
+    z = x + tkw.permute(y, target_shape=[M, N, J])
 Fix: `permute` one operand. Dimensions that one of them lacks are fine.
 
 WV0207: a dimension is named twice
@@ -218,4 +224,71 @@ Good:
     tkw.read(a, elements_per_thread=4)
     tkw.cast(x, tkl.f16)
 Fix: give what the message asks for.
+
+WV0223: the scales of a product do not fit its tiles
+Cause: `scaled_mma` multiplies blocks along K by a power of two each. The
+scales of [M, K] have dims [M, K/32], for blocks of 32 elements, which is what
+matrix instructions take; those of both operands go along one dimension.
+Bad:
+    a_scale: tkl.Memory[M, K / 16, ADDRESS_SPACE, tkl.i8]
+Good:
+    a_scale: tkl.Memory[M, K / 32, ADDRESS_SPACE, tkl.i8]
+    s = tkw.bitcast(tkw.read(a_scale), tkl.f8e8m0fnu)
+Fix: declare the memory of the scales over the rows of its operand and over
+`K/32`. A scale for a whole row is `broadcast` to these dims.
+
+WV0224: a bitcast does not come out even
+Cause: `bitcast` keeps all bits and reads them as elements of another type.
+Truth values have no bits of their own, and where the widths differ the last
+dimension is scaled, which a scalar lacks.
+Bad:
+    bits = tkw.bitcast(x > y, tkl.i8)
+Good:
+    flags = tkw.cast(x > y, tkl.i8)
+    packed = tkw.read(a)                   # [M, K/2] of i8
+    x = tkw.bitcast(packed, tkl.f4e2m1fn)  # [M, K]
+Fix: `cast` converts numbers. To cut or join elements, read a tile whose last
+dimension holds whole ones.
+
+WV0230: the function of a scan does more than combine two elements
+Cause: a scan computes its function for many pairs at once, in any grouping,
+wherever the elements lie. So the function computes with its parameters,
+element by element, with numbers and with values that have no dims.
+Bad:
+    tkw.scan(lambda a, b: a + b * weights, x, dim=N)    # weights: [N]
+Good:
+    tkw.scan(lambda a, b: a + b, x * weights, dim=N)
+Fix: compute before the scan what belongs to one element, or scan it along
+in a tuple: `scan(f, (x, weights), dim=N)`.
+
+WV0231: top-k of more elements than there are
+Cause: `topk` gives as many elements as the symbol of its new dimension says.
+That has to be known when the kernel is compiled, and the dimension it picks
+along has to have them.
+Bad:
+    tkw.topk(x, K, dim=N)      # subs={N: 4, K: 8}
+Good:
+    tkw.topk(x, K, dim=N)      # subs={N: 8, K: 4}
+Fix: bind a smaller number to the symbol.
+
+WV0234: an atomic has no form for this element type
+Cause: an update in one step is an instruction of the memory, and memories have
+them for elements of 32 and 64 bits: sums, extremes and exchanges of numbers,
+bits and comparisons of integers. There are sums of floats of 16 bits besides.
+Bad:
+    tkw.atomic_add(tkw.cast(x, tkl.i8), counts)       # counts is i8
+    tkw.atomic_or(x, flags)                           # flags is f32
+Good:
+    tkw.atomic_add(tkw.cast(x, tkl.i32), counts)      # counts is i32
+    tkw.atomic_or(x, flags)                           # flags is u32
+Fix: give the memory an element type that the message lists, and cast.
+
+WV0238: a slice does not fit the register
+Cause: `extract_slice` takes one offset, one size and one stride for each of
+the last dimensions. A size is a symbol, which names the new dimension.
+Bad:
+    tkw.extract_slice(x, offsets=[0, 1], sizes=[HALF], strides=[2])
+Good:
+    tkw.extract_slice(x, offsets=[1], sizes=[HALF], strides=[2])
+Fix: give lists of one length, offsets from 0 and strides from 1.
 """)

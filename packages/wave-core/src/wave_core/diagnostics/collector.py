@@ -35,7 +35,6 @@ class Collector:
     """
 
     def __init__(self) -> None:
-        """Start empty."""
         self._found: dict[tuple[object, ...], Diagnostic] = {}
         self._raised: set[tuple[object, ...]] = set()
         self._phase: str | None = None

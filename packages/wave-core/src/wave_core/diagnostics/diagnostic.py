@@ -34,10 +34,6 @@ class Label:
         return {"message": self.message, "location": location_to_json(self.location)}
 
 
-def _no_data() -> dict[str, object]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Diagnostic:
     """A coded message. Immutable.
@@ -62,7 +58,7 @@ class Diagnostic:
     secondary: tuple[Label, ...] = ()
     notes: tuple[str, ...] = ()
     help: tuple[str, ...] = ()
-    data: Mapping[str, object] = field(default_factory=_no_data, hash=False)
+    data: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     severity: Severity = Severity.ERROR
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec, TypeGuard, TypeVar
 
 from wave_core.diagnostics.diagnostic import Diagnostic, Label, Severity
@@ -15,7 +16,7 @@ from wave_core.diagnostics.exception_types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Generator, Iterable
 
     from wave_core.diagnostics.location import Location
 
@@ -88,3 +89,27 @@ launch_error = _raising(LaunchError, make_diagnostic)
 simulation_error = _raising(SimulationError, make_diagnostic)
 plugin_error = _raising(PluginError, make_diagnostic)
 internal_error = _raising(InternalError, make_diagnostic)
+
+
+@contextmanager
+def blamed_on_plugin(
+    what: str,
+    at: Location | None = None,
+    notes: Iterable[str] | str = (),
+    help: Iterable[str] | str = (),  # noqa: A002 # as of `make_diagnostic`
+) -> Generator[None, None, None]:
+    """Code of a plugin runs here; ``what`` names it and the plugin.
+
+    Raises:
+        PluginError: WV0819 where it raises anything but a diagnostic for users.
+    """
+    try:
+        yield
+    except (UserError, PluginError):
+        raise
+    except (Exception, SystemExit) as error:  # a plugin may fail in any way
+        why: object = error
+        if isinstance(error, WaveError) and error.diagnostics:
+            why = f"[{error.code}] {error.diagnostics[0].message}"
+        message = f"{what} failed: {type(error).__name__}: {why}"
+        raise plugin_error("WV0819", message, at, notes=notes, help=help) from error

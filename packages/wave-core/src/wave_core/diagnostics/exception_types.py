@@ -27,7 +27,6 @@ class WaveError(Exception):
         return self.diagnostics[0].code if self.diagnostics else ""
 
     def __str__(self) -> str:
-        """All diagnostics as plain text."""
         return "\n\n".join(diagnostic.render() for diagnostic in self.diagnostics)
 
 

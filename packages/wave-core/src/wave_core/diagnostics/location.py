@@ -7,6 +7,7 @@ instruction offsets, and is decoded to file, line and column on demand.
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from wave_core.diagnostics.location_text import format_spans, parse_spans
@@ -26,7 +27,6 @@ from wave_core.diagnostics.source import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from types import CodeType, FrameType
 
 #: Callers kept of an inlined call stack.
@@ -120,6 +120,18 @@ class Location:
         """The `def` of a Python function; decorators are looked through."""
         code = _code_of(function)
         return cls.unknown() if code is None else cls(code, span=function_span(code))
+
+    @classmethod
+    def of_error(cls, error: BaseException) -> Location:
+        """The innermost user line on the way of an exception."""
+        found, step = cls.unknown(), error.__traceback__
+        while step is not None:
+            module = str(step.tb_frame.f_globals.get("__name__", ""))
+            of_python = module.partition(".")[0] in sys.stdlib_module_names
+            if not (of_python or IS_INTERNAL[module]):
+                found = cls(step.tb_frame.f_code, step.tb_lasti)
+            step = step.tb_next
+        return found
 
     @classmethod
     def of_parameter(cls, function: object, name: str) -> Location:
@@ -252,7 +264,6 @@ class Location:
         return f"{span.file}:{span.line}{column}{function}"
 
     def __repr__(self) -> str:
-        """The text form."""
         return f"Location({self.to_text()})"
 
     def __eq__(self, other: object) -> bool:
@@ -302,19 +313,14 @@ def fuse(*locations: Location | None) -> Location:
     nothing is unknown.
     """
     found: dict[tuple[object, ...], Location] = {}
-    for part in _flatten(locations):
+    known = (location for location in locations if location is not None)
+    for part in chain.from_iterable(location.parts for location in known):
         if part.is_known:
             found.setdefault(part.source_key(), part)
     parts = tuple(found.values())[:MAX_PARTS]
     if len(parts) > 1:
         return FusedLocation(parts)
     return parts[0] if parts else Location.unknown()
-
-
-def _flatten(locations: Iterable[Location | None]) -> Iterable[Location]:
-    for location in locations:
-        if location is not None:
-            yield from location.parts
 
 
 def _of_spans(stack: tuple[Span, ...]) -> Location:

@@ -23,7 +23,6 @@ class Paint:
     """Colours text, or leaves it alone."""
 
     def __init__(self, *, color: bool) -> None:
-        """Colour only when asked to."""
         self._color = color
 
     def __call__(self, style: Style, text: str) -> str:
@@ -45,7 +44,7 @@ def shown_text(text: str) -> tuple[str, list[int]]:
     for character in text:
         piece = _shown_character(character, columns[-1])
         pieces.append(piece)
-        columns.append(columns[-1] + _width(piece))
+        columns.append(columns[-1] + sum(map(_character_width, piece)))
     return "".join(pieces), columns
 
 
@@ -55,10 +54,6 @@ def _shown_character(character: str, column: int) -> str:
     if unicodedata.category(character) in {"Cc", "Cs"}:
         return "\N{REPLACEMENT CHARACTER}"
     return character
-
-
-def _width(text: str) -> int:
-    return sum(_character_width(character) for character in text)
 
 
 def _character_width(character: str) -> int:

@@ -7,6 +7,7 @@ from wave_core.executors.request import (
     LaunchSettings as LaunchSettings,
     host_array as host_array,
 )
+from wave_core.executors.snapshot import Snapshot as Snapshot
 from wave_core.executors.spec import (
     Executor as Executor,
     ExecutorSpec as ExecutorSpec,

@@ -41,7 +41,6 @@ class ExecutorSpec:
     architectures: str | None = None
 
     def __post_init__(self) -> None:
-        """Keep the facts as a frozen set."""
         object.__setattr__(self, "requires", frozenset(self.requires))
 
 

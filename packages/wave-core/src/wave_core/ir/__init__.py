@@ -7,12 +7,10 @@ from wave_core.ir.dead_code import eliminate_dead_code as eliminate_dead_code
 from wave_core.ir.equal import first_difference as first_difference
 from wave_core.ir.facts import (
     ACCESS as ACCESS,
-    FACT_KINDS as FACT_KINDS,
     LANDING as LANDING,
     PLACEMENT as PLACEMENT,
     Access as Access,
     FactKind as FactKind,
-    FactTables as FactTables,
     Placement as Placement,
 )
 from wave_core.ir.graph import (
@@ -23,24 +21,22 @@ from wave_core.ir.graph import (
     regions as regions,
     resolve as resolve,
     walk as walk,
+    walk_op as walk_op,
 )
 from wave_core.ir.parser import parse_graph as parse_graph
 from wave_core.ir.printer import print_graph as print_graph
 from wave_core.ir.rewrite import (
     capture as capture,
     change_expressions as change_expressions,
-    end_region as end_region,
     erase as erase,
     insert_after as insert_after,
     insert_before as insert_before,
     move_before as move_before,
-    place_like as place_like,
-    redeclare as redeclare,
     replace as replace,
     replace_uses as replace_uses,
     set_attributes as set_attributes,
     set_operands as set_operands,
     set_space as set_space,
 )
-from wave_core.ir.values import same_value as same_value, value_key as value_key
+from wave_core.ir.values import value_key as value_key
 from wave_core.ir.verify import problems as problems, verify as verify

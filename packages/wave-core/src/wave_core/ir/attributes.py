@@ -54,7 +54,6 @@ class ValueFormatter:
     """
 
     def __init__(self) -> None:
-        """Start with empty tables."""
         self._exprs: dict[Expr, str] = {}
         self._types: dict[RegisterType | MemoryType, str] = {}
         self._layouts: dict[Layout, str] = {}

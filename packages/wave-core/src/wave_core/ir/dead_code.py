@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from wave_core.ir.graph import Region, captured_value, region_of
 from wave_core.ir.rewrite import erase, set_attributes, set_operands
 from wave_core.ops import EffectKind, Op, Trait
-from wave_core.ops.control import Conditional, Iterate
+from wave_core.ops.control import Conditional, Iterate, Loop, While
 from wave_core.ops.structure import Argument, GetResult
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ def is_removable(op: Op) -> bool:
         return True
     if op.has(Trait.ORDERED) or op.has(Trait.TERMINATOR):
         return False
-    if op.attributes.get("flags") == "volatile":
-        return False
     effects = op.effects()
     return bool(effects) and all(effect.kind in _HARMLESS for effect in effects)
 
@@ -44,7 +42,8 @@ class _Liveness:
         """Results of ops with regions that are needed, by position."""
         self._work: list[Op] = []
         self._add_roots(body)
-        self._propagate()
+        while self._work:
+            self._needed_by(self._work.pop())
 
     def _add_roots(self, region: Region) -> bool:
         found = False
@@ -63,19 +62,19 @@ class _Liveness:
             self.ops.add(op)
             self._work.append(op)
 
-    def _propagate(self) -> None:
-        while self._work:
-            self._needed_by(self._work.pop())
-
     def _needed_by(self, op: Op) -> None:
         if isinstance(op, GetResult):
             self._need(op.source)
-            self._need_result(op.source, op.position)
+            if is_structured(op.source):
+                self._need_result(op.source, op.position)
         elif isinstance(op, Argument):
             self._need_argument(op)
-        elif isinstance(op, (Iterate, Conditional)):
+        elif is_structured(op):
             if isinstance(op, Conditional) and op.condition is not None:
                 self._need(op.condition)
+            if isinstance(op, While):
+                for position in range(len(op.symbols) or op.by_lane):
+                    self._need_result(op, position)
             self._need_terminators(op)
         elif op.has(Trait.TERMINATOR) and is_structured(region_of(op).parent):
             # Its operands are needed position by position.
@@ -97,7 +96,7 @@ class _Liveness:
         self._need(parent)
         if argument.role == "capture":
             self._need(captured_value(parent, argument))
-        else:
+        elif is_structured(parent):
             self._need_result(parent, region_of(argument).arguments.index(argument))
 
     def _need_result(self, op: Op, position: int) -> None:
@@ -107,7 +106,7 @@ class _Liveness:
         terminator = op.regions[0].terminator
         if terminator is not None:
             self._need(terminator.operands[position])
-        if isinstance(op, Iterate):
+        if isinstance(op, Iterate | While):
             self._need(op.inits[position])
             # The next iteration starts from it.
             self._need(op.regions[0].arguments[position])
@@ -115,9 +114,9 @@ class _Liveness:
             self._need(op.else_values[position])
 
 
-def is_structured(op: Op | None) -> TypeGuard[Iterate | Conditional]:
+def is_structured(op: Op | None) -> TypeGuard[Loop | Conditional]:
     """Whether the results of ``op`` are needed one by one."""
-    return isinstance(op, (Iterate, Conditional))
+    return isinstance(op, Iterate | While | Conditional)
 
 
 def _sweep(region: Region, live: _Liveness) -> int:
@@ -137,7 +136,7 @@ def _sweep(region: Region, live: _Liveness) -> int:
     return removed
 
 
-def _drop_results(op: Iterate | Conditional, live: _Liveness) -> int:
+def _drop_results(op: Loop | Conditional, live: _Liveness) -> int:
     region = op.regions[0]
     terminator = region.terminator
     if terminator is None:
@@ -155,13 +154,13 @@ def _drop_results(op: Iterate | Conditional, live: _Liveness) -> int:
     return len(values) - len(kept)
 
 
-def _drop_arguments(op: Iterate | Conditional, live: _Liveness) -> int:
+def _drop_arguments(op: Loop | Conditional, live: _Liveness) -> int:
     """Drop carried values that are not needed and captures that nobody uses."""
     region = op.regions[0]
     arguments = region.arguments
     carried = [a for a in arguments if a.role == "carried"]
     captures = [a for a in arguments if a.role == "capture"]
-    if isinstance(op, Iterate):
+    if isinstance(op, Iterate | While):
         kept = [i for i in range(len(carried)) if (op, i) in live.positions]
         _set_operand(op, "inits", _pick(op.inits, kept))
     kept = [i for i, argument in enumerate(captures) if argument.users]
@@ -173,7 +172,7 @@ def _drop_arguments(op: Iterate | Conditional, live: _Liveness) -> int:
 
 
 def _stays(
-    argument: Argument, op: Iterate | Conditional, position: int, live: _Liveness
+    argument: Argument, op: Loop | Conditional, position: int, live: _Liveness
 ) -> bool:
     if argument.role == "capture":
         return bool(argument.users)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import Location
     from wave_core.ops.base import Op, Slot
     from wave_core.symbols import Expr
-    from wave_core.types import Type
+    from wave_core.types import Log, Type
 
 
 class Region:
@@ -178,6 +178,7 @@ class Graph:
         dynamic_symbols: Symbols whose values come with the launch.
         constraints: How dimensions spread over the machine.
         facts_present: Names of the facts that hold for the whole graph.
+        logs: The parameters that a launch allocates, behind the author's.
     """
 
     name: str
@@ -187,6 +188,7 @@ class Graph:
     dynamic_symbols: tuple[Expr, ...] = ()
     facts_present: set[str] = field(default_factory=set[str])
     location: Location | None = None
+    logs: tuple[Log, ...] = ()
 
     def __post_init__(self) -> None:
         self.facts = FactTables()
@@ -232,12 +234,12 @@ class Graph:
             dynamic_symbols=self.dynamic_symbols,
             facts_present=set(self.facts_present),
             location=self.location,
+            logs=self.logs,
         )
         fill_region(self.body, copy.body)
         return copy
 
     def __str__(self) -> str:
-        """The text form."""
         return print_graph(self)
 
 
@@ -257,6 +259,13 @@ def walk(region: Region) -> Iterator[Op]:
             yield from walk(nested)
 
 
+def walk_op(op: Op) -> Iterator[Op]:
+    """``op`` and all ops of the regions within, in program order."""
+    yield op
+    for nested in op.regions:
+        yield from walk(nested)
+
+
 def resolve(op: Op) -> Op:
     """The op that defines a value seen through captures.
 
@@ -272,5 +281,6 @@ def resolve(op: Op) -> Op:
 
 def captured_value(parent: Op, argument: Argument) -> Op:
     """The value of the enclosing region that ``argument`` captures."""
-    inner = [a for a in region_of(argument).arguments if a.role == "capture"]
-    return captures_of(parent)[inner.index(argument)]
+    arguments = region_of(argument).arguments
+    # Captures are the last arguments of a region.
+    return captures_of(parent)[arguments.index(argument) - len(arguments)]

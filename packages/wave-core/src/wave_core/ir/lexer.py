@@ -39,7 +39,6 @@ class Reader:
     """
 
     def __init__(self, text: str, file: str = "<ir>") -> None:
-        """Start at the beginning."""
         self.text = text
         self.file = file
         self.at = 0

@@ -98,7 +98,8 @@ def change_expressions(op: Op, change: Callable[[Expr], Expr]) -> None:
     placement = facts.get(PLACEMENT, op)
     if placement is not None and placement.origin:
         origin = tuple((dim, change(value)) for dim, value in placement.origin)
-        facts.put(PLACEMENT, op, dataclasses.replace(placement, origin=origin))
+        if origin != placement.origin:
+            facts.put(PLACEMENT, op, dataclasses.replace(placement, origin=origin))
     exprs = {n: v for n, v in op.attributes.items() if isinstance(v, Expr)}
     changed = {n: new for n, v in exprs.items() if (new := change(v)) is not v}
     if changed:
@@ -139,12 +140,25 @@ def capture(region: Region, value: Op) -> Op:
 def _add_capture(region: Region, parent: Op, outer: Op) -> Argument:
     assert outer.type is not None, "only values are captured"
     label = getattr(outer, "label", outer.op_name)
-    slots = list(parent.slots)
-    position = [f.name for f in parent.operand_fields].index("captures")
-    slots[position] = (*captures_of(parent), outer)
-    set_operands(parent, slots)
+    set_captures(parent, (*captures_of(parent), outer))
     argument = region.add_argument("capture", label, outer.type, outer.location)
     place_like(argument, outer)
+    return argument
+
+
+def set_captures(op: Op, values: tuple[Op, ...]) -> None:
+    """Give ``op`` new captures, one for each such argument of its regions."""
+    slots = list(op.slots)
+    slots[[field.name for field in op.operand_fields].index("captures")] = values
+    set_operands(op, slots)
+
+
+def carry(body: Region, value: Op) -> Argument:
+    """An argument of ``body`` for what takes the place of ``value`` in iterations."""
+    assert value.type is not None, "only values are carried"
+    label = getattr(value, "label", value.op_name)
+    argument = body.add_argument("carried", label, value.type, value.location)
+    place_like(argument, value)
     return argument
 
 

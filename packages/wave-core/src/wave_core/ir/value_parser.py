@@ -61,7 +61,6 @@ class ValueParser:
     """
 
     def __init__(self, reader: Reader) -> None:
-        """Read from ``reader``."""
         self.reader = reader
         self._exprs: dict[str, Expr] = {}
         self._layouts: dict[str, Layout] = {}
@@ -213,11 +212,7 @@ class ValueParser:
     def dtype(self) -> DType:
         """An element type."""
         start = self.reader.at
-        name = self.reader.word("an element type")
-        if name not in DTYPES:
-            message = f"unknown element type `{name}`"
-            raise self.reader.error(message, start, near(name, DTYPES))
-        return DTYPES[name]
+        return self._as_dtype((self.reader.word("an element type"), start, False))
 
     def type(self) -> Type:
         """A type."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import InternalError, WaveError, make_diagnostic
 from wave_core.ir.verify_facts import FactRules
-from wave_core.ops.control import Conditional, Iterate
+from wave_core.ops.control import Conditional, Iterate, Loop, While
 from wave_core.ops.structure import GetResult, captures_of
 from wave_core.ops.traits import Trait
 
@@ -164,7 +164,7 @@ class _Verifier:
                 self._problem(op, "a region does not know its op")
             self._captures(op, region)
             self.region(region)
-        if isinstance(op, Iterate):
+        if isinstance(op, Iterate | While):
             self._carried(op)
         elif isinstance(op, Conditional):
             self._results(op, op.else_values, "else_values")
@@ -181,7 +181,7 @@ class _Verifier:
             if value.type is not argument.type and value.type != argument.type:
                 self._problem(argument, f"captures a value of type {value.type}")
 
-    def _carried(self, op: Iterate) -> None:
+    def _carried(self, op: Loop) -> None:
         carried = [a for a in op.regions[0].arguments if a.role == "carried"]
         if len(carried) != len(op.inits):
             self._problem(
@@ -191,6 +191,8 @@ class _Verifier:
         for value, argument in zip(op.inits, carried, strict=True):
             if value.type != argument.type:
                 self._problem(argument, f"starts with a value of type {value.type}")
+        if isinstance(op, While) and len(op.symbols) > len(carried):
+            self._problem(op, f"names {len(op.symbols)} values, carries {len(carried)}")
         self._results(op, carried, "carried values")
 
     def _results(self, op: Op, expected: Any, what: str) -> None:

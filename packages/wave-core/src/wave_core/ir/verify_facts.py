@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wave_core.ir.facts import ACCESS, LANDING, PLACEMENT
-from wave_core.ops.control import Iterate
+from wave_core.ops.atomic import Atomic
+from wave_core.ops.control import Iterate, Loop, While
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
-from wave_core.ops.shape import Broadcast, Permute, Relayout, Reshape
+from wave_core.ops.shape import Broadcast, Permute, Relayout, Reshape, Squeeze
 from wave_core.ops.structure import Argument, GetResult
 from wave_core.ops.traits import Trait
 from wave_core.types import MemoryType, RegisterType
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.targets import Target
 
-_WAVE_LEVEL = (Broadcast, Permute, Reshape, Relayout)
+_WAVE_LEVEL = (Broadcast, Permute, Squeeze, Reshape, Relayout)
 """Ops on whole tiles that expansion replaces."""
 
 _REGISTER_BY_REGISTER = frozenset({Trait.ELEMENTWISE, Trait.FOLLOWS_OPERANDS})
@@ -88,7 +89,7 @@ class FactRules:
             self._report(op, "an op on whole tiles is left after expansion")
         elif not op.traits.isdisjoint(_REGISTER_BY_REGISTER):
             self._elementwise(op)
-        elif isinstance(op, (Read, Write)):
+        elif isinstance(op, (Read, Write, Atomic)):
             self._access(op)
         elif isinstance(op, GatherToLDS):
             self._gather(op)
@@ -96,7 +97,7 @@ class FactRules:
             self._mma(op)
         elif isinstance(op, GetResult):
             self._result(op)
-        elif isinstance(op, Iterate):
+        elif isinstance(op, Iterate | While):
             self._loop(op)
         elif isinstance(op, Allocate):
             self._allocation(op)
@@ -130,7 +131,7 @@ class FactRules:
                     op, f"an operand has {found} registers, the result {expected}"
                 )
 
-    def _access(self, op: Read | Write) -> None:
+    def _access(self, op: Read | Write | Atomic) -> None:
         row = self._accesses.get(op.ident)
         if row is None:
             self._report(op, "a memory access has no coordinates")
@@ -173,9 +174,13 @@ class FactRules:
             return
         if self._target is None:
             return
-        row = self._target.matrix_instruction(op.mma_type, op.location)
-        for name, layout in (("lhs", row.lhs), ("rhs", row.rhs), ("acc", row.acc)):
-            found = self.registers(getattr(op, name))
+        dtype = op.lhs.register_type.dtype
+        row = self._target.matrix_instruction(op.mma_type, op.location, dtype)
+        wanted = [("lhs", row.lhs), ("rhs", row.rhs), ("acc", row.acc)]
+        if row.scales is not None:
+            wanted += [("lhs_scale", row.scales), ("rhs_scale", row.scales)]
+        for value, (name, layout) in zip(op.operands, wanted, strict=False):
+            found = self.registers(value)
             if found != layout.registers:
                 self._report(
                     op,
@@ -189,8 +194,8 @@ class FactRules:
         if op.position < len(values):
             self._same(op, values[op.position], "the yielded value")
 
-    def _loop(self, op: Iterate) -> None:
-        if op.induction is None or op.count is None:
+    def _loop(self, op: Loop) -> None:
+        if isinstance(op, Iterate) and (op.induction is None or op.count is None):
             self._report(op, "the loop has no induction symbol or count")
         region: Any = op.body
         values = () if region.terminator is None else region.terminator.operands

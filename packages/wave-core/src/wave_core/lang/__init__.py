@@ -10,15 +10,19 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from wave_core.compile.launchable import LaunchableWave as LaunchableWave
 from wave_core.constraints import (
     Assumption as Assumption,
+    Constraint as Constraint,
     DeviceConstraint as DeviceConstraint,
+    FastMath as FastMath,
     GridConstraint as GridConstraint,
     HardwareConstraint as HardwareConstraint,
     IteratorBindings as IteratorBindings,
     ReorderingConstraint as ReorderingConstraint,
     SymbolicAlias as SymbolicAlias,
     TilingConstraint as TilingConstraint,
+    Tunable as Tunable,
     WaveConstraint as WaveConstraint,
     WorkgroupConstraint as WorkgroupConstraint,
 )
@@ -29,8 +33,36 @@ from wave_core.lang.access import (
     read as read,
     write as write,
 )
+from wave_core.lang.atomic import (
+    atomic_add as atomic_add,
+    atomic_and as atomic_and,
+    atomic_cas as atomic_cas,
+    atomic_max as atomic_max,
+    atomic_min as atomic_min,
+    atomic_or as atomic_or,
+    atomic_xchg as atomic_xchg,
+    atomic_xor as atomic_xor,
+    scatter_add as scatter_add,
+)
+from wave_core.lang.costs import (
+    GLOBAL_MEMORY_UNITS as GLOBAL_MEMORY_UNITS,
+    GLOBAL_TO_SHARED_DELAY as GLOBAL_TO_SHARED_DELAY,
+    MMA_DELAY as MMA_DELAY,
+    MMA_UNITS as MMA_UNITS,
+    READ_GLOBAL_DELAY as READ_GLOBAL_DELAY,
+    READ_SHARED_DELAY as READ_SHARED_DELAY,
+    SHARED_MEMORY_UNITS as SHARED_MEMORY_UNITS,
+    SHUFFLE_DELAY as SHUFFLE_DELAY,
+    SHUFFLE_UNITS as SHUFFLE_UNITS,
+    VALU_DELAY as VALU_DELAY,
+    VALU_UNITS as VALU_UNITS,
+    WRITE_GLOBAL_DELAY as WRITE_GLOBAL_DELAY,
+    WRITE_SHARED_DELAY as WRITE_SHARED_DELAY,
+)
+from wave_core.lang.debug_log import debug_log as debug_log
+from wave_core.lang.html_viewer import html_viewer as html_viewer
 from wave_core.lang.kernel import (
-    LaunchableWave as LaunchableWave,
+    thread as thread,
     wave as wave,
     wave_trace_only as wave_trace_only,
 )
@@ -41,12 +73,15 @@ from wave_core.lang.mathematics import (
     cast as cast,
     cbrt as cbrt,
     ceil as ceil,
+    clamp as clamp,
     cos as cos,
     eq as eq,
+    erf as erf,
     exp as exp,
     exp2 as exp2,
     floor as floor,
     ge as ge,
+    gelu as gelu,
     gt as gt,
     le as le,
     log as log,
@@ -60,18 +95,34 @@ from wave_core.lang.mathematics import (
     ne as ne,
     powf as powf,
     reciprocal as reciprocal,
+    remf as remf,
     round as round,  # noqa: A004 - the language's own name
     roundeven as roundeven,
     rsqrt as rsqrt,
+    scaled_mma as scaled_mma,
     select as select,
+    sigmoid as sigmoid,
+    silu as silu,
     sin as sin,
     sinh as sinh,
     softsign as softsign,
     sqrt as sqrt,
     tanh as tanh,
     tanh_approx as tanh_approx,
+    where as where,
+)
+from wave_core.lang.random import (
+    philox as philox,
+    rand as rand,
+    randint as randint,
+    randn as randn,
+)
+from wave_core.lang.scans import (
+    cumsum as cumsum,
+    scan as scan,
 )
 from wave_core.lang.schedules.change import (
+    MemoryCounterWaitBarrier as MemoryCounterWaitBarrier,
     cluster as cluster,
     insert_after as insert_after,
     insert_at_end as insert_at_end,
@@ -92,11 +143,19 @@ from wave_core.lang.schedules.select import (
     partition_by_address_space as partition_by_address_space,
     partition_by_dim as partition_by_dim,
 )
+from wave_core.lang.selections import (
+    argmax as argmax,
+    argmin as argmin,
+    sort as sort,
+    topk as topk,
+)
 from wave_core.lang.shapes import (
     ShuffleMode as ShuffleMode,
     apply_expr as apply_expr,
+    bitcast as bitcast,
     broadcast as broadcast,
     extract as extract,
+    extract_slice as extract_slice,
     get_result as get_result,
     max as max,  # noqa: A004 - the language's own name
     min as min,  # noqa: A004 - the language's own name
@@ -114,17 +173,24 @@ from wave_core.lang.symbols import (
     DEVICE_DIM_0 as DEVICE_DIM_0,
     DEVICE_DIM_1 as DEVICE_DIM_1,
     DEVICE_DIM_2 as DEVICE_DIM_2,
+    GET_ITER_ARG as GET_ITER_ARG,
+    THREAD_0 as THREAD_0,
+    THREAD_1 as THREAD_1,
+    THREAD_2 as THREAD_2,
     WORKGROUP_0 as WORKGROUP_0,
     WORKGROUP_1 as WORKGROUP_1,
     WORKGROUP_2 as WORKGROUP_2,
     WORKGROUP_3 as WORKGROUP_3,
     WORKGROUP_4 as WORKGROUP_4,
+    IndexExpr as IndexExpr,
+    IndexSymbol as IndexSymbol,
     index_symbol as index_symbol,
     sym as sym,
 )
 from wave_core.lang.synchronize import (
     Operation as Operation,
     breakpoint_here as breakpoint_here,
+    fence as fence,
     memory_counter_wait as memory_counter_wait,
     memory_counter_wait_barrier as memory_counter_wait_barrier,
     scheduling_barrier as scheduling_barrier,
@@ -136,6 +202,14 @@ from wave_core.lang.synchronize import (
     wave_fence as wave_fence,
     workgroup_barrier as workgroup_barrier,
 )
+from wave_core.lang.threads import (
+    load as load,
+    num_programs as num_programs,
+    num_threads as num_threads,
+    program_id as program_id,
+    store as store,
+    thread_id as thread_id,
+)
 from wave_core.lang.types import (
     GLOBAL_ADDRESS_SPACE as GLOBAL_ADDRESS_SPACE,
     GLOBAL_MEMORY as GLOBAL_MEMORY,
@@ -146,8 +220,8 @@ from wave_core.lang.types import (
     Register as Register,
     SymbolBind as SymbolBind,
 )
-from wave_core.ops.control import Iterate as Iterate
-from wave_core.ops.matrix import Mma
+from wave_core.ops.control import Iterate as Iterate, While as While
+from wave_core.ops.matrix import Mma, ScaledMma as ScaledMma
 from wave_core.ops.memory import (
     GatherToLDS as GatherToLDS,
     Read as Read,
@@ -164,55 +238,87 @@ from wave_core.ops.sync import (
     WaveFence as WaveFence,
     WorkgroupBarrier as WorkgroupBarrier,
 )
-from wave_core.targets import MMAType as MMAType
+from wave_core.targets import (
+    GenericDot as GenericDot,
+    MMAOperand as MMAOperand,
+    MMAType as MMAType,
+    ScaledMMAType as ScaledMMAType,
+)
 from wave_core.trace import (
     Value as Value,
     conditional as conditional,
     iterate as iterate,
 )
-from wave_core.types import AddressSpace as AddressSpace
+from wave_core.types import AddressSpace as AddressSpace, Usage
 from wave_core.types.dtype import (
+    DType,
     bf16 as bf16,
     bool_,
+    f4e2m1fn as f4e2m1fn,
+    f6e2m3fn as f6e2m3fn,
+    f6e3m2fn as f6e3m2fn,
     f8e4m3fn as f8e4m3fn,
     f8e4m3fnuz as f8e4m3fnuz,
     f8e5m2 as f8e5m2,
     f8e5m2fnuz as f8e5m2fnuz,
+    f8e8m0fnu as f8e8m0fnu,
     f16 as f16,
     f32 as f32,
     f64 as f64,
+    i4 as i4,
     i8 as i8,
     i16 as i16,
     i32 as i32,
     i64 as i64,
     index as index,
+    u8 as u8,
+    u16 as u16,
+    u32 as u32,
+    u64 as u64,
 )
 
 if TYPE_CHECKING:
     from wave_core.compile import (
+        SchedulingType as SchedulingType,
         WaveCompileOptions as WaveCompileOptions,
+        set_default_run_config as set_default_run_config,
         wave_compile as wave_compile,
     )
 
 bool = bool_  # noqa: A001 - the language's own name
 i1 = bool_
+DataType = DType
+KernelBufferUsage = Usage
 MMA = Mma
 reduction = iterate
 
-_COMPILE = ("WaveCompileOptions", "wave_compile")
-_PRIVATE = {"TYPE_CHECKING", "Mma", "ModuleType", "annotations", "bool_"}
+_COMPILE = (
+    "SchedulingType",
+    "WaveCompileOptions",
+    "set_default_run_config",
+    "wave_compile",
+)
+_PRIVATE = {
+    "DType",
+    "TYPE_CHECKING",
+    "Mma",
+    "ModuleType",
+    "Usage",
+    "annotations",
+    "bool_",
+}
 
 
 def __getattr__(name: str) -> object:
-    """Loads the compiler on demand; says so where a name is planned or unknown."""
+    """Loads the compiler on demand; says so where a name is unknown."""
     if name in _COMPILE:
         # The compiler is loaded when a kernel is compiled, not when it is written.
         from wave_core import compile as compiler  # noqa: PLC0415
 
         return getattr(compiler, name)
-    from wave_core.lang.planned import missing  # noqa: PLC0415 - only for errors
+    from wave_core.lang.absent import missing  # noqa: PLC0415 - only for errors
 
-    raise missing(__name__, name, __dir__())
+    raise missing(name, __dir__())
 
 
 def __dir__() -> list[str]:

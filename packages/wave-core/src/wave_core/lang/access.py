@@ -6,12 +6,13 @@ from enum import IntFlag
 from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import capture_location, coded_arguments, user_error
+from wave_core.lang.bounds import bounded
 from wave_core.lang.mapping import IndexMapping, MappedAccess, no_mapping
 from wave_core.lang.types import dims_of
 from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
+from wave_core.symbols import symbol
 from wave_core.trace.context import active
-from wave_core.trace.operands import as_tuple, not_a_value
-from wave_core.trace.planned import planned
+from wave_core.trace.operands import as_tuple, is_number, not_a_value
 from wave_core.trace.value import Value, emit_op
 from wave_core.types import AddressSpace, MemoryType
 
@@ -57,24 +58,25 @@ def read(  # noqa: PLR0913 - the language's own signature
         elements_per_thread: How many elements one lane reads at a time.
         mapping: The memory's coordinates as expressions of the register's.
         mapping_dynamic_vals: The index registers of the mapping.
-        bounds: Planned.
+        bounds: For dims of the memory the end of what exists, ``{H: H}``: elements
+            whose coordinate is not from 0 up to it read as 0. Dims that only the
+            register has bound its index.
         flags: How the access treats caches.
         source: The memory's coordinates over the iterators named in ``target``.
         target: The iterators of the register's dims, bound by ``IteratorBindings``.
         tag: Names that schedules use to find the op.
 
     Raises:
-        UserError: WV0101, WV0202, WV04xx for a mapping that does not fit.
+        UserError: WV0101, WV0202, WV04xx for a mapping or bounds that do not fit.
     """
     location = capture_location()
-    _refuse_bounds(bounds, location)
-    mapped, shape, indices = _mapping_of(
+    mapped, shape, indices = mapping_of(
         memory, mapping, mapping_dynamic_vals, (source, target), location, reading=True
     )
     fields = {
         "memory": memory,
         "indices": indices,
-        "mapping": mapped,
+        "mapping": bounded(mapped, memory, bounds, location),
         "shape": shape,
         "elements_per_thread": elements_per_thread,
         "flags": _flag_text(flags, location),
@@ -98,8 +100,9 @@ def write(  # noqa: PLR0913 - the language's own signature
 ) -> None:
     """Write a tile to ``memory``; elements beyond its extents are skipped.
 
-    Shapes: the register has the memory's dims, or those of the mapping's
-    ``inputs``. Dtypes: the memory's.
+    Shapes: the register has the memory's dims, or those of the mapping's ``inputs``;
+    dims of which one element is held at a time may be missing. Dtypes: the memory's; a
+    float becomes another type of float, rounded to nearest even.
 
     Args:
         register_: The tile.
@@ -107,7 +110,9 @@ def write(  # noqa: PLR0913 - the language's own signature
         elements_per_thread: How many elements one lane writes at a time.
         mapping: The memory's coordinates as expressions of the register's.
         mapping_dynamic_vals: The index registers of the mapping.
-        bounds: Planned.
+        bounds: For dims of the memory the end of what exists, ``{H: H}``: elements
+            whose coordinate is not from 0 up to it are not written. Dims that only
+            the register has bound its index.
         flags: How the access treats caches.
         source: The iterators of the register's dims, bound by ``IteratorBindings``.
         target: The memory's coordinates over the iterators named in ``source``.
@@ -117,15 +122,14 @@ def write(  # noqa: PLR0913 - the language's own signature
         UserError: WV0101, WV0202, WV0204, WV0208, WV04xx.
     """
     location = capture_location()
-    _refuse_bounds(bounds, location)
-    mapped, _, indices = _mapping_of(
+    mapped, _, indices = mapping_of(
         memory, mapping, mapping_dynamic_vals, (source, target), location, reading=False
     )
     fields = {
         "value": register_,
         "memory": memory,
         "indices": indices,
-        "mapping": mapped,
+        "mapping": bounded(mapped, memory, bounds, location),
         "elements_per_thread": elements_per_thread,
         "flags": _flag_text(flags, location),
     }
@@ -133,16 +137,22 @@ def write(  # noqa: PLR0913 - the language's own signature
 
 
 @coded_arguments
-def allocate(
+def allocate(  # noqa: PLR0913 - the language's own signature
     shape: Sequence[Any],
-    distributed_shape: Sequence[Any],
-    dtype: DType,
-    address_space: AddressSpace = AddressSpace.SHARED,
+    distributed_shape: Sequence[Any] | None = None,
+    dtype: DType | None = None,
+    address_space: Any = AddressSpace.SHARED,
     padding: int = 0,
+    parent: Any = None,
+    offset: Any = None,
+    tail_padding: int = 0,
     *,
     tag: str | Iterable[str] | None = None,
 ) -> Value:
     """A buffer in LDS, one for each workgroup; undefined until written.
+
+    In a thread kernel ``shape`` has the extents, and ``distributed_shape`` is left out:
+    ``allocate((16, 17), dtype=f32)``. There the author places the barriers.
 
     Units: elements.
 
@@ -150,14 +160,23 @@ def allocate(
         shape: The logical dims.
         distributed_shape: The extent of each dim in the buffer.
         dtype: The element type.
-        address_space: LDS is the only one.
+        address_space: LDS, or a symbol that is bound to it.
         padding: Elements added to each innermost row.
+        parent: A buffer in whose bytes this one lies. Views that share bytes may take
+            turns: a write through one destroys what another holds there.
+        offset: Of a view, the first byte in the parent: a multiple of 16.
+        tail_padding: Elements added after the last row.
         tag: Names that schedules use to find the op.
 
     Raises:
-        UserError: WV0101, WV0217, WV0405 for another address space.
+        UserError: WV0101, WV0217, WV0405 for another address space, WV0407 and WV0420
+            for a view that does not fit.
     """
     location = capture_location()
+    tracer = active("allocate")
+    if is_number(address_space):
+        named = tracer.expression(address_space, location)
+        address_space = tracer.spaces.get(named, named)
     if address_space is not AddressSpace.SHARED:
         raise user_error(
             "WV0405",
@@ -165,13 +184,41 @@ def allocate(
             at=location,
             help="a kernel allocates LDS only: `SHARED_ADDRESS_SPACE`",
         )
+    given = shape if distributed_shape is None else distributed_shape
+    extents = dims_of("allocate", given, location)
+    dims = dims_of("allocate", shape, location)
+    if tracer.threads:
+        dims = tuple(symbol(tracer.label("$LDS")) for _ in dims)
+    elif distributed_shape is None:
+        raise _no_extents(location)
     fields = {
-        "shape": dims_of("allocate", shape, location),
-        "distributed_shape": dims_of("allocate", distributed_shape, location),
+        "shape": dims,
+        "distributed_shape": extents,
         "dtype": dtype,
         "padding": padding,
+        "tail_padding": tail_padding,
+        "guarded": not tracer.threads,
     }
-    return emit_op(Allocate, fields, tag=tag, location=location)
+    if parent is None and offset is None:
+        return emit_op(Allocate, fields, tag=tag, location=location)
+    # It asks about the graph, which the language does not load before it is needed.
+    from wave_core.lang import views  # noqa: PLC0415
+
+    within = views.parent_of(parent, location)
+    fields["offset"] = views.offset_in(within, offset, tracer, location)
+    view = emit_op(Allocate, fields, tag=tag, location=location)
+    views.check_inside(view, within, tracer)
+    return view
+
+
+def _no_extents(at: Location) -> Exception:
+    return user_error(
+        "WV0217",
+        "`allocate` got no extents",
+        at=at,
+        label="how much of each dim does a workgroup hold?",
+        help="write `allocate((M, N), (BLOCK_M, BLOCK_N), f16)`",
+    )
 
 
 @coded_arguments
@@ -204,7 +251,7 @@ def gather_to_lds(
     """
     location = capture_location()
     sides = None, None
-    mapped, *_ = _mapping_of(src, src_mapping, (), sides, location, reading=True)
+    mapped, *_ = mapping_of(src, src_mapping, (), sides, location, reading=True)
     fields = {
         "source": src,
         "destination": dst,
@@ -214,7 +261,7 @@ def gather_to_lds(
     emit_op(GatherToLDS, fields, tag=tag, location=location)
 
 
-def _mapping_of(
+def mapping_of(
     memory: Any,
     mapping: Any,
     indices: Sequence[Any],
@@ -244,7 +291,7 @@ def _mapping_of(
         )
     if not isinstance(mapping, IndexMapping):
         raise no_mapping(f"`mapping` is {mapping!r}", location)
-    return *access.resolve(mapping, given), given
+    return access.resolve(mapping, given)
 
 
 def _flag_text(flags: object, location: Location) -> str:
@@ -258,8 +305,3 @@ def _flag_text(flags: object, location: Location) -> str:
         )
     names = [flag.name.lower() for flag in flags if flag.name]
     return "|".join(names) or "none"
-
-
-def _refuse_bounds(bounds: Any, location: Location) -> None:
-    if bounds is not None:
-        raise planned("bounds=", "explicit bounds", location)

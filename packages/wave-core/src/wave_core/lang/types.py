@@ -11,18 +11,19 @@ from wave_core.diagnostics import (
     coded_init,
     user_error,
 )
-from wave_core.ops.constant import Splat
+from wave_core.ops import rules
+from wave_core.ops.constant import Scalar, Splat
 from wave_core.ops.shape import Broadcast
+from wave_core.symbols import Expr
 from wave_core.trace.context import active
-from wave_core.trace.operands import as_tuple
+from wave_core.trace.operands import as_number, as_tuple, is_number
 from wave_core.trace.value import Value, emit_op
-from wave_core.types import AddressSpace, DType, MemoryType, RegisterType
+from wave_core.types import AddressSpace, DType, MemoryType, RegisterType, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from wave_core.diagnostics import Location
-    from wave_core.symbols import Expr
     from wave_core.trace.annotations import ToExpr
 
 GLOBAL_ADDRESS_SPACE = AddressSpace.GLOBAL
@@ -36,10 +37,10 @@ SHARED_MEMORY = AddressSpace.SHARED
 class MemoryLayout:
     """The shape of a memory in storage, where it is not the logical one.
 
-    Units: elements.
+    ``None`` stands for the logical extent. Units: elements.
     """
 
-    shape: tuple[Any, ...]
+    shape: Sequence[Any]
 
     def __post_init__(self) -> None:
         """See that the shape lists sizes.
@@ -48,8 +49,10 @@ class MemoryLayout:
             UserError: WV0220.
         """
         given: Any = self.shape
-        if not isinstance(given, tuple | list) or not _are_dims(self.shape):
+        listed = isinstance(given, tuple | list)
+        if not listed or not _are_dims(d for d in self.shape if d is not None):
             raise _malformed("MemoryLayout", self.shape, "(shape=(dims..))")
+        object.__setattr__(self, "shape", tuple(self.shape))
 
 
 @coded_init
@@ -58,22 +61,37 @@ class Memory:
     """A tensor argument: ``Memory[M, K, GLOBAL_ADDRESS_SPACE, f16]``.
 
     ``SHARED_ADDRESS_SPACE`` asks for staging through LDS; a symbol in its place is
-    bound when the kernel is compiled. A ``MemoryLayout`` may follow the dtype.
+    bound when the kernel is compiled. A ``MemoryLayout`` may follow the dtype, and a
+    ``KernelBufferUsage``: what it says is checked, and changes nothing else.
     """
 
     dims: tuple[Any, ...]
     space: Any
     dtype: DType
     layout: MemoryLayout | None = None
+    usage: Usage = Usage.NONE
+
+    def __post_init__(self) -> None:
+        """See that each part is of its kind: this is open to callers.
+
+        Raises:
+            UserError: WV0220.
+        """
+        parts = (self.dims, self.dtype, self.layout, self.usage)
+        kinds = (tuple, DType, MemoryLayout | None, Usage)
+        if not all(map(isinstance, parts, kinds)):
+            raise _malformed("Memory", parts, "[dims.., address_space, dtype]")
 
     def __class_getitem__(cls, items: Any) -> Memory:
         """The annotation with these dims, address space and element type.
 
         Raises:
-            UserError: WV0220, WV0410.
+            UserError: WV0220, WV0410, WV0425.
         """
         parts = _flatten(items)
-        layout = None
+        layout, usage = None, Usage.NONE
+        if parts and isinstance(parts[-1], Usage):
+            *parts, usage = parts
         if parts and isinstance(parts[-1], MemoryLayout):
             *parts, layout = parts
         if len(parts) < 3 or not isinstance(parts[-1], DType):
@@ -84,7 +102,8 @@ class Memory:
         fits = layout is None or len(layout.shape) == len(dims)
         if not _is_space(space) or not _are_dims(dims) or not fits:
             raise _malformed("Memory", items, "[dims.., address_space, dtype]")
-        return cls(tuple(dims), space, dtype, layout)
+        rules.require_bytes("`Memory`", dtype, capture_location())
+        return cls(tuple(dims), space, dtype, layout, usage)
 
     def declared_type(self, expression: ToExpr, location: Location) -> MemoryType:
         """The type of a parameter that is annotated with this."""
@@ -94,7 +113,11 @@ class Memory:
             space = expression(space, location)
         physical = None
         if self.layout is not None:
-            physical = tuple(expression(d, location) for d in self.layout.shape)
+            pairs = zip(self.layout.shape, shape, strict=True)
+            physical = tuple(
+                own if given is None else expression(given, location)
+                for given, own in pairs
+            )
         return MemoryType(shape, space, self.dtype, physical)
 
 
@@ -107,6 +130,16 @@ class Register:
 
     dims: tuple[Any, ...]
     dtype: DType
+
+    def __post_init__(self) -> None:
+        """See that each part is of its kind: this is open to callers.
+
+        Raises:
+            UserError: WV0220.
+        """
+        parts = (self.dims, self.dtype)
+        if not all(map(isinstance, parts, (tuple, DType))):
+            raise _malformed("Register", parts, "[dims.., dtype]")
 
     def __class_getitem__(cls, items: Any) -> Register:
         """The annotation with these dims and element type.
@@ -126,7 +159,7 @@ class Register:
 
     @coded_arguments
     def __call__(self, value: Any, *, tag: str | Iterable[str] | None = None) -> Value:
-        """A tile with ``value`` (a number or a scalar) in every element."""
+        """A tile with ``value`` in every element: a number, a scalar, an expression."""
         return splat(self.dims, self.dtype, value, tag=tag)
 
 
@@ -162,9 +195,19 @@ def splat(
     *,
     tag: str | Iterable[str] | None = None,
 ) -> Value:
-    """A tile of ``shape`` with ``value`` (a number or a scalar) in every element."""
+    """A tile of ``shape`` with ``value`` in every element.
+
+    That is a number, a scalar, or an expression of symbols. A whole float will do for
+    an integer.
+    """
     location = capture_location()
     dims = dims_of("register", shape, location)
+    if isinstance(value, float) and value.is_integer() and dtype.is_integer:
+        value = int(value)
+    if is_number(value):
+        value = as_number(active("register"), value, location)
+    if isinstance(value, Expr):
+        value = emit_op(Scalar, {"value": value, "dtype": dtype}, location=location)
     if isinstance(value, Value):
         fields = {"value": value, "shape": dims}
         return emit_op(Broadcast, fields, tag=tag, location=location)

@@ -9,11 +9,16 @@ type that the op does not take, WV0206 for dims in two orders.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
+from wave_core.diagnostics import user_error
 from wave_core.ops import rules
 from wave_core.ops.base import attribute
 from wave_core.ops.elementwise import Binary, Unary
+
+if TYPE_CHECKING:
+    from wave_core.types import RegisterType
 
 _FLOATS_ONLY = "write `cast(value, f32)` first"
 
@@ -77,6 +82,14 @@ class Mod(Binary, name="mod"):
         return np.where((rest != 0) & ((rhs < 0) != (rest < 0)), rest + rhs, rest)
 
 
+class Rem(Binary, name="remf"):
+    """The remainder with the sign of ``lhs``, as C's ``fmod``. Dtypes: floats."""
+
+    allowed = rules.FLOATS
+    hint = "write `lhs - lhs // rhs * rhs`, or cast both sides to a float type"
+    numpy_name = "fmod"
+
+
 class And(Binary, name="and"):
     """Bits (or truth) of both, ``lhs & rhs``. Dtypes: integers, bool."""
 
@@ -96,6 +109,29 @@ class Xor(Binary, name="xor"):
 
     allowed = rules.BITS
     numpy_name = "bitwise_xor"
+
+
+class Shl(Binary, name="shl"):
+    """The bits moved ``rhs`` places up, ``lhs << rhs``; zeros come in below.
+
+    A shift by the width or more, or by a negative number, leaves 0.
+    Dtypes: integers.
+    """
+
+    allowed = rules.INTEGERS
+    numpy_name = "left_shift"
+
+
+class Shr(Binary, name="shr"):
+    """The bits moved ``rhs`` places down, ``lhs >> rhs``.
+
+    Copies of the sign come in above, of an unsigned integer zeros: this is the floor
+    of ``lhs / 2 ** rhs``. A shift by the width or more, or by a negative number,
+    leaves nothing but what comes in. Dtypes: integers.
+    """
+
+    allowed = rules.INTEGERS
+    numpy_name = "right_shift"
 
 
 class Maximum(Binary, name="maximum"):
@@ -246,6 +282,82 @@ class TanhApprox(FloatUnary, name="tanh_approx"):
     numpy_name = "tanh"
 
 
+class Erf(FloatUnary, name="erf"):
+    """The error function: ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)``.
+
+    Dtypes: floats.
+    """
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """Python's own, element by element: numpy has none."""
+        return np.vectorize(math.erf, otypes="d")(arrays[0]).astype(arrays[0].dtype)
+
+
+class Sigmoid(FloatUnary, name="sigmoid"):
+    """The logistic function, ``1 / (1 + exp(-value))``. Dtypes: floats."""
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """The formula of the class."""
+        return 1 / (1 + np.exp(-arrays[0]))
+
+
+class Silu(FloatUnary, name="silu"):
+    """``value * sigmoid(value)``, also known as swish; NaN at minus infinity.
+
+    Dtypes: floats.
+    """
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """The formula of the class, with one division."""
+        return arrays[0] / (1 + np.exp(-arrays[0]))
+
+
+GELU_FORMS = ("none", "tanh")
+
+
+class Gelu(FloatUnary, name="gelu"):
+    """``value`` times the share of a normal distribution below it.
+
+    ``approximate`` is torch's: ``none`` is exact, by the error function; ``tanh`` is
+    ``value / 2 * (1 + tanh(sqrt(2 / pi) * (value + 0.044715 * value ** 3)))``. NaN at
+    minus infinity. Dtypes: floats. Raises: WV0222 for another form. Source:
+    arXiv:1606.08415, section 2.
+    """
+
+    approximate: str = attribute(default="none", help="none or tanh")
+
+    def infer(self) -> RegisterType:
+        """The type of the value, for a form that there is."""
+        if self.approximate not in GELU_FORMS:
+            raise user_error(
+                "WV0222",
+                f"`gelu` has no form `{self.approximate}`",
+                at=self.location,
+                label="`approximate=` is not known",
+                help=f"it is one of {', '.join(GELU_FORMS)}",
+            )
+        return super().infer()
+
+    def compute(self, np: Any, *arrays: Any) -> Any:
+        """The formula of the form, in terms that lose no digits near 0."""
+        (value,) = arrays
+        number = value.dtype.type
+        if self.approximate == "tanh":
+            inner = value + number(GELU_CUBE) * (value * value * value)
+            return value / (1 + np.exp(number(GELU_SCALE) * inner))
+        below = value * number(-math.sqrt(0.5))
+        share = np.vectorize(math.erfc, otypes="d")(below).astype(value.dtype)
+        return value * number(0.5) * share
+
+
+GELU_SCALE, GELU_CUBE = -2 * math.sqrt(2 / math.pi), 0.044715
+"""The constants of the form ``tanh``, for ``(1 + tanh(u)) / 2 = 1 / (1 + exp(-2u))``:
+the right side loses no digits where the left one is near 0.
+
+Source: arXiv:1606.08415, section 2.
+"""
+
+
 class Cbrt(FloatUnary, name="cbrt"):
     """The cube root, negative of a negative. Dtypes: floats."""
 
@@ -279,12 +391,12 @@ class Softsign(FloatUnary, name="softsign"):
 
 
 BINARY = (
-    *(Add, Sub, Mul, Div, FloorDiv, Mod, Pow, Atan2),
-    *(And, Or, Xor, Maximum, Minimum),
+    *(Add, Sub, Mul, Div, FloorDiv, Mod, Rem, Pow, Atan2),
+    *(And, Or, Xor, Shl, Shr, Maximum, Minimum),
 )
 
 UNARY = (
     *(Neg, Not, Abs, Reciprocal, Round, RoundEven, Floor, Ceil, Softsign),
     *(Exp, Exp2, Sqrt, Rsqrt, Cbrt, Log, Log2, Log10),
-    *(Sin, Cos, Sinh, Tanh, TanhApprox),
+    *(Sin, Cos, Sinh, Tanh, TanhApprox, Erf, Sigmoid, Silu, Gelu),
 )

@@ -32,6 +32,7 @@ from typing import (
 )
 
 from wave_core.diagnostics import internal_error, user_error
+from wave_core.ops.foreign import guard_rules
 from wave_core.types import MemoryType, RegisterType
 
 if TYPE_CHECKING:
@@ -199,6 +200,7 @@ class Op:
         for slots in (cls.operand_fields, regions, others):
             for slot, field in enumerate(slots):
                 setattr(cls, field.name, _accessor(field, slot))
+        guard_rules(cls, Op)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         values = bind_fields(type(self), args, kwargs)

@@ -102,16 +102,17 @@ class Cast(Unary, name="cast"):
 
     Floats round to nearest even; a float becomes an integer by dropping its
     fraction (out of range it is any value); an integer wraps; anything but zero
-    is true. Shapes: those of the value. Dtypes: any.
+    is true. Floats without infinities saturate; those without NaN have their
+    greatest number in its place, with the sign. A scale, f8e8m0fnu, is the power of
+    two nearest to the magnitude. Shapes: those of the value. Dtypes: any.
     """
-
-    allowed = rules.ANY
 
     dtype: DType = attribute(help="the element type of the result")
 
-    def result_dtype(self, dtype: DType) -> DType:  # noqa: ARG002 - overrides
-        """The element type asked for."""
-        return self.dtype
+    def infer(self) -> RegisterType:
+        """Elements that share bytes convert, too."""
+        found = rules.register_type(self, self.value, "value")
+        return RegisterType(found.shape, self.dtype)
 
     def evaluate(self, *operands: Any) -> Any:
         """One conversion."""

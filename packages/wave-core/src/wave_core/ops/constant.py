@@ -31,7 +31,7 @@ def check_constant(op: Op, value: object, dtype: DType) -> None:
     elif dtype.is_bool:
         fits = isinstance(value, bool) or value in (0, 1)
     else:
-        fits = isinstance(value, int) and _in_range(value, dtype)
+        fits = isinstance(value, int) and value in dtype.integer_range
     if not fits:
         raise user_error(
             "WV0209",
@@ -55,11 +55,6 @@ def shortened(value: object) -> object:
 
 #: Integers of more bits are beyond every floating-point number.
 _FLOAT_BITS = 1023
-
-
-def _in_range(value: int, dtype: DType) -> bool:
-    bound = 1 << (dtype.bits - 1)
-    return -bound <= value < bound
 
 
 class Splat(Op, name="register", traits={Trait.PURE, Trait.FLEXIBLE}):

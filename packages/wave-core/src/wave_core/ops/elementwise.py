@@ -12,11 +12,11 @@ from wave_core.types import DTYPES, RegisterType
 if TYPE_CHECKING:
     from wave_core.types import DType, Family
 
-SATURATING = {"f8e4m3fn": 448.0}
+SATURATING = {"f8e4m3fn": 448.0, "f6e3m2fn": 28.0, "f6e2m3fn": 7.5, "f4e2m1fn": 6.0}
 """Types without infinities that clamp to their greatest value instead.
 
-Source: OCP 8-bit floating point specification 1.0, section 5.2 (saturating mode);
-torch 2.13 converts so.
+Source: OCP 8-bit floating point specification 1.0, section 5.2 (saturating mode), as
+torch 2.13 converts; microscaling formats specification 1.0, section 5.3.
 """
 
 BOOL = DTYPES["bool"]
@@ -37,10 +37,15 @@ def convert(array: Any, dtype: DType) -> Any:
     if array.dtype == wanted:
         return array
     with np.errstate(all="ignore"):
+        if array.dtype.name == "int4":
+            array = array.astype(np.int8)
         if not _is_plain(array.dtype) or compute_dtype(dtype) != dtype:
             array = array if array.dtype == np.bool_ else _through_f32(array, dtype)
-        limit = SATURATING.get(dtype.name)
-        return (array if limit is None else _clamp(array, limit)).astype(wanted)
+        if dtype.name == "f8e8m0fnu":
+            return _power_of_two(array.astype(np.float32)).view(wanted)
+        return (_clamp(array, dtype) if dtype.name in SATURATING else array).astype(
+            wanted
+        )
 
 
 def _is_plain(numpy_dtype: Any) -> bool:
@@ -56,10 +61,28 @@ def _through_f32(array: Any, dtype: DType) -> Any:
     return array.astype(compute_dtype(dtype).numpy() if dtype.is_float else np.float32)
 
 
-def _clamp(array: Any, limit: float) -> Any:
+def _power_of_two(array: Any) -> Any:
+    """The exponents of f32 magnitudes, rounded to nearest; 255 for what is no number.
+
+    As torch rounds: numbers below the least normal one lie at 2**-127 or above.
+    """
     import numpy as np  # noqa: PLC0415
 
-    return np.clip(array.astype(np.float32), -limit, limit)
+    bits = array.view(np.uint32) & 0x7FFFFFFF
+    rounded = (bits + 0x3FFFFF + np.minimum(bits >> 23, 1)) >> 23
+    return np.minimum(rounded, 255).astype(np.uint8)
+
+
+def _clamp(array: Any, dtype: DType) -> Any:
+    """Numbers up to the greatest of ``dtype``; that stands for NaN, if it has none."""
+    import numpy as np  # noqa: PLC0415
+
+    limit: Any = SATURATING[dtype.name]
+    plain: Any = array.astype(np.float32)
+    if dtype.is_packed:
+        # What is NaN on one side only counts as missing there.
+        return np.copysign(np.fmin(np.abs(plain), limit), plain)
+    return np.clip(plain, -limit, limit)
 
 
 class Elementwise(Op, traits={Trait.PURE, Trait.ELEMENTWISE}):

@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import user_error
 from wave_core.ops import rules
-from wave_core.ops.base import Op, attribute, operand
+from wave_core.ops.base import Op, attribute, operand, variadic
 from wave_core.ops.elementwise import convert
 from wave_core.ops.shape import align
 from wave_core.ops.traits import Trait
+from wave_core.symbols import ratio_of
 from wave_core.types import DTYPES, RegisterType
 
 if TYPE_CHECKING:
+    from wave_core.ops.base import Slot
     from wave_core.symbols import Expr
+    from wave_core.types import DType
 
 _ACC_BITS = 32
+_SCALE = DTYPES["f8e8m0fnu"]
 
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """The roles of dims in a matrix product."""
+    """The roles of dims in a matrix product; operands may lack dims of ``batch``."""
 
     batch: tuple[Expr, ...]
     m: Expr
@@ -48,8 +52,9 @@ class Mma(Op, name="mma", traits={Trait.PURE}):
     """``acc + lhs * rhs^T``: a product of tiles, added to an accumulator.
 
     The last two dims of ``acc`` are M and N. ``lhs`` has M, ``rhs`` has N; dims
-    that both have and ``acc`` has not are contracted (K); the other shared dims
-    are batch. Elements at or beyond the extent of K take no part.
+    that both have and ``acc`` has not are contracted (K); the other dims of ``acc``
+    are batch, and an operand that lacks one is the same for all of it. Elements at or
+    beyond the extent of K take no part.
 
     Shapes: ``lhs: [.., M, K]``, ``rhs: [.., N, K]`` in any order of dims,
     ``acc: [.., M, N]``; the result is as ``acc``. Dtypes: ``lhs`` and ``rhs`` the
@@ -67,13 +72,13 @@ class Mma(Op, name="mma", traits={Trait.PURE}):
         roles = ("lhs", "rhs")
         dtype = rules.same_dtype(self, (self.lhs, self.rhs), roles)
         for value, role in zip((self.lhs, self.rhs), roles, strict=True):
-            rules.require_family(self, value, role, rules.NUMBERS)
+            rules.require_family(self, value, role, rules.NUMBERS, packed=True)
         acc = rules.register_type(self, self.acc, "acc")
         if acc.dtype.is_float != dtype.is_float or acc.dtype.bits < _ACC_BITS:
             wanted = "f32" if dtype.is_float else "i32"
             raise user_error(
                 "WV0205",
-                f"`mma` of {dtype} tiles cannot add up in `{acc.dtype}`",
+                f"`{self.op_name}` of {dtype} tiles cannot add up in `{acc.dtype}`",
                 at=self.location,
                 label=f"`acc` is {acc.dtype}",
                 secondary=((self.acc.location, f"this is {acc.dtype}"),),
@@ -81,6 +86,11 @@ class Mma(Op, name="mma", traits={Trait.PURE}):
             )
         self.contraction()
         return acc
+
+    @property
+    def exchanged(self) -> tuple[Slot, ...]:
+        """The operands of the product with rows and columns exchanged."""
+        return (self.rhs, self.lhs, self.acc)
 
     def contraction(self) -> Contraction:
         """The role of each dim.
@@ -98,9 +108,9 @@ class Mma(Op, name="mma", traits={Trait.PURE}):
         if not k:
             raise self._mismatch("lhs and rhs share no dim that acc lacks", self.rhs)
         found = Contraction(batch, m, n, k)
-        if set(lhs) != set(found.lhs):
+        if not {m, *k} <= set(lhs) <= set(found.lhs):
             raise self._mismatch(_expects("lhs", found.lhs), self.lhs)
-        if set(rhs) != set(found.rhs):
+        if not {n, *k} <= set(rhs) <= set(found.rhs):
             raise self._mismatch(_expects("rhs", found.rhs), self.rhs)
         return found
 
@@ -109,7 +119,7 @@ class Mma(Op, name="mma", traits={Trait.PURE}):
         others = [op for op in (self.lhs, self.rhs, self.acc) if op is not culprit]
         return user_error(
             "WV0203",
-            f"the operands of `mma` do not form a matrix product: {what}",
+            f"the operands of `{self.op_name}` do not form a matrix product: {what}",
             at=self.location,
             label=f"multiplies {texts[0]} by {texts[1]} into {texts[2]}",
             secondary=tuple(
@@ -140,6 +150,109 @@ class Mma(Op, name="mma", traits={Trait.PURE}):
         found = rules.register_type(self, op, "operand")
         aligned = convert(align(array, found.shape, dims), wide)
         return aligned.reshape(*aligned.shape[: len(dims) - contracted], -1)
+
+
+class ScaledMma(Mma, name="scaled_mma"):
+    """``acc + (lhs * s) * (rhs * t)^T``: a product of tiles whose blocks have scales.
+
+    Elements of a block along K share a scale, a power of two. The scales of an operand
+    have its dims, but for K that of blocks: ``K // 32`` for blocks of 32 elements.
+    Everything else is as for `Mma`.
+
+    Shapes: ``scales`` are ``[.., M, K // b]`` and ``[.., N, K // b]``. Dtypes: ``lhs``
+    and ``rhs`` the same float, scales f8e8m0fnu, ``acc`` f32. Raises: WV0203, WV0204,
+    WV0205, WV0223 where the scales do not fit the tile.
+    """
+
+    scales: tuple[Op, ...] = variadic(
+        default=(), help="the scales of lhs, and those of rhs"
+    )
+
+    @property
+    def exchanged(self) -> tuple[Slot, ...]:
+        """The operands of the product with rows and columns exchanged."""
+        return (self.rhs, self.lhs, self.acc, self.scales[::-1])
+
+    def infer(self) -> RegisterType:
+        """The type of the accumulator."""
+        found = super().infer()
+        if len(self.scales) != 2:
+            raise self._unfit("it takes two registers of scales", self.acc)
+        for scale, role in zip(self.scales, ("lhs_scale", "rhs_scale"), strict=True):
+            dtype = rules.register_type(self, scale, role).dtype
+            if dtype != _SCALE:
+                raise self._no_scale(scale, role, dtype)
+        self.block()
+        return found
+
+    def block(self) -> tuple[Expr, int]:
+        """The dimension of blocks along K, and the elements of one block.
+
+        Raises:
+            UserError: WV0223 where the scales have no such dimension.
+        """
+        *outer, k = self.contraction().k
+        found: list[tuple[Expr, int]] = []
+        for value, scale in zip((self.lhs, self.rhs), self.scales, strict=True):
+            own, dims = value.register_type.shape, scale.register_type.shape
+            blocks = [dim for dim in dims if dim not in own]
+            size = _elements(k, blocks[0]) if len(blocks) == 1 else None
+            if size is None or outer or len(dims) != len(own) or k in dims:
+                wanted = [f"{dim} // 32" if dim is k else f"{dim}" for dim in own]
+                what = f"the scales of {rules.shape_text(value)} have dims "
+                raise self._unfit(f"{what}[{', '.join(wanted)}]", scale)
+            found.append((blocks[0], size))
+        if found[0] != found[1]:
+            raise self._unfit("both operands have blocks of one size", self.scales[1])
+        return found[0]
+
+    def evaluate(self, *operands: Any) -> Any:
+        """The product of scaled elements, exact before it is rounded once."""
+        import numpy as np  # noqa: PLC0415 - numpy is loaded only when simulating
+
+        roles, (blocks, size) = self.contraction(), self.block()
+        sides: list[Any] = []
+        for i, dims in enumerate((roles.lhs, roles.rhs)):
+            value, scale = (self.lhs, self.rhs)[i], self.scales[i]
+            data = self._matrix(value, operands[i], dims, 1, DTYPES["f64"])
+            of_blocks = (*dims[:-1], blocks)
+            factor = self._matrix(scale, operands[3 + i], of_blocks, 1, DTYPES["f64"])
+            sides.append(data * factor.repeat(size, axis=-1))
+        with np.errstate(all="ignore"):
+            total = np.matmul(sides[0], np.swapaxes(sides[1], -1, -2)) + operands[2]
+            return convert(total, self.acc.register_type.dtype)
+
+    def _unfit(self, what: str, culprit: Op) -> Exception:
+        texts = [rules.shape_text(op) for op in (self.lhs, self.rhs)]
+        dims = rules.shape_text(culprit)
+        return user_error(
+            "WV0223",
+            f"the scales of `scaled_mma` do not fit: {what}",
+            at=self.location,
+            label=f"multiplies {texts[0]} by {texts[1]}",
+            secondary=((culprit.location, f"this register has dims {dims}"),),
+            help="read scales from a memory over `[M, K/32]`: one for each block of K",
+        )
+
+    def _no_scale(self, scale: Op, role: str, dtype: DType) -> Exception:
+        way = "bitcast" if dtype.bits == _SCALE.bits else "cast"
+        return user_error(
+            "WV0205",
+            f"`scaled_mma` needs {_SCALE} as `{role}` and got `{dtype}`",
+            at=self.location,
+            label=f"`{role}` is {dtype}",
+            secondary=((scale.location, f"this is {dtype}"),),
+            help=f"write `{way}({role}, {_SCALE})`",
+        )
+
+
+def _elements(k: Expr, blocks: Expr) -> int | None:
+    """Elements of K in a block, where ``blocks`` counts whole ones."""
+    whole, part = ratio_of(k), ratio_of(blocks)
+    if whole is None or part is None or whole[0] is not part[0]:
+        return None
+    size = whole[1] / part[1]
+    return size.numerator if size.denominator == 1 and size > 1 else None
 
 
 def _expects(role: str, dims: tuple[Expr, ...]) -> str:

@@ -13,20 +13,44 @@ from wave_core.ops.traits import Effect, EffectKind, Trait
 from wave_core.types import AddressSpace, MemoryType, RegisterType, dim_name
 
 if TYPE_CHECKING:
+    from wave_core.ops.atomic import Atomic
     from wave_core.symbols import Expr
     from wave_core.types import AccessMapping, DType
 
-ACCESS_FLAGS = ("none", "volatile", "nontemporal")
+ACCESS_FLAGS = "none, or volatile and nontemporal joined by |"
+"""How the text of flags is made."""
+
+
+class _Access(Op):
+    """A read or write, whose flags say more of how it is done.
+
+    One that is volatile is done just as often as the kernel says, at its place in the
+    order of what the author ordered.
+    """
+
+    @property
+    def is_volatile(self) -> bool:
+        """Whether it is never dropped, repeated, merged or moved."""
+        return "volatile" in self.attributes["flags"]
+
+    def has(self, trait: Trait) -> bool:
+        """Whether the op has ``trait``: volatile ones are ordered, and not flexible."""
+        if self.is_volatile and trait in (Trait.ORDERED, Trait.FLEXIBLE):
+            return trait is Trait.ORDERED
+        return super().has(trait)
 
 
 class Allocate(Op, name="allocate"):
     """A buffer in LDS, one for each workgroup.
 
     Shapes: ``shape`` is logical; ``distributed_shape`` is what the workgroup
-    stores, and ``padding`` lengthens its innermost rows. Dtypes: ``dtype``. Units:
+    stores, and ``padding`` lengthens its innermost rows,
+    ``tail_padding`` the whole. Dtypes: ``dtype``. Units:
     elements; ``offset`` in bytes. Buffers with an offset lie in one piece of memory
     and may overlap: a write through one destroys what another holds there. Contents
-    are undefined until written. Raises: WV0217 for shapes of different rank.
+    are undefined until written. Between accesses of a ``guarded`` buffer the compiler
+    places barriers, of others the author does. Raises: WV0217 for shapes of different
+    rank, WV0425.
     """
 
     shape: tuple[Expr, ...] = attribute(help="the logical dims")
@@ -37,10 +61,15 @@ class Allocate(Op, name="allocate"):
     offset: int | None = attribute(
         default=None, help="first byte in the packed memory; chosen by default"
     )
+    tail_padding: int = attribute(
+        least=0, default=0, help="elements added after the last row"
+    )
+    guarded: bool = attribute(default=True, help="whether the compiler places barriers")
 
     def infer(self) -> MemoryType:
         """A memory whose storage is the distributed shape."""
         rules.require_distinct(self, self.shape, "shape")
+        rules.require_bytes("`allocate`", self.dtype, self.location)
         if len(self.shape) != len(self.distributed_shape) or not self.shape:
             raise user_error(
                 "WV0217",
@@ -57,7 +86,10 @@ class Allocate(Op, name="allocate"):
     def _require_size(self) -> None:
         """Extents that are known are positive, and so few that 32 bits count them."""
         sizes = [s.constant_value for s in self.distributed_shape if s.is_constant]
-        if min(sizes, default=1) < 1 or prod(sizes) + self.padding > MOST:
+        if (
+            min(sizes, default=1) < 1
+            or prod(sizes) + self.padding + self.tail_padding > MOST
+        ):
             raise user_error(
                 "WV0217",
                 f"the extents of `allocate` are not positive, or more than {MOST} "
@@ -71,12 +103,13 @@ class Allocate(Op, name="allocate"):
         return (Effect(EffectKind.ALLOCATE, self),)
 
 
-class Read(Op, name="read", traits={Trait.FLEXIBLE}):
+class Read(_Access, name="read", traits={Trait.FLEXIBLE}):
     """A tile read from a memory.
 
     Without a mapping, element ``[i, j]`` of the tile is element ``[i, j]`` of the
     memory; ``mapping`` gives the memory's coordinates as expressions of the
-    register's. Elements beyond the extent of a dimension are 0.
+    register's. Elements beyond the extent of a dimension are 0, and so are those that
+    do not exist by the mapping's condition.
 
     Shapes: the memory's dims, or ``shape`` with a mapping. Dtypes: the memory's.
     Raises: WV0202, WV0401 for a mapping that does not fit the memory, WV0402 for
@@ -94,7 +127,7 @@ class Read(Op, name="read", traits={Trait.FLEXIBLE}):
         default=None,
         help="consecutive elements of one lane; chosen by default",
     )
-    flags: str = attribute(default="none", help=f"one of {', '.join(ACCESS_FLAGS)}")
+    flags: str = attribute(default="none", help=ACCESS_FLAGS)
 
     @property
     def memory_type(self) -> MemoryType:
@@ -127,8 +160,10 @@ class TransposedRead(Read, name="transposed_read"):
     """
 
 
-class Write(Op, name="write"):
+class Write(_Access, name="write"):
     """A tile written to a memory; elements beyond its extents are skipped.
+
+    So are those that do not exist by the mapping's condition.
 
     Shapes: the register's dims are the memory's, or those of the mapping. Dtypes:
     the memory's. Raises: WV0201, WV0202, WV0204, WV0208, WV0401, WV0402.
@@ -145,7 +180,7 @@ class Write(Op, name="write"):
         default=None,
         help="consecutive elements of one lane; chosen by default",
     )
-    flags: str = attribute(default="none", help=f"one of {', '.join(ACCESS_FLAGS)}")
+    flags: str = attribute(default="none", help=ACCESS_FLAGS)
 
     @property
     def memory_type(self) -> MemoryType:
@@ -154,24 +189,7 @@ class Write(Op, name="write"):
 
     def infer(self) -> None:
         """No value; the register has to fit the memory."""
-        value = rules.register_type(self, self.value, "register")
-        memory = rules.memory_type(self, self.memory, "memory")
-        if value.dtype != memory.dtype:
-            raise user_error(
-                "WV0204",
-                f"`write` of {value.dtype} to a memory of {memory.dtype}",
-                at=self.location,
-                label=f"the register is {value.dtype}",
-                secondary=(
-                    (self.value.location, f"this is {value.dtype}"),
-                    (self.memory.location, f"this is {memory.dtype}"),
-                ),
-                help=f"write `cast(register, {memory.dtype})`",
-            )
-        if self.mapping is None:
-            rules.require_same_dims(self, self.value, memory.shape, "the memory")
-        else:
-            check_access(self, self.mapping, value.shape, memory)
+        check_stored(self, self.value)
 
     def effects(self) -> tuple[Effect, ...]:
         """Writes its memory."""
@@ -228,8 +246,34 @@ class GatherToLDS(Op, name="gather_to_lds"):
         )
 
 
+def check_stored(op: Write | Atomic, value: Op) -> None:
+    """Refuse a register that does not fit the memory which it goes to.
+
+    Raises:
+        UserError: WV0201, WV0202, WV0204, WV0208, WV0401, WV0402.
+    """
+    found = rules.register_type(op, value, "register")
+    memory = rules.memory_type(op, op.memory, "memory")
+    if found.dtype != memory.dtype:
+        raise user_error(
+            "WV0204",
+            f"`{op.op_name}` of {found.dtype} to a memory of {memory.dtype}",
+            at=op.location,
+            label=f"the register is {found.dtype}",
+            secondary=(
+                (value.location, f"this is {found.dtype}"),
+                (op.memory.location, f"this is {memory.dtype}"),
+            ),
+            help=f"write `cast(register, {memory.dtype})`",
+        )
+    if op.mapping is None:
+        rules.require_same_dims(op, value, memory.shape, "the memory")
+    else:
+        check_access(op, op.mapping, found.shape, memory)
+
+
 def check_access(
-    op: Read | Write,
+    op: Read | Write | Atomic,
     mapping: AccessMapping | None,
     shape: tuple[Expr, ...],
     memory: MemoryType,
@@ -257,7 +301,7 @@ def check_access(
     _check_indices(op, mapping)
 
 
-def _check_indices(op: Read | Write, mapping: AccessMapping | None) -> None:
+def _check_indices(op: Read | Write | Atomic, mapping: AccessMapping | None) -> None:
     wanted = () if mapping is None else mapping.dynamic_dims
     if len(op.indices) != len(wanted):
         raise user_error(
@@ -268,7 +312,25 @@ def _check_indices(op: Read | Write, mapping: AccessMapping | None) -> None:
             help="give `mapping_dynamic_vals=` one register for each `dynamic_val(i)`",
         )
     for position, value in enumerate(op.indices):
-        rules.require_family(op, value, f"dynamic value {position}", rules.INTEGERS)
+        rules.require_family(op, value, f"index register {position}", rules.INTEGERS)
+        names = [dim_name(dim) for dim in value.register_type.shape]
+        if mapping is not None and not set(names) <= set(mapping.register_dims):
+            raise _foreign_index(op, value, position, mapping)
+
+
+def _foreign_index(
+    op: Read | Write | Atomic, value: Op, position: int, mapping: AccessMapping
+) -> Exception:
+    dims = ", ".join(mapping.register_dims)
+    return user_error(
+        "WV0402",
+        f"index register {position} of `{op.op_name}` has dims "
+        f"{rules.shape_text(value)}, the register [{dims}]",
+        at=op.location,
+        label=f"indexes [{dims}]",
+        secondary=((value.location, f"this has {value.type}"),),
+        help="an index register has dims of the register that it indexes",
+    )
 
 
 def _connects(

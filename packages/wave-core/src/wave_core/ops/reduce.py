@@ -36,8 +36,8 @@ def identity_value(kind: str, dtype: DType) -> float:
     if dtype.is_float:
         greatest = GREATEST.get(dtype.name, float("inf"))
         return -greatest if kind == "max" else greatest
-    bound = 1 << (dtype.bits - 1)
-    return -bound if kind == "max" else bound - 1
+    held = dtype.integer_range
+    return held[0] if kind == "max" else held[-1]
 
 
 class Reduce(Op, name="reduce", traits={Trait.PURE, Trait.LAYS_OUT_ITSELF}):
@@ -123,7 +123,7 @@ class Reduce(Op, name="reduce", traits={Trait.PURE, Trait.LAYS_OUT_ITSELF}):
     def _reduced(self, combine: Any, source: Op, array: Any, wide: DType) -> Any:
         found = rules.register_type(self, source, "source")
         kept = tuple(dim for dim in found.shape if dim != self.dim)
-        start = convert(identity_value(self.kind, wide), wide)
+        start = convert(identity_value(self.kind, found.dtype), wide)
         whole = combine.reduce(
             array, axis=found.shape.index(self.dim), dtype=array.dtype, initial=start
         )
@@ -160,6 +160,20 @@ class Shuffle(Op, name="shuffle", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
                 ),
             )
         return found
+
+    def check_wave(self, lanes: int) -> None:
+        """Refuse groups that are wider than a wave of ``lanes`` lanes.
+
+        Raises:
+            UserError: WV0216.
+        """
+        if self.width > lanes:
+            raise user_error(
+                "WV0216",
+                f"`shuffle` in groups of {self.width} lanes, a wave has {lanes}",
+                at=self.location,
+                help="exchange between waves goes through LDS: `allocate`",
+            )
 
     def partner(self, lane: int) -> int:
         """The lane whose value ``lane`` receives."""

@@ -10,11 +10,12 @@ from wave_core.types import DType, Family, MemoryType, RegisterType, dim_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from wave_core.diagnostics import Location
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
 
 FLOATS = frozenset({Family.FLOAT})
-INTEGERS = frozenset({Family.INTEGER, Family.INDEX})
+INTEGERS = frozenset({Family.INTEGER, Family.UNSIGNED, Family.INDEX})
 NUMBERS = FLOATS | INTEGERS
 BITS = INTEGERS | {Family.BOOL}
 BOOLS = frozenset({Family.BOOL})
@@ -27,6 +28,10 @@ _FAMILY_WORDS = {
     BITS: "an integer or bool",
     BOOLS: "a bool",
 }
+
+_WHOLE = "elements of whole bytes"
+PACKED = "`cast` converts it, `mma` and `scaled_mma` multiply it"
+"""The help where elements that share bytes are computed with."""
 
 
 def register_type(op: Op, value: Op, role: str) -> RegisterType:
@@ -103,34 +108,70 @@ def _dtype_clash(op: Op, values: tuple[Op, Op], roles: tuple[str, str]) -> Excep
 
 
 def require_family(
-    op: Op, value: Op, role: str, allowed: frozenset[Family], hint: str = ""
+    op: Op,
+    value: Op,
+    role: str,
+    allowed: frozenset[Family],
+    hint: str = "",
+    *,
+    packed: bool = False,
 ) -> DType:
     """The element type of an operand, which has to be of an allowed family.
+
+    Elements that share bytes count only where ``packed`` says so.
 
     Raises:
         UserError: WV0205 where it is not.
     """
     dtype = register_type(op, value, role).dtype
-    if dtype.family in allowed:
+    fits = packed or not dtype.is_packed
+    if dtype.family in allowed and fits:
         return dtype
     words = _FAMILY_WORDS.get(allowed, "another element type")
     raise user_error(
         "WV0205",
-        f"`{op.op_name}` needs {words} as `{role}` and got `{dtype}`",
+        f"`{op.op_name}` needs {words if fits else _WHOLE} as `{role}` and got "
+        f"`{dtype}`",
         at=op.location,
         label=f"`{role}` is {dtype}",
         secondary=((value.location, f"this is {dtype}"),),
-        help=hint or f"write `cast({role}, ...)` to an element type that fits",
+        help=(hint or f"write `cast({role}, ...)` to an element type that fits")
+        if fits
+        else PACKED,
     )
 
 
-def union_shape(op: Op, values: Sequence[Op], roles: Sequence[str]) -> tuple[Expr, ...]:
-    """The dims of all operands, each once, in an order that suits all.
+def require_bytes(what: str, dtype: DType, at: Location | None) -> None:
+    """Refuse a memory of elements that share bytes.
 
     Raises:
-        UserError: WV0206 where two operands order the same dims differently.
+        UserError: WV0425.
+    """
+    if dtype.is_packed:
+        raise user_error(
+            "WV0425",
+            f"{what} of `{dtype}`: elements of {dtype.bits} bits have no addresses",
+            at=at,
+            help=(
+                f"declare the bytes, of i8, and write `bitcast(read(memory), {dtype})`",
+                f"{dtype.bits} bits of K elements are `K * {dtype.bits} / 8` bytes",
+            ),
+        )
+
+
+def union_shape(op: Op, values: Sequence[Op], roles: Sequence[str]) -> tuple[Expr, ...]:
+    """The dims of all operands, each once: in the order of the first that has all.
+
+    Where none has all, in an order that suits all.
+
+    Raises:
+        UserError: WV0206 where no order does.
     """
     shapes = [register_type(op, v, r).shape for v, r in zip(values, roles, strict=True)]
+    count = len({dim for shape in shapes for dim in shape})
+    for shape in shapes:
+        if len(shape) == count:
+            return shape
     # The largest operand leads, so that its order is the result's where it can be.
     order = sorted(range(len(shapes)), key=lambda i: -len(shapes[i]))
     merged: tuple[Expr, ...] = ()
@@ -178,6 +219,7 @@ def _order_clash(op: Op, first: Op, second: Op) -> Exception:
             (first.location, f"this register has dims {left}"),
             (second.location, f"this register has dims {right}"),
         ),
+        notes="no operand has all dimensions, so that neither order leads",
         help=f"write `permute(..., target_shape={left})` on the second",
     )
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import user_error
 from wave_core.ops import rules
 from wave_core.ops.base import Op, attribute, operand, variadic
 from wave_core.ops.traits import Trait
+from wave_core.symbols import Kind
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
     from wave_core.symbols import Expr
-    from wave_core.types import Type
+    from wave_core.types import DType, Type
 
 
 def align(array: Any, dims: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Any:
@@ -61,6 +63,32 @@ class Broadcast(Op, name="broadcast", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS
     def evaluate(self, *operands: Any) -> Any:
         """Axes of length 1 for the new dims; they broadcast."""
         return align(operands[0], self.value.register_type.shape, self.shape)
+
+
+class Squeeze(Op, name="squeeze", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
+    """The same elements without dims of which a workgroup holds one.
+
+    Which these are follows from the constraints: their index is the workgroup's
+    place on a grid axis. Shapes: ``shape``, the other dims of the value in their
+    order. Dtypes: that of the value. Raises: WV0208 where ``shape`` is not of these.
+    """
+
+    value: Op = operand(help="the register")
+    shape: tuple[Expr, ...] = attribute(help="the dims that stay")
+
+    def infer(self) -> RegisterType:
+        """The value's element type on fewer dims."""
+        found = rules.register_type(self, self.value, "value")
+        kept = tuple(dim for dim in found.shape if dim in self.shape)
+        if kept != tuple(self.shape):
+            rules.require_same_dims(self, self.value, self.shape, "the tile")
+        return RegisterType(kept, found.dtype)
+
+    def evaluate(self, *operands: Any) -> Any:
+        """The only element of the axes that go."""
+        dims = self.value.register_type.shape
+        gone = tuple(i - len(dims) for i, d in enumerate(dims) if d not in self.shape)
+        return operands[0].squeeze(axis=gone)
 
 
 class Permute(Op, name="permute", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
@@ -130,6 +158,79 @@ class Reshape(Op, name="reshape", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
         return pieces[self.logical_slice]
 
 
+class Bitcast(Op, name="bitcast", traits={Trait.PURE}):
+    """The same bits read as elements of another type.
+
+    Where the widths differ, elements along the last dim are cut or joined, the
+    first in the lowest bits. Shapes: the dims of the value; the last one is scaled by
+    the ratio of the widths: ``[M, K // 2]`` of i8 is ``[M, K]`` of f4e2m1fn. Dtypes:
+    any but bool. Raises: WV0224 where the elements do not come out even.
+    """
+
+    value: Op = operand(help="the register")
+    dtype: DType = attribute(help="the element type of the result")
+
+    @property
+    def ratio(self) -> tuple[int, int]:
+        """So many elements of the result for so many of the value, in lowest terms."""
+        old, new = self.value.register_type.dtype.bits, self.dtype.bits
+        common = gcd(old, new)
+        return old // common, new // common
+
+    def infer(self) -> RegisterType:
+        """The element type asked for, the last dim scaled."""
+        found = rules.register_type(self, self.value, "value")
+        truth = found.dtype.is_bool or self.dtype.is_bool
+        times, parts = (1, 1) if truth else self.ratio
+        if truth or (times != parts and not found.shape):
+            raise self._uneven(found)
+        if times == parts:
+            return RegisterType(found.shape, self.dtype)
+        *outer, last = found.shape
+        return RegisterType((*outer, _scaled(last, times, parts)), self.dtype)
+
+    def _uneven(self, found: RegisterType) -> Exception:
+        truth = found.dtype.is_bool or self.dtype.is_bool
+        why = "truth values have no bits" if truth else "a scalar has no dim to scale"
+        return user_error(
+            "WV0224",
+            f"`bitcast` of {found} to {self.dtype}: {why}",
+            at=self.location,
+            secondary=((self.value.location, f"this is {found}"),),
+            help="`cast` converts numbers; `bitcast` keeps bits",
+        )
+
+    def evaluate(self, *operands: Any) -> Any:
+        """The bits along the last axis, taken apart and put together again."""
+        return reinterpreted(operands[0], self.value.register_type.dtype, self.dtype)
+
+
+def _scaled(dim: Expr, times: int, parts: int) -> Expr:
+    """``dim * times / parts``; a fraction of a dimension becomes the dimension again.
+
+    That fractions come out even is an obligation of whoever wrote them.
+    """
+    if dim.kind is Kind.FLOORDIV and dim.args[1].is_constant:
+        common = gcd(times, dim.args[1].constant_value)
+        whole = dim.args[1].constant_value // common
+        return dim.args[0] * (times // common) // (whole * parts)
+    return dim * times // parts
+
+
+def reinterpreted(array: Any, old: DType, new: DType) -> Any:
+    """The bits of elements along the last axis as elements of another type."""
+    import numpy as np  # noqa: PLC0415 - numpy is loaded only when simulating
+
+    array = np.ascontiguousarray(array)
+    if not (old.is_packed or new.is_packed):
+        return array.view(new.numpy())
+    own = array.view(np.uint8).reshape(*array.shape, old.bytes)
+    bits = np.unpackbits(own, axis=-1, bitorder="little")[..., : old.bits]
+    bits = bits.reshape(*array.shape[:-1], -1, new.bits)
+    packed = np.packbits(bits, axis=-1, bitorder="little")
+    return np.ascontiguousarray(packed).view(new.numpy())[..., 0]
+
+
 class Extract(Op, name="extract", traits={Trait.PURE}):
     """The element at ``offset`` along the fastest dimension, which is dropped.
 
@@ -160,6 +261,63 @@ class Extract(Op, name="extract", traits={Trait.PURE}):
         offset = next(iter(self.offset))
         assert isinstance(offset, int), "needs the values of symbols"
         return operands[0][..., offset]
+
+
+class ExtractSlice(Op, name="extract_slice", traits={Trait.PURE}):
+    """Elements at equal distances along dims, with dims of their own.
+
+    Element ``i`` along a dim of ``shape`` is element ``offset + stride * i`` along the
+    dim of the value in its place; one beyond the extent has no particular value.
+
+    Shapes: ``shape``, a dim for each of the value's. Dtypes: that of the value.
+    Raises: WV0207, WV0238 for numbers that do not fit the value.
+    """
+
+    value: Op = operand(help="the register")
+    shape: tuple[Expr, ...] = attribute(help="the dims of the result")
+    offsets: tuple[int | Expr, ...] = attribute(help="the first element of each")
+    strides: tuple[int | Expr, ...] = attribute(help="from one element to the next")
+
+    def infer(self) -> RegisterType:
+        """The value's element type on the dims of the slice."""
+        found = rules.register_type(self, self.value, "value")
+        rules.require_distinct(self, self.shape, "sizes")
+        counts = {len(row) for row in (self.shape, self.offsets, self.strides)}
+        numbers = ((0, self.offsets), (1, self.strides))
+        small = any(isinstance(n, int) and n < least for least, r in numbers for n in r)
+        if counts != {len(found.shape)} or small:
+            raise user_error(
+                "WV0238",
+                f"`extract_slice` of {found} with offsets {list(self.offsets)}, sizes "
+                f"{rules.dims_text(self.shape)} and strides {list(self.strides)}",
+                at=self.location,
+                secondary=((self.value.location, f"this has {found}"),),
+                help="give one offset, size and stride for each of the last dims; "
+                "offsets are from 0, strides from 1",
+            )
+        return RegisterType(tuple(self.shape), found.dtype)
+
+    @property
+    def cut(self) -> tuple[int, ...]:
+        """The positions of the dims that are not kept as they are."""
+        dims = self.value.register_type.shape
+        rows = zip(dims, self.shape, self.offsets, self.strides, strict=True)
+        return tuple(
+            position
+            for position, (dim, size, offset, stride) in enumerate(rows)
+            if (size, offset, stride) != (dim, 0, 1)
+        )
+
+    def evaluate(self, *operands: Any) -> Any:
+        """The positions of each axis; sizes of the shape are known there."""
+        (array,) = operands
+        rows = zip(self.shape, self.offsets, self.strides, strict=True)
+        for axis, (size, offset, stride) in enumerate(rows, -len(self.shape)):
+            assert isinstance(offset, int), "needs the values of symbols"
+            assert isinstance(stride, int), "needs the values of symbols"
+            places = [offset + stride * i for i in range(size.constant_value)]
+            array = array.take(places, axis=axis, mode="clip")
+        return array
 
 
 class Assemble(Op, name="assemble", traits={Trait.PURE}):

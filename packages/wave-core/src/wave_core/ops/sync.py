@@ -9,6 +9,15 @@ from wave_core.diagnostics import user_error
 from wave_core.ops.base import Op, attribute
 from wave_core.ops.traits import Effect, EffectKind, Trait
 
+ORDERS = ("acquire", "release", "acq_rel")
+"""What a fence orders: what follows it, what comes before it, both."""
+
+SCOPES = ("workgroup", "device", "system")
+"""Who takes part: the workgroup, the device, everyone."""
+
+MOST_GROUPS = 8
+"""Groups of copies that barriers tell apart; LLVM follows up to 16 of a function."""
+
 MAX_PRIORITY = 3
 """Source: AMD CDNA3 ISA, S_SETPRIO: two bits of user priority."""
 
@@ -29,13 +38,23 @@ class SharedMemoryBarrier(_Barrier, name="shared_memory_barrier"):
     """All waves of the workgroup meet; LDS writes before it are seen after it.
 
     With ``wait_async_ops`` asynchronous copies to LDS have landed as well, with
-    ``tensor_wait`` tensor copies.
+    ``tensor_wait`` tensor copies. What a wave copies between two of these barriers is
+    a group. With ``groups_left`` the latest so many groups may still be on their way,
+    of which the first ends here; more than `MOST_GROUPS` count as so many.
     """
 
     wait_async_ops: bool = attribute(
         default=False, help="wait for asynchronous copies to LDS"
     )
     tensor_wait: bool = attribute(default=False, help="wait for tensor copies")
+    groups_left: int = attribute(
+        least=0, default=0, help="groups of copies that are not waited for"
+    )
+
+    @property
+    def lands_all(self) -> bool:
+        """Whether no copy of before is on its way behind it."""
+        return self.wait_async_ops and not self.groups_left
 
 
 class WorkgroupBarrier(_Barrier, name="workgroup_barrier"):
@@ -48,6 +67,33 @@ class WaveFence(_Barrier, name="wave_fence"):
     Lanes of a wave run in step, so this costs no time: it keeps code generators, which
     look at one lane, from swapping accesses of different lanes.
     """
+
+
+class Fence(_Ordered, name="fence"):
+    """A wave's accesses of memory before it come before those after it.
+
+    What others see of that hangs on a lock, an element that is written volatile or by
+    an atomic. A ``release`` comes before the write of the lock: who sees the lock
+    written sees what this wave wrote before, and what it had acquired. An ``acquire``
+    comes after a read of the lock: what follows sees what the writer released.
+    """
+
+    order: str = attribute(default="acq_rel", help=f"one of {', '.join(ORDERS)}")
+    scope: str = attribute(default="device", help=f"one of {', '.join(SCOPES)}")
+
+    def effects(self) -> tuple[Effect, ...]:
+        """Orders accesses of the wave."""
+        return (Effect(EffectKind.FENCE),)
+
+    @property
+    def acquires(self) -> bool:
+        """Whether what follows sees what others released."""
+        return self.order != "release"
+
+    @property
+    def releases(self) -> bool:
+        """Whether others may see what comes before it."""
+        return self.order != "acquire"
 
 
 class SharedMemoryBarrierSignal(_Barrier, name="shared_memory_barrier_signal"):
@@ -117,7 +163,14 @@ class SchedulingGroupBarrier(_Ordered, name="scheduling_group_barrier"):
 
 
 SYNCHRONIZATION = (
-    *(SharedMemoryBarrier, WorkgroupBarrier, WaveFence),
+    *(SharedMemoryBarrier, WorkgroupBarrier, WaveFence, Fence),
     *(SharedMemoryBarrierSignal, SharedMemoryBarrierWait),
     *(SetWavePrio, MemoryCounterWait, SchedulingBarrier, SchedulingGroupBarrier),
 )
+
+
+MEETINGS = (
+    *(SharedMemoryBarrier, WorkgroupBarrier),
+    *(SharedMemoryBarrierSignal, SharedMemoryBarrierWait),
+)
+"""Ops at which the waves of a workgroup meet, at once or in two halves."""

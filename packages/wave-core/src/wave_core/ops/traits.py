@@ -41,6 +41,7 @@ class EffectKind(Enum):
     DMA_WRITE = "dma_write"
     ALLOCATE = "allocate"
     BARRIER = "barrier"
+    FENCE = "fence"
 
 
 _WRITING = frozenset({EffectKind.WRITE, EffectKind.READ_WRITE, EffectKind.DMA_WRITE})

@@ -84,7 +84,6 @@ class Pass(ABC):
         )
 
     def __str__(self) -> str:
-        """The text form."""
         return str(self.text())
 
 

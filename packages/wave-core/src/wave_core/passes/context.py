@@ -57,7 +57,6 @@ class AnalysisCache:
     """
 
     def __init__(self) -> None:
-        """Start empty."""
         self.geometry = Remembered[Geometry]()
         self.dependences = Remembered["Dependences"]()
         self.region_facts = Remembered["RegionFacts"]()

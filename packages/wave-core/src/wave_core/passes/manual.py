@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wave_core.diagnostics import Location
 
 
@@ -42,24 +45,52 @@ class Step:
     location: Location | None = field(default=None, compare=False)
 
 
+class Carrier(Protocol):
+    """Carries out steps one by one, and says how many nodes one has found."""
+
+    def carry_out(self, step: Step) -> None:
+        """Carry out the next step."""
+        ...
+
+    def count(self, ref: Ref) -> int:
+        """How many nodes a step has found."""
+        ...
+
+
 @dataclass(frozen=True)
 class ManualSchedule:
-    """The schedule of a kernel, written by its author. Immutable, can be pickled.
+    """The schedule of a kernel, written by its author. Immutable.
 
-    Two are equal where they ask for the same, whatever their names and lines.
+    Two are equal where they ask for the same, whatever their names and lines. One that
+    counts nodes is run again for each kernel, and equal to others of its function.
 
     Attributes:
         name: That of the function it was recorded from.
         steps: In the order in which they are carried out.
         location: Where the function stands.
+        replay: Runs the function again, its steps carried out as they are asked for;
+            ``None`` where the steps are known.
     """
 
     name: str = field(compare=False)
     steps: tuple[Step, ...]
     location: Location | None = field(default=None, compare=False)
+    replay: Callable[[Carrier], None] | None = None
+
+    def run(self, carrier: Carrier) -> None:
+        """Carry out all steps."""
+        if self.replay is not None:
+            self.replay(carrier)
+        for step in self.steps:
+            carrier.carry_out(step)
 
     def digest(self) -> str:
-        """SHA-256 of the steps, equal in every process."""
+        """SHA-256 of the steps, equal in every process.
+
+        Another one each time where they depend on the kernel.
+        """
+        if self.replay is not None:
+            return secrets.token_hex(32)
         rows = [(step.name, _json(step.arguments)) for step in self.steps]
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 

@@ -20,8 +20,8 @@ class Verify(StrEnum):
 
     NEVER = "never"
     """Not at all."""
-    PHASES = "phases"
-    """Before the first pass and after the last one of every phase."""
+    ENDS = "ends"
+    """Before the first pass and after the last one."""
     EACH = "each"
     """Before the first pass and after every pass."""
 

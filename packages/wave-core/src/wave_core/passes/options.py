@@ -22,8 +22,9 @@ from wave_core.diagnostics import plugin_error, user_error
 from wave_core.passes.literal import print_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
+    from wave_core.diagnostics import UserError
     from wave_core.passes.literal import OptionValue
 
 _UNION_ORIGINS = (Union, types.UnionType)
@@ -279,17 +280,19 @@ def find_option(owner: str, name: str, known: Iterable[str]) -> str:
     by_name = {option_name(field): field for field in known}
     found = by_name.get(option_name(name))
     if found is None:
-        raise user_error(
-            "WV0803",
-            f"`{owner}` has no option `{name}`",
-            help=(*did_you_mean(name, by_name), _listed(by_name)),
-        )
+        raise unknown_option(owner, name, by_name)
     return found
 
 
-def _listed(names: Iterable[str]) -> str:
-    joined = ", ".join(f"`{name}`" for name in names)
-    return f"its options are: {joined}" if joined else "it has no options"
+def unknown_option(owner: str, name: str, known: Collection[str]) -> UserError:
+    """WV0803: ``owner`` has no option of that name; with those that it has."""
+    joined = ", ".join(f"`{each}`" for each in known)
+    listed = f"its options are: {joined}" if joined else "it has no options"
+    return user_error(
+        "WV0803",
+        f"`{owner}` has no option `{name}`",
+        help=(*did_you_mean(name, known), listed),
+    )
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> tuple[str, ...]:

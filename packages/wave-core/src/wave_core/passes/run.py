@@ -67,7 +67,7 @@ class PipelineRunner:
         default_factory=dict[str, "Mapping[str, object]"]
     )
     observers: Sequence[PassObserver] = ()
-    verify: Verify = Verify.PHASES
+    verify: Verify = Verify.ENDS
 
     def load(self, entry: ResolvedPass) -> Pass:
         """The pass of ``entry``, with its options.
@@ -108,7 +108,10 @@ class PipelineRunner:
                     runs.append(self._step(entry, step, graph, context))
                     if context.collector.errors:
                         break
-            self._end_phase(phase, runs[-1], graph)
+            for observer in self.observers:
+                observer.after_phase(phase, graph)
+        if self.verify is Verify.ENDS and runs:
+            _check(runs[-1].name, graph)
         return RunReport(tuple(runs))
 
     def _step(
@@ -142,12 +145,6 @@ class PipelineRunner:
         graph.facts_present |= entry.spec.provides
         if self.verify is Verify.EACH and not context.collector.errors:
             _check(entry.name, graph)
-
-    def _end_phase(self, phase: Phase, last: PassRun, graph: Graph) -> None:
-        if self.verify is Verify.PHASES:
-            _check(last.name, graph)
-        for observer in self.observers:
-            observer.after_phase(phase, graph)
 
 
 def _timed(run: PassRun, step: Pass, graph: Graph, context: PassContext) -> PassRun:

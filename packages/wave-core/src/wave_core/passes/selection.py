@@ -54,7 +54,6 @@ class Amendment:
         return f"{who} ({self.reason})" if self.reason else who
 
     def __str__(self) -> str:
-        """One line for the log."""
         parts = [f"enables {name}" for name in self.enable]
         parts += [f"disables {name}" for name in self.disable]
         parts += [
@@ -136,15 +135,12 @@ class Selection:
             asked = dict.fromkeys(disabled, amendment.origin(origin))
             by = {name: who for name, who in (by | asked).items() if name in off}
             for name in sorted(_installed(amendment.options, specs, origin)):
-                values = _normal(amendment.options[name])
+                given = amendment.options[name].items()
+                values = {option_name(key): value for key, value in given}
                 options.setdefault(name, {}).update(values)
             if amendment:
                 log.append(f"{origin} {amendment}")
         return cls(frozenset(off), options, tuple(log), by)
-
-
-def _normal(options: Mapping[str, object]) -> dict[str, object]:
-    return {option_name(key): value for key, value in options.items()}
 
 
 def _installed(

@@ -50,7 +50,6 @@ class PassText:
         return cls(name, tuple(options.items()))
 
     def __str__(self) -> str:
-        """Text that reads back as the same."""
         pairs = [f"{name}={print_value(value)}" for name, value in self.options]
         return f"{self.name}{{{', '.join(pairs)}}}" if pairs else self.name
 
@@ -77,5 +76,4 @@ class Pipeline:
         return cls(tuple(passes))
 
     def __str__(self) -> str:
-        """Text that reads back as the same."""
         return ", ".join(map(str, self.passes))

@@ -15,26 +15,14 @@ from wave_core.passes import (
     Phase as Phase,
     Preset as Preset,
 )
-from wave_core.plugin.api import (
-    API_VERSION as API_VERSION,
-    CORE as CORE,
-    DISABLE_VARIABLE as DISABLE_VARIABLE,
-    ENTRY_POINT_GROUP as ENTRY_POINT_GROUP,
-    hookimpl as hookimpl,
-)
-from wave_core.plugin.discover import (
-    LoadedPlugin as LoadedPlugin,
-    PluginInfo as PluginInfo,
-)
+from wave_core.plugin.api import API_VERSION as API_VERSION, hookimpl as hookimpl
 from wave_core.plugin.hookspecs import WaveSpecs as WaveSpecs
 from wave_core.plugin.manager import PluginHost as PluginHost
-from wave_core.plugin.options import OptionTable as OptionTable
-from wave_core.plugin.plan import (
-    PipelinePlan as PipelinePlan,
-    plan_pipeline as plan_pipeline,
-)
-from wave_core.plugin.registry import Registered as Registered
+from wave_core.plugin.plan import plan_pipeline as plan_pipeline
 from wave_core.plugin.results import (
+    Choice as Choice,
+    ChoiceRequest as ChoiceRequest,
+    ChooserSpec as ChooserSpec,
     CommandSpec as CommandSpec,
     ConstraintSet as ConstraintSet,
     KernelSpec as KernelSpec,
@@ -51,4 +39,3 @@ from wave_core.plugin.results import (
     ViewResult as ViewResult,
     ViewSpec as ViewSpec,
 )
-from wave_core.plugin.validate import HOOKS as HOOKS

@@ -48,4 +48,5 @@ def wave_register_targets() -> Iterable[TargetSpec]:
 def wave_register_presets() -> Iterable[Preset]:
     """Configurations that need no other package."""
     yield Preset("default", "the passes of all plugins, unless they are off by default")
+    yield Preset("auto", "what a chooser finds best for the kernel; or else `default`")
     yield Preset("naive", "core's passes alone: correct, not fast", only=(CORE,))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wave_core.constraints import BUILTIN_CONSTRAINTS
-from wave_core.diagnostics import UserError, plugin_error, user_error
+from wave_core.constraints import BUILTIN_CONSTRAINTS, Tunable
+from wave_core.diagnostics import blamed_on_plugin, user_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from wave_core.constraints import Constraint, Kernel
+    from wave_core.diagnostics import UserError
     from wave_core.plugin.discover import PluginInfo
 
     Providers = Mapping[type[Constraint], PluginInfo]
@@ -41,19 +42,12 @@ def _parts(
     info = providers.get(type(row))
     if info is None:
         raise _unhandled(row, "no plugin registers its class")
-    try:
+    what = f"constraint `{type(row).__name__}` of plugin {info}"
+    with blamed_on_plugin(what, row.location, help=info.way_out):
         parts = tuple(row.stands_for(kernel))
-    except UserError:
-        raise
-    except Exception as error:  # a plugin may fail in any way
-        raise plugin_error(
-            "WV0819",
-            f"constraint `{type(row).__name__}` of plugin {info} failed: "
-            f"{type(error).__name__}: {error}",
-            at=row.location,
-            help=info.way_out,
-        ) from error
     for part in parts:
+        if isinstance(part, Tunable):
+            raise _unhandled(row, "it stands for `Tunable`, which only authors write")
         if type(part) not in BUILTIN_CONSTRAINTS:
             what = f"it stands for `{type(part).__name__}`, which is not built in"
             raise _unhandled(row, what)

@@ -32,7 +32,6 @@ class PluginInfo:
     version: str = ""
 
     def __str__(self) -> str:
-        """For messages."""
         origin = f" ({self.distribution} {self.version})" if self.distribution else ""
         return f"`{self.name}`{origin}"
 

@@ -12,11 +12,14 @@ from functools import partial, wraps
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
-from wave_core.diagnostics import WaveError, plugin_error
+from wave_core.backends.lowering import ChecksRules
+from wave_core.diagnostics import blamed_on_plugin
 from wave_core.ops.base import Op
 from wave_core.passes.tile_rules import DEMAND, SUPPLY
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from wave_core.backends.lowering import AnyLowering
     from wave_core.plugin.discover import PluginInfo
     from wave_core.plugin.tiles import Placement, Solver
@@ -25,55 +28,53 @@ if TYPE_CHECKING:
 def guarded(rule: AnyLowering, provider: PluginInfo) -> AnyLowering:
     """The rule, which reports what goes wrong in it as the error of ``provider``.
 
-    Calling it raises PluginError, WV0819 at the op, where the function raises anything
-    uncoded or gives what its role does not allow.
+    Calling it, or asking whether it fits an op, raises PluginError, WV0819 at the op,
+    where the function raises anything uncoded or gives what its role does not allow.
     """
 
     @wraps(rule.function)
     def call(*args: Any) -> object:
         op = next(each for each in args if isinstance(each, Op))
-        run = _Guard(rule, op, provider).run
-        found = run(lambda: _checked(rule.role, op, rule.function(*args), args))
-        if callable(found):
-            return partial(run, found)
-        return found
 
-    return replace(rule, function=call)
+        def run(work: Callable[..., object], *args: object) -> object:
+            with _blamed(rule, op, provider):
+                return _checked(rule.role, op, work(*args), args)
 
+        found = run(rule.function, *args)
+        return partial(run, found) if callable(found) else found
 
-class _Guard:
-    """Who is at fault when code of a plugin fails for an op."""
+    def fits(op: Op) -> bool:
+        with _blamed(rule, op, provider):
+            return rule.fits(op)
 
-    def __init__(self, rule: AnyLowering, op: Op, provider: PluginInfo) -> None:
-        self._rule, self._op, self._provider = rule, op, provider
-
-    def run(self, work: Callable[..., object], *args: object) -> object:
-        """The result of ``work``."""
-        try:
-            return work(*args)
-        except WaveError:
-            raise
-        except Exception as error:  # a plugin may fail in any way
-            raise plugin_error(
-                "WV0819",
-                f"the {self._rule.role} of `{self._op.op_name}` by plugin"
-                f" {self._provider} failed: {type(error).__name__}: {error}",
-                at=self._op.location,
-                notes=f"in `{self._rule.name}`",
-                help=self._provider.way_out,
-            ) from error
+    return replace(rule, function=call, when=fits)
 
 
-def _checked(role: str, op: Op, found: object, args: tuple[Any, ...]) -> object:
+def _blamed(
+    rule: AnyLowering, op: Op, provider: PluginInfo
+) -> AbstractContextManager[None]:
+    """Whose fault it is when a rule fails for an op."""
+    return blamed_on_plugin(
+        f"the {rule.role} of `{op.op_name}` by plugin {provider}",
+        at=op.location,
+        notes=f"in `{rule.name}`",
+        help=provider.way_out,
+    )
+
+
+def _checked(role: str, op: Op, found: object, args: tuple[object, ...]) -> object:
     """The result of a rule, if its role allows it; what it yields, yielded."""
     if isinstance(found, Generator):
         found = tuple(cast("Generator[object]", found))
     if role == SUPPLY and found is not None:
-        _check_placement(op, found, args[1])
+        _check_placement(op, found, cast("Solver", args[1]))
     if role == DEMAND:
         for each in cast("tuple[tuple[int, object], ...]", found or ()):
             position, placement = each
-            _check_placement(op.operands[position], placement, args[1])
+            _check_placement(op.operands[position], placement, cast("Solver", args[1]))
+    for each in args:
+        if isinstance(each, ChecksRules) and (fault := each.fault_of(op, found)):
+            raise TypeError(fault)
     return found
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Preset,
     )
     from wave_core.plugin.results import (
+        ChooserSpec,
         CommandSpec,
         ConstraintSet,
         KernelSpec,
@@ -337,6 +338,24 @@ class WaveSpecs:
             @hookimpl
             def wave_register_strategies():
                 yield StrategySpec("toy", "wave_toy.schedule:toy", "one op a cycle")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_choosers(self) -> Iterable[ChooserSpec]:
+        """Register presets that choose for each kernel.
+
+        Fires when a session first compiles a kernel. `ChoiceRequest` says what such
+        a function is given, and `Choice` what it gives: ways to compile the kernel,
+        the best first. What the author of the kernel settles stays settled.
+
+        Example::
+
+            from wave_core.plugin import ChooserSpec, hookimpl
+
+            @hookimpl
+            def wave_register_choosers():
+                yield ChooserSpec("toy", "wave_toy.choose:choose", "small tiles first")
         """
         yield from ()
 

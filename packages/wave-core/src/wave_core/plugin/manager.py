@@ -22,10 +22,10 @@ from wave_core.plugin.discover import (
     disabled_names,
     discover,
 )
-from wave_core.plugin.observer import HookObserver
 from wave_core.plugin.options import OptionTable
-from wave_core.plugin.registry import Registered, by_name, call_hook
+from wave_core.plugin.registry import HookObserver, Registered, by_name, call_hook
 from wave_core.plugin.results import (
+    ChooserSpec,
     CommandSpec,
     ConstraintSet,
     KernelSpec,
@@ -60,7 +60,13 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.passes.manual import ManualSchedule
     from wave_core.plugin.registry import Named
-    from wave_core.plugin.results import PipelineRequest, ViewRequest, ViewResult
+    from wave_core.plugin.results import (
+        Choice,
+        ChoiceRequest,
+        PipelineRequest,
+        ViewRequest,
+        ViewResult,
+    )
     from wave_core.targets import Target
 
 N = TypeVar("N", bound="Named")
@@ -127,6 +133,8 @@ class PluginHost:
     """The options of compilation that plugins declare."""
     strategies = _Table("wave_register_strategies", "strategy", StrategySpec)
     """The ways to schedule loops."""
+    choosers = _Table("wave_register_choosers", "chooser", ChooserSpec)
+    """The presets that choose for each kernel."""
     diagnostics = _Table(
         "wave_register_diagnostics", "diagnostic code", Code, check_codes
     )
@@ -243,6 +251,10 @@ class PluginHost:
             name: partial(load_named, "strategy", name, self.strategies)
             for name in self.strategies
         }
+
+    def load_chooser(self, name: str) -> Callable[[ChoiceRequest], Iterable[Choice]]:
+        """The chooser of that name; raises as `load_target`, but WV0801."""
+        return load_named("chooser", name, self.choosers)
 
     def load_kernel(self, name: str) -> object:
         """The kernel of that name; raises as `load_target`, but WV0801."""

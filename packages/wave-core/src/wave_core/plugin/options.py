@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
-from wave_core.passes.options import convert_option, did_you_mean
+from wave_core.passes.options import convert_option, unknown_option
 from wave_core.plugin.api import DISABLE_VARIABLE
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class OptionTable:
         for name, value in values.items():
             spec = self.specs.get(name)
             if spec is None:
-                raise self._unknown(name)
+                raise unknown_option(OWNER, name, sorted(self.specs))
             least = spec.at_least
             converted = convert_option(OWNER, name, value, spec.type, least)
             if converted == spec.default:
@@ -53,14 +53,6 @@ class OptionTable:
                 raise self._not_installed(spec)
             typed[name] = converted
         return typed
-
-    def _unknown(self, name: str) -> UserError:
-        known = ", ".join(f"`{each}`" for each in sorted(self.specs))
-        return user_error(
-            "WV0803",
-            f"`{OWNER}` has no option `{name}`",
-            help=(*did_you_mean(name, self.specs), f"its options are: {known}"),
-        )
 
     def _not_installed(self, spec: OptionSpec) -> UserError:
         if spec.package in self.disabled:

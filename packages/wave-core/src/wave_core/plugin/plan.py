@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_core.passes.observe import Verify
-from wave_core.passes.resolve import check_consumer, check_essential, resolve
+from wave_core.passes.resolve import check_essential, resolve
 from wave_core.passes.run import PipelineRunner
 from wave_core.passes.selection import Selection, unknown_name
 
@@ -73,17 +73,11 @@ class PipelinePlan:
     def runner(
         self,
         observers: Sequence[PassObserver] = (),
-        verify: Verify = Verify.PHASES,
+        verify: Verify = Verify.ENDS,
     ) -> PipelineRunner:
         """The runner of the pipeline."""
         options = self.selection.options
         return PipelineRunner(self.pipeline, options, observers, verify)
-
-    def check_consumer(
-        self, consumer: str, requires: frozenset[str], stop_after: str | None = None
-    ) -> None:
-        """See that what ``consumer`` needs holds; as `wave_core.passes` has it."""
-        check_consumer(consumer, requires, self.pipeline, self.installed, stop_after)
 
 
 def _row(this: InstalledPass, reason: str, *, runs: bool) -> PipelineRow:

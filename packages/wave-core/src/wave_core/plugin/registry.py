@@ -8,13 +8,21 @@ from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from wave_core.diagnostics import PluginError, UserError, plugin_error
+from wave_core.diagnostics import (
+    PluginError,
+    UserError,
+    blamed_on_plugin,
+    plugin_error,
+)
+from wave_core.passes.observe import PassObserver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
     import pluggy
 
+    from wave_core.ir.graph import Graph
+    from wave_core.passes import Pass, PassContext
     from wave_core.plugin.discover import PluginInfo
 
 T = TypeVar("T")
@@ -64,21 +72,6 @@ def call_hook(
     return found
 
 
-def notify(
-    hook: pluggy.HookCaller,
-    providers: Mapping[str, PluginInfo],
-    arguments: Mapping[str, object],
-) -> None:
-    """Call a hook without result, in the order of the plugins' names.
-
-    Raises:
-        PluginError: WV0819 where an implementation raises.
-    """
-    for info, function in _implementations(hook, providers, arguments):
-        with _attributed(hook.name, info):
-            function()
-
-
 def _implementations(
     hook: pluggy.HookCaller,
     providers: Mapping[str, PluginInfo],
@@ -91,30 +84,20 @@ def _implementations(
 
 @contextmanager
 def _attributed(hook: str, info: PluginInfo) -> Generator[None, None, None]:
-    try:
-        yield
-    except (PluginError, UserError) as error:
-        raise _with_origin(error, hook, info) from error
-    except Exception as error:  # a plugin may fail in any way
-        raise _hook_failed(hook, info, error) from error
+    where = f"`{hook}` of plugin {info}"
+    with blamed_on_plugin(where, help=info.way_out):
+        try:
+            yield
+        except (PluginError, UserError) as error:
+            raise _with_origin(error, f"in {where}", info) from error
 
 
 def _with_origin(
-    error: PluginError | UserError, hook: str, info: PluginInfo
+    error: PluginError | UserError, note: str, info: PluginInfo
 ) -> PluginError:
-    note = f"in `{hook}` of plugin {info}"
     return PluginError(
         replace(each, notes=(*each.notes, note), help=(*each.help, *info.way_out))
         for each in error.diagnostics
-    )
-
-
-def _hook_failed(hook: str, info: PluginInfo, error: Exception) -> PluginError:
-    """An implementation of a hook raised what nobody expects."""
-    return plugin_error(
-        "WV0819",
-        f"`{hook}` of plugin {info} failed: {type(error).__name__}: {error}",
-        help=info.way_out,
     )
 
 
@@ -160,3 +143,33 @@ def registered_twice(
         f"{kind} `{name}` is registered by plugin {one} and by plugin {other}",
         help=(*one.way_out, *other.way_out),
     )
+
+
+@dataclass(frozen=True)
+class HookObserver(PassObserver):
+    """Tells all plugins about every pass, by the hooks around it."""
+
+    hooks: pluggy.HookRelay
+    providers: Mapping[str, PluginInfo]
+
+    def before_pass(self, step: Pass, graph: Graph, context: PassContext) -> None:
+        """Call ``wave_before_pass``."""
+        given = {"step": step, "graph": graph, "context": context}
+        self._tell(self.hooks.wave_before_pass, given)
+
+    def after_pass(
+        self, step: Pass, graph: Graph, context: PassContext, *, changed: bool
+    ) -> None:
+        """Call ``wave_after_pass``."""
+        given = {"step": step, "graph": graph, "context": context, "changed": changed}
+        self._tell(self.hooks.wave_after_pass, given)
+
+    def _tell(self, hook: pluggy.HookCaller, arguments: Mapping[str, object]) -> None:
+        """Call a hook without result, in the order of the plugins' names.
+
+        Raises:
+            PluginError: WV0819 where an implementation raises.
+        """
+        for info, function in _implementations(hook, self.providers, arguments):
+            with _attributed(hook.name, info):
+                function()

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ir.graph import Graph
+    from wave_core.symbols import Expr
+    from wave_core.targets import Target
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,56 @@ class StrategySpec(_NamedObject):
 
     The package of that pass says what the object is.
     """
+
+
+class ChooserSpec(_NamedObject):
+    """A preset that chooses for each kernel, such as ``auto``.
+
+    A function from a `ChoiceRequest` to `Choice` objects, the best first.
+    """
+
+
+@dataclass(frozen=True)
+class ChoiceRequest:
+    """What a chooser chooses for.
+
+    Attributes:
+        target: The machine.
+        options: How the author asks to compile the kernel, where that is not the
+            default; what stands here is not to be changed.
+        values: Each way to settle the symbols that the author leaves open, the usual
+            one first; a single empty one where none is open.
+        presets: The presets that are installed.
+        passes: The passes that are installed.
+        graph: The kernel as it is traced with such values.
+        geometry: How the kernel spreads over the machine with such values; raises a
+            `UserError` where they contradict each other.
+    """
+
+    target: Target
+    options: Mapping[str, object]
+    values: Sequence[Mapping[Expr, object]]
+    presets: frozenset[str]
+    passes: frozenset[str]
+    graph: Callable[[Mapping[Expr, object]], Graph]
+    geometry: Callable[[Mapping[Expr, object]], Geometry]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to compile a kernel.
+
+    Attributes:
+        subs: Values of open symbols.
+        options: Options of compilation by name, a preset among them.
+        figures: What the estimate rests on, by title with its unit.
+        refused: Why it is no way to compile the kernel; empty where it is one.
+    """
+
+    subs: Mapping[Expr, object] = field(default_factory=dict["Expr", object])
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+    figures: Mapping[str, float] = field(default_factory=dict[str, float])
+    refused: str = ""
 
 
 @dataclass(frozen=True)
@@ -192,7 +248,6 @@ class ViewError(Exception):
     """A view cannot be computed; shown as WV0829."""
 
     def __init__(self, message: str, *, help: str = "") -> None:  # noqa: A002 - printed so
-        """Say what is wrong, and what to do about it."""
         super().__init__(message)
         self.help = help
 

@@ -9,7 +9,7 @@ divisor could be zero may be cancelled: dividing by zero has no value to preserv
 from __future__ import annotations
 
 import operator
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NoReturn
 
 from wave_core.symbols.error import SymbolError
@@ -247,6 +247,7 @@ def intern_node(kind: Kind, args: tuple[Expr, ...], *, nonnegative: bool) -> Exp
     )
 
 
+@lru_cache(maxsize=4096, typed=True)  # held: between two uses they would be made anew
 def constant(value: int) -> Expr:
     """The integer `value` as an expression."""
     value = operator.index(value)
@@ -284,7 +285,7 @@ def as_expr(value: Expr | int) -> Expr:
     if type(value) is Expr:
         return value
     try:
-        return constant(value)  # pyright: ignore[reportArgumentType] - checked here
+        return constant(value)  # no integer: an error
     except TypeError:
         msg = f"expected an expression or an integer, got {value!r}"
         raise SymbolError(msg) from None
@@ -382,9 +383,16 @@ def scale(a: Expr, factor: int) -> Expr:
 
 def subtract(a: Expr | int, b: Expr | int) -> Expr:
     """The difference of two values."""
-    if type(b) is not Expr:
-        return add(a, -as_expr(b).const)
-    return add(a, scale(b, -1))
+    a = as_expr(a)
+    b = as_expr(b)
+    terms, coeffs, const = linear_parts(a)
+    if b.kind is _CONST:
+        return _intern_sum(terms, coeffs, const - b.const) if b.const else a
+    merged = dict(zip(terms, coeffs, strict=True))
+    terms, coeffs, other = linear_parts(b)
+    for term, coeff in zip(terms, coeffs, strict=True):
+        merged[term] = merged.get(term, 0) - coeff
+    return from_linear(merged, const - other)
 
 
 # ---- products

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from wave_core.symbols.error import SymbolError
@@ -56,12 +57,8 @@ class Digit:
         return self.coeff * (number // self.div % self.mod)
 
 
-def _order(digit: Digit) -> tuple[int, str, int]:
-    return digit.coeff, digit.source, digit.div
-
-
-def _source_order(digit: Digit) -> tuple[str, int, int]:
-    return digit.source, digit.div, digit.mod
+_ORDER = attrgetter("coeff", "source", "div")
+_SOURCE_ORDER = attrgetter("source", "div", "mod")
 
 
 def _canonical(digits: Iterable[Digit], sizes: Mapping[str, int]) -> tuple[Digit, ...]:
@@ -74,7 +71,7 @@ def _canonical(digits: Iterable[Digit], sizes: Mapping[str, int]) -> tuple[Digit
             weights[key] = weights.get(key, 0) + digit.coeff
     single = [Digit(coeff, *key) for key, coeff in weights.items() if coeff]
     joined: list[Digit] = []
-    for digit in sorted(single, key=_source_order):
+    for digit in sorted(single, key=_SOURCE_ORDER):
         last = joined[-1] if joined else None
         if (
             last is not None
@@ -85,7 +82,7 @@ def _canonical(digits: Iterable[Digit], sizes: Mapping[str, int]) -> tuple[Digit
             joined[-1] = Digit(last.coeff, last.source, last.div, last.mod * digit.mod)
         else:
             joined.append(digit)
-    return tuple(sorted(joined, key=_order))
+    return tuple(sorted(joined, key=_ORDER))
 
 
 @dataclass(frozen=True, slots=True)

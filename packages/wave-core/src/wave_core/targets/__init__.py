@@ -11,8 +11,15 @@ from wave_core.targets.base import (
     Float8 as Float8,
     MatrixInstruction as MatrixInstruction,
     MemorySpec as MemorySpec,
+    Peaks as Peaks,
     RegisterFile as RegisterFile,
     Target as Target,
 )
 from wave_core.targets.generic import generic_target as generic_target
-from wave_core.targets.names import MMAType as MMAType
+from wave_core.targets.names import (
+    GENERIC_DOT as GENERIC_DOT,
+    GenericDot as GenericDot,
+    MMAOperand as MMAOperand,
+    MMAType as MMAType,
+    ScaledMMAType as ScaledMMAType,
+)

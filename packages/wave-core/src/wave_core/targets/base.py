@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from wave_core.diagnostics import user_error
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wave_core.diagnostics import Location
     from wave_core.symbols import Layout
     from wave_core.types import DType
@@ -24,7 +26,8 @@ class MatrixInstruction:
     Attributes:
         name: The instruction's name (a value of ``MMAType``).
         shape: M, N and K in elements.
-        operand_dtypes: The element types that lhs and rhs may have (both the same).
+        operand_dtypes: The element types that lhs and rhs may have (both the same);
+            rows of one name have types of their own.
         result_dtype: The element type of the accumulator.
         lhs, rhs, acc: The lane layouts.
         source: Where the layouts are documented.
@@ -154,6 +157,12 @@ class RegisterFile:
     max_waves: int
     simds: int
 
+    def limit(self, waves: int) -> int:
+        """The most registers of a lane with which a workgroup of ``waves`` can run."""
+        on_simd = -(-waves // self.simds)
+        each = self.total // on_simd // self.granule * self.granule
+        return min(self.per_wave, each)
+
 
 @dataclass(frozen=True, slots=True)
 class CostTable:
@@ -167,6 +176,8 @@ class CostTable:
 
     Attributes:
         valu_cycles: A vector instruction, from issue to its result.
+        narrow_cycles: Vector instructions that narrow an f32 of each lane to 16 bits.
+        exchange_latency: From a value of one lane to its use in another.
         lds_latency: From the issue of an LDS access to its result.
         lds_issue: How long a 128-bit access of LDS holds it.
         global_latency: From the issue of a global read to its result.
@@ -176,6 +187,8 @@ class CostTable:
     """
 
     valu_cycles: int = 4
+    narrow_cycles: int = 6
+    exchange_latency: int = 128
     lds_latency: int = 64
     lds_issue: int = 32
     global_latency: int = 500
@@ -185,12 +198,40 @@ class CostTable:
 
 
 @dataclass(frozen=True, slots=True)
+class Peaks:
+    """The published limits of a chip, which no kernel exceeds.
+
+    Units: ``clock_ghz`` cycles a nanosecond, the highest; ``memory_bytes_per_ns`` of
+    the whole chip (GB/s); all others per compute unit and cycle.
+
+    Attributes:
+        compute_units: Compute units of the chip.
+        clock_ghz: The clock at which the vendor gives peaks.
+        memory_bytes_per_ns: Bandwidth of the memory.
+        matrix: FLOPs of dense matrix instructions, by element type of the operands.
+        vector: FLOPs of vector instructions on f32, a fused one counted as two.
+        l2_bytes: Bytes from L2.
+        lds_bytes: Bytes of LDS.
+    """
+
+    compute_units: int
+    clock_ghz: float
+    memory_bytes_per_ns: float
+    matrix: tuple[tuple[str, int], ...]
+    vector: int
+    l2_bytes: int = 64
+    lds_bytes: int = 128
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A machine, as far as the compiler needs to know it.
 
     Units: ``wave_size`` lanes; ``max_workgroup_threads`` threads.
     ``direct_to_lds_bits`` are the widths, a lane, of copies from global memory to
-    LDS that go through no register. ``transposed_read_bits`` are pairs: for elements
+    LDS that go through no register. ``float_atomics`` are the updates of floats that
+    are one instruction: ``lds`` or ``global``, ``add`` or ``extreme`` (min and max),
+    and the element type. ``transposed_read_bits`` are pairs: for elements
     of so many bits there is a `TransposedRead`, which gives a lane so many.
     """
 
@@ -206,42 +247,88 @@ class Target:
     float8: Float8 = Float8.NONE
     direct_to_lds_bits: tuple[int, ...] = ()
     transposed_read_bits: tuple[tuple[int, int], ...] = ()
+    float_atomics: tuple[tuple[str, str, str], ...] = ()
     registers: RegisterFile | None = None
     lds_granule: int = 512
     costs: CostTable = CostTable()
+    peaks: Peaks | None = None
 
     def default_mma(
-        self, dtype: DType, at: Location | None = None
+        self,
+        dtype: DType,
+        at: Location | None = None,
+        *,
+        scaled: bool = False,
+        rows: int | None = None,
     ) -> MatrixInstruction:
         """The matrix instruction for operands of ``dtype``: the first that fits.
+
+        Args:
+            dtype: The element type of both operands.
+            at: The line of the product.
+            scaled: Whether it takes scales.
+            rows: Rows of the product; as many as the first has, if left out.
 
         Raises:
             UserError: WV0702 if the target has none.
         """
-        for row in self.matrix_instructions:
-            if dtype in row.operand_dtypes and not row.scale_block:
+        found = [
+            row
+            for row in self.matrix_instructions
+            if dtype in row.operand_dtypes and bool(row.scale_block) == scaled
+        ]
+        for row in found:
+            if rows in {None, row.shape[0]}:
                 return row
+        if found:
+            raise self._no_rows(found, dtype, rows, at)
+        kind = "scaled matrix instruction" if scaled else "matrix instruction"
         raise user_error(
             "WV0702",
-            f"target `{self.name}` has no matrix instruction for `{dtype}` operands",
+            f"target `{self.name}` has no {kind} for `{dtype}` operands",
+            at=at,
+            label=f"this `{'scaled_mma' if scaled else 'mma'}` asks for one",
+            help="cast the operands to an element type that it has"
+            if not scaled
+            else "compile for a target that has one; others multiply floats of 16 bits",
+            target=self.name,
+            operands=str(dtype),
+            scaled=scaled,
+        )
+
+    def _no_rows(
+        self,
+        found: Sequence[MatrixInstruction],
+        dtype: DType,
+        rows: int | None,
+        at: Location | None,
+    ) -> Exception:
+        counts = ", ".join(map(str, sorted({row.shape[0] for row in found})))
+        return user_error(
+            "WV0702",
+            f"target `{self.name}` has no matrix instruction of {rows} rows for"
+            f" `{dtype}` operands",
             at=at,
             label="this `mma` asks for one",
-            help="cast the operands to an element type that it has",
+            help=f"`mma_rows` may be: {counts}; left out, the target chooses",
             target=self.name,
             operands=str(dtype),
         )
 
     def matrix_instruction(
-        self, name: str, at: Location | None = None
+        self, name: str, at: Location | None = None, dtype: DType | None = None
     ) -> MatrixInstruction:
-        """The instruction called ``name``.
+        """The instruction called ``name``: the row for ``dtype``, or else the first.
 
         Raises:
             UserError: WV0702 if the target has no such instruction.
         """
-        for row in self.matrix_instructions:
-            if row.name == name:
+        rows = [row for row in self.matrix_instructions if row.name == name]
+        for row in rows:
+            if dtype in row.operand_dtypes:
                 return row
+        if rows:
+            return rows[0]
         names = ", ".join(row.name for row in self.matrix_instructions) or "none"
         raise user_error(
             "WV0702",

@@ -9,20 +9,19 @@ from __future__ import annotations
 from wave_core.symbols import Digit, Layout
 
 
+def _tile(
+    size: tuple[int, int], dim: str, rows: int, other: str, *digits: Digit
+) -> Layout:
+    """Of so many lanes and registers: ``dim`` is ``l % rows``, ``other`` the digits."""
+    table = {dim: [Digit(1, "lane", 1, rows)], other: digits}
+    return Layout.make(*size, table)
+
+
 def operand(dim: str, lanes: int, rows: int, registers: int) -> Layout:
     """Row ``l % rows``, K ``registers * (l // rows) + r``."""
-    groups = lanes // rows
-    return Layout.make(
-        lanes,
-        registers,
-        {
-            dim: [Digit(1, "lane", 1, rows)],
-            "K": [
-                Digit(registers, "lane", rows, groups),
-                Digit(1, "reg", 1, registers),
-            ],
-        },
-    )
+    group = Digit(registers, "lane", rows, lanes // rows)
+    own = Digit(1, "reg", 1, registers)
+    return _tile((lanes, registers), dim, rows, "K", group, own)
 
 
 def interleaved(dim: str, lanes: int, rows: int, registers: int, piece: int) -> Layout:
@@ -32,85 +31,39 @@ def interleaved(dim: str, lanes: int, rows: int, registers: int, piece: int) -> 
     lane holds of an accumulator is then what it needs as an operand.
     """
     groups = lanes // rows
-    return Layout.make(
-        lanes,
-        registers,
-        {
-            dim: [Digit(1, "lane", 1, rows)],
-            "K": [
-                Digit(piece, "lane", rows, groups),
-                Digit(1, "reg", 1, piece),
-                Digit(piece * groups, "reg", piece, registers // piece),
-            ],
-        },
-    )
+    group, own = Digit(piece, "lane", rows, groups), Digit(1, "reg", 1, piece)
+    further = Digit(piece * groups, "reg", piece, registers // piece)
+    return _tile((lanes, registers), dim, rows, "K", group, own, further)
 
 
 def replicated(dim: str, lanes: int, rows: int, registers: int) -> Layout:
     """Row ``l % rows``, K ``r``: every group of lanes holds the same."""
-    return Layout.make(
-        lanes,
-        registers,
-        {dim: [Digit(1, "lane", 1, rows)], "K": [Digit(1, "reg", 1, registers)]},
-    )
+    own = Digit(1, "reg", 1, registers)
+    return _tile((lanes, registers), dim, rows, "K", own)
 
 
 def accumulator(lanes: int, columns: int, registers: int) -> Layout:
     """M ``registers * (l // columns) + r``, N ``l % columns``."""
-    groups = lanes // columns
-    return Layout.make(
-        lanes,
-        registers,
-        {
-            "M": [
-                Digit(registers, "lane", columns, groups),
-                Digit(1, "reg", 1, registers),
-            ],
-            "N": [Digit(1, "lane", 1, columns)],
-        },
-    )
+    group = Digit(registers, "lane", columns, lanes // columns)
+    own = Digit(1, "reg", 1, registers)
+    return _tile((lanes, registers), "N", columns, "M", group, own)
 
 
 def accumulator_32() -> Layout:
     """M ``8 * (r // 4) + 4 * (l // 32) + r % 4``, N ``l % 32``; wave64."""
-    return Layout.make(
-        64,
-        16,
-        {
-            "M": [
-                Digit(4, "lane", 32, 2),
-                Digit(1, "reg", 1, 4),
-                Digit(8, "reg", 4, 4),
-            ],
-            "N": [Digit(1, "lane", 1, 32)],
-        },
-    )
+    group, own = Digit(4, "lane", 32, 2), Digit(1, "reg", 1, 4)
+    return _tile((64, 16), "N", 32, "M", group, own, Digit(8, "reg", 4, 4))
 
 
 def strided_accumulator(lanes: int, columns: int, registers: int) -> Layout:
     """M ``(l // columns) + groups * r``, N ``l % columns``."""
     groups = lanes // columns
-    return Layout.make(
-        lanes,
-        registers,
-        {
-            "M": [
-                Digit(1, "lane", columns, groups),
-                Digit(groups, "reg", 1, registers),
-            ],
-            "N": [Digit(1, "lane", 1, columns)],
-        },
-    )
+    group, own = Digit(1, "lane", columns, groups), Digit(groups, "reg", 1, registers)
+    return _tile((lanes, registers), "N", columns, "M", group, own)
 
 
 def scales(dim: str, lanes: int, rows: int, blocks: int) -> Layout:
     """Row ``l % rows``, block of K ``l // rows``: one scale a lane."""
-    groups = lanes // rows
-    if groups >= blocks:
-        column = [Digit(1, "lane", rows, blocks)]
-        return Layout.make(lanes, 1, {dim: [Digit(1, "lane", 1, rows)], "K": column})
-    return Layout.make(
-        lanes,
-        blocks,
-        {dim: [Digit(1, "lane", 1, rows)], "K": [Digit(1, "reg", 1, blocks)]},
-    )
+    if lanes // rows < blocks:
+        return replicated(dim, lanes, rows, blocks)
+    return _tile((lanes, 1), dim, rows, "K", Digit(1, "lane", rows, blocks))

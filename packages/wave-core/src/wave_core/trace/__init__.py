@@ -6,7 +6,5 @@ Importing this package loads no graph storage; `kernel`, which traces, does.
 from __future__ import annotations
 
 from wave_core.trace.control import conditional as conditional, iterate as iterate
-from wave_core.trace.planned import PlannedError as PlannedError
-from wave_core.trace.surface import surface as surface
 from wave_core.trace.usage import parameter_usage as parameter_usage
-from wave_core.trace.value import Value as Value, emit_op as emit_op
+from wave_core.trace.value import Value as Value

@@ -16,13 +16,8 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
     from wave_core.types import Type
 
-
-class ToExpr(Protocol):
+    ToExpr = Callable[[Any, Location], Expr]
     """Turns what users write into an expression."""
-
-    def __call__(self, value: Any, location: Location) -> Expr:
-        """The expression."""
-        ...
 
 
 @runtime_checkable

@@ -44,6 +44,11 @@ def active(what: str) -> Tracer:
     return tracer
 
 
+def is_tracing() -> bool:
+    """Whether a kernel is being traced."""
+    return _ACTIVE.get() is not None
+
+
 def tag_set(tag: Any, location: Location) -> frozenset[str]:
     """The tags of a ``tag=`` argument.
 

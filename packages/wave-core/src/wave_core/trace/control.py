@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import (
-    Location,
-    capture_location,
-    coded_arguments,
-    user_error,
-)
-from wave_core.ops import rules
-from wave_core.ops.constant import Splat
+from wave_core.diagnostics import capture_location, coded_arguments, user_error
 from wave_core.ops.control import Conditional, Iterate
-from wave_core.ops.structure import GetResult, Yield
-from wave_core.trace.annotations import (
-    declared_type,
-    has_string_annotations,
-    resolve_annotations,
-)
+from wave_core.trace.align import Fitting
+from wave_core.trace.body import TracedBody, results_of, returned_values
 from wave_core.trace.context import active, tag_set
-from wave_core.trace.operands import as_op, as_tuple, is_number
-from wave_core.trace.parameter import ParameterLocation
-from wave_core.trace.planned import planned
+from wave_core.trace.elements import branch_on_elements
+from wave_core.trace.operands import as_tuple, thread_number
+from wave_core.trace.thread_loop import trace_thread_loop
 from wave_core.trace.value import Value
-from wave_core.types import RegisterType
+from wave_core.trace.while_loop import TracedWhile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from wave_core.ir.graph import Region
-    from wave_core.ops.base import Op
-    from wave_core.trace.tracer import Tracer
-
-Results = Value | tuple[Value, ...] | None
+    from wave_core.diagnostics import Location
+    from wave_core.trace.body import Results
 
 
 @coded_arguments
 def iterate(
-    axis: Any,
+    axis: Any = None,
     init_args: Sequence[Any] = (),
     step: int = 1,
     start: Any = None,
@@ -54,38 +39,57 @@ def iterate(
     next values. The decorated name becomes the result: one value, a tuple of
     several, or nothing.
 
+    With ``condition`` it is a while loop. The condition is a relation of symbols, asked
+    before each iteration: of ``axis``, which the body moves on by `set_symbol`, of
+    carried integer scalars, which ``GET_ITER_ARG(i)`` names, and of others. In the
+    body, ``axis`` is the number of the tile where the loop stands. It may be left out.
+
+    In a thread kernel, ``condition`` may be a function of the carried values that gives
+    a bool. Each thread then leaves the loop by itself.
+
     Args:
         axis: The dimension, which a tiling constraint cuts into tiles.
         init_args: The carried values of the first iteration.
-        step: Tiles to advance at a time.
-        start: The first tile.
-        condition: Planned: loop while it holds.
+        step: Tiles to advance at a time; a while loop's body does that itself.
+        start: The first tile; of a while loop a number, an expression or an integer
+            scalar.
+        condition: Whether there is another iteration.
         tag: Names that schedules use to find the loop.
 
     Raises:
         UserError: WV0101 outside a kernel, WV0108 where the body's parameters do
-            not match ``init_args``, WV0109 where what it returns does not.
+            not match ``init_args``, WV0109 where what it returns does not, WV0140
+            for a while loop that cannot end, WV0141 for a condition of what is no
+            integer scalar, WV0144 where neither axis nor condition says how often.
     """
     location = capture_location()
     tracer = active("iterate")
-    if condition is not None:
-        raise planned("iterate(..., condition=)", "while loops", location)
+    dim = None if axis is None else tracer.expression(axis, location)
+    _check_form(axis, step, start, condition, location)
 
     def decorate(body: Callable[..., Any]) -> Results:
-        loop = _Loop(tracer, body, location)
+        loop = TracedBody(tracer, body, location)
         inits = loop.initial_values(as_tuple(init_args))
+        tags = tag_set(tag, location)
+        if inspect.isfunction(condition):
+            return trace_thread_loop(tracer, loop, inits, condition, tags)
+        if condition is not None:
+            whole = TracedWhile(tracer, loop, dim, inits)
+            return whole.emit(start, condition, tags)
+        assert dim is not None, "checked above"
         region = loop.region_for(inits)
         op = Iterate(
             inits=inits,
             captures=(),
-            axis=tracer.expression(axis, location),
-            start=0 if start is None else tracer.expression(start, location),
+            axis=dim,
+            start=0 if start is None else tracer.number(start, location),
             step=step,
             body=region,
         )
-        tracer.emit(op, location, tag_set(tag, location))
-        loop.trace(region, [init.type for init in inits])
-        return _results(tracer, op, len(inits), location)
+        tracer.emit(op, location, tags)
+        with tracer.counting(dim, region, location):
+            loop.trace(region, inits, region.arguments)
+        return results_of(tracer, op, range(len(inits)), location)
 
     return decorate
 
@@ -102,7 +106,7 @@ def conditional(
     Args:
         condition: A bool register, or a relation of symbols.
         else_return: The results where it does not hold; the body then returns as
-            many values of the same types.
+            many values of the same types. It may take them as its parameters.
         tag: Names that schedules use to find the op.
 
     Raises:
@@ -113,159 +117,49 @@ def conditional(
     tracer = active("conditional")
 
     def decorate(body: Callable[..., Any]) -> Results:
-        branch = _Loop(tracer, body, location)
-        others = branch.initial_values(_returned(else_return))
-        region = branch.region_for(())
+        branch = TracedBody(tracer, body, location, "given by `else_return`")
+        others = branch.initial_values(returned_values(else_return))
+        if tracer.threads:
+            fit = Fitting(tracer, location)
+            others = tuple(fit.over(value, tracer.threads) for value in others)
+        if branch.parameters:
+            branch.check_parameters(others)
+        asked = condition
+        if tracer.differs_by_thread(condition):
+            asked = Value(thread_number(tracer, condition, None, location))
+        if tracer.on_elements and isinstance(asked, Value) and asked.type.shape:
+            return branch_on_elements(tracer, branch, asked, others)
+        region = tracer.graph.region()
         fields: dict[str, Any] = {"else_values": others, "body": region}
-        if isinstance(condition, Value):
-            fields["condition"] = tracer.use(condition.op, location)
+        if isinstance(asked, Value):
+            fields["condition"] = tracer.use(asked.op, location)
         else:
-            fields["expr"] = tracer.expression(condition, location)
+            fields["expr"] = tracer.number(asked, location)
         op = Conditional(**fields)
         tracer.emit(op, location, tag_set(tag, location))
-        branch.trace(region, [other.type for other in others])
-        return _results(tracer, op, len(others), location)
+        branch.trace(region, others, others if branch.parameters else ())
+        return results_of(tracer, op, range(len(others)), location)
 
     return decorate
 
 
-def _results(tracer: Tracer, op: Op, count: int, location: Location) -> Results:
-    values = tuple(
-        Value(tracer.emit(GetResult(op, position), location))
-        for position in range(count)
-    )
-    if not values:
-        return None
-    return values[0] if count == 1 else values
+def _check_form(
+    axis: Any, step: int, start: Any, condition: Any, location: Location
+) -> None:
+    """Refuse arguments that belong to the other form of loop, or to none.
 
-
-def _returned(value: Any) -> tuple[Any, ...]:
-    return () if value is None else as_tuple(value)
-
-
-class _Loop:
-    """One body being traced; checks it against the values that it carries."""
-
-    def __init__(
-        self, tracer: Tracer, body: Callable[..., Any], location: Location
-    ) -> None:
-        if not inspect.isfunction(body):
-            raise user_error(
-                "WV0116",
-                f"a loop or condition decorates a function, not `{body!r}`",
-                at=location,
-                help="write `@tkw.iterate(dim)` above a `def`",
-            )
-        self.tracer = tracer
-        self.body = body
-        self.location = location
-        self.where = Location.of_function(body)
-        self.scope: Mapping[str, Any] = {}
-        if has_string_annotations(body):
-            # The decorator's caller: the kernel, or the body around this one.
-            self.scope = dict(sys._getframe(2).f_locals)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - documented in sys
-
-    def initial_values(self, values: Sequence[Any]) -> tuple[Op, ...]:
-        """The ops of ``init_args`` or ``else_return``."""
-        role = f"an initial value of `{self.body.__name__}`"
-        return tuple(
-            as_op(self.tracer, value, None, role, self.location) for value in values
-        )
-
-    def region_for(self, inits: tuple[Op, ...]) -> Region:
-        """A region whose carried arguments are the body's parameters."""
-        names = list(inspect.signature(self.body).parameters)
-        if len(names) != len(inits):
-            raise user_error(
-                "WV0108",
-                f"`{self.body.__name__}` takes {len(names)} values, "
-                f"{len(inits)} are carried",
-                at=self.where,
-                label=f"{len(names)} parameters",
-                secondary=((self.location, f"{len(inits)} initial values"),),
-                help="one parameter for each initial value, in the same order",
-            )
-        hints = resolve_annotations(self.body, (self.scope, *self.tracer.namespaces))
-        region = self.tracer.graph.region()
-        for name, init in zip(names, inits, strict=True):
-            self._check_hint(name, hints.get(name), init)
-            where = ParameterLocation(self.body, name)
-            assert init.type is not None, "initial values have types"
-            region.add_argument("carried", self.tracer.label(name), init.type, where)
-        return region
-
-    def _check_hint(self, name: str, hint: object, init: Op) -> None:
-        where = ParameterLocation(self.body, name)
-        declared = declared_type(hint, self.tracer.expression, where)
-        if declared is None or declared == init.type:
-            return
-        raise user_error(
-            "WV0108",
-            f"parameter `{name}` is declared {declared}, its initial value "
-            f"is {init.type}",
-            at=where,
-            label=f"declared {declared}",
-            secondary=((init.location, f"this is {init.type}"),),
-            help="a carried value keeps the type of its initial value",
-        )
-
-    def trace(self, region: Region, types: list[Any]) -> None:
-        """Run the body and end the region with what it returns."""
-        carried = [Value(argument) for argument in region.arguments]
-
-        def run() -> tuple[Op, ...]:
-            returned = _returned(self.body(*carried))
-            self._check_count(returned, len(types))
-            return tuple(
-                self._result(value, i, type_)
-                for i, (value, type_) in enumerate(zip(returned, types, strict=True))
-            )
-
-        results = self.tracer.fill(region, run)
-        self.tracer.terminate(region, Yield(results), self.where)
-
-    def _check_count(self, returned: tuple[Any, ...], wanted: int) -> None:
-        if len(returned) == wanted:
-            return
-        raise user_error(
-            "WV0109",
-            f"the body `{self.body.__name__}` returns {len(returned)} values, "
-            f"{wanted} are carried",
-            at=self.where,
-            label=f"returns {len(returned)}",
-            secondary=((self.location, f"{wanted} values are given here"),),
-            help="return the next value of each, in the same order",
-        )
-
-    def _result(self, value: Any, position: int, wanted: RegisterType) -> Op:
-        if is_number(value):
-            splat = Splat(wanted.shape, wanted.dtype, value)
-            return self.tracer.emit(splat, self.where)
-        role = f"result {position} of `{self.body.__name__}`"
-        op = as_op(self.tracer, value, None, role, self.where)
-        if op.type == wanted:
-            return op
-        raise user_error(
-            "WV0109",
-            f"result {position} of `{self.body.__name__}` is {op.type}, "
-            f"{wanted} is carried",
-            at=op.location,
-            label=f"this is {op.type}",
-            secondary=(
-                (self.location, f"value {position} given here is {wanted}"),
-                (self.where, "returned from this body"),
-            ),
-            help=_remedy(op, wanted),
-        )
-
-
-def _remedy(op: Op, wanted: RegisterType) -> str:
-    found = op.type
-    if not isinstance(found, RegisterType):
-        return "return a register"
-    dims = rules.dims_text(wanted.shape)
-    if found.dtype != wanted.dtype:
-        return f"write `cast(value, {wanted.dtype})`"
-    if set(found.shape) == set(wanted.shape):
-        return f"write `permute(value, target_shape={dims})`"
-    return f"a carried value keeps its dims {dims}"
+    Raises:
+        UserError: WV0144.
+    """
+    if inspect.isfunction(condition) and (axis is not None or start is not None):
+        what = "has an axis and a function as `condition`"
+        hint = "carry the number in `init_args`: `condition=lambda i: i < 10`"
+    elif axis is None and condition is None:
+        what, hint = "needs an axis or a condition", "write `@iterate(K)`"
+    elif axis is None and start is not None:
+        what, hint = "has a `start` and no axis", "carry the number in `init_args`"
+    elif condition is not None and step != 1:
+        what, hint = "has a `step` and a condition", "`set_symbol(axis, axis + step)`"
+    else:
+        return
+    raise user_error("WV0144", f"`iterate` {what}", at=location, help=hint)

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Coroutine, Generator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wave_core.constraints import surface_expr
+from wave_core.constraints.symbolic import in_terms_of
 from wave_core.diagnostics import Location, user_error
 from wave_core.ir.graph import Graph
 from wave_core.ops.structure import Yield
-from wave_core.symbols import symbol
+from wave_core.symbols import Expr, symbol
 from wave_core.trace.annotations import declared_type, resolve_annotations
 from wave_core.trace.context import activate
+from wave_core.trace.divergence import check_barriers
 from wave_core.trace.parameter import ParameterLocation
+from wave_core.trace.reindex import check_steady
 from wave_core.trace.tracer import Tracer
+from wave_core.trace.usage import check_usage
 from wave_core.trace.value import Value
-from wave_core.types import AddressSpace, MemoryType
+from wave_core.types import AddressSpace, MemoryType, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from wave_core.constraints import Constraint
-    from wave_core.symbols import Expr
     from wave_core.types import Type
 
 
@@ -50,44 +54,77 @@ def trace_kernel(
     Raises:
         UserError: WV01xx and WV02xx, at the first line that cannot be traced.
     """
-    numbers, spaces = split_bindings(bindings, location)
-    graph = Graph(name, target, numbers, tuple(constraints), location=location)
-    tracer = Tracer(graph, namespaces)
-    arguments = _parameters(tracer, function, numbers, spaces)
+    bound = Bindings.of(bindings, location)
+    rows = tuple(in_terms_of(bound.places, row) for row in constraints)
+    graph = Graph(name, target, bound.numbers, rows, location=location)
+    tracer = Tracer(graph, namespaces, bound.spaces, bound.places)
+    hints = resolve_annotations(function, tracer.namespaces)
+    arguments = _parameters(tracer, function, hints, bound)
     undo = activate(tracer)
     try:
         returned = function(*arguments)
+    except RecursionError as error:
+        raise _too_deep(function, error) from None
     finally:
         undo()
     if returned is not None:
         raise _returns_value(function, returned)
     tracer.terminate(graph.body, Yield(values=()), Location.of_function(function))
-    graph.constraints = (*graph.constraints, *tracer.assumptions)
+    check_steady(tracer)
+    stated = {name: getattr(hint, "usage", Usage.NONE) for name, hint in hints.items()}
+    check_usage(graph, stated)
+    check_barriers(graph)
+    graph.constraints = (*graph.constraints, *tracer.findings)
+    graph.logs = tuple(tracer.logs)
     return graph
 
 
-def split_bindings(
-    bindings: Mapping[Any, Any], location: Location
-) -> tuple[dict[Expr, int], dict[Expr, AddressSpace]]:
-    """Bindings of symbols to integers, and of symbols to address spaces."""
-    numbers: dict[Expr, int] = {}
-    spaces: dict[Expr, AddressSpace] = {}
-    for key, value in bindings.items():
-        name = symbol(key) if isinstance(key, str) else surface_expr(key, [], location)
-        if isinstance(value, AddressSpace):
-            spaces[name] = value
-        else:
-            numbers[name] = surface_expr(value, [], location).constant_value
-    return numbers, spaces
+def _too_deep(function: Callable[..., Any], error: RecursionError) -> Exception:
+    return user_error(
+        "WV0120",
+        f"`{function.__name__}` goes deeper than Python can follow",
+        at=Location.of_error(error),
+        label="here at last",
+        secondary=((Location.of_function(function), "the kernel"),),
+        help=(
+            "a function that calls itself ends by a number of Python, not by a value",
+            "loop over values: `iterate(init_args=[x], condition=...)`",
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """The values of symbols: integers, address spaces, expressions of places."""
+
+    numbers: dict[Expr, int]
+    spaces: dict[Expr, AddressSpace]
+    places: dict[Expr, Expr]
+
+    @classmethod
+    def of(cls, bindings: Mapping[Any, Any], location: Location) -> Bindings:
+        """From what users write."""
+        found = cls({}, {}, {})
+        for key, value in bindings.items():
+            named = isinstance(key, str)
+            name = symbol(key) if named else surface_expr(key, [], location)
+            if isinstance(value, AddressSpace):
+                found.spaces[name] = value
+                continue
+            expr = surface_expr(value, [], location)
+            if expr.is_constant:
+                found.numbers[name] = expr.constant_value
+            else:
+                found.places[name] = expr
+        return found
 
 
 def _parameters(
     tracer: Tracer,
     function: Callable[..., Any],
-    numbers: Mapping[Expr, int],
-    spaces: Mapping[Expr, AddressSpace],
+    hints: Mapping[str, Any],
+    given: Bindings,
 ) -> list[Value]:
-    hints = resolve_annotations(function, tracer.namespaces)
     declared: dict[str, Type] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         where = ParameterLocation(function, name)
@@ -97,11 +134,11 @@ def _parameters(
         if found is None:
             raise _not_declared(name, hints.get(name), where)
         declared[name] = found
-    sizes = {*numbers, *(dim for each in declared.values() for dim in each.shape)}
+    sizes = {*given.numbers, *(dim for each in declared.values() for dim in each.shape)}
     arguments: list[Value] = []
     for name, found in declared.items():
         where = ParameterLocation(function, name)
-        bound = _bind_space(name, found, spaces, sizes, where)
+        bound = _bind_space(name, found, given.spaces, sizes, where)
         argument = tracer.graph.body.add_argument(
             "parameter", tracer.label(name), bound, where
         )

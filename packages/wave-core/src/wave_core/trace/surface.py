@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import capture_location
 from wave_core.ops.base import REQUIRED, FieldKind, bind_fields
@@ -11,24 +11,12 @@ from wave_core.trace.value import emit_op
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from wave_core.ops.base import Op
 
 
-class Surface(Protocol):
-    """A surface function."""
-
-    op_class: type[Op]
-
-    def __call__(
-        self, *args: Any, tag: str | Iterable[str] | None = None, **kwargs: Any
-    ) -> Any:
-        """Emit the op; gives its value, or ``None`` where it has none."""
-        ...
-
-
-def surface(cls: type[Op], name: str = "") -> Surface:
+def surface(cls: type[Op], name: str = "") -> Callable[..., Any]:
     """The function that emits ``cls``: fields by position or keyword, and ``tag``.
 
     Name, signature and documentation come from the declaration.
@@ -45,8 +33,7 @@ def surface(cls: type[Op], name: str = "") -> Surface:
     function.__name__ = function.__qualname__ = name or cls.op_name
     function.__doc__ = document(cls)
     function.__signature__ = signature(cls)
-    function.op_class = cls  # pyright: ignore[reportFunctionMemberAccess] - part of Surface
-    return function  # pyright: ignore[reportReturnType] - the attribute is set above
+    return function
 
 
 def signature(cls: type[Op]) -> Signature:

@@ -12,9 +12,14 @@ from wave_core.diagnostics import (
     user_error,
 )
 from wave_core.ops import arithmetic, compare
+from wave_core.ops.constant import Splat
+from wave_core.ops.matrix import Mma
 from wave_core.ops.structure import GetResult
+from wave_core.trace.align import aligned
 from wave_core.trace.context import active, tag_set
-from wave_core.trace.operands import lift_operands
+from wave_core.trace.dot import is_generic, summed
+from wave_core.trace.operands import lift_operands, python_number
+from wave_core.types import DTYPES, MemoryType, RegisterType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -53,11 +58,11 @@ def _unary(cls: type[Op]) -> Callable[[Value], Value]:
     return operator
 
 
-def _refused(what: str, instead: str) -> Any:
-    """An operator of Python that the language does not have."""
+def _refused(what: str, *instead: str) -> Any:
+    """A part of Python that registers have not: WV0102 says ``what``, and a way out."""
 
     def operator(self: Value, *_others: Any) -> NoReturn:
-        self.refuse(f"a register has no `{what}`", instead)
+        self.refuse(what, *instead)
 
     return operator
 
@@ -78,11 +83,6 @@ _OPERATORS = {
     "remainder": "mod",
     "subtract": "sub",
 }
-
-
-def _is_scalar(value: object) -> bool:
-    """Whether a value is a number of numpy, which need not be loaded to ask."""
-    return hasattr(value, "item") and getattr(value, "shape", None) == ()
 
 
 class Value:
@@ -140,6 +140,14 @@ class Value:
 
     __hash__ = object.__hash__
 
+    def __matmul__(self, other: Any) -> Value:
+        """The product over the only dim of both, in f32, f64 or i32.
+
+        Raises:
+            UserError: WV0203 where the dims leave a choice, WV0105 for no register.
+        """
+        return _matrix_product(self, other)
+
     def __pos__(self) -> Value:
         """The value itself."""
         return self
@@ -154,14 +162,43 @@ class Value:
             return self
         raise user_error(
             "WV0104",
-            f"a register cannot be subscripted with `{position}`",
+            f"{self._what} cannot be subscripted with `{position}`",
             at=capture_location(),
             label=f"this is {self.type}",
             secondary=((self.op.location, "it comes from here"),),
-            help=(
-                "`extract(x, offset)` takes an element along the last dim",
-                "only the results of a loop with several are taken with `[i]`",
-            ),
+            help=(*self._parts, "the results of a loop with several are taken `[i]`"),
+        )
+
+    def __setitem__(self, position: Any, value: Any) -> NoReturn:
+        """Refused: a register is never changed, a memory is written as a tile.
+
+        Raises:
+            UserError: WV0104.
+        """
+        raise user_error(
+            "WV0104",
+            f"elements of {self._what} cannot be assigned to",
+            at=capture_location(),
+            label=f"this is {self.type}",
+            secondary=((self.op.location, "it comes from here"),),
+            help=self._parts,
+        )
+
+    @property
+    def _what(self) -> str:
+        return "a memory" if isinstance(self.type, MemoryType) else "a register"
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        """How to reach elements."""
+        if isinstance(self.type, MemoryType):
+            return (
+                "`read(memory)` gives the tile of a wave, `write(x, memory)` sets it",
+                "`mapping=` of both says which elements",
+            )
+        return (
+            "`extract(x, offset)` takes an element along the last dim",
+            "`select(condition, a, b)` makes a new register from two",
         )
 
     def __iter__(self) -> Iterator[Value]:
@@ -172,51 +209,30 @@ class Value:
         """
         return iter((self[0],))
 
-    def __bool__(self) -> NoReturn:  # noqa: PLE0304 - always raises
-        """Refused: there is no number to branch on.
-
-        Raises:
-            UserError: WV0102.
-        """
-        self.refuse(
-            "Python cannot branch on a register",
-            "`select(condition, a, b)` chooses element by element",
-            "`@conditional(condition)` runs code where a condition holds",
-            "`and`, `or` and `not` are written `&`, `|` and `~`",
-            "`max(x, y)` and `min(x, y)` are `tkw.maximum` and `tkw.minimum`",
-            "a loop over tiles is `@tkw.iterate(dim)`; `while` is for Python's numbers",
-        )
-
-    def __len__(self) -> NoReturn:  # noqa: PLE0303 - always raises
-        """Refused: a tile's extents are symbols.
-
-        Raises:
-            UserError: WV0102.
-        """
-        self.refuse("a register has no length", "use the symbols of its dims")
-
-    def __index__(self) -> NoReturn:  # noqa: PLE0305 - always raises
-        """Refused: there is no number yet.
-
-        Raises:
-            UserError: WV0102.
-        """
-        self.refuse(
-            "Python needs a number here and a register has none yet",
-            "`@iterate(dim)` loops over the tiles of a dimension",
-        )
-
-    __int__ = __index__
-    __float__ = __index__
-
-    __matmul__ = __rmatmul__ = _refused("@", "`tkw.mma(a, b, acc)` multiplies matrices")
-    __lshift__ = __rlshift__ = _refused("<<", "multiply by a power of two")
-    __rshift__ = __rrshift__ = _refused(">>", "divide by a power of two: `//`")
-    __divmod__ = __rdivmod__ = _refused("divmod", "write `x // y` and `x % y`")
-    __round__ = _refused("round", "write `tkw.round(x)`")
-    __setitem__ = _refused(
-        "assignment to elements", "`tkw.select` makes a new register"
+    __bool__ = _refused(
+        "Python cannot branch on a register",
+        "`select(condition, a, b)` chooses element by element",
+        "`@conditional(condition)` runs code where a condition holds",
+        "`and`, `or` and `not` are written `&`, `|` and `~`",
+        "`max(x, y)` and `min(x, y)` are `tkw.maximum` and `tkw.minimum`",
+        "a loop over tiles is `@tkw.iterate(dim)`; `while` is for Python's numbers",
     )
+    __len__ = _refused("a register has no length", "use the symbols of its dims")
+    __index__ = __int__ = __float__ = _refused(
+        "Python needs a number here and a register has none yet",
+        "`@iterate(dim)` loops over the tiles of a dimension",
+    )
+    __rmatmul__ = _refused(
+        "a register has no `@`", "`tkw.mma(a, b, acc)` multiplies matrices"
+    )
+    __lshift__ = _binary(arithmetic.Shl)
+    __rlshift__ = _reflected(arithmetic.Shl)
+    __rshift__ = _binary(arithmetic.Shr)
+    __rrshift__ = _reflected(arithmetic.Shr)
+    __divmod__ = __rdivmod__ = _refused(
+        "a register has no `divmod`", "write `x // y` and `x % y`"
+    )
+    __round__ = _refused("a register has no `round`", "write `tkw.round(x)`")
 
     def __array_ufunc__(self, ufunc: Any, *call: Any, **_given: Any) -> Any:
         """A number of numpy beside a register is a number; the rest is refused.
@@ -225,11 +241,11 @@ class Value:
             UserError: WV0102.
         """
         own = getattr(operator, _OPERATORS.get(ufunc.__name__, ""), None)
-        plain = [item.item() if _is_scalar(item) else item for item in call[1:]]
+        plain = [python_number(item) for item in call[1:]]
         if own is None or any(hasattr(item, "__array__") for item in plain):
             self.refuse(
                 f"numpy's `{ufunc.__name__}` needs numbers and a register has none yet",
-                f"`tkw.{ufunc.__name__}` is what the kernel would run, if it is there",
+                _function_here(ufunc.__name__),
             )
         return own(*plain)
 
@@ -244,7 +260,7 @@ class Value:
         name = getattr(function, "__name__", str(function))
         register.refuse(
             f"torch's `{name}` needs a tensor and a register is none",
-            "kernels compute with `tkw`; pass data in as an argument",
+            _function_here(name),
         )
 
     def _sympy_(self) -> _NotSympy:
@@ -263,10 +279,12 @@ class Value:
         raise RefusedError(
             make_diagnostic(
                 "WV0104",
-                f"a register has no attribute `{name}`",
+                f"{self._what} has no attribute `{name}`",
                 at=capture_location(),
                 label=f"this is {self.type}",
-                help="it has `type` and `dtype`; ops are functions: `tkw.exp(x)`",
+                help=_INSTEAD.get(
+                    name, "it has `type` and `dtype`; ops are functions: `exp(x)`"
+                ),
             )
         )
 
@@ -283,6 +301,108 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<Value {self.type}>"
+
+
+def _matrix_product(lhs: Value, rhs: Any) -> Value:
+    """A product whose dims say by themselves what is kept.
+
+    Batch dims are shared too, so with two shared dims only the author knows.
+    """
+    location = capture_location()
+    if not isinstance(rhs, Value) or not isinstance(rhs.type, RegisterType):
+        lhs.refuse("`@` needs a register on both sides", _PRODUCT)
+    left, right = lhs.type.shape, rhs.type.shape
+    kept = [dim for dim in (*left, *right) if (dim in left) != (dim in right)]
+    if (len(left), len(right), len(kept)) != (2, 2, 2):
+        raise user_error(
+            "WV0203",
+            "`@` is for tiles of two dims that share exactly one",
+            at=location,
+            label=f"multiplies {lhs.type} by {rhs.type}",
+            secondary=(
+                (lhs.op.location, f"this is {lhs.type}"),
+                (rhs.op.location, f"this is {rhs.type}"),
+            ),
+            help=_PRODUCT,
+        )
+    wide = {True: DTYPES["f32"], False: DTYPES["i32"]}[lhs.dtype.is_float]
+    dtype = max(wide, lhs.dtype, key=lambda each: each.bits)
+    fields = {"shape": tuple(kept), "dtype": dtype, "value": 0}
+    acc = emit_op(Splat, fields, location=location)
+    fields = {"lhs": lhs, "rhs": rhs, "acc": acc}
+    return emit_op(Mma, fields, location=location)
+
+
+_PRODUCT = "`tkw.mma(a, b, acc)` says by its accumulator which dims are kept"
+
+
+_FUNCTIONS = frozenset(
+    [
+        "abs",
+        "argmax",
+        "argmin",
+        "atan2",
+        "cbrt",
+        "ceil",
+        "clamp",
+        "cos",
+        "cumsum",
+        "erf",
+        "exp",
+        "exp2",
+        "floor",
+        "log",
+        "log10",
+        "log2",
+        "max",
+        "maximum",
+        "min",
+        "minimum",
+        "reciprocal",
+        "round",
+        "rsqrt",
+        "select",
+        "sigmoid",
+        "sin",
+        "sinh",
+        "sort",
+        "sqrt",
+        "sum",
+        "tanh",
+        "topk",
+        "where",
+    ]
+)
+"""Functions that the language calls as numpy or torch do."""
+
+_CALLED_HERE = {
+    "absolute": "abs",
+    "arctan2": "atan2",
+    "clip": "clamp",
+    "fmod": "remf",
+    "rint": "roundeven",
+    **dict.fromkeys(("amax", "nanmax"), "max"),
+    **dict.fromkeys(("amin", "nanmin"), "min"),
+    **dict.fromkeys(("matmul", "mm", "bmm", "dot", "einsum"), "mma"),
+    **dict.fromkeys(("power", "pow", "float_power"), "powf"),
+}
+
+
+def _function_here(name: str) -> str:
+    """What kernels write for a function of numpy or torch, as far as there is one."""
+    own = name if name in _FUNCTIONS else _CALLED_HERE.get(name)
+    if own is None:
+        return "kernels compute with `tkw`; pass data in as an argument"
+    return f"write `tkw.{own}`: kernels compute with `tkw`"
+
+
+_EXTENTS = "extents are the symbols of its dims: use those"
+_INSTEAD = {
+    **dict.fromkeys(("shape", "size", "ndim", "dim", "numel"), _EXTENTS),
+    **dict.fromkeys(("T", "mT", "transpose"), "`permute(x, [N, M])`"),
+    **dict.fromkeys(("to", "astype", "float", "half"), "`cast(x, f32)`"),
+}
+"""Ways to write what tensors have attributes for."""
 
 
 class RefusedError(UserError, AttributeError):
@@ -335,4 +455,9 @@ def emit_op(
     location = capture_location() if location is None else location
     tracer = active(cls.op_name)
     lifted = lift_operands(tracer, cls, fields, location)
+    lifted = aligned(tracer, cls, lifted, location)
+    if cls is Mma and is_generic(tracer, lifted):
+        op = summed(tracer, lifted, location)
+        op.tags |= tag_set(tag, location)
+        return Value(op)
     return Value(tracer.emit(cls(**lifted), location, tag_set(tag, location)))

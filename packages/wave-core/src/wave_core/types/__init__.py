@@ -7,9 +7,18 @@ from wave_core.types.dtype import (
     DType as DType,
     Family as Family,
 )
+from wave_core.types.log import (
+    Handler as Handler,
+    LeadingDim as LeadingDim,
+    Log as Log,
+    Printer as Printer,
+    Stop as Stop,
+)
 from wave_core.types.mapping import (
     AccessMapping as AccessMapping,
+    beyond_mapping as beyond_mapping,
     dynamic_symbol as dynamic_symbol,
+    is_of_mapping as is_of_mapping,
     iterator_symbol as iterator_symbol,
 )
 from wave_core.types.shaped import (

@@ -28,11 +28,15 @@ class AddressSpace(Enum):
 
 
 class Usage(Enum):
-    """How a kernel uses one of its memories."""
+    """How a kernel uses one of its memories; what authors state of it is checked."""
 
     NONE = "none"
     INPUT = "input"
+    """It is not written."""
     OUTPUT = "output"
+    """It is written."""
+    TEMPORARY = "temporary"
+    """Authors say so of a place for what is needed while the kernel runs."""
 
 
 @lru_cache(maxsize=4096)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from wave_emulator_amdgcn.costs.meter import LINE_BYTES
+from wave_emulator_amdgcn.costs.meter import LINE_BYTES, Meter
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.costs.meter import Meter
     from wave_emulator_amdgcn.program import Program
 
 
@@ -36,11 +35,21 @@ def count_misses(meter: Meter, size: int, stores: frozenset[int]) -> None:
         meter.samples[pc].missed = count / times[pc]
 
 
-def memory_share(meter: Meter, program: Program) -> float:
-    """The part of the lines that L2 is asked for that comes from memory, 0 to 1."""
+def memory_share(meter: Meter, program: Program, part: float) -> float:
+    """The part of the lines that L2 is asked for that comes from memory, 0 to 1.
+
+    Where only a ``part`` of the launch was executed, the rest asks for as many lines
+    each and for others, until a buffer has no more.
+    """
     asked = sum(
         meter.samples[bound.instruction.pc].missed * bound.count
         for bound in program.executed()
         if bound.instruction.pc in meter.samples
     )
-    return min(1.0, float(meter.touched.sum()) / asked) if asked else 0.0
+    if not asked:
+        return 0.0
+    lines = 0.0
+    for first, last in meter.buffers:
+        touched = float(meter.touched[first:last].sum())
+        lines += touched if part == 1 else min(touched / part, last - first)
+    return min(1.0, lines * part / asked)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from wave_emulator_amdgcn.costs.caches import count_misses, memory_share
 from wave_emulator_amdgcn.costs.meter import Sample
-from wave_emulator_amdgcn.costs.tables import COSTS
-from wave_emulator_amdgcn.costs.timeline import Timeline
-from wave_emulator_amdgcn.isa.vmem import is_store
+from wave_emulator_amdgcn.costs.rates import matrix_flops
+from wave_emulator_amdgcn.costs.turns import MORE
+from wave_emulator_amdgcn.costs.unit import Replay, Unit, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from wave_emulator_amdgcn.codeobject import CodeObject, Kernel
-    from wave_emulator_amdgcn.costs.tables import Cost
+    from wave_emulator_amdgcn.costs.timeline import Timeline
     from wave_emulator_amdgcn.launch import LaunchResult
 
 _Key = TypeVar("_Key", tuple[int, str], tuple[str, str])
@@ -26,6 +24,8 @@ _TOP = 10
 _SETS = 3
 """Sets of resident workgroups that are replayed."""
 
+_UNITS = ("mfma", "valu", "salu", "lds", "l1", "l2", "hbm")
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -34,110 +34,113 @@ class Estimate:
     Attributes:
         counters: instructions by kind; bytes, cache lines and LDS cycles of all waves.
         cycles: ``per_workgroup`` on one compute unit in steady state, ``total`` for the
-            launch, ``mfma_utilisation`` and those of other units (0 to 1),
-            ``waves_per_simd``, ``memory_share`` of what L2 is asked for.
+            launch, ``microseconds`` of that at ``clock_ghz``, ``matrix_tflops`` of its
+            matrix instructions in this time, ``mfma_utilisation`` and those of other
+            units (0 to 1), ``waves_per_simd``, ``memory_share`` of what L2 is asked.
         stalls: the instructions that waves waited at longest: place, reason, share.
         lines: the same by line of the source; ``?`` where the code has no lines.
+        basis: what stands for the whole: ``workgroups_executed`` of ``workgroups``,
+            ``turns_replayed`` of the ``turns`` of a long loop.
     """
 
     counters: dict[str, float]
     cycles: dict[str, float]
     stalls: list[dict[str, object]] = field(default_factory=list["dict[str, object]"])
     lines: list[dict[str, object]] = field(default_factory=list["dict[str, object]"])
+    basis: dict[str, int] = field(default_factory=dict[str, int])
 
 
 def estimate(code: CodeObject, kernel: Kernel, result: LaunchResult) -> Estimate:
     """Count and estimate; cycles only where the launch was metered."""
-    counters = _counters(result)
+    counted = counters(result)
     if result.meter is None or not result.meter.paths or not result.meter.paths[0]:
-        return Estimate(counters, {})
-    cost = COSTS[code.architecture.name]
-    per_group = len(result.meter.paths)
-    resident = resident_groups(code, kernel, cost, per_group)
-    timeline = _timeline(code, result, resident)
-    cycles = timeline.run(resident, _SETS * resident)
+        return Estimate(counted, {})
+    unit = unit_of(code, kernel, result)
+    per_group = len(unit.turns.paths)
     groups = max(1, result.waves // per_group)
-    share = -(-groups // cost.units)
-    # One set fills the unit and drains it: what further sets take is steady.
-    first = _timeline(code, result, resident).run(resident, resident)
-    steady = (cycles - first) / ((_SETS - 1) * resident)
-    total = first + steady * (share - resident)
-    if share < resident:
-        total = _timeline(code, result, resident).run(share, share)
-    return Estimate(
-        counters,
-        {
-            "per_workgroup": steady,
-            "total": total,
-            **_utilisation(timeline, cost, cycles),
-            "waves_per_simd": resident * per_group / cost.simds,
-            "memory_share": timeline.share,
-        },
-        _stalls(code, result, timeline),
-        _lines(code, timeline),
-    )
+    sets = unit.replay(unit.resident, _SETS * unit.resident)
+    steady, total = _times(unit, sets, -(-groups // unit.cost.units))
+    cycles = {
+        "per_workgroup": steady,
+        "total": total,
+        **_rates(unit, result, total),
+        **_utilisation(sets),
+        "waves_per_simd": unit.resident * per_group / unit.cost.simds,
+        "memory_share": unit.share,
+    }
+    basis = {
+        "workgroups_executed": round(groups * result.part),
+        "workgroups": groups,
+        "turns_replayed": MORE if unit.turns.count else 0,
+        "turns": unit.turns.count,
+    }
+    stalls = _stalls(code, result, sets.stalls)
+    return Estimate(counted, cycles, stalls, _lines(code, sets.stalls), basis)
 
 
-def _timeline(
-    code: CodeObject, result: LaunchResult, resident: int, *, keep: bool = False
-) -> Timeline:
-    """A replay of the first workgroup; workgroups that are resident share L1."""
-    meter = result.meter
-    assert meter is not None
-    cost = COSTS[code.architecture.name]
-    stores = frozenset(
-        bound.instruction.pc
+def _times(unit: Unit, sets: Replay, share: int) -> tuple[float, float]:
+    """Cycles of a workgroup in steady state, and of ``share`` of them on a unit.
+
+    One set fills the unit and drains it: what further sets take is steady, and no more
+    than the sets one after the other.
+    """
+    resident = unit.resident
+    first = unit.replay(resident, resident).cycles
+    steady = (sets.cycles - first) / ((_SETS - 1) * resident)
+    steady = min(steady, first / resident)
+    if share >= resident:
+        return steady, first + steady * (share - resident)
+    total = unit.replay(share, share).cycles
+    return min(steady, total / share), total
+
+
+def _rates(unit: Unit, result: LaunchResult, total: float) -> dict[str, float]:
+    """The time at the clock of the vendor's peaks, and the matrix units' speed."""
+    flops = sum(
+        matrix_flops(bound.instruction) * bound.count
         for bound in result.program.executed()
-        if is_store(bound.instruction.name) or "ATOMIC" in bound.instruction.name
+        if bound.usage.unit == "mfma"
     )
-    count_misses(meter, cost.l1_size // resident, stores)
-    share = memory_share(meter, result.program)
-    return Timeline(
-        code.architecture, cost, meter.paths, meter.samples, share=share, keep=keep
-    )
-
-
-def _utilisation(timeline: Timeline, cost: Cost, cycles: float) -> dict[str, float]:
-    """How busy each unit was, 0 to 1."""
-    each = {"valu": cost.simds, "mfma": cost.simds, "salu": cost.simds}
-    names = ("mfma", "valu", "salu", "lds", "l1", "l2", "hbm")
-    most = cycles or 1.0
+    microseconds = total / (1e3 * unit.cost.ghz)
     return {
-        f"{name}_utilisation": timeline.busy[name] / (each.get(name, 1) * most)
-        for name in names
+        "clock_ghz": unit.cost.ghz,
+        "microseconds": microseconds,
+        "matrix_tflops": flops / result.part / (1e6 * microseconds or 1.0),
     }
 
 
+def _utilisation(replay: Replay) -> dict[str, float]:
+    """How busy each unit was, 0 to 1."""
+    most = replay.cycles or 1.0
+    return {f"{name}_utilisation": replay.busy.get(name, 0.0) / most for name in _UNITS}
+
+
 def timeline_of(code: CodeObject, kernel: Kernel, result: LaunchResult) -> Timeline:
-    """The replay of one full compute unit, with its events; needs a meter."""
-    assert result.meter is not None
-    cost = COSTS[code.architecture.name]
-    resident = resident_groups(code, kernel, cost, len(result.meter.paths))
-    timeline = _timeline(code, result, resident, keep=True)
-    timeline.run(resident, resident)
+    """The replay of one full compute unit, with its events; needs a meter.
+
+    Of a long loop it has 16 turns.
+    """
+    unit = unit_of(code, kernel, result)
+    timeline = unit.timeline(MORE, keep=True)
+    timeline.run(unit.resident, unit.resident)
     return timeline
 
 
-def resident_groups(code: CodeObject, kernel: Kernel, cost: Cost, waves: int) -> int:
-    """Workgroups that fit on a compute unit: waves, registers, LDS."""
-    rounded = max(cost.granule, -(-kernel.vgprs // cost.granule) * cost.granule)
-    per_simd = min(cost.waves_per_simd, cost.registers // rounded)
-    by_waves = max(1, per_simd * cost.simds // waves)
-    if not kernel.lds_bytes:
-        return by_waves
-    return max(1, min(by_waves, code.architecture.lds_bytes // kernel.lds_bytes))
+def counters(result: LaunchResult) -> dict[str, float]:
+    """Instructions by kind; bytes, cache lines and LDS cycles of all waves.
 
-
-def _counters(result: LaunchResult) -> dict[str, float]:
+    Those of waves that were not executed are taken to be like the others'.
+    """
     units: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     samples = result.meter.samples if result.meter is not None else {}
     for bound in result.program.executed():
-        units[f"{bound.usage.unit}_instructions"] += bound.count
+        count = bound.count / result.part
+        units[f"{bound.usage.unit}_instructions"] += round(count)
         sample = samples.get(bound.instruction.pc, Sample())
         if not sample.executions:
             continue
-        scale = bound.count / sample.executions
+        scale = count / sample.executions
         if bound.usage.unit == "lds":
             totals["lds_bytes"] += round(sample.bytes * scale)
             totals["lds_cycles"] += round(sample.lds_cycles * scale)
@@ -158,7 +161,7 @@ def _shares(stalls: Mapping[_Key, float]) -> list[tuple[_Key, float]]:
 
 
 def _stalls(
-    code: CodeObject, result: LaunchResult, timeline: Timeline
+    code: CodeObject, result: LaunchResult, stalls: Mapping[tuple[int, str], float]
 ) -> list[dict[str, object]]:
     return [
         {
@@ -168,13 +171,15 @@ def _stalls(
             "reason": reason,
             "share": share,
         }
-        for (pc, reason), share in _shares(timeline.stalls)
+        for (pc, reason), share in _shares(stalls)
     ]
 
 
-def _lines(code: CodeObject, timeline: Timeline) -> list[dict[str, object]]:
+def _lines(
+    code: CodeObject, stalls: Mapping[tuple[int, str], float]
+) -> list[dict[str, object]]:
     sums: dict[tuple[str, str], float] = defaultdict(float)
-    for (pc, reason), cycles in sorted(timeline.stalls.items()):
+    for (pc, reason), cycles in sorted(stalls.items()):
         sums[code.lines.place(pc) or "?", reason] += cycles
     return [
         {"source": source, "reason": reason, "share": share}

@@ -16,18 +16,22 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
     from wave_emulator_amdgcn.arrays import Bools, Ints
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.memory import Region
     from wave_emulator_amdgcn.program import Bound
 
 LINE_BYTES = 128
 """A cache line of L2 (CDNA3 ISA; RDNA has 128 as well)."""
 
-_LONGEST_PATH = 20_000
 _LONGEST_TRACE = 100_000
+"""Accesses that stand for all those of a workgroup in the count of misses."""
 
 
 @dataclass
 class Sample:
-    """Sums over the measured executions of one instruction."""
+    """Sums over the measured executions of one instruction.
+
+    Of a copy to LDS, bytes are those that L1 gives; its landing has ``lds_cycles``.
+    """
 
     executions: int = 0
     bytes: int = 0
@@ -47,11 +51,21 @@ class Meter:
         trace: addresses of instructions with the cache lines that a wave of the first
             workgroup touched, in the order of execution.
         touched: which lines of memory any wave touched.
+        buffers: the first line of each buffer and the one behind its last.
     """
 
-    def __init__(self, architecture: Architecture, waves_per_group: int) -> None:
-        """Nothing measured."""
+    def __init__(
+        self,
+        architecture: Architecture,
+        waves_per_group: int,
+        regions: tuple[Region, ...] = (),
+    ) -> None:
+        """Nothing measured, of accesses to ``regions``."""
         self.architecture = architecture
+        self.buffers = [
+            (each.start // LINE_BYTES, -(-(each.start + each.size) // LINE_BYTES))
+            for each in regions
+        ]
         self.samples: dict[int, Sample] = {}
         self.paths: list[list[Bound]] = [[] for _ in range(waves_per_group)]
         self.trace: list[tuple[int, tuple[int, ...]]] = []
@@ -71,9 +85,7 @@ class Meter:
             if wave >= len(self.paths):
                 break
             self._early += 1
-            path = self.paths[wave]
-            if len(path) < _LONGEST_PATH:
-                path.append(bound)
+            self.paths[wave].append(bound)
 
     def access(
         self,
@@ -87,7 +99,8 @@ class Meter:
         everyone = np.arange(at.shape[1], dtype=np.int64)
         lanes = everyone if mask is None else everyone[mask[0]]
         sample = self.samples.setdefault(ins.pc, Sample())
-        sample.bytes += size * len(lanes)
+        if kind != "dma":
+            sample.bytes += size * len(lanes)
         if space == "global":
             self._touch(ins, at, mask, size)
         if not len(lanes):

@@ -55,8 +55,3 @@ def matrix_cycles(ins: Instruction, cost: Cost) -> int:
     rate = min(cost.matrix_flops.get(kind, 64) for kind in (shape.a, shape.b))
     slow = 2 if _SLOW_BF16.fullmatch(ins.name) else 1
     return max(_LEAST[shape.m], slow * matrix_flops(ins) // rate)
-
-
-def passes_of(ins: Instruction, cost: Cost) -> int:
-    """Passes of an MFMA."""
-    return matrix_cycles(ins, cost) // 4

@@ -10,15 +10,9 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.program import Program
 
 _COLOURS = {
-    "mfma": "#c0392b",
-    "valu": "#2980b9",
-    "lds": "#27ae60",
-    "vmem": "#8e44ad",
-    "smem": "#9b59b6",
-    "salu": "#f39c12",
-    "sync": "#7f8c8d",
-    "branch": "#34495e",
-}
+    "mfma": "#c0392b", "valu": "#2980b9", "lds": "#27ae60", "vmem": "#8e44ad",
+    "smem": "#9b59b6", "salu": "#f39c12", "sync": "#7f8c8d", "branch": "#34495e",
+}  # fmt: skip
 _WIDTH = 1600
 _ROW = 12
 _MOST_EVENTS = 20_000

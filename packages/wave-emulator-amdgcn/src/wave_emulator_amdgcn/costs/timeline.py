@@ -52,11 +52,13 @@ class Price:
         needs: units with the cycles of work that may still be before it.
         work: units with the cycles that it keeps them busy, one after the other.
         latency: cycles from the last unit's work to the result.
+        landing: cycles that LDS takes for what a copy brings, once it arrives.
     """
 
     needs: tuple[tuple[str, int], ...]
     work: tuple[tuple[str, float], ...]
     latency: int
+    landing: float = 0.0
 
 
 @dataclass
@@ -101,6 +103,7 @@ class Timeline:
         self.busy: dict[str, float] = defaultdict(float)
         self.ends: list[float] = []
         self._free: dict[str, float] = defaultdict(float)
+        self._landings: list[tuple[float, float]] = []
         self._heap: list[tuple[float, int]] = []
         self._waves: dict[int, _Wave] = {}
         self._barrier: dict[int, list[_Wave]] = defaultdict(list)
@@ -130,7 +133,14 @@ class Timeline:
             self._waves[number] = wave
             heapq.heappush(self._heap, (now, number))
 
+    def _land(self, now: float) -> None:
+        """Let LDS take what has arrived; until then it does other work."""
+        while self._landings and self._landings[0][0] <= now:
+            arrival, cycles = heapq.heappop(self._landings)
+            self._free["lds"] = max(self._free["lds"], arrival) + cycles
+
     def _issue(self, wave: _Wave) -> None:
+        self._land(wave.ready)
         bound = wave.path[wave.at]
         start, reason = wave.ready, "issue"
         if bound.kind == "wait":
@@ -159,7 +169,11 @@ class Timeline:
             self.busy[unit] += cycles
             begun = at
         end = max((self._free[self._unit(u, wave)] for u, _ in price.work), default=0.0)
-        return max(start, end) + price.latency
+        arrival = max(start, end) + price.latency
+        if price.landing:
+            heapq.heappush(self._landings, (arrival, price.landing))
+            self.busy["lds"] += price.landing
+        return arrival + price.landing
 
     def _finish(
         self, wave: _Wave, bound: Bound, times: tuple[float, float], reason: str
@@ -201,20 +215,27 @@ class Timeline:
             if not self._alive[wave.group]:
                 self.ends.append(max(wave.ready, self._done[wave.group]))
                 self._start(wave.ready)
+            self._release(wave.group, wave.ready)
             return
         if bound.kind != "barrier":
             heapq.heappush(self._heap, (wave.ready, wave.number))
             return
-        waiting = self._barrier[wave.group]
-        waiting.append(wave)
-        if len(waiting) == self._alive[wave.group]:
-            now = max(other.ready for other in waiting)
-            for other in waiting:
-                if now > other.ready:
-                    self.stalls[bound.instruction.pc, "barrier"] += now - other.ready
-                other.ready = now
-                heapq.heappush(self._heap, (now, other.number))
-            waiting.clear()
+        self._barrier[wave.group].append(wave)
+        self._release(wave.group, wave.ready)
+
+    def _release(self, group: int, now: float) -> None:
+        """Let waves go on when the last one that they wait for came, or has ended."""
+        waiting = self._barrier[group]
+        if not waiting or len(waiting) < self._alive[group]:
+            return
+        now = max(now, *(wave.ready for wave in waiting))
+        for wave in waiting:
+            if now > wave.ready:
+                pc = wave.path[wave.at - 1].instruction.pc
+                self.stalls[pc, "barrier"] += now - wave.ready
+            wave.ready = now
+            heapq.heappush(self._heap, (now, wave.number))
+        waiting.clear()
 
     def _waited(self, wave: _Wave, ins: Instruction) -> float:
         done = 0.0
@@ -274,7 +295,7 @@ class Timeline:
             latency += cost.l2_latency + round(cost.hbm_latency * self.share)
         # What waits for memory is held, and so are as many lines as its latency hides.
         needs = (("l1", cost.backlog), ("hbm", cost.hbm_latency))
-        return Price(needs, tuple(work), latency)
+        return Price(needs, tuple(work), latency, sample.lds_cycles / count)
 
 
 def _matrix_rows(bound: Bound, wave: _Wave) -> list[int]:

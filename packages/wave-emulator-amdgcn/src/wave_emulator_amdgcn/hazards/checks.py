@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_emulator_amdgcn.hazards.counters import InFlight, register_name, waits_of
-from wave_emulator_amdgcn.hazards.poison import (
-    Taint,
-    Written,
-    everything,
-    registers,
-    stored_bits,
-)
+from wave_emulator_amdgcn.hazards.doubts import Doubts, Lanes
+from wave_emulator_amdgcn.hazards.following import Following
+from wave_emulator_amdgcn.hazards.locks import Locks, is_wide
+from wave_emulator_amdgcn.hazards.poison import Written, registers
 from wave_emulator_amdgcn.hazards.races import DMA, Access, Conflict, Order, Shadow
-from wave_emulator_amdgcn.isa.vmem import is_store
-from wave_emulator_amdgcn.memory import BASE
-from wave_emulator_amdgcn.usage import DATA, operand_bits
+from wave_emulator_amdgcn.memory import BASE, Regions
+from wave_emulator_amdgcn.usage import rows_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
     from wave_emulator_amdgcn.arrays import Bools, Ints, Selection, Words
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.machine import Machine
-    from wave_emulator_amdgcn.memory import Regions
+    from wave_emulator_amdgcn.machine import Machine, Shape
     from wave_emulator_amdgcn.program import Bound
+
+_SWAPS = re.compile(r"_WRXCHG_|_ATOMIC_SWAP")
 
 _NEAR = 1 << 20
 """Bytes behind a resource within which an access counts as just past its end."""
+
+
+def _order(first: int, shape: Shape) -> Order:
+    """Nothing is ordered yet."""
+    reads, writes, copies = (np.zeros(shape.waves, np.int64) for _ in range(3))
+    return Order(first, shape.waves_per_group, reads, writes, copies)
 
 
 class Checks:
@@ -36,10 +40,15 @@ class Checks:
 
     def __init__(
         self, architecture: Architecture, memory: Regions, poison: frozenset[int],
-        *, strict: bool = False,
+        *, strict: bool = False, locks: Locks | None = None,
+        doubts: Doubts | None = None,
     ) -> None:  # fmt: skip
-        """``poison`` names buffers whose bytes count as unwritten."""
+        """``poison`` names buffers whose bytes count as unwritten.
+
+        ``doubts`` are those that an earlier run of the same launch found.
+        """
         self.strict = strict
+        self.locks = locks
         self.architecture = architecture
         size = len(memory.cells.data)
         self.global_shadow = Shadow(size)
@@ -48,6 +57,7 @@ class Checks:
             region = memory.regions[index]
             self.global_written.forget(region.start, region.size, size)
         self.stamp = 0
+        self.doubts = doubts or Doubts()
 
     def start(self, machine: Machine) -> None:
         """Begin a batch of workgroups."""
@@ -56,30 +66,29 @@ class Checks:
         waves = shape.waves
         self.flight = InFlight(waves)
         first = shape.first_group * shape.waves_per_group + 1
-        zeros = [np.zeros(waves, np.int64) for _ in range(6)]
-        self.lds_order = Order(first, shape.waves_per_group, *zeros[:3])
-        self.global_order = Order(first, shape.waves_per_group, *zeros[3:])
+        self.lds_order = _order(first, shape)
+        self.global_order = _order(first, shape)
+        self.global_order.locks = self.locks
+        if self.locks is not None:
+            self.locks.start(first - 1, waves, shape.waves_per_group)
         self.lds_shadow = Shadow(len(machine.lds.data))
         self.lds_written = Written(len(machine.lds.data), initially=False)
-        self.taint = Taint(machine)
-        self._passed: dict[int, Words] = {}
+        self.poison = Following(machine, self._report_poison, everywhere=False)
+        self.doubts.start(machine, self.lds_order)
         self._before_load: dict[int, Words] | None = None
-        self._exchanged: Bools | None = None
+        self._exchanged: list[Words] | None = None
         self.signalled: Bools = np.zeros(waves, np.bool_)
         self.marks: Ints = np.zeros((3, waves), np.int64)
 
     def before(self, bound: Bound, g: Selection) -> None:
         """An instruction is about to execute."""
         self.stamp += 1
-        self._passed, self._before_load, self._exchanged = {}, None, None
+        self._before_load, self._exchanged = None, None
         self._bound = bound
-        usage = bound.usage
-        if (usage.reads | usage.writes) & self.flight.pending:
+        if (bound.usage.reads | bound.usage.writes) & self.flight.pending:
             self._early(bound, g)
-        if (usage.reads | usage.writes) & self.taint.bits:
-            self._uses_poison(bound, g)
-            for part in bound.parts or (bound,):
-                self._passed |= self.taint.through(part, g)
+        self.poison.before(bound, g)
+        self.doubts.before(bound, g)
 
     def _early(self, bound: Bound, g: Selection) -> None:
         waves = self.machine.waves(g)
@@ -92,32 +101,6 @@ class Checks:
                 count=int(late.sum()),
             )
 
-    def _uses_poison(self, bound: Bound, g: Selection) -> None:
-        """Report where unwritten memory begins to matter."""
-        ins, m, usage = bound.instruction, self.machine, bound.usage
-        found: Bools | None = None
-        what = ""
-        if usage.unit == "vmem" or ins.encoding == "SMEM":
-            what, moved = "is stored or is an address", 0
-            for name in DATA if is_store(ins.name) else ():
-                moved |= operand_bits(ins, name)
-            data = self.taint.of(moved, g, stored_bits(ins.name))
-            found = self.taint.of(usage.reads & ~moved, g)
-            found = data if found is None else found if data is None else found | data
-        elif usage.unit == "lds" and "PERMUTE" not in ins.name:
-            what = "is an address"
-            bits = operand_bits(ins, "addr") if "SWIZZLE" not in ins.name else 0
-            found = self.taint.of(bits, g)
-        elif usage.unit == "branch":
-            what, found = "decides a branch", self.taint.of(usage.reads, g)
-        if found is None:
-            return
-        if not m.full and usage.unit != "branch":
-            found = found & m.active[g]
-        if found.any():
-            message = f"a value from memory that nobody wrote {what}"
-            m.report_lanes("EM0505", message, ins, g, found)
-
     def after(self, bound: Bound, g: Selection) -> None:
         """An instruction has executed."""
         usage = bound.usage
@@ -126,24 +109,29 @@ class Checks:
             self.flight.issue(usage, g, self.stamp, scalar=scalar)
         elif bound.kind == "wait":
             self.flight.wait(waits_of(bound.instruction), g)
-        loads = self._before_load is not None or self._exchanged is not None
-        if self.taint.bits or loads:
-            self._spread(bound, g)
+        if self.locks is not None and self.locks.orders(bound):
+            waves = self.machine.waves(g)
+            self.locks.after(bound, waves, self.stamp, self._completed(waves)[1])
+        self._spread_poison(bound, g)
+        self.doubts.after(bound, g)
 
-    def _spread(self, bound: Bound, g: Selection) -> None:
-        usage, m, ins = bound.usage, self.machine, bound.instruction
-        crosses = "PERMUTE" in ins.name or "SWIZZLE" in ins.name
-        if usage.unit in ("vmem", "smem", "lds") and not crosses:
-            found: dict[int, Words] = {}
-            if self._exchanged is not None:
-                found = everything(usage.writes, self._exchanged)
-            elif self._before_load is not None:
-                memories = [self.lds_written.unknown, self.global_written.unknown]
-                found = self.taint.loaded(bound, g, memories, self._before_load)
-        else:
-            found = self._passed
-        active = None if usage.unit == "mfma" or m.full else m.active[g]
-        self.taint.assign(usage.writes, g, found, active)
+    def _report_poison(
+        self, ins: Instruction, g: Selection, found: Bools, what: str,
+        _origins: frozenset[int],
+    ) -> None:  # fmt: skip
+        message = f"a value from memory that nobody wrote {what}"
+        self.machine.report_lanes("EM0505", message, ins, g, found)
+
+    def _spread_poison(self, bound: Bound, g: Selection) -> None:
+        found: dict[int, Words] | None = None
+        if self._exchanged is not None:
+            written = rows_of(bound.usage.writes)
+            found = dict(zip(written, self._exchanged, strict=False))
+        elif self._before_load is not None:
+            memories = [self.lds_written.unknown, self.global_written.unknown]
+            taint = self.poison.taint
+            found = taint.loaded(bound, g, memories, self._before_load)
+        self.poison.after(bound, g, found)
 
     def _completed(self, waves: Ints) -> tuple[Ints, Ints, Ints]:
         """Times up to which LDS, loads and stores of waves are done."""
@@ -174,6 +162,9 @@ class Checks:
         self.lds_order.copies[waves] = loads
         self.global_order.reads[waves] = loads
         self.global_order.writes[waves] = stores
+        if self.locks is not None:
+            self.locks.release(waves, loads, stores)
+            self.locks.meet(groups)
 
     def access(
         self, ins: Instruction, g: Selection, access: tuple[str, str, int], at: Ints,
@@ -181,6 +172,9 @@ class Checks:
     ) -> None:  # fmt: skip
         """Lanes access bytes: space, kind and size, and positions."""
         space, kind, size = access
+        if kind in ("write", "atomic"):
+            self.poison.stores(ins, g, size, mask)
+            self.doubts.stores(ins, g, size, mask)
         if space == "private":
             return
         m = self.machine
@@ -191,21 +185,49 @@ class Checks:
         flat = at.ravel()[lanes]
         wave = m.waves(g)[lanes // shape[1]]
         local = space == "lds"
+        if not local:
+            kind = self._lock(ins, kind, flat, wave)
+        if ins.encoding != "SMEM" and kind != "lock":
+            where = Lanes(ins, flat, wave, lanes % shape[1], size)
+            self._touch(where, kind, local=local)
+        self._poison(access, flat, lanes, shape)
+
+    def _touch(self, where: Lanes, kind: str, *, local: bool) -> None:
+        """Report what races with an access, but for loads from LDS that are unused."""
         order = self.lds_order if local else self.global_order
         shadow = self.lds_shadow if local else self.global_shadow
-        if ins.encoding != "SMEM":
-            cells = shadow.cells(flat, size)
-            self._copy_in_flight(shadow, cells, ins, wave)
-            conflict = shadow.touch(
-                Access(cells, wave + order.first, kind, self.stamp), order
-            )
-            if conflict is not None:
-                where = flat[conflict.lane]
-                lane = int(lanes[conflict.lane] % shape[1])
-                self._race(
-                    ins, conflict, (int(wave[conflict.lane]), lane, int(where), local)
-                )
-        self._poison(access, flat, lanes, shape)
+        cells = shadow.cells(where.flat, where.size)
+        self._copy_in_flight(shadow, cells, where.ins, where.wave)
+        access = Access(cells, where.wave + order.first, kind, self.stamp)
+        races = shadow.touch(access, order)
+        if local:
+            loads = [conflict for conflict in races if conflict.reads]
+            if self.doubts.access(where, access, shadow.bytes_of_cell, loads):
+                races = [conflict for conflict in races if not conflict.reads]
+        if races:
+            self._race(where, races[0], local=local)
+
+    def _lock(self, ins: Instruction, kind: str, flat: Ints, wave: Ints) -> str:
+        """How an access counts for races: one that passes caches may be of a lock.
+
+        A read of that kind races with nothing, a write is like an atomic. Where no
+        store says so, those of bytes that are read as locks are meant.
+        """
+        if kind not in ("read", "write", "atomic"):
+            return kind
+        plain = kind == "read" or not self.architecture.wide_stores
+        if kind != "atomic" and plain and not is_wide(ins):
+            return kind
+        if self.locks is not None:
+            waves = np.unique(wave)
+            _, loads, stores = self._completed(waves)
+            if kind != "read":
+                self.locks.release(waves, loads, stores)
+            self.locks.touch(kind, flat, wave, self.stamp)
+        silent = self.locks is not None and self.locks.are_locks(flat)
+        if not (is_wide(ins) or silent):
+            return kind
+        return "lock" if kind == "read" else "atomic"
 
     def _copy_in_flight(
         self, shadow: Shadow, cells: Ints, ins: Instruction, wave: Ints
@@ -246,18 +268,17 @@ class Checks:
             message = f"{behind} bytes behind the buffer resource"
             self.machine.report_lanes("EM0510", message, ins, g, bad)
 
-    def _race(
-        self, ins: Instruction, conflict: Conflict, place: tuple[int, int, int, bool]
-    ) -> None:
-        wave, lane, at, local = place
+    def _race(self, where: Lanes, conflict: Conflict, *, local: bool) -> None:
+        first, _ = conflict.first
+        at = int(where.flat[first])
         address = at % max(1, self.machine.lds_stride) if local else at + BASE
         space = "LDS" if local else "memory"
         self.machine.report(
             "EM0501",
             f"wave {conflict.other} {conflict.what} this {space}, unordered",
-            ins,
-            wave=wave,
-            lane=lane,
+            where.ins,
+            wave=int(where.wave[first]),
+            lane=int(where.lane[first]),
             address=address,
             count=conflict.count,
         )
@@ -271,11 +292,13 @@ class Checks:
         written = self.lds_written if space == "lds" else self.global_written
         bad = written.missing(flat, size) if kind in ("read", "atomic") else None
         if bad is not None and kind == "atomic":
-            found = np.zeros(shape[0] * shape[1], np.bool_)
-            found[lanes[bad]] = True
-            self._exchanged = found.reshape(shape)
+            assert written.unknown is not None, "some bytes are missing"
+            found = np.zeros((size // 4, shape[0] * shape[1]), np.uint32)
+            found[:, lanes] = written.unknown.load(flat, size)
+            self._exchanged = list(found.reshape(-1, *shape))
         elif bad is not None and self._before_load is None:
             touched = self._bound.usage.reads | self._bound.usage.writes
             self._before_load = registers(self.machine, touched)
-        if kind != "read":
+        # What atomics but exchanges make of unwritten bytes is as unknown.
+        if kind in ("write", "dma") or _SWAPS.search(self._bound.instruction.name):
             written.mark(flat, size)

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from wave_emulator_amdgcn.usage import SCALAR, rows_of
+from wave_emulator_amdgcn.usage import SCALAR, Usage, rows_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.usage import Usage
 
 COUNTERS = ("vm", "vs", "lgkm", "load", "store", "ds", "km")
 
@@ -127,7 +126,7 @@ class InFlight:
         if scalar:
             self.scalar_last[g] = number
         self.pending |= usage.pending
-        for half, touched in enumerate(usage.halves):
+        for half, touched in enumerate(usage.filled):
             for row in rows_of(usage.pending & touched):
                 key = (counter, row, half)
                 if key not in self._due:

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_amdgcn.hazards.counters import waits_of
-from wave_emulator_amdgcn.machine import EXEC
+from wave_emulator_amdgcn.machine import EXEC, Machine
 from wave_emulator_amdgcn.usage import SCALAR, rows_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bools, Ints, Words
-    from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound
 
 _VECTOR = (1 << SCALAR) - 1
@@ -60,12 +59,9 @@ class Late:
             }
             flights = self.flying.setdefault(number, [])
             self._complete(flights, usage.counter, _MOST.get(usage.counter, 63) - 1)
-            flights.append(
-                _Operation(
-                    wave, bound, _path(bound), vectors, m.S[:, wave].copy(),
-                    m.active[wave].copy(),
-                )
-            )  # fmt: skip
+            path = usage.unit if usage.unit in ("lds", "smem") else "vmem"
+            scalars, active = m.S[:, wave].copy(), m.active[wave].copy()
+            flights.append(_Operation(wave, bound, path, vectors, scalars, active))
             if junk:
                 self._spoil(flights[-1])
 
@@ -175,11 +171,6 @@ class Late:
             old = m.V[row, wave]
             new = old & ~half | value & half
             m.V[row, wave] = np.where(op.active, new, old)
-
-
-def _path(bound: Bound) -> str:
-    unit = bound.usage.unit
-    return unit if unit in ("lds", "smem") else "vmem"
 
 
 def _kept(bound: Bound) -> int:

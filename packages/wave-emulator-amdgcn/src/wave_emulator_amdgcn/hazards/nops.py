@@ -6,16 +6,14 @@ leads to it. An S_NOP counts for as many states as it says, all others for one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.errors import Report
-from wave_emulator_amdgcn.hazards.waitstates import ROWS, STATES
+from wave_emulator_amdgcn.hazards.waitstates import ROWS, STATES, Row, States
 from wave_emulator_amdgcn.isa.control import BRANCHES, branch_target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from wave_emulator_amdgcn.hazards.waitstates import Row, States
     from wave_emulator_amdgcn.program import Bound, Program
 
 _NEVER_FALLS = ("S_BRANCH", "S_SETPC_B64", "S_ENDPGM")

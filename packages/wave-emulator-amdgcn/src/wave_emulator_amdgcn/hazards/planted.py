@@ -6,19 +6,16 @@ nothing about whether the result is wrong: a wait may be stricter than needed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_emulator_amdgcn.codeobject import load
+from wave_emulator_amdgcn.codeobject import CodeObject, load
 from wave_emulator_amdgcn.generations import read
-from wave_emulator_amdgcn.hazards.counters import WAIT_FIELDS, joined
+from wave_emulator_amdgcn.hazards.counters import WAIT_FIELDS, Parts, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from wave_emulator_amdgcn.codeobject import CodeObject
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.hazards.counters import Parts
 
 _NOP = 0xBF800000
 _SINGLE = {"S_WAITCNT_VSCNT", "S_WAITCNT_VMCNT", "S_WAITCNT_LGKMCNT"}
@@ -187,16 +184,13 @@ def _setter(before: list[Instruction], register: int) -> Instruction | None:
     for position in range(len(before) - 1, -1, -1):
         ins = before[position]
         first = ins.fields.get("sdst", ins.fields.get("sdata"))
-        if first is None or not 0 <= register - first < _words(ins):
+        words = ins.registers.get("sdst", ins.registers.get("sdata", 1))
+        if first is None or not 0 <= register - first < words:
             continue
         if ins.name == "S_MOV_B32" and ins.fields["ssrc0"] < 106:
             return _setter(before[:position], ins.fields["ssrc0"])
         return ins if ins.name in ("S_MOV_B32", "S_MOVK_I32") else None
     return None
-
-
-def _words(ins: Instruction) -> int:
-    return ins.registers.get("sdst", ins.registers.get("sdata", 1))
 
 
 def _set_value(setter: Instruction, raw: int, delta: int | None) -> int | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Bools, Ints
+    from wave_emulator_amdgcn.hazards.locks import Locks
 
 PLAIN, ATOMIC, DMA = 0, 1, 2
 """Kinds of writers; the low two bits of a writer's number."""
@@ -29,6 +30,7 @@ class Order:
         reads: time up to which reads of each wave are ordered, for all others.
         writes: the same for writes.
         copies: the same for copies straight to LDS.
+        locks: what waves know of other workgroups, in code that acquires.
     """
 
     first: int
@@ -36,6 +38,7 @@ class Order:
     reads: Ints
     writes: Ints
     copies: Ints
+    locks: Locks | None = None
 
     def same_group(self, a: Array, b: Array) -> Bools:
         """Whether waves are of one workgroup."""
@@ -44,7 +47,12 @@ class Order:
     def ordered(self, waves: Array, stamps: Array, marks: Ints, me: Ints) -> Bools:
         """Whether accesses of waves at times come before what ``me`` does now."""
         local = np.clip(waves - self.first, 0, len(marks) - 1)
-        return self.same_group(waves, me) & (stamps <= marks[local])
+        ordered = self.same_group(waves, me) & (stamps <= marks[local])
+        if self.locks is None:
+            return ordered
+        kind = 0 if marks is self.reads else 1
+        known = self.locks.known[kind, me - self.first, np.maximum(waves - 1, 0)]
+        return np.asarray(ordered | (stamps <= known))
 
 
 @dataclass(frozen=True)
@@ -66,12 +74,37 @@ class Access:
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two accesses that nothing orders: lane ordinal, the other wave, what it did."""
+    """An access that nothing orders with earlier ones.
 
-    lane: int
-    other: int
+    Attributes:
+        bad: whether that is so [lanes, cells of each].
+        waves: numbers of the waves of the earlier ones, of the same shape.
+        stamps: their times.
+        what: what they did.
+        reads: whether either side of it reads.
+    """
+
+    bad: Bools
+    waves: Array
+    stamps: Array
     what: str
-    count: int
+    reads: bool
+
+    @property
+    def first(self) -> tuple[int, int]:
+        """The first lane that it concerns, and the cell there."""
+        lane, cell = (int(v[0]) for v in np.nonzero(self.bad))
+        return lane, cell
+
+    @property
+    def other(self) -> int:
+        """Ordinal in the launch of the other wave there."""
+        return int(self.waves[self.first]) - 1
+
+    @property
+    def count(self) -> int:
+        """How many lanes it concerns."""
+        return int(self.bad.any(axis=1).sum())
 
 
 class Shadow:
@@ -99,38 +132,36 @@ class Shadow:
         if int(np.bitwise_or.reduce(at, axis=None)) & (need - 1):
             need = 1
         while self.bytes_of_cell > need:
-            self._refine()
+            self.bytes_of_cell //= 2
+            for name in ("writer", "written", "reader", "read", "reader2", "read2"):
+                setattr(self, name, np.repeat(getattr(self, name), 2))
         step = self.bytes_of_cell
         return at[:, None] // step + np.arange(max(1, size // step))
 
-    def _refine(self) -> None:
-        self.bytes_of_cell //= 2
-        for name in ("writer", "written", "reader", "read", "reader2", "read2"):
-            setattr(self, name, np.repeat(getattr(self, name), 2))
-
-    def touch(self, access: Access, order: Order) -> Conflict | None:
+    def touch(self, access: Access, order: Order) -> list[Conflict]:
         """Check an access against the history, then add it."""
         at, me = access.at, access.me[:, None]
-        conflict = self._against_writer(access, order, at, me)
+        found = [self._against_writer(access, order, at, me)]
         if access.kind == "read":
             self._add_reader(access, order, at, me)
-            return conflict
-        for reader, read in ((self.reader, self.read), (self.reader2, self.read2)):
-            conflict = conflict or _against(
-                order, (reader[at], read[at], order.reads), me, "read"
-            )
+        else:
+            for reader, read in ((self.reader, self.read), (self.reader2, self.read2)):
+                found.append(_against_reader(order, reader[at], read[at], me))
+            found.append(self._add_writer(access, at, me))
+        return [conflict for conflict in found if conflict is not None]
+
+    def _add_writer(self, access: Access, at: Ints, me: Ints) -> Conflict | None:
         kind = {"atomic": ATOMIC, "dma": DMA}.get(access.kind, PLAIN)
         mine = np.broadcast_to(me * 4 + kind, at.shape)
         self.writer[at] = mine
         self.written[at] = access.stamp
         self.reader[at] = 0
         self.reader2[at] = 0
-        if conflict is None and kind != ATOMIC:
-            lost = self.writer[at] >> 2 != me
-            conflict = _first(
-                lost, self.writer[at] >> 2, "writes in the same instruction"
-            )
-        return conflict
+        if kind == ATOMIC:
+            return None
+        wave = self.writer[at] >> 2
+        what = "writes in the same instruction"
+        return _found(wave != me, wave, self.written[at], what, reads=False)
 
     def _against_writer(
         self, access: Access, order: Order, at: Ints, me: Ints
@@ -147,7 +178,8 @@ class Shadow:
         copied = writer & 3 == DMA
         if copied.any():
             done = np.where(copied, order.ordered(wave, stamps, order.copies, me), done)
-        return _first(candidates & ~done, wave, "wrote")
+        bad = candidates & ~done
+        return _found(bad, wave, stamps, "wrote", reads=access.kind == "read")
 
     def _add_reader(self, access: Access, order: Order, at: Ints, me: Ints) -> None:
         old = self.reader[at]
@@ -167,18 +199,17 @@ class Shadow:
             self.read2[at[second]] = access.stamp
 
 
-def _against(
-    order: Order, history: tuple[Array, Array, Ints], me: Ints, what: str
+def _against_reader(
+    order: Order, wave: Array, stamps: Array, me: Ints
 ) -> Conflict | None:
-    wave, stamps, marks = history
     candidates = (wave > 0) & (wave != me)
     if not candidates.any():
         return None
-    return _first(candidates & ~order.ordered(wave, stamps, marks, me), wave, what)
+    bad = candidates & ~order.ordered(wave, stamps, order.reads, me)
+    return _found(bad, wave, stamps, "read", reads=True)
 
 
-def _first(bad: Bools, wave: Ints, what: str) -> Conflict | None:
-    if not bad.any():
-        return None
-    lane, cell = (int(v[0]) for v in np.nonzero(bad))
-    return Conflict(lane, int(wave[lane, cell]) - 1, what, int(bad.any(axis=1).sum()))
+def _found(
+    bad: Bools, waves: Array, stamps: Array, what: str, *, reads: bool
+) -> Conflict | None:
+    return Conflict(bad, waves, stamps, what, reads) if bad.any() else None

@@ -7,18 +7,17 @@ and gfx950. XDL are the matrix instructions that are neither f32 nor f64.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from wave_emulator_amdgcn.costs.rates import passes_of
+from wave_emulator_amdgcn.costs.rates import matrix_cycles
 from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.machine import EXEC, M0, VCC
 from wave_emulator_amdgcn.usage import SCALAR, operand_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wave_emulator_amdgcn.program import Bound
 
     Test = Callable[[Bound], bool]
@@ -167,18 +166,10 @@ def _read(states: int, bits: int = -1) -> Needed:
     )
 
 
-def _lane_select(_chip: States, first: Bound, second: Bound) -> int:
-    return 4 if first.usage.writes & operand_bits(second.instruction, "src1") else 0
-
-
 def _same_register(_chip: States, first: Bound, second: Bound) -> int:
     """Both name one hardware register."""
     one, two = (b.instruction.get("simm16") & 63 for b in (first, second))
     return 2 if one == two else 0
-
-
-def _stored(chip: States, first: Bound, second: Bound) -> int:
-    return chip.stored if _data(first) & second.usage.writes else 0
 
 
 def _factors(bound: Bound) -> int:
@@ -199,7 +190,8 @@ def _dot_write(_chip: States, first: Bound, second: Bound) -> int:
 
 @cache
 def _passes(bound: Bound) -> int:
-    return passes_of(bound.instruction, COSTS[bound.instruction.chip.name])
+    ins = bound.instruction
+    return matrix_cycles(ins, COSTS[ins.chip.name]) // 4
 
 
 def _small(bound: Bound) -> bool:
@@ -214,27 +206,17 @@ def _after_passes(chip: States, first: Bound) -> int:
     return passes + 3 + (chip.late if passes != 2 else 0)
 
 
-def _f64_result(chip: States, first: Bound, *, memory: bool) -> int:
-    if _small(first):
-        return 9 if memory else 6
-    return 18 if memory else chip.f64
-
-
 def _matrix_result(
     chip: States, first: Bound, reads: int, *, memory: bool = False
 ) -> int:
     """Registers that are read hold the result of an MFMA."""
     if not first.usage.writes & reads & VECTOR:
         return 0
-    if _f64(first):
-        return _f64_result(chip, first, memory=memory)
-    return _after_passes(chip, first)
-
-
-def _matrix_read(chip: States, first: Bound, second: Bound) -> int:
-    """VALU or memory reads the result of an MFMA."""
-    reads = second.usage.reads
-    return _matrix_result(chip, first, reads, memory=_memory(second))
+    if not _f64(first):
+        return _after_passes(chip, first)
+    if _small(first):
+        return 9 if memory else 6
+    return 18 if memory else chip.f64
 
 
 def _matrix_overwritten(chip: States, first: Bound, second: Bound) -> int:
@@ -251,11 +233,6 @@ def _addend_overwritten(chip: States, first: Bound, second: Bound) -> int:
         return 0
     addend = operand_bits(first.instruction, "src2")
     return _passes(first) - 1 if addend & second.usage.writes else 0
-
-
-def _matrix_factor(chip: States, first: Bound, second: Bound) -> int:
-    """An MFMA reads the result of one as A or B."""
-    return _matrix_result(chip, first, _factors(second))
 
 
 def _matrix_addend(chip: States, first: Bound, second: Bound) -> int:
@@ -299,7 +276,8 @@ _SWAP = _named("V_PERMLANE16_SWAP", "V_PERMLANE32_SWAP")
 ROWS = (
     Row("VALU writes an SGPR, VMEM reads it", 5, _valu, _vmem, _read(5, ~VECTOR)),
     Row("VALU writes an SGPR, it selects a lane", 4, _valu, _named(*_LANE),
-        _lane_select),
+        lambda _chip, one, two:
+        4 if one.usage.writes & operand_bits(two.instruction, "src1") else 0),
     Row("VALU writes VCC, V_DIV_FMAS reads it", 4, _valu, _named("V_DIV_FMAS"),
         _read(4, _VCC)),
     Row("VALU writes VCC, VALU reads VCCZ", 5, _both(_valu, _writes(_VCC)),
@@ -314,7 +292,7 @@ ROWS = (
         _same_register),
     Row("S_SETREG, S_SETREG of one register", 2, _MODE, _MODE, _same_register),
     Row("a store of more than 8 bytes, VALU writes its data", 2, _wide_store, _valu,
-        _stored),
+        lambda chip, one, two: chip.stored if _data(one) & two.usage.writes else 0),
     Row("a transcendental, VALU reads its result", 1, _SLOW, _QUICK, _read(1, VECTOR),
         _LATER),
     Row("VALU writes a part of a VGPR, VALU reads it", 1, _both(_valu, _partial),
@@ -337,11 +315,14 @@ ROWS = (
     Row("VALU writes a VGPR, MFMA of f64, memory reads it", 2, _valu, _memory,
         _read(2, VECTOR), ("gfx90a",), between=_f64),
     Row("MFMA of f64, FMA of f64", 2, _f64, _FMA64, _always(2)),
-    Row("MFMA, VALU or memory reads its result", 20, _mfma, _USES, _matrix_read),
+    Row("MFMA, VALU or memory reads its result", 20, _mfma, _USES,
+        lambda chip, one, two:
+        _matrix_result(chip, one, two.usage.reads, memory=_memory(two))),
     Row("MFMA, VALU overwrites its result", 20, _mfma, _USES, _matrix_overwritten),
     Row("MFMA, VALU overwrites its third operand", 15, _mfma, _USES,
         _addend_overwritten),
-    Row("MFMA, MFMA reads the result as A or B", 20, _mfma, _mfma, _matrix_factor),
+    Row("MFMA, MFMA reads the result as A or B", 20, _mfma, _mfma,
+        lambda chip, one, two: _matrix_result(chip, one, _factors(two))),
     Row("MFMA, MFMA reads the result as its third operand", 18, _mfma, _mfma,
         _matrix_addend),
 )  # fmt: skip

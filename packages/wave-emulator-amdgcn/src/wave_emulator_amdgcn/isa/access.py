@@ -14,7 +14,7 @@ import numpy as np
 
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import EmulatorError, UnknownInstructionError
-from wave_emulator_amdgcn.memory import BASE
+from wave_emulator_amdgcn.memory import BASE, Cells
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import (
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
-    from wave_emulator_amdgcn.memory import Cells
 
 
 @dataclass(frozen=True)
@@ -91,10 +90,13 @@ def in_parts(
 def _bounded(m: Machine, ins: Instruction, g: Selection, part: Part) -> Part:
     """The lanes that stay within buffers; the others have position 0."""
     at, size, mask = part.at, part.size, part.mask
-    words = "_LOAD_" in ins.name
-    if m.memory.outside(at if mask is None else at[mask], size, words=words) is None:
+    # An update of less than a word is one of the word that it lies in.
+    words = "_LOAD_" in ins.name or "_ATOMIC_" in ins.name
+    blocks = ins.name.startswith("S_LOAD_")
+    taking = at if mask is None else at[mask]
+    if m.memory.outside(taking, size, words=words, blocks=blocks) is None:
         return part if mask is None else Part(np.where(mask, at, 0), size, mask)
-    bad = m.memory.outside(at, size, words=words)
+    bad = m.memory.outside(at, size, words=words, blocks=blocks)
     assert bad is not None, "some of its lanes are"
     shown = Part(at + BASE, size, mask)
     lanes_inside(m, ins, g, shown, bad, "every buffer")

@@ -79,14 +79,6 @@ def _turn(quarters: int) -> Function:
     return call
 
 
-def _mantissa(a: Array) -> Array:
-    return floats.quiet(np.where(np.isfinite(a), np.frexp(a)[0], a))
-
-
-def _exponent(a: Array) -> Array:
-    return np.where(np.isfinite(a) & (a != 0), np.frexp(a)[1], 0)
-
-
 def _then(first: Function, second: Function) -> Function:
     """Of three operands, and the IEEE bit where it is given."""
     return lambda a, b, c, *ieee: second(first(a, b, *ieee), c, *ieee)
@@ -109,7 +101,10 @@ def _float_rows(t: str) -> dict[str, Row]:
     return {
         **table(t, t, {
             "TRUNC": np.trunc, "CEIL": np.ceil, "FLOOR": np.floor, "RNDNE": np.rint,
-            "FRACT": _fract, "FREXP_MANT": _mantissa,
+            "FRACT": _fract,
+            "FREXP_MANT": lambda a: (
+                floats.quiet(np.where(np.isfinite(a), np.frexp(a)[0], a))
+            ),
         }, tag),
         **table(t, t, roots, tag, exact=t == "f32"),
         **table(t, two, {
@@ -131,7 +126,10 @@ def _float_rows(t: str) -> dict[str, Row]:
         **table(t, f"{two} k:{t}", {"FMAMK": _factor_last(floats.fma),
                                     "FMAAK": floats.fma}, tag),
         **table(t, f"{t} {exponent}", {"LDEXP": floats.ldexp}, tag),
-        **table(exponent, t, {f"FREXP_EXP_{exponent.upper()}": _exponent}, tag),
+        **table(exponent, t, {
+            f"FREXP_EXP_{exponent.upper()}":
+            lambda a: np.where(np.isfinite(a) & (a != 0), np.frexp(a)[1], 0),
+        }, tag),
     }  # fmt: skip
 
 
@@ -153,7 +151,11 @@ def _special_floats() -> dict[str, Row]:
             "EXP_F16": _rounded(np.exp2), "LOG_F16": _rounded(np.log2),
             "SIN_F16": _turn(0), "COS_F16": _turn(1),
         }),
-        **table(f32, "f32 f32", {"MUL_LEGACY_F32": _multiplied_legacy}),
+        # Zero times anything is zero.
+        **table(f32, "f32 f32", {
+            "MUL_LEGACY_F32":
+            lambda a, b: np.where((a == 0) | (b == 0), np.float32(0), a * b),
+        }),
         **table(f32, "f32 f32 d:f32", {"MAC_F32": _mad_flushed}, exact=True),
         **table(f32, "f32 f32 f32", {"MAD_F32": _mad_flushed}, exact=True),
         **table(f32, mad, {"MADAK_F32": _mad_flushed,
@@ -162,39 +164,29 @@ def _special_floats() -> dict[str, Row]:
     }  # fmt: skip
 
 
-def _multiplied_legacy(a: Array, b: Array) -> Array:
-    """Zero times anything is zero."""
-    return np.where((a == 0) | (b == 0), np.float32(0), a * b)
-
-
 def _mad_flushed(a: Array, b: Array, c: Array) -> Array:
     """A * b + c, rounded twice, without denormals (MI200 ISA, V_MAD_F32)."""
     product = floats.flush(floats.flush(a) * floats.flush(b))
     return floats.flush(product + floats.flush(c))
 
 
-def _products(a: Array, b: Array, convert: Function) -> list[Array]:
-    """The products of the two halves, in f32."""
-    found: list[Array] = []
-    for shift in (0, 16):
-        x, y = (
-            convert((v >> _U(shift)).astype(np.uint16)).astype(np.float32)
-            for v in (a, b)
-        )
-        found.append(x * y)
-    return found
+def _dot2(convert: Function) -> Function:
+    """C and the products of two halves, added one by one in f32."""
+
+    def call(a: Array, b: Array, c: Array) -> Array:
+        for shift in (0, 16):
+            x, y = (
+                convert((v >> _U(shift)).astype(np.uint16)).astype(np.float32)
+                for v in (a, b)
+            )
+            c = c + x * y
+        return c
+
+    return call
 
 
-def dot2_f16(a: Array, b: Array, c: Array) -> Array:
-    """C and two products of f16, added one by one in f32."""
-    low, high = _products(a, b, lambda bits: bits.view(np.float16))
-    return c + low + high
-
-
-def dot2_bf16(a: Array, b: Array, c: Array) -> Array:
-    """C and two products of bf16, added one by one in f32."""
-    low, high = _products(a, b, floats.bf16_to_f32)
-    return c + low + high
+dot2_f16 = _dot2(lambda bits: bits.view(np.float16))
+dot2_bf16 = _dot2(floats.bf16_to_f32)
 
 
 def _low24(a: Array) -> Array:

@@ -23,7 +23,12 @@ from wave_emulator_amdgcn.isa import (
     vmem,
 )
 from wave_emulator_amdgcn.isa.lanes import BINDERS
-from wave_emulator_amdgcn.isa.vector import Row, bind as bind_vector, bind_scalar_result
+from wave_emulator_amdgcn.isa.vector import (
+    Row,
+    Run,
+    bind as bind_vector,
+    bind_scalar_result,
+)
 from wave_emulator_amdgcn.isa.vopd import bind_dual
 from wave_emulator_amdgcn.isa.wmma import bind_wmma
 from wave_emulator_amdgcn.names import canonical
@@ -31,7 +36,6 @@ from wave_emulator_amdgcn.names import canonical
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.scalar import ScalarRow
-    from wave_emulator_amdgcn.isa.vector import Run
 
 #: gfx12: approximate functions of scalars (RDNA4 ISA, VOP3).
 SCALAR_ROOTS = frozenset(

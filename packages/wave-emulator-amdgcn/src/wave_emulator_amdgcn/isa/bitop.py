@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.isa.vector import Row, bind as bind_row
+from wave_emulator_amdgcn.isa.vector import Row, Run, bind as bind_row
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.isa.vector import Run
 
 NAMES = {"V_BITOP3_B32": "u32", "V_BITOP3_B16": "u16"}
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_amdgcn.isa.vector import table
+from wave_emulator_amdgcn.isa.vector import Row, table
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Function
-    from wave_emulator_amdgcn.isa.vector import Row
 
 
 def _never(a: Array, b: Array) -> Array:

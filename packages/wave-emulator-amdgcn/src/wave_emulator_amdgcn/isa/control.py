@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +14,13 @@ import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.scalar import LOGIC
-from wave_emulator_amdgcn.machine import EXEC, VCC
+from wave_emulator_amdgcn.machine import EXEC, VCC, Machine
 from wave_emulator_amdgcn.operands import is_zero, scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
-    from wave_emulator_amdgcn.machine import Machine
 
 #: They change nothing that the emulator models beyond time.
 NOTHING = {

@@ -9,6 +9,7 @@ Semantics: CDNA3 ISA (2023) and RDNA4 ISA (2025), chapters "Vector ALU instructi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,11 @@ import numpy as np
 
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.isa.bits import swapped
-from wave_emulator_amdgcn.isa.vector import table
+from wave_emulator_amdgcn.isa.vector import Row, table
 from wave_emulator_amdgcn.operands import DTYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wave_emulator_amdgcn.arrays import Array, Function
-    from wave_emulator_amdgcn.isa.vector import Row
 
 _U = np.uint32
 _L = np.uint64
@@ -43,21 +41,18 @@ def _narrow(dtype: type[np.floating[Any]]) -> Function:
     return lambda a: floats.quiet(a.astype(dtype))
 
 
-def _half(a: Array) -> Array:
-    return floats.quiet(a.astype(np.float16))
-
-
 def _saturate(dtype: Any) -> Function:
     return lambda a: floats.to_integer(a, dtype)
 
 
-def _pair(low: Array, high: Array) -> Array:
-    return low.astype(np.uint32) | high.astype(np.uint32) << _U(16)
-
-
 def both(function: Function) -> Function:
     """Bits of 16 of two operands, in one register."""
-    return lambda a, b: _pair(function(a), function(b))
+
+    def call(a: Array, b: Array) -> Array:
+        low, high = (function(value).astype(np.uint32) for value in (a, b))
+        return low | high << _U(16)
+
+    return call
 
 
 def _bits16(a: Array) -> Array:
@@ -106,7 +101,7 @@ def _conversions() -> dict[str, Row]:
         }),
         **table("f32", "b16", {"CVT_F32_BF16": floats.bf16_to_f32}),
         **table("2f16", two, {
-            "CVT_PK_F16_F32": both(lambda a: _bits16(_half(a))),
+            "CVT_PK_F16_F32": both(lambda a: _bits16(_narrow(np.float16)(a))),
             "CVT_PKRTZ_F16_F32": both(floats.to_f16_rtz),
         }),
         **table("u32", two, {

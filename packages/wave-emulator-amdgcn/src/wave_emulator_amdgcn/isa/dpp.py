@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.operands import fetch_dtype, raw16, raw32, raw64
+from wave_emulator_amdgcn.operands import Fetch, fetch_dtype, raw16, raw32, raw64
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.machine import Machine
-    from wave_emulator_amdgcn.operands import Fetch
 
 
 def permutation(ins: Instruction, lanes: int) -> tuple[Ints, Bools]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa import access
-from wave_emulator_amdgcn.isa.access import Part, Place
+from wave_emulator_amdgcn.isa.access import Locate, Part, Place
 from wave_emulator_amdgcn.isa.transpose import TRANSPOSES, transpose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.isa.access import Locate
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
 
@@ -59,8 +57,8 @@ def _part(m: Machine, ins: Instruction, g: Selection, offset: int, size: int) ->
     """
     base = m.V[ins.fields["addr"] - 256, g]
     part = Part((base + np.uint32(offset)).astype(np.int64), size, m.mask(g))
-    # As in buffers, a load of words may end in the word of the last byte.
-    step = 4 if "READ" in ins.name and size >= 4 else 1
+    # As in buffers, all but a write of words may end in the word of the last byte.
+    step = 4 if "WRITE" not in ins.name and size >= 4 else 1
     last = -(-m.shape.lds_bytes // step) * step - size
     return place_in_lds(m, ins, g, part, part.at > last)
 
@@ -135,15 +133,6 @@ def swizzle(offset: int, lanes: int) -> Ints:
     return lane & ~31 | ((lane & 31 & conjunct) | disjunct) ^ exclusive
 
 
-def _bind_swizzle(ins: Instruction, _found: re.Match[str]) -> Run:
-    offset, data = offset_of(ins), ins.fields["addr"] - 256
-    return _bind_gather(ins, data, lambda m, _g: swizzle(offset, m.lanes)[None])
-
-
-def _bind_bpermute(ins: Instruction, _found: re.Match[str]) -> Run:
-    return _bind_gather(ins, row_of(ins, "data0"), _lanes_named(ins))
-
-
 def _lanes_named(ins: Instruction) -> Callable[[Machine, Selection], Ints]:
     """The lane that each lane names by its address in bytes."""
     row, offset = ins.fields["addr"] - 256, np.uint32(offset_of(ins))
@@ -155,11 +144,16 @@ def _lanes_named(ins: Instruction) -> Callable[[Machine, Selection], Ints]:
     return lanes
 
 
-def _bind_gather(
-    ins: Instruction, data: int, sources: Callable[[Machine, Selection], Ints]
-) -> Run:
+def _bind_gather(ins: Instruction, found: re.Match[str]) -> Run:
     """Each lane reads a register of another lane; of one that is off, zero."""
     row, inactive = row_of(ins, "vdst"), "_FI_" in ins.name
+    swizzles = found[1] == "SWIZZLE"
+    data = ins.fields["addr"] - 256 if swizzles else row_of(ins, "data0")
+
+    def swizzled(m: Machine, _g: Selection) -> Ints:
+        return swizzle(offset_of(ins), m.lanes)[None]
+
+    sources = swizzled if swizzles else _lanes_named(ins)
 
     def run(m: Machine, g: Selection) -> None:
         source = sources(m, g)
@@ -198,8 +192,7 @@ def _bind_transpose(ins: Instruction, found: re.Match[str]) -> Run:
 _FORMS = tuple(
     (re.compile(expression), binder)
     for expression, binder in (
-        (r"DS_SWIZZLE_B32", _bind_swizzle),
-        (r"DS_BPERMUTE_(FI_)?B32", _bind_bpermute),
+        (r"DS_(SWIZZLE|BPERMUTE)_(FI_)?B32", _bind_gather),
         (r"DS_PERMUTE_B32", _bind_permute),
         ("|".join(TRANSPOSES), _bind_transpose),
         (r"DS_(READ|WRITE)()()_B(32|64|96|128)", _bind_words),

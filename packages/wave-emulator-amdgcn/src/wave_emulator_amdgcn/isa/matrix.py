@@ -13,6 +13,7 @@ products, of the operands and of the result (PyTorch, "Numerical accuracy").
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.operands import constant, raw32
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wave_emulator_amdgcn.arrays import Array, Function, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
@@ -211,13 +210,13 @@ def bind(ins: Instruction) -> Run:
         if flushing:
             a, b = _flushes(shape.a)(a), _flushes(shape.b)(b)
             old = floats.flush(old.view(np.float32)).view(np.uint32)
-        if scales is not None:
-            factors = scales(m, g)
-            a, b = a * factors[0][..., None], b * factors[1][..., None]
+        factors = None if scales is None else scales(m, g)
         with np.errstate(all="ignore"):
-            product = _product(a, b, shape, swap)
+            product = _product(a, b, shape, swap, factors)
             if swap.negate & 4:
-                old = _negated(old)
+                # Pairs of registers are an f64.
+                signs = np.array([0, 1 << 31] * (len(old) // 2), np.uint32)
+                old = old ^ signs[:, None, None]
             total = add(old, _spread(product, shape), shape.out)
         if flushing:
             total = floats.flush(total.view(np.float32)).view(np.uint32)
@@ -245,32 +244,45 @@ def _loader(
     return load
 
 
-def _product(a: Array, b: Array, shape: Mfma, swap: _Swap) -> Array:
-    """[waves, blocks, m, n]."""
+def _product(
+    a: Array, b: Array, shape: Mfma, swap: _Swap, factors: list[Array] | None
+) -> Array:
+    """[waves, blocks, m, n]; each operand times its factors, if there are any."""
     if swap.lanes is not None:
         b = b[:, swap.lanes]
     if swap.negate & 1:
         a = -a
     if swap.negate & 2:
         b = -b
-    left = _operand(a, shape.m, shape.k, shape.blocks)
+    left = _operand(a, shape.m, shape, shape.a)
     if swap.blocks is not None:
         left = left[:, swap.blocks]
-    right = _operand(b, shape.n, shape.k, shape.blocks)
+    right = _operand(b, shape.n, shape, shape.b)
+    if factors is not None:
+        left = left * _of_elements(factors[0], shape.m, shape.k)
+        right = right * _of_elements(factors[1], shape.n, shape.k)
     return np.matmul(left, np.swapaxes(right, -1, -2))
 
 
-def _negated(old: Array) -> Array:
-    """Pairs of registers as f64, negated."""
-    return old ^ np.array([0, 1 << 31] * (len(old) // 2), np.uint32)[:, None, None]
+def _operand(values: Array, rows: int, shape: Mfma, kind: str) -> Array:
+    """[waves, lanes, e] to [waves, blocks, rows, k].
 
-
-def _operand(values: Array, rows: int, k: int, blocks: int) -> Array:
-    """[waves, lanes, e] to [waves, blocks, rows, k]."""
+    A lane has elements side by side; of the 32 of an 8-bit float two times 16, between
+    which those of the other lanes lie (AMD, "Matrix Core Programming on CDNA3 and
+    CDNA4").
+    """
     waves, _, per_lane = values.shape
-    groups = k // per_lane
-    tile = values.reshape(waves, groups, blocks, rows, per_lane)
-    return tile.transpose(0, 2, 3, 1, 4).reshape(waves, blocks, rows, k)
+    groups = shape.k // per_lane
+    pieces = per_lane // 16 if kind in ("FP8", "BF8") and per_lane == 32 else 1
+    tile = values.reshape(waves, groups, shape.blocks, rows, pieces, -1)
+    ordered = tile.transpose(0, 2, 3, 4, 1, 5)
+    return ordered.reshape(waves, shape.blocks, rows, shape.k)
+
+
+def _of_elements(factors: Array, rows: int, k: int) -> Array:
+    """[waves, lanes] to [waves, 1, rows, k]: one for each 32 elements along K."""
+    by_block = factors.reshape(len(factors), -1, rows).swapaxes(1, 2)
+    return by_block.repeat(k * rows // 64, axis=2)[:, None]
 
 
 def _spread(product: Array, shape: Mfma) -> Array:

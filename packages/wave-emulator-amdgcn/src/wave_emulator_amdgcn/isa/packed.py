@@ -15,6 +15,7 @@ from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.arithmetic import dot2_bf16, dot2_f16
 from wave_emulator_amdgcn.isa.bits import shift, swapped
 from wave_emulator_amdgcn.isa.vector import (
+    Run,
     clamped,
     flush_operand,
     flush_result,
@@ -24,6 +25,7 @@ from wave_emulator_amdgcn.isa.vector import (
 from wave_emulator_amdgcn.operands import (
     DTYPES,
     LITERAL,
+    Fetch,
     constant,
     fetch_dtype,
     raw32,
@@ -32,9 +34,7 @@ from wave_emulator_amdgcn.operands import (
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Function, Selection
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
-    from wave_emulator_amdgcn.operands import Fetch
 
 _H = np.uint32(0xFFFF)
 _N = np.uint32(16)
@@ -194,11 +194,6 @@ def _single(function: Function) -> Function:
     return call
 
 
-def _dot2_bf16_last(a: Array, b: Array, c: Array) -> Array:
-    """CDNA4 adds the sum last (its pseudo-code), RDNA first."""
-    return dot2_bf16(a, b, np.array(-0.0, np.float32)) + c
-
-
 DOTS: dict[str, Function] = {
     "V_DOT2_F32_F16": _single(dot2_f16), "V_DOT2_F32_BF16": _single(dot2_bf16),
     "V_DOT2_I32_I16": _dot(16, True), "V_DOT2_U32_U16": _dot(16, False),
@@ -219,7 +214,9 @@ def _dot_function(ins: Instruction) -> Function:
     if neg or ins.get("neg_hi") or selected:
         raise UnknownInstructionError("EM0302", f"modifiers of {ins.text}")
     if ins.name == "V_DOT2_F32_BF16" and ins.chip.adds_last:
-        return _single(_dot2_bf16_last)
+        # CDNA4 adds the sum last (its pseudo-code), RDNA first.
+        none = np.array(-0.0, np.float32)
+        return _single(lambda a, b, c: dot2_bf16(a, b, none) + c)
     return DOTS[ins.name]
 
 

@@ -3,8 +3,10 @@
 Source: CDNA3 ISA, "Buffer resource descriptor" and "Range checking"; RDNA3 and RDNA4
 ISA, the same with OOB_SELECT. Each word of a load or store is checked alone, an atomic
 as a whole. The offsets of the register and of the instruction are added in 32 bits:
-LLVM relies on it for all chips before gfx1250 (its pull request 152584). Swizzled
-resources and thread ids in the index are refused.
+LLVM relies on it for all chips before gfx1250 (its pull request 152584). On gfx9 the
+scalar offset counts, and an index only with IDXEN: GCN3 and CDNA ISA, and AMD's own
+simulator, which was compared with a gfx950 (ROCm/rocm-systems, pull request 10928).
+Swizzled resources and thread ids in the index are refused.
 """
 
 from __future__ import annotations
@@ -15,14 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.isa.access import Part, Place, in_parts
+from wave_emulator_amdgcn.isa.access import Locate, Part, Place, in_parts
 from wave_emulator_amdgcn.memory import BASE
 from wave_emulator_amdgcn.operands import scalar
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.isa.access import Locate
     from wave_emulator_amdgcn.machine import Machine
 
 
@@ -75,7 +76,7 @@ def locate(ins: Instruction, size: int, *, whole: bool) -> Locate:
         if ins.chip.out_of_bounds_modes:
             left = _left_rdna(record, index, within)
         else:
-            left = _left_gfx9(record, index, within + extra, indexed=bool(idxen))
+            left = _left_gfx9(record, index, within, extra, indexed=bool(idxen))
         if m.checks is not None and m.checks.strict:
             m.checks.clipped(ins, g, -left, m.mask(g))
         left = np.maximum(left, 0)
@@ -89,10 +90,16 @@ def locate(ins: Instruction, size: int, *, whole: bool) -> Locate:
     return find
 
 
-def _left_gfx9(record: _Record, index: Ints, within: Ints, *, indexed: bool) -> Ints:
-    """Bytes in range from an offset, which holds the scalar one; negative beyond."""
+def _left_gfx9(
+    record: _Record, index: Ints, within: Ints, extra: Ints, *, indexed: bool
+) -> Ints:
+    """Bytes in range; negative beyond. The scalar offset ``extra`` counts.
+
+    It is added without wrapping: an offset is out of range where it is not below the
+    size less the scalar one, and a scalar one beyond the size leaves nothing.
+    """
     structured: Bools = (record.stride > 0) & indexed
-    linear = record.records - (within + index * record.stride)
+    linear = record.records - (within + extra + index * record.stride)
     return np.where(structured, _left_indexed(record, index), linear)
 
 

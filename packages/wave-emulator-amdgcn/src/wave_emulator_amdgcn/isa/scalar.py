@@ -16,14 +16,13 @@ from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.isa import bits as of_bits
 from wave_emulator_amdgcn.isa.compare import FLOAT
 from wave_emulator_amdgcn.isa.conversion import add_carry, both, sub_borrow
-from wave_emulator_amdgcn.machine import EXEC
+from wave_emulator_amdgcn.machine import EXEC, Machine
 from wave_emulator_amdgcn.operands import DTYPES, LITERAL, fetch_dtype, scalar
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Function, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
-    from wave_emulator_amdgcn.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -265,10 +264,6 @@ def _extract(bits: int, *, signed: bool) -> Function:
     return call
 
 
-def _count_zeros(a: Array) -> Array:
-    return np.bitwise_count(~a)
-
-
 def _set_bit(*, value: bool) -> Function:
     def call(n: Array, d: Array) -> Array:
         one = d.dtype.type(1) << of_bits.low_bits(d, n)
@@ -295,7 +290,8 @@ def _bits(b: int) -> dict[str, ScalarRow]:
     return {
         **_table(u, "u32 u32", {f"BFM_B{b}": of_bits.ones(b)}),
         **_table("u32", u, {
-            f"BCNT1_I32_B{b}": np.bitwise_count, f"BCNT0_I32_B{b}": _count_zeros,
+            f"BCNT1_I32_B{b}": np.bitwise_count,
+            f"BCNT0_I32_B{b}": lambda a: np.bitwise_count(~a),
         }, "nonzero"),
         **_table("u32", u, {
             f"FF1_I32_B{b}": of_bits.lowest,

@@ -9,6 +9,7 @@ fp6 or fp4: both are assumptions.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,17 +18,13 @@ import numpy as np
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.matrix import BITS, power_of_two, registers, unpacked
-from wave_emulator_amdgcn.isa.vector import lane_filter
-from wave_emulator_amdgcn.operands import raw32, typed
+from wave_emulator_amdgcn.isa.vector import Run, lane_filter
+from wave_emulator_amdgcn.operands import Fetch, raw32, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wave_emulator_amdgcn.arrays import Array, Selection
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
-    from wave_emulator_amdgcn.operands import Fetch
 
 _U = np.uint32
 _SMALL = r"(FP8|BF8|FP6|BF6|FP4)"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from wave_emulator_amdgcn.arrays import Array, Words
+    from wave_emulator_amdgcn.arrays import Words
 
 #: Bits of an element and bytes of a lane.
 TRANSPOSES = {
@@ -24,18 +24,12 @@ TRANSPOSES = {
 }  # fmt: skip
 
 
-def _unpack(words: list[Words], bits: int) -> Array:
-    """Elements [waves, lanes, elements] of packed words."""
-    data = np.ascontiguousarray(np.stack(words, axis=-1)).view(np.uint8)
-    flat = np.unpackbits(data, axis=-1, bitorder="little")
-    return flat.reshape(*flat.shape[:2], -1, bits)
-
-
 def transpose(words: list[Words], bits: int) -> list[Words]:
     """The words each lane holds after the exchange among its sixteen lanes."""
-    elements = _unpack(words, bits)
-    waves, lanes, count, _ = elements.shape
-    tile = elements.reshape(waves, lanes // 16, count, 16, bits)
+    data = np.ascontiguousarray(np.stack(words, axis=-1)).view(np.uint8)
+    flat = np.unpackbits(data, axis=-1, bitorder="little")
+    waves, lanes, count = *flat.shape[:2], flat.shape[2] // bits
+    tile = flat.reshape(waves, lanes // 16, count, 16, bits)
     swapped = np.swapaxes(tile, 2, 3).reshape(waves, lanes, count * bits)
     packed = np.ascontiguousarray(np.packbits(swapped, axis=-1, bitorder="little"))
     result = packed.view(np.uint32)

@@ -15,14 +15,12 @@ import numpy as np
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.dpp import dpp_mask
-from wave_emulator_amdgcn.machine import EXEC, VCC
-from wave_emulator_amdgcn.operands import DTYPES, SELECTIONS, fetch_dtype, typed
+from wave_emulator_amdgcn.machine import EXEC, VCC, Machine
+from wave_emulator_amdgcn.operands import DTYPES, SELECTIONS, Fetch, fetch_dtype, typed
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Bools, Function, Selection
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.machine import Machine
-    from wave_emulator_amdgcn.operands import Fetch
 
 Run: TypeAlias = "Callable[[Machine, Selection], Any]"
 
@@ -84,9 +82,8 @@ def bind(ins: Instruction, row: Row) -> Run:
         row = replace(row, function=saturating(row.function, DTYPES[row.out]))
         ins = replace(ins, fields={**ins.fields, "clmp": 0})
     fetches = _operands(ins, row)
-    kinds = row.ins.split()
     function = row.function
-    flushing = _flushes(row, kinds)
+    flushing = not row.exact and any(kind[-3:-2] == "f" for kind in row.ins.split())
     write = _writer(ins, row)
 
     def run(m: Machine, g: Selection) -> None:
@@ -117,10 +114,6 @@ def bind_scalar_result(ins: Instruction, row: Row) -> Run:
         m.write_scalar(target, g, wide[:, 0].copy())
 
     return run
-
-
-def _flushes(row: Row, kinds: list[str]) -> bool:
-    return not row.exact and any(kind[-3:-2] == "f" for kind in kinds)
 
 
 def flush_operand(m: Machine, value: Array) -> Array:
@@ -274,7 +267,10 @@ def _finisher(
         return None
 
     def finish(m: Machine, value: Array) -> Array:
-        if scale != 1.0 and _scales(m, value):
+        # Only without IEEE mode and denormal results (ISA, OMOD).
+        single = value.dtype == np.float32
+        flushed = m.flush32_results if single else m.flush16_results
+        if scale != 1.0 and not m.ieee and flushed:
             with np.errstate(all="ignore"):
                 value = floats.flush(value * value.dtype.type(scale))
             value = np.where(value == 0, value.dtype.type(0), value)
@@ -291,12 +287,6 @@ def _flush_halves(m: Machine, value: Array) -> Array:
         return value
     halves = np.ascontiguousarray(value).view(np.float16)
     return floats.flush(halves).view(np.uint32)
-
-
-def _scales(m: Machine, value: Array) -> bool:
-    """OMOD works only without IEEE mode and denormal results (ISA, OMOD)."""
-    single = value.dtype == np.float32
-    return not m.ieee and (m.flush32_results if single else m.flush16_results)
 
 
 def clamped(m: Machine, value: Array) -> Array:

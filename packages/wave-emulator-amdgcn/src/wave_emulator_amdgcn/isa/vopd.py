@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.isa.vector import bind
+from wave_emulator_amdgcn.isa.vector import Row, Run, bind
 from wave_emulator_amdgcn.names import canonical
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Selection
     from wave_emulator_amdgcn.decode import Instruction
-    from wave_emulator_amdgcn.isa.vector import Row, Run
     from wave_emulator_amdgcn.machine import Machine
 
 

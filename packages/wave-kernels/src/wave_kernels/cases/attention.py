@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
-from wave_kernels.cases.sizes import normal, poisoned, symbols, with_defaults
+from wave_kernels.cases.sizes import (
+    left_open,
+    normal,
+    poisoned,
+    symbols,
+    with_defaults,
+)
 from wave_kernels.definitions.attention import attention_kernel, head_attention_kernel
 
 if TYPE_CHECKING:
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 TOLERANCE = 1e-3
-_TILES = {"BLOCK_B": 1, "BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K2": 32}
+_TILES = ("BLOCK_M", "BLOCK_N", "BLOCK_K2", "WAVES_M", "MMA_ROWS")
 
 
 def attention_case(
@@ -27,7 +33,8 @@ def attention_case(
     ``STAGED=1`` stages keys and values in LDS.
     """
     sizes = with_defaults(shape, {"B": 4, "M": 256, "N": 64, "K1": 64, "K2": 256})
-    tiles = with_defaults(settings, _TILES | {"STAGED": 0})
+    batch = with_defaults(settings, {"BLOCK_B": 1})
+    tiles = batch | left_open(settings, (*_TILES, "STAGED"))
     subs, _ = symbols(sizes, tiles)
     b, m, n, k1, k2 = (sizes[name] for name in ("B", "M", "N", "K1", "K2"))
 
@@ -56,9 +63,9 @@ def head_attention_case(
     sizes = with_defaults(
         shape, {"B": 2, "M": 128, "H": 4, "N": 64, "K1": 64, "K2": 128}
     )
-    tiles = with_defaults(settings, _TILES | {"BLOCK_H": 1})
+    batch = with_defaults(settings, {"BLOCK_B": 1, "BLOCK_H": 1})
+    tiles = batch | left_open(settings, _TILES)
     subs, _ = symbols(sizes, tiles)
-    del subs[tkl.sym.ADDRESS_SPACE]
     b, m, h, n, k1, k2 = (sizes[s] for s in ("B", "M", "H", "N", "K1", "K2"))
     scale = log2(e) / max(k1, 1) ** 0.5
 

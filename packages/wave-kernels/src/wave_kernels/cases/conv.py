@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
-from wave_kernels.cases.sizes import address_space, normal, poisoned, with_defaults
+from wave_kernels.cases.sizes import (
+    left_open,
+    normal,
+    poisoned,
+    symbols,
+    with_defaults,
+)
 from wave_kernels.definitions.conv import ConvShape, conv_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy as np
+
+_TILES = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "WAVES_M", "WAVES_N", "STAGED")
 
 TOLERANCE = 1e-3
 """Of the convolution of absolute values: f16 operands, f32 accumulation."""
@@ -28,16 +36,13 @@ def conv_case(
     sizes = with_defaults(
         shape, {"N": 2, "H": 16, "W": 20, "C": 16, "HF": 3, "WF": 2, "NF": 32}
     )
-    tiles = with_defaults(
-        settings,
-        {"BLOCK_M": 64, "BLOCK_N": 32, "BLOCK_K": 32, "STRIDE": 1, "STAGED": 0},
-    )
+    stride = with_defaults(settings, {"STRIDE": 1})
+    tiles = stride | left_open(settings, _TILES)
     conv = ConvShape(
-        **{name.lower(): size for name, size in sizes.items()}, stride=tiles["STRIDE"]
+        **{name.lower(): size for name, size in sizes.items()}, stride=stride["STRIDE"]
     )
-    blocks = {n: v for n, v in tiles.items() if n.startswith("BLOCK_")}
-    subs: dict[Any, Any] = {getattr(tkl.sym, name): v for name, v in blocks.items()}
-    subs |= conv.symbols() | {tkl.sym.ADDRESS_SPACE: address_space(tiles)}
+    subs, _ = symbols({}, tiles)
+    subs |= conv.symbols()
 
     def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
         image = (conv.n, conv.h, conv.w, conv.c)

@@ -22,7 +22,7 @@ def copy_case(
     """Copy an ``M`` x ``N`` matrix of f16, bit for bit."""
     sizes = with_defaults(shape, {"M": 129, "N": 100})
     tiles = with_defaults(settings, {"BLOCK_M": 16, "BLOCK_N": 64, "DYNAMIC": 0})
-    subs, dynamic = symbols(sizes, tiles)
+    subs, dynamic = symbols(sizes, tiles | {"STAGED": 0})
     extents = (sizes["M"], sizes["N"])
 
     def make_arguments(rng: np.random.Generator) -> Sequence[Any]:

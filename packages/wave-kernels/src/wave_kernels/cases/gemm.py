@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
-from wave_kernels.cases.sizes import normal, poisoned, symbols, with_defaults
+from wave_kernels.cases.sizes import (
+    left_open,
+    normal,
+    poisoned,
+    symbols,
+    with_defaults,
+)
 from wave_kernels.definitions.gemm import gemm_kernel
 from wave_kernels.definitions.staged_gemm import staged_gemm_kernel
 
@@ -14,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy as np
+
+_WAVES = ("WAVES_M", "WAVES_N")
 
 TOLERANCE = 1e-3
 """Of max(abs(A) abs(B)^T): f16 operands, f32 accumulation."""
@@ -26,27 +34,28 @@ def gemm_case(
 
     ``DYNAMIC=1`` leaves M, N, K to the launch; ``STAGED=1`` stages a and b in LDS.
     """
-    return _case(gemm_kernel(), shape, {"STAGED": 0, **settings}, target)
+    tiles = left_open(settings, ("BLOCK_M", "BLOCK_N", "BLOCK_K", *_WAVES, "STAGED"))
+    return _case(gemm_kernel(), shape, settings, tiles, target)
 
 
 def staged_gemm_case(
     shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
 ) -> KernelCase:
     """``c = a b^T`` with the tiles of a and b copied to LDS by the author."""
-    return _case(staged_gemm_kernel(), shape, settings, target)
+    tiles = with_defaults(settings, {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 32})
+    return _case(staged_gemm_kernel(), shape, settings, tiles, target)
 
 
 def _case(
     kernel: Any,
     shape: Mapping[str, int],
     settings: Mapping[str, int | str],
+    tiles: Mapping[str, int | str],
     target: str,
 ) -> KernelCase:
     sizes = with_defaults(shape, {"M": 512, "N": 512, "K": 512})
-    tiles = with_defaults(
-        settings, {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 32, "DYNAMIC": 0}
-    )
-    subs, dynamic = symbols(sizes, tiles)
+    chosen = {**tiles, **with_defaults(settings, {"DYNAMIC": 0})}
+    subs, dynamic = symbols(sizes, chosen)
     m, n, k = sizes["M"], sizes["N"], sizes["K"]
 
     def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
@@ -59,7 +68,7 @@ def _case(
             subs=subs, dynamic_symbols=dynamic, target=target
         ),
         shape=sizes,
-        settings=tiles,
+        settings=chosen,
         make_arguments=make_arguments,
         reference=_product,
         outputs=(2,),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import wave_core.lang as tkl
+from wave_core.compile.kernels import OPEN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     import numpy as np
@@ -18,31 +19,39 @@ if TYPE_CHECKING:
 def with_defaults(
     given: Mapping[str, int | str], defaults: Mapping[str, int]
 ) -> dict[str, int]:
-    """The defaults, with what is given in their place."""
-    chosen = {**defaults, **given}
-    return {name: int(value) for name, value in chosen.items()}
+    """What is given of these, and the defaults of the others."""
+    return {name: int(given.get(name, value)) for name, value in defaults.items()}
+
+
+def left_open(
+    given: Mapping[str, int | str], names: Iterable[str]
+) -> dict[str, int | str]:
+    """The settings of these names that are given; the others stay open."""
+    return {name: given.get(name, OPEN) for name in names}
 
 
 def symbols(
-    sizes: Mapping[str, int], settings: Mapping[str, int]
+    sizes: Mapping[str, int], settings: Mapping[str, int | str]
 ) -> tuple[dict[Any, Any], list[Any]]:
     """Values of the size and tile symbols; the sizes that stay dynamic.
 
     The setting ``DYNAMIC`` leaves all sizes to the launch; ``STAGED`` asks for the
     operands in LDS.
     """
-    tiles = {n: v for n, v in settings.items() if n.startswith("BLOCK_")}
+    given = {name: value for name, value in settings.items() if value != OPEN}
+    kinds = ("BLOCK_", "WAVES_", "MMA_")
+    tiles = {name: value for name, value in given.items() if name.startswith(kinds)}
     subs: dict[Any, Any] = {getattr(tkl.sym, name): v for name, v in tiles.items()}
-    subs[tkl.sym.ADDRESS_SPACE] = address_space(settings)
+    if "STAGED" in given:
+        subs[tkl.sym.ADDRESS_SPACE] = address_space(given["STAGED"])
     names = [getattr(tkl.sym, name) for name in sizes]
-    if settings.get("DYNAMIC"):
+    if given.get("DYNAMIC"):
         return subs, names
     return subs | dict(zip(names, sizes.values(), strict=True)), []
 
 
-def address_space(settings: Mapping[str, int]) -> Any:
-    """Where operands are read from: LDS with the setting ``STAGED``."""
-    staged = settings.get("STAGED")
+def address_space(staged: int | str) -> Any:
+    """Where operands are read from: LDS where ``staged`` is not 0."""
     return tkl.SHARED_ADDRESS_SPACE if staged else tkl.GLOBAL_ADDRESS_SPACE
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_kernels.definitions.staging import ADDRESS_SPACE, STAGING
 
 B = tkl.sym.B
 H = tkl.sym.H
@@ -24,7 +25,21 @@ BLOCK_H = tkl.sym.BLOCK_H
 BLOCK_M = tkl.sym.BLOCK_M
 BLOCK_N = tkl.sym.BLOCK_N
 BLOCK_K2 = tkl.sym.BLOCK_K2
-ADDRESS_SPACE = tkl.sym.ADDRESS_SPACE
+WAVES_M = tkl.sym.WAVES_M
+MMA_ROWS = tkl.sym.MMA_ROWS
+
+TILES = tkw.Tunable(
+    (BLOCK_M, BLOCK_N, BLOCK_K2, WAVES_M, MMA_ROWS),
+    (
+        (128, 64, 32, 4, 16),
+        (128, 64, 32, 4, 32),
+        (128, 128, 32, 4, 32),
+        (128, 64, 64, 4, 32),
+        (128, 128, 64, 4, 32),
+        (256, 64, 64, 8, 32),
+        (64, 64, 32, 2, 32),
+    ),
+)
 
 ZERO = 0.0
 MIN_INF = float("-inf")
@@ -42,26 +57,30 @@ def _mapping(
 
 def attention_kernel(
     mma_types: tuple[tkl.MMAType | None, tkl.MMAType | None] = (None, None),
-    num_waves: int = 4,
 ) -> Any:
     """``c[b, m, n] = softmax_2(q k^T)[m, :] v`` in base 2, with a mask at the end.
 
     ``q`` is expected scaled by log2(e) / sqrt(K1), so that base 2 is base e.
 
     Shapes: ``q: [B, M, K1]``, ``k: [B, K2, K1]``, ``v: [B, K2, N]``,
-    ``c: [B, M, N]``. Dtypes: f16, ``c`` f32.
+    ``c: [B, M, N]``. Dtypes: f16, ``c`` f32. Accuracy: 1e-3 for values of the size of
+    1, with fast math too, which is therefore the default.
     """
     constraints = [
         tkw.WorkgroupConstraint(M, BLOCK_M, 0),
         tkw.WorkgroupConstraint(N, BLOCK_N, 1),
         tkw.WorkgroupConstraint(B, BLOCK_B, 2),
         tkw.TilingConstraint(K2, BLOCK_K2),
-        tkw.WaveConstraint(M, BLOCK_M / num_waves),
+        tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
         tkw.WaveConstraint(N, BLOCK_N / 1),
         tkw.HardwareConstraint(
             mma_type=mma_types[1],
+            mma_rows=MMA_ROWS,
             vector_shapes={B: 0},
         ),
+        TILES,
+        STAGING,
+        tkw.FastMath(),
     ]
     v_mapping = _mapping(B, N, K2, to=(B, K2, N))
     mapping = _mapping(B, N, M, to=(B, M, N), written=True)
@@ -118,7 +137,6 @@ def attention_kernel(
 def head_attention_kernel(
     scale: float,
     mma_types: tuple[tkl.MMAType | None, tkl.MMAType | None] = (None, None),
-    num_waves: int = 4,
 ) -> Any:
     """Attention over heads: batch and head are workgroup axes 2 and 3.
 
@@ -126,6 +144,7 @@ def head_attention_kernel(
 
     Shapes: ``query: [B, M, H, K1]``, ``key: [B, K2, H, K1]``,
     ``value: [B, K2, H, N]``, ``output: [B, M, H, N]``. Dtypes: f16, output f32.
+    Accuracy: as `attention_kernel`.
     """
     constraints = [
         tkw.WorkgroupConstraint(M, BLOCK_M, 0),
@@ -133,12 +152,15 @@ def head_attention_kernel(
         tkw.WorkgroupConstraint(B, BLOCK_B, 2),
         tkw.WorkgroupConstraint(H, BLOCK_H, 3),
         tkw.TilingConstraint(K2, BLOCK_K2),
-        tkw.WaveConstraint(M, BLOCK_M / num_waves),
+        tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
         tkw.WaveConstraint(N, BLOCK_N / 1),
         tkw.HardwareConstraint(
             mma_type=mma_types[1],
+            mma_rows=MMA_ROWS,
             vector_shapes={B: 0, H: 0},
         ),
+        TILES,
+        tkw.FastMath(),
     ]
     v_mapping = _mapping(B, H, N, K2, to=(B, K2, H, N))
     q_mapping = _mapping(B, H, M, K1, to=(B, M, H, K1))

@@ -13,6 +13,7 @@ from typing import Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_kernels.definitions.staging import ADDRESS_SPACE, STAGING
 
 M = tkl.sym.M
 NF = tkl.sym.NF
@@ -29,7 +30,18 @@ SZ_OUT = H_OUT * W_OUT
 BLOCK_M = tkl.sym.BLOCK_M
 BLOCK_N = tkl.sym.BLOCK_N
 BLOCK_K = tkl.sym.BLOCK_K
-ADDRESS_SPACE = tkl.sym.ADDRESS_SPACE
+WAVES_M = tkl.sym.WAVES_M
+WAVES_N = tkl.sym.WAVES_N
+
+TILES = tkw.Tunable(
+    (BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N),
+    (
+        (64, 32, 32, 2, 2),
+        (64, 64, 32, 2, 2),
+        (128, 64, 32, 2, 2),
+        (128, 128, 32, 2, 2),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -116,9 +128,11 @@ def conv_kernel(stride: int = 1) -> Any:
         tkw.WorkgroupConstraint(M, BLOCK_M, 0),
         tkw.WorkgroupConstraint(NF, BLOCK_N, 1),
         tkw.TilingConstraint(K, BLOCK_K),
-        tkw.WaveConstraint(M, BLOCK_M / 2),
-        tkw.WaveConstraint(NF, BLOCK_N / 2),
+        tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
+        tkw.WaveConstraint(NF, BLOCK_N / WAVES_N),
         tkw.HardwareConstraint(),
+        TILES,
+        STAGING,
     ]
 
     @tkw.wave(constraints)

@@ -12,7 +12,7 @@ from wave_core.ir import (
     regions,
     replace,
     resolve,
-    walk,
+    walk_op,
 )
 from wave_core.ops.control import SetSymbol
 from wave_core.ops.memory import Allocate, Read
@@ -103,16 +103,11 @@ def _separates(op: Op, memory: Op) -> bool:
         op.has(Trait.ORDERED) and isinstance(memory, Allocate)
     ):
         return True
-    nested = [
-        effect
-        for region in op.regions
-        for each in walk(region)
-        for effect in each.effects()
-    ]
     return any(
         effect.kind not in (EffectKind.READ, EffectKind.ALLOCATE)
         and (effect.memory is None or resolve(effect.memory) is memory)
-        for effect in (*op.effects(), *nested)
+        for each in walk_op(op)
+        for effect in each.effects()
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from wave_core.analysis.matrix import matrix_roles
 from wave_core.ir import PLACEMENT, Placement, regions, resolve
-from wave_core.ops.matrix import Mma
-from wave_core.ops.memory import Allocate, Read
+from wave_core.ops.matrix import Mma, ScaledMma
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass
 from wave_core.symbols import Digit, Layout
 from wave_core.types import RegisterType, iterator_symbol
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
-    from wave_core.ops.memory import Write
     from wave_core.passes import PassContext
 
 Use = tuple[Mma, str]
@@ -30,12 +29,12 @@ class PackMatrixOperands(Pass):
     """Give each lane contracted elements that lie side by side in memory.
 
     Needs layouts. A product is the same in whatever order its contracted elements
-    come, if both operands agree: where both are only read for matrix ops, the
-    elements that a lane takes in all steps along K become neighbours, so that one
-    access can read several steps. Happens for an even number of steps, where K is
-    the fastest dimension of one of the memories, or can become that of a buffer,
-    where the elements of one step do not fill an access by themselves, and where no
-    index register varies along K.
+    come, if both operands agree: where both are only read for matrix ops, and
+    perhaps written, the elements that a lane takes in all steps along K become
+    neighbours, so that one access can read several steps. Happens for an even number
+    of steps, where K is the fastest dimension of one of the memories, or can become
+    that of a buffer, where the elements of one step do not fill an access by
+    themselves, and where no index register varies along K.
 
     Example::
 
@@ -79,7 +78,7 @@ class _Component:
 
 def _components(graph: Graph) -> Iterator[_Component]:
     """Sets of reads that only matrix ops use, closed under multiplication."""
-    operations = [op for op in graph.walk() if isinstance(op, Mma)]
+    operations = [op for op in graph.walk() if _packs(op)]
     groups: dict[Op, set[Op]] = {}
     for op in operations:
         pair = {resolve(op.lhs), resolve(op.rhs)}
@@ -98,12 +97,24 @@ def _contracted(operations: list[Mma], members: set[Op]) -> frozenset[str]:
     return frozenset(matrix_roles(op).k for op in within)
 
 
+def _packs(op: Op) -> TypeGuard[Mma]:
+    """Whether ``op`` is a product in which K may have any order."""
+    return isinstance(op, Mma) and not isinstance(op, ScaledMma)
+
+
 def _used_otherwise(graph: Graph) -> set[Op]:
-    """Values that something else than a matrix op takes as an operand."""
+    """Values that something else takes as an operand than a matrix op or a write.
+
+    A write puts each element in its place, whatever lane and register hold it.
+    """
     found: set[Op] = set()
     for op in graph.walk():
         captured: tuple[Op, ...] = getattr(op, "captures", ())
-        values = [op.acc] if isinstance(op, Mma) else op.operands
+        values = op.operands
+        if _packs(op):
+            values = [op.acc]
+        elif isinstance(op, Write):
+            values = op.indices
         found.update(resolve(v) for v in values if v not in captured)
     return found
 

@@ -16,7 +16,7 @@ from wave_core.ir import (
     region_of,
     regions,
     resolve,
-    walk,
+    walk_op,
 )
 from wave_core.ops.memory import Write
 from wave_core.ops.shape import Assemble
@@ -84,14 +84,13 @@ def _separates(op: Op, memory: Op) -> bool:
 
     What other writes of the region write is looked at for each window.
     """
-    inside = [op, *(each for region in op.regions for each in walk(region))]
     return any(
         each.has(Trait.ORDERED)
         or any(
             effect.memory is None or resolve(effect.memory) is memory
             for effect in each.effects()
         )
-        for each in inside
+        for each in walk_op(op)
     )
 
 

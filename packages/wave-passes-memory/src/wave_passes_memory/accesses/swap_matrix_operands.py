@@ -123,7 +123,7 @@ def _swap(chain: AccumulatorChain, graph: Graph) -> None:
             value.type = kind
     for value in chain.values:
         if isinstance(value, Mma):
-            set_operands(value, (value.rhs, value.lhs, value.acc))
+            set_operands(value, value.exchanged)
     # Elementwise ops take the order of dims from their operands.
     for op in graph.walk():
         if op in chain.values:

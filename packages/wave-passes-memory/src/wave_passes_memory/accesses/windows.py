@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, PLACEMENT, Access, Placement, region_of, resolve
-from wave_core.ops.memory import Read, Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.traits import Trait
 from wave_core.symbols import Digit, Layout, conjuncts, constant
 from wave_passes_memory.copies.share import flat_offset
@@ -56,7 +56,9 @@ class Member:
     def key(self) -> object | None:
         """Equal for accesses that may become one; ``None`` for those that may not."""
         op, access = self.op, self.access
-        if op.indices or op.flags == "volatile":
+        buffer = resolve(op.memory)
+        shares = isinstance(buffer, Allocate) and buffer.offset is not None
+        if op.indices or op.is_volatile or shares:
             return None
         *outer, inner = access.coordinates
         plain = inner - self.start - (REGISTER if access.registers > 1 else 0)

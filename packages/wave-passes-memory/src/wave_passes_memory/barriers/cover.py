@@ -6,7 +6,8 @@ is chosen, rules that drop dominated rows and columns leave nothing to search.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 SEARCH_LIMIT = 20_000
@@ -33,24 +34,60 @@ def cheapest_cover(rows: Sequence[int], columns: Sequence[Column]) -> list[int]:
 
     Every row must contain a column. The result is sorted.
     """
-    kept = _minimal(rows)
+    found: list[int] = []
+    by_index = {column.index: column for column in columns}
+    for group in _apart(_minimal(rows)):
+        union = 0
+        for row in group:
+            union |= row
+        own = [by_index[index] for index in _bits(union) if index in by_index]
+        found += _cheapest(group, own)
+    return sorted(found)
+
+
+def _cheapest(rows: Sequence[int], columns: Sequence[Column]) -> list[int]:
+    """The indices for rows of one group, those of few columns taken first."""
+    rows = sorted(rows, key=_narrow)
     meets = [
-        (sum(1 << i for i, row in enumerate(kept) if row >> c.index & 1), c)
+        (sum(1 << i for i, row in enumerate(rows) if row >> c.index & 1), c)
         for c in columns
     ]
     search = _Search()
-    search.run((1 << len(kept)) - 1, [(m, c) for m, c in meets if m], [], 0)
+    search.run((1 << len(rows)) - 1, meets, [], 0)
     assert search.best is not None, "every row has a column"
-    return sorted(search.best)
+    return search.best
+
+
+def _apart(rows: Sequence[int]) -> list[list[int]]:
+    """The rows in groups whose spans, first to last column, have none in common."""
+    found: list[list[int]] = []
+    end = 0
+    for row in sorted(rows, key=_first):
+        if _first(row) >= end:
+            found.append([])
+        found[-1].append(row)
+        end = max(end, row.bit_length())
+    return found
 
 
 def _minimal(rows: Sequence[int]) -> list[int]:
     """The rows that contain no other row."""
-    kept: list[int] = []
-    for row in sorted(set(rows), key=lambda r: (r.bit_count(), r)):
-        if not any(row & other == other for other in kept):
-            kept.append(row)
-    return kept
+    kept: dict[int, list[int]] = defaultdict(list)
+    for row in sorted(set(rows), key=_narrow):
+        inside = (other for index in _bits(row) for other in kept.get(index, ()))
+        if not any(row & other == other for other in inside):
+            kept[_first(row)].append(row)
+    return [row for group in kept.values() for row in group]
+
+
+def _narrow(row: int) -> tuple[int, int]:
+    """The columns of a row, counted, and the row."""
+    return row.bit_count(), row
+
+
+def _first(row: int) -> int:
+    """The first column of a row."""
+    return (row & -row).bit_length() - 1
 
 
 _Meets = tuple[int, Column]
@@ -140,5 +177,11 @@ def _bound(open_: int, meets: list[_Meets]) -> int:
     return total
 
 
-def _bits(value: int) -> list[int]:
-    return [i for i in range(value.bit_length()) if value >> i & 1]
+def _bits(value: int) -> Iterator[int]:
+    """The numbers of the bits that are set, from the lowest."""
+    offset = 0
+    while value:
+        skip = _first(value)
+        offset += skip
+        yield offset
+        offset, value = offset + 1, value >> skip + 1

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from wave_core.ops.control import Iterate
+from wave_core.ops.control import Iterate, Loop, While
 from wave_core.ops.sync import (
     MemoryCounterWait,
     SharedMemoryBarrier,
@@ -17,11 +18,10 @@ from wave_core.ops.sync import (
 from wave_passes_memory.barriers.timeline import PINNED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from wave_core.analysis.dependences.accesses import SharedAccess
-    from wave_core.analysis.dependences.derive import Dependences
-    from wave_core.analysis.dependences.reach import Reach
+    from wave_core.analysis.dependences.derive import Dependences, Reach
     from wave_passes_memory.barriers.timeline import Point, Timeline
 
 
@@ -52,7 +52,7 @@ class Hazard:
     sink: SharedAccess
     order: Order
     points: int
-    carrier: Iterate | None = None
+    carrier: Loop | None = None
 
 
 def find_hazards(
@@ -63,6 +63,29 @@ def find_hazards(
     for family in dependences.families(accesses):
         found.extend(_Finder(family, dependences, timeline).run())
     return found
+
+
+class Latest:
+    """The accesses that were passed, the latest first, one of those that are alike.
+
+    What comes after the latest of them is on every way from the others too, so that
+    it orders them all.
+    """
+
+    def __init__(self, dependences: Dependences) -> None:
+        self._dependences = dependences
+        self._passed: dict[Hashable, SharedAccess] = {}
+
+    def pass_by(self, accesses: Iterable[SharedAccess]) -> None:
+        """Go past accesses, in program order."""
+        for access in accesses:
+            key = self._dependences.likeness(access)
+            self._passed.pop(key, None)
+            self._passed[key] = access
+
+    def __iter__(self) -> Iterator[SharedAccess]:
+        """The latest first."""
+        return reversed(self._passed.values())
 
 
 class _Finder:
@@ -81,20 +104,23 @@ class _Finder:
 
     def run(self) -> Iterator[Hazard]:
         """Hazards within an iteration, then those between iterations of each loop."""
-        for sink in self._accesses:
-            yield from self._within(sink)
-        for loop in [op for op in self._timeline.spans if isinstance(op, Iterate)]:
+        latest = Latest(self._dependences)
+        for _, group in groupby(self._accesses, key=lambda access: access.op):
+            sinks = list(group)
+            for sink in sinks:
+                yield from self._within(sink, latest)
+            latest.pass_by(sinks)
+        spans = self._timeline.spans
+        for loop in [op for op in spans if isinstance(op, Iterate | While)]:
             trips = self._dependences.most_trips(loop)
             if trips is None or trips > 1:
                 inside = [a for a in self._accesses if loop in a.around]
                 yield from self._around(loop, inside, far=trips != 2)
 
-    def _within(self, sink: SharedAccess) -> Iterator[Hazard]:
+    def _within(self, sink: SharedAccess, earlier: Latest) -> Iterator[Hazard]:
         """Hazards that earlier accesses of the same iteration are to ``sink``."""
         done: set[Order] = set()
-        for source in reversed(self._accesses):
-            if source.order >= sink.order or source.op is sink.op:
-                continue
+        for source in earlier:
             order = self._order(source, sink, None, done)
             if order is None:
                 continue
@@ -106,11 +132,13 @@ class _Finder:
                     return
 
     def _around(
-        self, loop: Iterate, inside: list[SharedAccess], *, far: bool
+        self, loop: Loop, inside: list[SharedAccess], *, far: bool
     ) -> Iterator[Hazard]:
+        latest = Latest(self._dependences)
+        latest.pass_by(inside)
         for sink in inside:
             done: set[Order] = set()
-            for source in reversed(inside):
+            for source in latest:
                 order = self._order(source, sink, loop, done)
                 if order is None:
                     continue
@@ -121,13 +149,15 @@ class _Finder:
                 if self._settled(done):
                     break
         if far:
-            yield from self._far(loop, inside)
+            yield from self._far(loop, inside, latest)
 
-    def _far(self, loop: Iterate, inside: list[SharedAccess]) -> Iterator[Hazard]:
+    def _far(
+        self, loop: Loop, inside: list[SharedAccess], latest: Latest
+    ) -> Iterator[Hazard]:
         """Hazards that only iterations further apart have."""
         moving = {a for a in inside if self._dependences.moves(a, loop)}
         for sink in inside if moving else ():
-            for source in inside:
+            for source in latest:
                 if source not in moving and sink not in moving:
                     continue
                 order = self._order_beyond(source, sink, loop)
@@ -139,11 +169,11 @@ class _Finder:
         self,
         source: SharedAccess,
         sink: SharedAccess,
-        loop: Iterate | None,
+        loop: Loop | None,
         done: set[Order],
     ) -> Order | None:
         """The order that the pair needs, unless a later source implies it."""
-        if not source.conflicts(sink):
+        if not source.races(sink):
             return None
         if Order.BARRIER in done and not source.asynchronous:
             return None
@@ -152,9 +182,11 @@ class _Finder:
         return None if order in done else order
 
     def _order_beyond(
-        self, source: SharedAccess, sink: SharedAccess, loop: Iterate
+        self, source: SharedAccess, sink: SharedAccess, loop: Loop
     ) -> Order | None:
         """The order needed in iterations further apart, if more than in the next."""
+        if not source.races(sink):
+            return None
         near = _needed(source, sink, self._dependences.reach(source, sink, loop, 1))
         far = self._dependences.reach_beyond(source, sink, loop)
         order = _needed(source, sink, far)
@@ -173,7 +205,7 @@ class _Finder:
             op in sink.around or self._timeline.spans[op].sure for op in source.around
         )
 
-    def _always_inside(self, source: SharedAccess, loop: Iterate) -> bool:
+    def _always_inside(self, source: SharedAccess, loop: Loop) -> bool:
         inner = source.around[source.around.index(loop) + 1 :]
         return all(self._timeline.spans[op].sure for op in inner)
 
@@ -181,6 +213,8 @@ class _Finder:
 def _needed(source: SharedAccess, sink: SharedAccess, reach: Reach) -> Order | None:
     if not reach:
         return None
+    if not source.buffer.guarded and source.buffer is sink.buffer:
+        return Order.FENCE if reach.wave else None
     if source.asynchronous:
         return Order.LANDED
     if reach.group or sink.asynchronous:
@@ -192,7 +226,6 @@ class PinnedCover:
     """The author's barriers, signals and waits, as cover."""
 
     def __init__(self, timeline: Timeline) -> None:
-        """Look at all of ``timeline``."""
         self._timeline = timeline
         self._points = [p for p in timeline.points if isinstance(p.op, PINNED)]
         self._halves = timeline.halves()
@@ -210,7 +243,7 @@ class PinnedCover:
         if isinstance(op, WaveFence):
             return hazard.order is Order.FENCE
         if isinstance(op, SharedMemoryBarrier):
-            landed = op.wait_async_ops or self._waited(point, hazard, "load")
+            landed = op.lands_all or self._waited(point, hazard, "load")
             return hazard.order is not Order.LANDED or landed
         if isinstance(op, WorkgroupBarrier):
             return self._meeting_orders(point, hazard)

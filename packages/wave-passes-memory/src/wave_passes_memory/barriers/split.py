@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ops.sync import (
-    SharedMemoryBarrier,
-    SharedMemoryBarrierSignal,
-    SharedMemoryBarrierWait,
-    WorkgroupBarrier,
-)
+from wave_core.ops.sync import MEETINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,13 +13,6 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_passes_memory.barriers.hazards import Hazard
     from wave_passes_memory.barriers.timeline import Timeline
-
-_MEETINGS = (
-    SharedMemoryBarrier,
-    WorkgroupBarrier,
-    SharedMemoryBarrierSignal,
-    SharedMemoryBarrierWait,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +103,14 @@ class _Reach:
     def _meets(self, point: int) -> bool:
         """Whether the op after a point is a barrier, or has one within."""
         op = self._timeline.points[point].op
-        if isinstance(op, _MEETINGS):
+        if isinstance(op, MEETINGS):
             return True
         span = self._timeline.spans.get(op)
         if span is None:
             return False
         inside = range(span.first, span.last + 1)
         return any(
-            i in self._others or isinstance(self._timeline.points[i].op, _MEETINGS)
+            i in self._others or isinstance(self._timeline.points[i].op, MEETINGS)
             for i in inside
         )
 

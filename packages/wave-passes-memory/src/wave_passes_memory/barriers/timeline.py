@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.uniform import Uniformity
-from wave_core.ops.control import Iterate
+from wave_core.ops.control import Iterate, While
 from wave_core.ops.sync import (
+    MEETINGS,
     MemoryCounterWait,
-    SharedMemoryBarrier,
     SharedMemoryBarrierSignal,
     SharedMemoryBarrierWait,
     WaveFence,
-    WorkgroupBarrier,
 )
 from wave_core.ops.traits import Trait
 
@@ -28,14 +27,7 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
 
-PINNED = (
-    SharedMemoryBarrier,
-    WorkgroupBarrier,
-    SharedMemoryBarrierSignal,
-    SharedMemoryBarrierWait,
-    MemoryCounterWait,
-    WaveFence,
-)
+PINNED = (*MEETINGS, MemoryCounterWait, WaveFence)
 """Ops of the author or of the schedule that order accesses; they never move."""
 
 
@@ -98,7 +90,6 @@ class Timeline:
     def __init__(
         self, graph: Graph, accesses: list[SharedAccess], dependences: Dependences
     ) -> None:
-        """Number the points of ``graph``."""
         self.points: list[Point] = []
         self.spans: dict[Op, Span] = {}
         self.at: dict[Op, int] = {}
@@ -119,12 +110,13 @@ class Timeline:
             if op.has(Trait.TERMINATOR):
                 self.end[region] = index
             for nested in op.regions:
-                inner = depth + isinstance(op, Iterate)
+                inner = depth + isinstance(op, Iterate | While)
                 here = together and self._uniformity.together(op)
                 self._enter(nested, inner, together=here)
             if op.regions:
                 last = len(self.points) - 1
-                self.spans[op] = Span(op, index + 1, last, self._sure(op))
+                sure = isinstance(op, Iterate) and self._dependences.trips_surely(op)
+                self.spans[op] = Span(op, index + 1, last, sure)
 
     def _matters(self, op: Op) -> bool:
         return bool(
@@ -133,9 +125,6 @@ class Timeline:
             or op.has(Trait.TERMINATOR)
             or isinstance(op, PINNED)
         )
-
-    def _sure(self, op: Op) -> bool:
-        return isinstance(op, Iterate) and self._dependences.trips_surely(op)
 
     def _legal(self) -> int:
         """Points that all waves pass together, outside of the author's halves."""

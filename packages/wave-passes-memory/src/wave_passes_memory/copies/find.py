@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.analysis.effects import touches, written_memories
-from wave_core.ir import regions, resolve, walk
+from wave_core.ir import regions, resolve, walk_op
 from wave_core.ops.control import SetSymbol
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.structure import Argument
-from wave_passes_memory.copies.gathered import plain_source
+from wave_passes_memory.copies.gathered import has_bounds, plain_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,9 @@ def _of_region(region: Region, *, gathered: bool) -> Iterator[Copy]:
         same = {_kind(read) for read, _ in rows}
         if buffer in others or len(same) > 1:
             continue
-        if isinstance(buffer, Allocate) and isinstance(memory, Argument):
+        if not isinstance(buffer, Allocate) or buffer.offset is not None:
+            continue
+        if isinstance(memory, Argument):
             yield Copy(region, memory, buffer, tuple(rows))
 
 
@@ -116,10 +118,11 @@ def _is_copy(write: Write, read: Read, region: Region) -> bool:
     """Whether a write stores what was read just for it, element for element."""
     return (
         read.owner is region
+        and not has_bounds(read)
         and list(read.users) == [write]
         and write.mapping is None
         and write.flags == "none"
-        and read.flags != "volatile"
+        and not read.is_volatile
         and isinstance(resolve(read.memory), Argument)
     )
 
@@ -136,5 +139,6 @@ def _undisturbed(copy: Copy) -> bool:
 
 
 def _disturbs(op: Op, buffer: Op) -> bool:
-    inside = [op, *(each for region in op.regions for each in walk(region))]
-    return any(isinstance(each, SetSymbol) or touches(each, buffer) for each in inside)
+    return any(
+        isinstance(each, SetSymbol) or touches(each, buffer) for each in walk_op(op)
+    )

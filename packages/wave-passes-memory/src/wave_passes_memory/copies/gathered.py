@@ -15,9 +15,9 @@ from wave_core.ir import (
     insert_before,
     region_of,
     resolve,
-    set_operands,
 )
-from wave_core.ops.control import Conditional, Iterate
+from wave_core.ir.rewrite import set_captures
+from wave_core.ops.control import Conditional, Iterate, While
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Argument
 from wave_core.symbols import conjuncts, constant, eq, logical_and, lt
@@ -39,9 +39,16 @@ if TYPE_CHECKING:
 def plain_source(value: Op) -> Read | None:
     """The read that an index register is, if it has no index registers of its own."""
     read = resolve(value)
-    if not isinstance(read, Read) or read.indices or read.flags == "volatile":
+    if not isinstance(read, Read) or read.indices:
+        return None
+    if read.is_volatile or has_bounds(read):
         return None
     return read if isinstance(resolve(read.memory), Argument) else None
+
+
+def has_bounds(read: Read) -> bool:
+    """Whether elements within the memory's extents may not exist."""
+    return read.mapping is not None and read.mapping.exists is not None
 
 
 def addresses(read: Read, index: Index, known: RegionFacts) -> tuple[Expr, ...]:
@@ -163,11 +170,9 @@ def _uncaptured(argument: Argument) -> Op:
     """The value that an argument captured, which it does no more."""
     region = region_of(argument)
     parent = region.parent
-    assert isinstance(parent, Iterate | Conditional), "these ops capture"
+    assert isinstance(parent, Iterate | While | Conditional), "these ops capture"
     value = captured_value(parent, argument)
     region.remove_argument(region.arguments.index(argument))
-    position = [field.name for field in parent.operand_fields].index("captures")
-    slots = list(parent.slots)
-    slots[position] = tuple(each for each in parent.captures if each is not value)
-    set_operands(parent, slots)
+    kept = tuple(each for each in parent.captures if each is not value)
+    set_captures(parent, kept)
     return value

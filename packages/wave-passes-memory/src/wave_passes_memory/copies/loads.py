@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.symbol_uses import symbols_set
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
     ACCESS,
@@ -24,7 +25,6 @@ from wave_core.ops.structure import GetResult
 from wave_core.symbols import constant, logical_and, logical_not, lt
 from wave_passes_memory.copies.gathered import Gathers
 from wave_passes_memory.copies.rows import Rows
-from wave_passes_memory.hoisting.steady import symbols_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

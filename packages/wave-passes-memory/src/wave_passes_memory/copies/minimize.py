@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.runs import access_count
+from wave_core.analysis.symbol_uses import symbols_set
 from wave_core.ir import ACCESS, Access, erase, resolve
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass, option
@@ -16,7 +17,6 @@ from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.loads import Branches, Loads, store
 from wave_passes_memory.copies.prove import addresses, bare_readers, prove
 from wave_passes_memory.copies.share import Sharer
-from wave_passes_memory.hoisting.steady import symbols_set
 
 if TYPE_CHECKING:
     from wave_core.analysis.region_facts import RegionFacts

@@ -378,6 +378,12 @@ def _bare(
         if facts.simplify(place - coordinate - base) is not constant(0):
             return None
     mine, others = points.conditions(row.mask)
+    for condition in mine:
+        facts = facts.with_assumption(condition)
+    ends = zip(row.coordinates, box.extents, strict=True)
+    if not all(facts.prove(le(place + 1, extent)) for place, extent in ends):
+        # Elements beyond the box hold no zeros: the condition leaves them out.
+        return row if implied(others, box.exists(places), facts) else None
     exists = box.exists(places)
     if not alike(others, exists, facts):
         if not implied(others, exists, facts, mine):

@@ -97,6 +97,10 @@ class CopyDirectToLds(Pass):
         points = LanePoints.of(known.geometry)
         by_buffer: dict[Allocate, list[Transfer]] = {}
         for copy in copies(graph):
+            if copy.pairs[0][0].flags != "none":
+                why = Refusal("its flags have no form in a direct copy")
+                self._refused(copy.pairs[0][0], copy.buffer, why, context)
+                continue
             box = prove(copy, points, known)
             if box is None:
                 why = Refusal("no proof says what it copies")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.storage import sharing_buffers
 from wave_core.analysis.effects import written_by, written_memories
+from wave_core.analysis.symbol_uses import mentions, symbols_set
 from wave_core.ir import move_before, resolve, walk
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate, Read, Write
@@ -16,7 +17,6 @@ from wave_core.ops.structure import Argument
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
 from wave_passes_memory.hoisting.pressure import crowded_loops
-from wave_passes_memory.hoisting.steady import mentions, symbols_set
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph

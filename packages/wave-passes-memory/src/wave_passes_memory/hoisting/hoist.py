@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.storage import sharing_buffers
-from wave_core.analysis.effects import touches, written_memories
+from wave_core.analysis.effects import touches, written_by, written_memories
+from wave_core.analysis.symbol_uses import mentions, symbols_set
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import (
     ACCESS,
@@ -29,7 +30,6 @@ from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
 from wave_core.symbols import as_expr, ge, lt
 from wave_passes_memory.hoisting.pressure import LoopPressure, affordable, budget
-from wave_passes_memory.hoisting.steady import mentions, symbols_set
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
@@ -241,5 +241,6 @@ class _Invariants:
         own.update(op for op in writes if resolve(op.memory) is buffer)
         inside = [op for op in walk(self._body) if touches(op, buffer)]
         everywhere = [op for op in self._graph.walk() if touches(op, buffer)]
-        first = inside[: len(own)]
-        return len(inside) == len(everywhere) and set(first) == own
+        first, rest = inside[: len(own)], inside[len(own) :]
+        kept = not any(buffer in written_by(op) for op in rest)
+        return len(inside) == len(everywhere) and set(first) == own and kept

@@ -44,7 +44,6 @@ class LoopPressure:
     """Registers in use at each op of a loop's body, and around it."""
 
     def __init__(self, graph: Graph, loop: Iterate) -> None:
-        """Look at the loop as it is."""
         self._graph = graph
         self._cheap: dict[Op, bool] = {}
         body = loop.body
@@ -103,7 +102,8 @@ class LoopPressure:
             return 0
         placement = self._graph.facts.get(PLACEMENT, resolve(value))
         count = 1 if placement is None else placement.layout.registers
-        return -(-count * max(value.type.dtype.bits, 8) // REGISTER_BITS)
+        dtype = value.type.dtype
+        return -(-count * (8 if dtype.is_bool else dtype.bits) // REGISTER_BITS)
 
     def _made_again(self, value: Op) -> bool:
         known = self._cheap.get(value)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.storage import sharing_buffers
 from wave_core.analysis.effects import written_by, written_memories
+from wave_core.analysis.symbol_uses import symbols_set
 from wave_core.ir import ACCESS, PLACEMENT, capture, region_of, replace, resolve
 from wave_core.ops.base import Op
-from wave_core.ops.control import Iterate, SetSymbol
+from wave_core.ops.control import Iterate, SetSymbol, While
 from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
-from wave_passes_memory.hoisting.steady import symbols_set
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph, Region
@@ -97,7 +97,7 @@ class _Sharing:
     def _nested(self, op: Op, known: _Known) -> int:
         written = {m for nested in op.regions for m in written_memories(nested)}
         sets = any(symbols_set(nested) for nested in op.regions)
-        if isinstance(op, Iterate):
+        if isinstance(op, Iterate | While):
             # What an iteration writes, the next one finds.
             self._drop(written, known)
             if sets:

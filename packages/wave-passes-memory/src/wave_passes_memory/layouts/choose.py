@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.storage import lds_bytes
+from wave_core.analysis.dependences.storage import buffers_of, lds_bytes
 from wave_core.analysis.effects import touched_memories
 from wave_core.analysis.loops import enclosing_loops
 from wave_core.analysis.runs import contiguous_run
@@ -91,7 +91,8 @@ class ChooseLdsLayouts(Pass):
             _refuse_padding(graph)
         known = context.region_facts(graph)
         points = LanePoints.of(known.geometry)
-        room = _room(graph, context.target.memory)
+        room = context.target.memory.lds_bytes
+        room -= lds_bytes(buffers_of(graph), graph.bindings)
         crowded = crowded_loops(graph, context.target.registers)
         changed = False
         for buffer, accesses in accesses_by_buffer(graph).items():
@@ -138,19 +139,15 @@ def _refuse_padding(graph: Graph) -> None:
             )
 
 
-def _room(graph: Graph, memory: MemorySpec) -> int:
-    """Bytes of LDS that no buffer takes."""
-    buffers = [op for op in graph.walk() if isinstance(op, Allocate)]
-    return memory.lds_bytes - lds_bytes(buffers, graph.bindings)
-
-
 def accesses_by_buffer(graph: Graph) -> dict[Allocate, list[Read | Write]]:
-    """The accesses of each buffer that nothing else than reads and writes touches."""
+    """The accesses of each buffer of its own that only reads and writes touch."""
     found: dict[Allocate, list[Read | Write]] = {}
     foreign: set[Op] = set()
     for op in graph.walk():
         if isinstance(op, Allocate):
             found[op] = []
+            if op.offset is not None:
+                foreign.add(op)
             continue
         for memory, _ in touched_memories(op):
             if isinstance(op, Read | Write) and isinstance(memory, Allocate):
@@ -160,7 +157,7 @@ def accesses_by_buffer(graph: Graph) -> dict[Allocate, list[Read | Write]]:
     return {buffer: rows for buffer, rows in found.items() if buffer not in foreign}
 
 
-def _swizzled(access: Access) -> bool:
+def is_swizzled(access: Access) -> bool:
     """Whether the place of an access is permuted already."""
     return any(term.kind is Kind.XOR for term, _ in access.coordinates[-1].linear()[1])
 
@@ -190,7 +187,8 @@ class Chooser:
         if self._buffer.padding or not static or not many or not self._accesses:
             return False
         return all(
-            self._aligned(op) and not _swizzled(self._row(op)) for op in self._accesses
+            self._aligned(op) and not is_swizzled(self._row(op))
+            for op in self._accesses
         )
 
     def choose(

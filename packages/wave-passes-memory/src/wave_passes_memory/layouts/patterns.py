@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.ir import ACCESS, region_of
-from wave_core.ops.control import Iterate
+from wave_core.ops.control import Iterate, While
 from wave_core.ops.memory import Read
-from wave_core.symbols import constant, logical_and, total
+from wave_core.symbols import logical_and
+from wave_passes_memory.copies.share import flat_offset
 
 if TYPE_CHECKING:
     from wave_core.ir import Access
@@ -100,16 +101,7 @@ class Pattern:
 
 def row_of(access: Access, kind: MemoryType) -> Expr:
     """The number of the row that an access touches: all dimensions but the last."""
-    stride = constant(1)
-    parts: list[Expr] = []
-    for place, extent in zip(
-        reversed(access.coordinates[:-1]),
-        reversed(kind.storage_shape[:-1]),
-        strict=True,
-    ):
-        parts.append(place * stride)
-        stride = stride * extent
-    return total(parts)
+    return flat_offset(access.coordinates[:-1], kind.storage_shape[:-1])
 
 
 def patterns(
@@ -135,7 +127,8 @@ def _lanes(
     column = _values(access.coordinates[-1], points) * buffer.dtype.bytes
     mine, _ = points.conditions(access.mask)
     alive = _values(logical_and(*mine), points) != 0
-    return row, column, alive, LOOP_WEIGHT ** _depth(op)
+    depth = sum(isinstance(each, Iterate | While) for each in region_of(op).around)
+    return row, column, alive, LOOP_WEIGHT**depth
 
 
 def _values(expr: Expr, points: LanePoints) -> Array:
@@ -144,10 +137,6 @@ def _values(expr: Expr, points: LanePoints) -> Array:
     Shapes: [waves, lanes]
     """
     return points.own_values(expr, 1).reshape(-1, points.lanes)
-
-
-def _depth(op: Read | Write) -> int:
-    return sum(isinstance(each, Iterate) for each in region_of(op).around)
 
 
 def _pattern(

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.analysis.dependences.accesses import shared_accesses
-from wave_core.analysis.dependences.storage import lds_bytes, static_bytes
+from wave_core.analysis.dependences.storage import (
+    buffers_of,
+    lds_bytes,
+    static_bytes,
+)
 from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.ir import set_attributes
-from wave_core.ops.control import Iterate
-from wave_core.ops.memory import Allocate
+from wave_core.ops.control import Iterate, Loop, While
 from wave_core.ops.sync import SharedMemoryBarrierSignal, SharedMemoryBarrierWait
 from wave_core.ops.traits import EffectKind
 from wave_core.passes import Pass, option
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from wave_core.analysis.dependences.footprint import Footprint
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
+    from wave_core.ops.memory import Allocate
     from wave_core.passes import PassContext
 
 
@@ -137,12 +141,11 @@ class PackSharedMemory(Pass):
 
     def should_run(self, graph: Graph) -> bool:
         """One buffer has nobody to share with."""
-        buffers = [op for op in graph.walk() if isinstance(op, Allocate)]
-        return len(buffers) > 1
+        return len(buffers_of(graph)) > 1
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Set the offsets."""
-        buffers = [op for op in graph.walk() if isinstance(op, Allocate)]
+        buffers = buffers_of(graph)
         before = lds_bytes(buffers, graph.bindings)
         if not _packable(graph, buffers):
             return False
@@ -207,6 +210,8 @@ class _Packing:
     ) -> Block:
         if not rows:
             return Block(size, -1, -1)
+        if not rows[0].buffer.guarded:
+            return Block(size, 0, self._lifetimes.end)
         return Block(size, *self._lifetimes.of(rows, within_loops=within_loops))
 
     def _must_stay_apart(self, one: int, other: int) -> bool:
@@ -218,11 +223,10 @@ class Lifetimes:
     """Spans of time, counted in ops of the graph in program order."""
 
     def __init__(self, graph: Graph, dependences: Dependences) -> None:
-        """Number the ops."""
         self._dependences = dependences
         self._position = {op: i for i, op in enumerate(graph.walk())}
         self._end: dict[Op, int] = {}
-        _note_ends(graph.body, self._position, self._end)
+        self.end = _note_ends(graph.body, self._position, self._end)
 
     def of(
         self, accesses: Sequence[SharedAccess], *, within_loops: bool
@@ -237,7 +241,7 @@ class Lifetimes:
         around = dict.fromkeys(op for a in accesses for op in a.around)
         # Inner loops first: what an outer one needs depends on them.
         for loop in reversed(around):
-            if not isinstance(loop, Iterate):
+            if not isinstance(loop, Iterate | While):
                 continue
             start, end = self._position[loop], self._end[loop]
             inside = start < first and last <= end
@@ -246,7 +250,7 @@ class Lifetimes:
             first, last = min(first, start), max(last, end)
         return first, last
 
-    def _renewed(self, accesses: Sequence[SharedAccess], loop: Iterate) -> bool:
+    def _renewed(self, accesses: Sequence[SharedAccess], loop: Loop) -> bool:
         """Whether no iteration reads what another one wrote."""
         return all(
             self._written_before(access, accesses, loop)
@@ -255,7 +259,7 @@ class Lifetimes:
         )
 
     def _written_before(
-        self, read: SharedAccess, accesses: Sequence[SharedAccess], loop: Iterate
+        self, read: SharedAccess, accesses: Sequence[SharedAccess], loop: Loop
     ) -> bool:
         if read.asynchronous:
             return False

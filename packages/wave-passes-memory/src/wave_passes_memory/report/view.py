@@ -16,8 +16,9 @@ from wave_core.diagnostics import UserError
 from wave_core.ir import ACCESS, LANDING, region_of, resolve
 from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
 from wave_core.plugin import ViewResult
-from wave_core.symbols import Kind, logical_and
+from wave_core.symbols import logical_and
 from wave_passes_memory.copies.lane_points import LanePoints
+from wave_passes_memory.layouts.choose import is_swizzled
 from wave_passes_memory.layouts.patterns import conflict_cycles, patterns, row_of
 from wave_passes_memory.layouts.schemes import Scheme
 
@@ -70,10 +71,6 @@ class BufferReport:
     conflicts_before: int
     conflicts: int
     owners: tuple[tuple[int, ...], ...]
-
-    def to_json(self) -> dict[str, object]:
-        """All of it as JSON values."""
-        return asdict(self)
 
 
 def measure(
@@ -188,12 +185,8 @@ class _Measurement:
     def _layout(self) -> str:
         if self._buffer.padding:
             return f"rows padded by {self._buffer.padding} elements"
-        swizzled = False
-        for op in self._accesses:
-            row = self._graph.facts.get(ACCESS, op)
-            if row is not None:
-                terms = row.coordinates[-1].linear()[1]
-                swizzled |= any(term.kind is Kind.XOR for term, _ in terms)
+        rows = [self._graph.facts.get(ACCESS, op) for op in self._accesses]
+        swizzled = any(row is not None and is_swizzled(row) for row in rows)
         return "chunks of a row permuted" if swizzled else "row by row"
 
     def _owners(self) -> tuple[tuple[int, ...], ...]:
@@ -268,7 +261,7 @@ def memory(request: ViewRequest) -> ViewResult:
         {
             "kernel": kernel.name,
             "lds_bytes": budget,
-            "buffers": [buffer.to_json() for buffer in found],
+            "buffers": [asdict(buffer) for buffer in found],
         },
         ((COLUMNS, (*map(_cells, found), _sum(found, budget))),),
         draw(found, f"LDS of {kernel.name}", budget),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.uniform import Uniformity
+from wave_core.analysis.effects import written_memories
 from wave_core.analysis.loops import loops_of
 from wave_core.ir import (
     Region,
@@ -16,6 +17,7 @@ from wave_core.ir import (
     resolve,
     set_space,
 )
+from wave_core.ops.atomic import Atomic
 from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass
@@ -71,6 +73,8 @@ def only_reorders(read: Read) -> bool:
     mapping = read.mapping
     if mapping is None:
         return True
+    if mapping.exists is not None:
+        return False
     walked = {iterator_symbol(i): dim for i, dim in enumerate(mapping.register_dims)}
     found = tuple(walked.get(coordinate) for coordinate in mapping.coordinates)
     return found == memory.dims and len(walked) == len(found)
@@ -101,7 +105,7 @@ def _extent(dim: str, geometry: Geometry, loops: Mapping[str, Expr]) -> Expr | N
         return None
     if geometry.split_among_waves(dim) is None:
         return tile
-    if dim in loops:
+    if geometry.loop_axis(dim) in loops:
         # The waves' tiles lie apart, with what later iterations read between them.
         return None
     start = geometry.local_base(dim, loops, tile)
@@ -188,8 +192,11 @@ class _Promoter:
     def run(self, asking: list[Argument]) -> None:
         """Stage all reads of the parameters ``asking``."""
         ops = list(self._graph.walk())
-        written = {resolve(op.memory) for op in ops if isinstance(op, Write)}
+        written = written_memories(self._graph.body)
         wanted = [p for p in asking if p not in written]
+        for op in ops:
+            if isinstance(op, Atomic) and resolve(op.memory) in asking:
+                self._decline(op, "an atomic updates it")
         requests = [
             request
             for read in ops
@@ -220,11 +227,13 @@ class _Promoter:
     def _placed(self, read: Read, tile: Tile) -> _Request:
         """Outside the loops that the tile does not depend on."""
         region, anchor = region_of(read), read
-        used = {s for c in _coordinates(read) for s in c.free_symbols}
+        exprs = () if read.mapping is None else read.mapping.expressions
+        used = {s for expr in exprs for s in expr.free_symbols}
         alone = self._alone(read)
         while isinstance(region.parent, Iterate) and not alone:
             loop = region.parent
-            if str(loop.axis) in tile.dims or loop.induction in used:
+            moving = map(self._geometry.loop_axis, tile.dims)
+            if str(loop.axis) in moving or loop.induction in used:
                 break
             anchor, region = loop, region_of(loop)
         mapping = None if tile.plain else read.mapping
@@ -236,13 +245,16 @@ class _Promoter:
         """Whether what it reads may change from place to place."""
         return bool(self._uniformity.own or read.indices)
 
-    def _decline(self, read: Read, why: str) -> None:
-        label = resolve(read.memory).attributes["label"]
+    def _decline(self, op: Read | Atomic, why: str) -> None:
+        memory = resolve(op.memory)
+        label = memory.attributes["label"]
+        does = "reads" if isinstance(op, Read) else "updates"
         self._context.collector.warn(
             "WV0408",
             f"`{label}` is not staged in shared memory here: {why}",
-            at=read.location,
-            label="reads global memory instead",
+            at=op.location,
+            label=f"{does} global memory instead",
+            secondary=((memory.location, "asks to be staged"),),
             help=("bind the sizes of the tile, and read outside of conditionals",),
         )
 
@@ -302,7 +314,3 @@ def _fetch(request: _Request, front: Op) -> Read:
     value.tags = read.tags
     insert_before(front, value, read)
     return value
-
-
-def _coordinates(read: Read) -> tuple[Expr, ...]:
-    return () if read.mapping is None else read.mapping.coordinates

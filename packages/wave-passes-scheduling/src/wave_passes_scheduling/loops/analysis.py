@@ -6,16 +6,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import PLACEMENT, region_of
-from wave_core.ops.control import Iterate
+from wave_core.ir import PLACEMENT, region_of, resolve
+from wave_core.ops.control import Iterate, While
 from wave_core.ops.structure import Argument
 from wave_core.types import RegisterType
-from wave_passes_scheduling.loops.costs import OpKind, kind_of
+from wave_passes_scheduling.loops.costs import OpKind, kind_of, unit_profile
 from wave_passes_scheduling.loops.order import accesses_in, order_rows
+from wave_passes_scheduling.modulo.schedule import Schedule
 from wave_passes_scheduling.problem import Dependence, LoopProblem, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.analysis.dependences.derive import Dependences
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 FAR = 8
 """Iterations over which dependences through LDS are told apart one by one."""
+
+
+ADDRESSES = 24
+"""Registers of a lane for addresses, and for what else loops need beside values."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ def analyse(
     number = {op: i for i, op in enumerate(ops)}
     names = op_names(ops)
     tasks = tuple(
-        Task(names[op], str(kind), profile.uses(kind), _registers(graph, op))
+        _task(graph, op, names[op], kind, profile)
         for op, kind in zip(ops, kinds, strict=True)
     )
     latencies = [profile.latency(kind) for kind in kinds]
@@ -62,8 +67,50 @@ def analyse(
         *_shared(graph, loop, known, number, latencies),
         *_ordered(graph, ops),
     ]
-    problem = LoopProblem(tasks, profile.resources, _strongest(edges), profile.name)
+    held = _held(graph, loop)
+    rows = _strongest(edges)
+    file, waves = profile.registers, known.geometry.waves_per_workgroup
+    room = None if file is None else file.limit(waves)
+    (move,) = profile.uses(OpKind.VALU)
+    problem = LoopProblem(
+        tasks, profile.resources, rows, profile.name, held=held, room=room, move=move
+    )
     return ScheduledLoop(loop, ops, kinds, problem)
+
+
+def registers_in_order(graph: Graph, loop: Iterate, ops: Sequence[Op]) -> int:
+    """Registers of a lane that are alive at once where a body has this order."""
+    numbers = {op: i for i, op in enumerate(ops)}
+    profile = unit_profile()
+    tasks = [_task(graph, op, op.op_name, kind_of(op), profile) for op in ops]
+    rows = tuple(_values(loop, tuple(ops), numbers, [0] * len(ops)))
+    problem = LoopProblem(
+        tuple(tasks), profile.resources, rows, held=_held(graph, loop)
+    )
+    return Schedule(problem, len(ops), tuple(range(len(ops)))).pressure()
+
+
+def _held(graph: Graph, loop: Iterate) -> int:
+    """Registers that are taken throughout a loop."""
+    return ADDRESSES + sum(_registers(graph, op) for op in _from_before(loop))
+
+
+def _task(graph: Graph, op: Op, name: str, kind: OpKind, profile: CostProfile) -> Task:
+    view = kind is OpKind.NOOP
+    return Task(name, str(kind), profile.uses(kind), _registers(graph, op), view)
+
+
+def _from_before(loop: Iterate) -> dict[Op, None]:
+    """The values that a loop uses and does not change; views as what they show."""
+    found: dict[Op, None] = {}
+    waiting = [resolve(value) for value in loop.captures]
+    while waiting:
+        op = waiting.pop()
+        if kind_of(op) is OpKind.NOOP:
+            waiting += [resolve(value) for value in op.operands]
+        else:
+            found[op] = None
+    return found
 
 
 def op_names(ops: Iterable[Op]) -> dict[Op, str]:
@@ -168,7 +215,7 @@ def _strongest(edges: list[Dependence]) -> tuple[Dependence, ...]:
 
 
 def innermost_loops(graph: Graph) -> list[Iterate]:
-    """The loops without a loop in them."""
-    loops = [op for op in graph.walk() if isinstance(op, Iterate)]
+    """The counted loops without a loop in them."""
+    loops = [op for op in graph.walk() if isinstance(op, Iterate | While)]
     outer = {op for loop in loops for op in region_of(loop).around}
-    return [loop for loop in loops if loop not in outer]
+    return [op for op in loops if isinstance(op, Iterate) and op not in outer]

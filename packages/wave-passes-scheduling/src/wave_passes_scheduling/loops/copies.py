@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.analysis.dependences.accesses import shared_accesses
-from wave_core.analysis.dependences.storage import lds_bytes, static_bytes
+from wave_core.analysis.dependences.storage import (
+    buffers_of,
+    lds_bytes,
+    static_bytes,
+)
 from wave_core.diagnostics import user_error
-from wave_core.ops.memory import Allocate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from wave_core.analysis.dependences.derive import Dependences
     from wave_core.ir import Graph
     from wave_core.ops.control import Iterate
+    from wave_core.ops.memory import Allocate
     from wave_core.targets import Target
     from wave_passes_scheduling.modulo.schedule import Schedule
 
@@ -26,8 +30,7 @@ def copies_that_fit(
     graph: Graph, buffers: Iterable[Allocate], wanted: int, target: Target
 ) -> int:
     """The most copies, up to ``wanted``, of ``buffers`` that LDS has room for."""
-    everything = [op for op in graph.walk() if isinstance(op, Allocate)]
-    used = lds_bytes(everything, graph.bindings)
+    used = lds_bytes(buffers_of(graph), graph.bindings)
     own = sum(static_bytes(buffer, graph.bindings) for buffer in buffers)
     spare = target.memory.lds_bytes - used
     return max(1, min(wanted, 1 + spare // own)) if own else wanted
@@ -105,16 +108,21 @@ def private_buffers(
 
     Every access stands in the loop's own body; all writes come first, surely happen
     and cover what is read. Such a buffer can be given to several iterations at once,
-    a copy for each. A buffer for which this cannot be proved is not listed.
+    a copy for each. One for which this cannot be proved is not listed, nor one whose
+    place is given.
     """
     found: dict[Allocate, list[SharedAccess]] = {}
     for access in shared_accesses(graph):
         found.setdefault(access.buffer, []).append(access)
-    return {b: rows for b, rows in found.items() if _private(rows, loop, known)}
+    return {
+        buffer: rows
+        for buffer, rows in found.items()
+        if buffer.offset is None and _private(rows, loop, known)
+    }
 
 
 def _private(rows: list[SharedAccess], loop: Iterate, known: Dependences) -> bool:
-    if any(not row.around or row.around[-1] is not loop for row in rows):
+    if any(row.atomic or row.around[-1:] != (loop,) for row in rows):
         return False
     writes = [row for row in rows if row.writes]
     reads = [row for row in rows if not row.writes]

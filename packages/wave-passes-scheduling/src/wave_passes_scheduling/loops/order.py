@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.accesses import SharedAccess, shared_accesses
 from wave_core.analysis.effects import touched_memories
-from wave_core.ir import walk
+from wave_core.ir import walk_op
 from wave_core.ops.memory import Allocate
 from wave_core.ops.sync import (
     SharedMemoryBarrier,
@@ -80,7 +80,7 @@ def order_rows(graph: Graph, ops: Iterable[Op]) -> list[OrderRow]:
 
 
 def _row(op: Op, written: set[Op]) -> OrderRow:
-    inside = [op, *(each for region in op.regions for each in walk(region))]
+    inside = list(walk_op(op))
     touched: dict[Op, bool] = {}
     for memory, writes in _touches(inside):
         touched[memory] = touched.get(memory, False) or writes

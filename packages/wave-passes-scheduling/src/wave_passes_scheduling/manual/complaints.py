@@ -59,7 +59,7 @@ def nothing_there(found: Selection, user: Step) -> UserError:
 def not_found(step: Step, what: str, notes: Iterable[str] = ()) -> UserError:
     """WV0503: what a step looks for is not among its nodes."""
     return user_error(
-        "WV0503", what, at=step.location, label="asked for here", notes=tuple(notes)
+        "WV0503", what, at=step.location, label="asked for here", notes=notes
     )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.storage import lds_bytes, static_bytes
+from wave_core.analysis.dependences.storage import (
+    buffers_of,
+    lds_bytes,
+    static_bytes,
+)
 from wave_core.diagnostics import user_error
-from wave_core.ops.memory import Allocate
 from wave_passes_scheduling.loops.copies import (
     check_copies,
     copies_that_fit,
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
+    from wave_core.ops.memory import Allocate
     from wave_core.passes import PassContext
     from wave_core.passes.manual import Step
     from wave_core.targets import Target
@@ -102,8 +106,7 @@ def _needed(rows: Sequence[SharedAccess], slots: Mapping[Op, Slot], length: int)
 def _check_room(
     graph: Graph, wanted: Mapping[Allocate, int], target: Target, step: Step
 ) -> None:
-    everything = [op for op in graph.walk() if isinstance(op, Allocate)]
-    used = lds_bytes(everything, graph.bindings)
+    used = lds_bytes(buffers_of(graph), graph.bindings)
     sizes = {buffer: static_bytes(buffer, graph.bindings) for buffer in wanted}
     more = sum(size * (wanted[buffer] - 1) for buffer, size in sizes.items())
     room = target.memory.lds_bytes

@@ -198,7 +198,7 @@ def side_by_side(ops: Sequence[Op]) -> list[Op] | None:
     """Ops of one body: these, or the innermost conditionals that hold them."""
     found = list(ops)
     while len({op.owner for op in found}) > 1:
-        depths = [_depth(op) for op in found]
+        depths = [len(list(region_of(op).around)) for op in found]
         deepest = max(depths)
         lower = [
             _holder(op) if depth == deepest else op
@@ -213,7 +213,3 @@ def side_by_side(ops: Sequence[Op]) -> list[Op] | None:
 def _holder(op: Op) -> Op | None:
     parent = region_of(op).parent
     return parent if isinstance(parent, Conditional) else None
-
-
-def _depth(op: Op) -> int:
-    return sum(1 for _ in region_of(op).around)

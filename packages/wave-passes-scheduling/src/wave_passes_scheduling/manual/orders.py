@@ -132,7 +132,9 @@ def insert(where: str, target: Place | Selection, op: Op, step: Step) -> bool:
     if where in {"start", "end"}:
         _insert_in_part(where, target, op, step)
         return True
-    assert isinstance(target, Selection), "the language passes nodes"
+    if isinstance(target, Place):
+        _insert_around(where, target, op)
+        return True
     if not target.ops:
         if target.excused:
             return False
@@ -149,6 +151,15 @@ def insert(where: str, target: Place | Selection, op: Op, step: Step) -> bool:
     else:
         insert_after(places[-1], op)
     return True
+
+
+def _insert_around(where: str, target: Place, op: Op) -> None:
+    """Before or after the loop, or what stands before or after that."""
+    ops = [] if target.name == "kernel" else target.ops
+    if where == "before":
+        insert_before((*ops, *target.loop)[0], op)
+    else:
+        insert_after((*target.loop[:1], *ops)[-1], op)
 
 
 def _insert_in_part(where: str, target: Place | Selection, op: Op, step: Step) -> None:

@@ -66,13 +66,21 @@ class ManualRun:
             UserError: WV0406, WV0502, WV0503, WV0513 and WV0514 where the kernel does
                 not have what a step needs, with the line of the step.
         """
-        for step in schedule.steps:
-            self._values.append(_STEPS[step.name](self, step))
+        schedule.run(self)
         if self._options.hints:
             for (kernel,) in self._kernels:
                 assert isinstance(kernel, Iterate), "what is pipelined is a loop"
                 hints = keep_order(kernel)
                 self._context.count("scheduling_barriers", hints)
+
+    def carry_out(self, step: Step) -> None:
+        """Carry out one step; its value gets the next number."""
+        self._values.append(_STEPS[step.name](self, step))
+
+    def count(self, ref: Ref) -> int:
+        """How many nodes a step has found, by now."""
+        found: Selection = self._value(ref)
+        return len(found.ops)
 
     # ------------------------------------------------------------------ finding ops
 
@@ -86,21 +94,21 @@ class ManualRun:
 
     def in_space(self, step: Step) -> Value:
         """Ops by address space."""
-        source = self._selection(step.arguments[0])
+        source: Selection = self._value(step.arguments[0])
         _, space, part = step.arguments
         return self._select(step, find.in_space(source.ops, space, part), source)
 
     def along_dim(self, step: Step) -> Value:
         """Ops by their place along a dimension."""
-        source = self._selection(step.arguments[0])
+        source: Selection = self._value(step.arguments[0])
         ops = find.along_dim(self._graph, source.ops, step) if source.ops else []
         return self._select(step, ops, source)
 
     def filtered(self, step: Step) -> Value:
         """Ops by where they stand and by type."""
-        source = self._selection(step.arguments[0])
+        source: Selection = self._value(step.arguments[0])
         _, ref, kind = step.arguments
-        place = None if ref is None else self._place(ref)
+        place: Place | Selection | None = None if ref is None else self._value(ref)
         if isinstance(place, Selection):
             place = Place("kernel", [orders.loop_at(place, step)])
         found = self._select(step, find.filtered(source.ops, place, kind), source)
@@ -109,7 +117,7 @@ class ManualRun:
 
     def picked(self, step: Step) -> Value:
         """Ops by their index."""
-        source = self._selection(step.arguments[0])
+        source: Selection = self._value(step.arguments[0])
         ops = [] if source.excused else find.picked(source.ops, step)
         return self._select(step, ops, source)
 
@@ -133,14 +141,12 @@ class ManualRun:
         excused = bool(sources) and all(source.excused for source in sources)
         return Selection(self._tracker.watch(ops), step, excused)
 
-    def _selection(self, ref: Ref) -> Selection:
+    def _value(self, ref: Ref) -> Any:
+        """The result of an earlier step, of the type that its kind has."""
         return self._values[ref.number]
 
     def _selections(self, refs: Iterable[Ref]) -> list[Selection]:
-        return [self._selection(ref) for ref in refs]
-
-    def _place(self, ref: Ref) -> Place | Selection:
-        return self._values[ref.number]
+        return [self._value(ref) for ref in refs]
 
     # -------------------------------------------------------------------- pipelines
 
@@ -153,10 +159,10 @@ class ManualRun:
     def pipeline(self, step: Step) -> Value:
         """Overlap the iterations of a loop."""
         ref, refs, ahead, count = step.arguments
-        loop = orders.loop_at(self._selection(ref), step)
+        loop = orders.loop_at(self._value(ref), step)
         if find.is_idle(loop):
             return self._left(loop, "it has no iterations")
-        stages = [self._values[each.number] for each in refs]
+        stages = [self._value(each) for each in refs]
         options = self._options
         planned = schedule_loop(
             self._graph,
@@ -201,14 +207,14 @@ class ManualRun:
 
     def part(self, step: Step) -> Value:
         """Kernel, prologue or epilogue."""
-        made = self._values[step.arguments[0].number]
+        made = self._value(step.arguments[0])
         return made.parts[step.arguments[1]]
 
     # ---------------------------------------------------------------------- changes
 
     def unroll(self, step: Step) -> Value:
         """Several iterations in one trip."""
-        place = self._place(step.arguments[0])
+        place: Place | Selection = self._value(step.arguments[0])
         if isinstance(place, Place) and place.missing:
             return None
         loop = orders.loop_at(place, step)
@@ -234,7 +240,7 @@ class ManualRun:
         parts: list[Selection | Op] = []
         for item in step.arguments:
             if isinstance(item, Ref):
-                value = self._values[item.number]
+                value = self._value(item)
                 inner = value.parts if isinstance(value, Cluster) else [value]
                 parts += inner
             else:
@@ -243,9 +249,9 @@ class ManualRun:
 
     def reorder(self, step: Step) -> Value:
         """The ops of a body in the order of clusters."""
-        place = self._place(step.arguments[0])
+        place: Place | Selection = self._value(step.arguments[0])
         refs = step.arguments[1]
-        clusters = [self._values[ref.number] for ref in refs]
+        clusters = [self._value(ref) for ref in refs]
         moved = orders.reorder(self._graph, place, clusters, step, self._context)
         self._context.count("moved_ops", moved)
         self.changed |= moved > 0
@@ -255,14 +261,14 @@ class ManualRun:
         """A new op beside others."""
         where, ref, plain = step.arguments
         op = orders.made_op(plain)
-        done = orders.insert(where, self._place(ref), op, step)
+        done = orders.insert(where, self._value(ref), op, step)
         self._context.count("inserted_ops", int(done))
         self.changed |= done
         return None
 
     def stagger(self, step: Step) -> Value:
         """Half of the waves a barrier behind; proved once all barriers stand."""
-        place = self._place(step.arguments[0])
+        place: Place | Selection = self._value(step.arguments[0])
         if not (isinstance(place, Place) and place.missing):
             orders.loop_at(place, step).tags |= {TAG}
             self.changed = True
@@ -276,20 +282,8 @@ def _nothing(loop: Op) -> Pipelined:
 
 
 _STEPS: dict[str, Callable[[ManualRun, Step], Value]] = {
-    "tagged": ManualRun.tagged,
-    "in_space": ManualRun.in_space,
-    "along_dim": ManualRun.along_dim,
-    "filtered": ManualRun.filtered,
-    "picked": ManualRun.picked,
-    "joined": ManualRun.joined,
-    "interleaved": ManualRun.interleaved,
-    "stage": ManualRun.stage,
-    "pipeline": ManualRun.pipeline,
-    "part": ManualRun.part,
-    "unroll": ManualRun.unroll,
-    "cluster": ManualRun.cluster,
-    "reorder": ManualRun.reorder,
-    "insert": ManualRun.insert,
-    "stagger": ManualRun.stagger,
+    name: method
+    for name, method in vars(ManualRun).items()
+    if name != "run" and not name.startswith("_")
 }
-"""The function that carries out each kind of step."""
+"""The function that carries out each kind of step, by the name of the kind."""

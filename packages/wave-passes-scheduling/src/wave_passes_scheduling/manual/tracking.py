@@ -25,7 +25,6 @@ class Tracker:
     """
 
     def __init__(self, graph: Graph) -> None:
-        """Follow ops of a graph."""
         self._graph = graph
         self._lists: list[list[Op]] = []
         self._hidden: set[Op] = set()

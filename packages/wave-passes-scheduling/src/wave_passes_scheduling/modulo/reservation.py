@@ -46,7 +46,6 @@ class ReservationTable:
     """
 
     def __init__(self, problem: LoopProblem, interval: int) -> None:
-        """An empty table."""
         self.interval = interval
         self._all = (1 << interval) - 1
         self._units: list[int] = problem.units.tolist()
@@ -54,7 +53,9 @@ class ReservationTable:
         self._free = [[self._all] * (units + 1) for units in self._units]
         self._segments = [_segments(task, interval) for task in problem.tasks]
         self._cycles: dict[int, int] = {}
-        self._cells: dict[int, dict[int, int]] = {}
+        self._holders = [[set[int]() for _ in range(interval)] for _ in self._units]
+        self._since: dict[int, int] = {}
+        self._placements = 0
         self._lengths = _lengths(problem)
         room = interval * problem.units
         self._tight = (problem.totals >= TIGHT * room).tolist()
@@ -101,22 +102,24 @@ class ReservationTable:
     def place(self, task: int, cycle: int) -> None:
         """Start the task in this cycle."""
         self._cycles[task] = cycle
-        self._cells[task] = self._footprint(task, cycle)
+        self._placements += 1
+        self._since[task] = self._placements
+        for holders in self._held(task, cycle):
+            holders.add(task)
         self._add(task, cycle, 1)
 
     def remove(self, task: int) -> None:
         """Take a placed task out."""
-        del self._cells[task]
-        self._add(task, self._cycles.pop(task), -1)
+        cycle = self._cycles.pop(task)
+        del self._since[task]
+        for holders in self._held(task, cycle):
+            holders.discard(task)
+        self._add(task, cycle, -1)
 
     def rivals(self, task: int, cycle: int) -> list[int]:
         """Placed tasks that occupy units which the task would need; the last first."""
-        found: dict[int, None] = {}
-        for resource, wanted in self._footprint(task, cycle).items():
-            for other, cells in self._cells.items():
-                if cells.get(resource, 0) & wanted:
-                    found[other] = None
-        return [other for other in reversed(self._cells) if other in found]
+        found = set[int]().union(*self._held(task, cycle))
+        return sorted(found, key=lambda other: -self._since[other])
 
     def waste(self, task: int, cycle: int) -> int:
         """Free cycles that nothing could use any more if the task stood here.
@@ -180,12 +183,12 @@ class ReservationTable:
         by %= self.interval
         return (bits >> by | bits << (self.interval - by)) & self._all
 
-    def _footprint(self, task: int, cycle: int) -> dict[int, int]:
-        found: dict[int, int] = {}
+    def _held(self, task: int, cycle: int) -> Iterator[set[int]]:
+        """Who holds units in each cycle in which the task would need some."""
         for part in self._segments[task]:
-            cells = self._rotated((1 << part.cycles) - 1, -(cycle + part.offset))
-            found[part.resource] = found.get(part.resource, 0) | cells
-        return found
+            begin, holders = cycle + part.offset, self._holders[part.resource]
+            for at in range(begin, begin + part.cycles):
+                yield holders[at % self.interval]
 
     def _add(self, task: int, cycle: int, sign: int) -> None:
         for part in self._segments[task]:

@@ -1,22 +1,26 @@
-"""Iterative modulo scheduling by slack, on all-pairs longest paths.
+"""Modulo scheduling: one pass from either end, and iterative, by slack.
 
-Tasks are placed one by one, those with the least room first. The longest paths to and
-from all placed tasks leave each task a window that is never empty, so dependences
-alone never fail; where resources have no room in it, the task takes its place and
-those in its way are placed again (Rau, "Iterative Modulo Scheduling", MICRO 1994;
-slack as priority: Huff, "Lifetime-Sensitive Modulo Scheduling", PLDI 1993). At each
-interval a few orders are tried, before the interval grows.
+At each interval the schedules of `one_pass` cost next to nothing. Beside them, or where
+they fail, tasks are placed one by one, those with the least room first. The longest
+paths to and from all placed tasks leave each task a window that is never empty, so
+dependences alone never fail; where resources have no room in it, the task takes its
+place and those in its way are placed again (Rau, "Iterative Modulo Scheduling", MICRO
+1994; slack as priority: Huff, "Lifetime-Sensitive Modulo Scheduling", PLDI 1993). A few
+orders are tried before the interval grows, as long as the search has steps left. Of the
+schedules at one interval, that with the fewest registers counts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_passes_scheduling.modulo.bounds import Infeasible, bounds_of
 from wave_passes_scheduling.modulo.lifetimes import shorten_lifetimes
+from wave_passes_scheduling.modulo.one_pass import one_pass
 from wave_passes_scheduling.modulo.reservation import ReservationTable
 from wave_passes_scheduling.modulo.schedule import Schedule
 from wave_passes_scheduling.paths import longest_paths
@@ -25,6 +29,7 @@ from wave_passes_scheduling.problem import NO_PATH
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from wave_passes_scheduling.paths import LongestPaths
     from wave_passes_scheduling.problem import Array, LoopProblem
 
 ATTEMPTS = 24
@@ -35,6 +40,13 @@ EFFORT = 1000
 
 PLACEMENTS = 12
 """Placements of an attempt, for each task, before it is given up."""
+
+BESIDE = 2
+"""The same where there is a schedule already."""
+
+WORK = 4_000_000
+"""Placements times tasks that a whole search may take: a second, about. One placement
+looks at all tasks."""
 
 
 def modulo_schedule(problem: LoopProblem, interval: int | None = None) -> Schedule:
@@ -48,11 +60,7 @@ def modulo_schedule(problem: LoopProblem, interval: int | None = None) -> Schedu
             message says which resource or recurrence stands in the way.
     """
     if interval is None and problem.grain > 1:
-        grain = problem.grain
-        coarse = modulo_schedule(problem.coarser(grain))
-        return Schedule(
-            problem, coarse.interval * grain, tuple(c * grain for c in coarse.cycles)
-        )
+        return modulo_schedule(problem.coarser(problem.grain)).finer(problem)
     bounds = bounds_of(problem)
     search = _Search(problem, bounds.recurrences)
     if interval is None:
@@ -76,23 +84,34 @@ class _Search:
 
     def __init__(self, problem: LoopProblem, recurrences: int) -> None:
         self._problem = problem
-        self._paths = longest_paths(problem, recurrences)
-        self._attempts = max(2, min(ATTEMPTS, EFFORT // max(problem.size, 1)))
+        self._recurrences = recurrences
+        size = max(problem.size, 1)
+        self._attempts = max(2, min(ATTEMPTS, EFFORT // size))
+        self._steps = WORK // size
+
+    @cached_property
+    def _paths(self) -> LongestPaths:
+        return longest_paths(self._problem, self._recurrences)
 
     def smallest(self, bound: int) -> Schedule:
         """The schedule with the smallest interval from ``bound`` on.
 
-        Steps double until one is found, then the gap before it is halved.
+        Steps double until one is found that has the registers that it needs, then the
+        gap before it is halved. Where even twice the interval that some schedule has
+        does not help, the one with the fewest registers is found.
         """
         failed, step, tried = bound - 1, 1, bound
-        found = self.at(tried)
-        while found is None:
+        found = least = self.at(tried)
+        while found is None or not found.fits:
+            if least is not None and tried >= 2 * least.interval:
+                return least
             failed, tried, step = tried, tried + step, 2 * step
             found = self.at(tried)
+            least = _lesser(least, found)
         while tried - failed > 1:
             middle = (failed + tried) // 2
             better = self.at(middle)
-            if better is None:
+            if better is None or not better.fits:
                 failed = middle
             else:
                 found, tried = better, middle
@@ -100,13 +119,45 @@ class _Search:
 
     def at(self, interval: int) -> Schedule | None:
         """A schedule with this interval, if one is found."""
-        lengths = self._paths.at(interval)
-        for number in range(self._attempts):
-            cycles = _Attempt(self._problem, interval, lengths, number).run()
-            if cycles is not None:
-                compact = shorten_lifetimes(self._problem, interval, lengths, cycles)
-                return Schedule.of(self._problem, interval, compact)
+        ends = (False, True)
+        rows = [one_pass(self._problem, interval, backward=end) for end in ends]
+        found = [self._compact(interval, row) for row in rows if row is not None]
+        attempts, placements = self._attempts, PLACEMENTS
+        if any(each.fits for each in found):
+            attempts, placements = 1, BESIDE
+        placed = self._attempted(interval, attempts, placements * self._problem.size)
+        if placed is not None:
+            found.append(self._compact(interval, placed))
+        return min(found, key=_registers, default=None)
+
+    def _attempted(
+        self, interval: int, attempts: int, placements: int
+    ) -> list[int] | None:
+        """The starts that the first attempt with success finds."""
+        for number in range(attempts):
+            if self._steps < self._problem.size:
+                return None
+            lengths = self._paths.at(interval)
+            attempt = _Attempt(self._problem, interval, lengths, number)
+            found = attempt.run(min(placements, self._steps))
+            self._steps -= attempt.steps
+            if found is not None:
+                return found
         return None
+
+    def _compact(self, interval: int, cycles: list[int]) -> Schedule:
+        first = Schedule.of(self._problem, interval, cycles)
+        shorter = shorten_lifetimes(self._problem, interval, list(first.cycles))
+        return Schedule.of(self._problem, interval, shorter)
+
+
+def _registers(schedule: Schedule) -> tuple[int, int]:
+    return schedule.pressure(), schedule.depth
+
+
+def _lesser(one: Schedule | None, other: Schedule | None) -> Schedule | None:
+    """Of two schedules the one with fewer registers, if there is one."""
+    return min((s for s in (one, other) if s), key=_registers, default=None)
 
 
 @dataclass
@@ -120,9 +171,10 @@ class _Attempt:
     cycles: Array = field(init=False)
     placed: NDArray[np.bool_] = field(init=False)
     last: Array = field(init=False)
+    steps: int = 0
 
-    def run(self) -> list[int] | None:
-        """The start of each task; ``None`` where the attempt is given up."""
+    def run(self, placements: int) -> list[int] | None:
+        """The start of each task; ``None`` where it takes more than ``placements``."""
         size = self.problem.size
         self.cycles = np.zeros(size, np.int64)
         self.placed = np.zeros(size, np.bool_)
@@ -139,10 +191,9 @@ class _Attempt:
         self._low = np.full(size, NO_PATH, np.int64)
         self._high = -self._low
         self._stale = False
-        for _ in range(PLACEMENTS * size):
-            if self.placed.all():
-                return self.cycles.tolist()
+        while self.steps < placements and not self.placed.all():
             self._place_next()
+            self.steps += 1
         return self.cycles.tolist() if self.placed.all() else None
 
     def _noise(self, tails: Array) -> Array:
@@ -177,11 +228,13 @@ class _Attempt:
         return low, np.where(self._latest < low, high, np.minimum(high, self._latest))
 
     def _recount(self) -> None:
-        at = np.flatnonzero(self.placed)
+        """The windows of the tasks that are not placed, from all that are."""
+        at, todo = np.flatnonzero(self.placed), np.flatnonzero(~self.placed)
         starts = self.cycles[at]
-        self._low = (starts[:, None] + self.lengths[at]).max(axis=0, initial=NO_PATH)
-        ends = starts[:, None] - self._backward[at]
-        self._high = ends.min(axis=0, initial=-NO_PATH)
+        begins = starts + self._backward[np.ix_(todo, at)]
+        self._low[todo] = begins.max(axis=1, initial=NO_PATH)
+        ends = starts - self.lengths[np.ix_(todo, at)]
+        self._high[todo] = ends.min(axis=1, initial=-NO_PATH)
         self._stale = False
 
     def _narrow(self, task: int, cycle: int) -> None:

@@ -66,14 +66,12 @@ def _parts(op: Op) -> Iterator[Op]:
 
 
 def _maskable(op: Op) -> bool:
-    return isinstance(op, Read | Write | GatherToLDS) or _computes(op)
-
-
-def _computes(op: Op) -> bool:
+    """Whether an op computes without faults, or touches memory under a mask."""
     divides = isinstance(op, FloorDiv | Mod) and not (
         isinstance(op.type, RegisterType) and op.type.dtype.is_float
     )
-    return op.has(Trait.PURE) and not divides
+    computes = op.has(Trait.PURE) and not divides
+    return computes or isinstance(op, Read | Write | GatherToLDS)
 
 
 def mask_accesses(op: Op, condition: Expr, *, harmless: bool) -> None:

@@ -5,7 +5,9 @@ A task in stage ``s`` works, in iteration ``i`` of the kernel loop, on iteration
 asked for by its op and a *lead*: how many iterations of the original loop it is ahead
 of the kernel's. What the kernel makes itself has the lead of its stage; what has a
 smaller lead was made in an earlier iteration; one rotating register carries it for
-each lead between. Prologue and epilogue ask the same question of the first and last
+each lead between. What only shows registers of other values, such as a part of what
+was read, is made again in each stage that uses it: parts that went round the loop would
+cost a move each. Prologue and epilogue ask the same question of the first and last
 iterations.
 
 Without an epilogue the kernel loop runs to the full count. What its early stages do in
@@ -20,8 +22,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from wave_core.ir import capture, captured_value, clone_into, set_operands
-from wave_core.ir.rewrite import end_region, place_like
+from wave_core.ir.rewrite import carry, end_region, place_like
 from wave_core.ops.control import Iterate
+from wave_core.ops.shape import Assemble, Broadcast, Permute
 from wave_core.ops.structure import Argument, GetResult
 from wave_core.symbols import as_expr, lt
 from wave_passes_scheduling.orders import sorted_by
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
     from wave_passes_scheduling.loops.analysis import ScheduledLoop
     from wave_passes_scheduling.modulo.schedule import Schedule
     from wave_passes_scheduling.rebuild.ahead import Beyond
+
+VIEWS = (Assemble, Broadcast, Permute)
+"""Ops that cost nothing, and whose operands are registers."""
 
 Key = tuple["Op", int]
 """A value of the original body, and its lead."""
@@ -108,13 +114,14 @@ class _Builder:
         self._now: dict[Op, Op] = {}
         self._rest: dict[Key, Op] = {}
         self._carried: dict[Key, Argument] = {}
+        self._again: dict[Key, Op] = {}
 
     def build(self) -> PipelinedLoop:
         prologue = self._prologue()
         count = self._count() - self._drained
         kernel = self._empty_kernel(count)
         self._fill_kernel(kernel)
-        epilogue = self._epilogue(kernel, count)
+        epilogue = self._epilogue(kernel)
         results = tuple(
             self._final(kernel, argument, self._drained)
             for argument in self._carried_args()
@@ -196,16 +203,23 @@ class _Builder:
             return self._outside(value, body, None)
         if position is None and lead == self._lead[value]:
             return self._now[value]
+        if self._is_view(value):
+            return self._seen_again(body, value, lead)
         return self._register(body, value, lead)
+
+    def _seen_again(self, body: Region, view: Op, lead: int) -> Op:
+        """A copy of a view in a later stage, so that only the whole is carried."""
+        if (view, lead) not in self._again:
+            values = {v: self._current(body, v, lead) for v in view.operands}
+            copy = clone_into(view, values, body)
+            self._set_iteration(copy, as_expr(self._induction()), lead)
+            self._again[view, lead] = copy
+        return self._again[view, lead]
 
     def _register(self, body: Region, value: Op, lead: int) -> Op:
         key = value, lead
         if key not in self._carried:
-            assert value.type is not None, "only values are carried"
-            label = getattr(value, "label", value.op_name)
-            argument = body.add_argument("carried", label, value.type, value.location)
-            place_like(argument, value)
-            self._carried[key] = argument
+            self._carried[key] = carry(body, value)
         return self._carried[key]
 
     def _keep_for_epilogue(self, body: Region) -> None:
@@ -223,15 +237,20 @@ class _Builder:
         position = self._position(value)
         if position is not None and lead > 0:
             self._keep(body, self._yields[position], lead - 1)
-        elif position is not None or lead < self._lead.get(value, 0):
+        elif position is None and lead >= self._lead.get(value, 0):
+            return
+        elif self._is_view(value):
+            for whole in value.operands:
+                self._keep(body, whole, lead)
+        else:
             self._register(body, value, lead)
 
     # ------------------------------------------------------------------ epilogue
 
-    def _epilogue(self, kernel: Iterate, count: Expr) -> list[Op]:
+    def _epilogue(self, kernel: Iterate) -> list[Op]:
         """Drain the pipeline: in each step, the stages that have an iteration left."""
         made: list[Op] = []
-        begin = as_expr(self._loop.start) + count * self._loop.step
+        begin = self._begin(kernel)
         for step in range(self._drained):
             for op in self._order:
                 lead = step + self._lead[op]
@@ -243,6 +262,11 @@ class _Builder:
                     made.append(copy)
         return made
 
+    def _begin(self, kernel: Iterate) -> Expr:
+        """The value of the induction symbol after the kernel."""
+        assert kernel.count is not None, "loops are numbered"
+        return as_expr(self._loop.start) + as_expr(kernel.count) * self._loop.step
+
     def _final(self, kernel: Iterate, value: Op, lead: int) -> Op:
         """A value of one of the last iterations."""
         position = self._position(value)
@@ -250,7 +274,13 @@ class _Builder:
             return self._final(kernel, self._yields[position], lead - 1)
         if (value, lead) in self._carried:
             return self._result(kernel, value, lead)
-        return self._outside(value, self._region, self._rest.get((value, lead)))
+        known = self._rest.get((value, lead))
+        if known is None and value in self._lead and self._is_view(value):
+            values = {v: self._final(kernel, v, lead) for v in value.operands}
+            known = clone_into(value, values, self._region, self._anchor)
+            self._set_iteration(known, self._begin(kernel), lead)
+            self._rest[value, lead] = known
+        return self._outside(value, self._region, known)
 
     def _result(self, kernel: Iterate, value: Op, lead: int) -> Op:
         key = value, lead
@@ -289,6 +319,12 @@ class _Builder:
             return made
         assert isinstance(value, Argument), "a value is made before it is used"
         return capture(region, captured_value(self._loop, value))
+
+    def _is_view(self, value: Op) -> bool:
+        """Whether a value only shows registers that other ops of the body hold."""
+        return isinstance(value, VIEWS) and all(
+            self._position(whole) is None for whole in value.operands
+        )
 
     def _position(self, value: Op) -> int | None:
         """Which carried argument of the original body ``value`` is, if one."""

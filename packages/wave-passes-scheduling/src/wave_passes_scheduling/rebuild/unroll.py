@@ -14,7 +14,7 @@ from wave_core.ir import (
     set_attributes,
     set_operands,
 )
-from wave_core.ir.rewrite import end_region, place_like
+from wave_core.ir.rewrite import carry, end_region
 from wave_core.ops.control import Iterate
 from wave_core.symbols import as_expr, floordiv, mod
 from wave_passes_scheduling.rebuild.shift import results_of, retire, substitute_symbols
@@ -77,7 +77,8 @@ def _unrolled(
     made = Iterate.build(((), ()), attributes, (body,))
     made.location, made.tags = loop.location, loop.tags
     region_of(loop).insert_before(loop, made)
-    carried: Sequence[Op] = _carried(loop, body)
+    arguments = loop.body.arguments[: len(loop.inits)]
+    carried: Sequence[Op] = [carry(body, argument) for argument in arguments]
     copies: list[Mapping[Op, Op]] = []
     for number in range(factor):
         value = (induction * factor + number) * loop.step + loop.start
@@ -86,19 +87,6 @@ def _unrolled(
     end_region(body, carried, loop)
     set_operands(made, (tuple(loop.inits), made.captures))
     return made, tuple(copies)
-
-
-def _carried(loop: Iterate, body: Region) -> list[Op]:
-    """The carried arguments of a new body, like those of the loop's."""
-    found: list[Op] = []
-    for argument in loop.body.arguments[: len(loop.inits)]:
-        assert argument.type is not None, "only values are carried"
-        made = body.add_argument(
-            "carried", argument.label, argument.type, argument.location
-        )
-        place_like(made, argument)
-        found.append(made)
-    return found
 
 
 def _iteration(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from wave_passes_scheduling.reorder.legal import (
-    Edge as Edge,
-    RegionOrder as RegionOrder,
     apply_order as apply_order,
     region_order as region_order,
 )

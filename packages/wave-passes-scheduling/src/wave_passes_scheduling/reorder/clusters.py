@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_passes_scheduling.loops.costs import OpKind, kind_of
+from wave_passes_scheduling.loops.costs import ACCESSES, OpKind, kind_of
 from wave_passes_scheduling.reorder.stagger import NEEDED, ReorderError
 
 if TYPE_CHECKING:
@@ -23,15 +23,7 @@ if TYPE_CHECKING:
     from wave_passes_scheduling.reorder.legal import RegionOrder
     from wave_passes_scheduling.reorder.stagger import Meeting
 
-MEMORY = frozenset(
-    {
-        OpKind.READ_GLOBAL,
-        OpKind.WRITE_GLOBAL,
-        OpKind.READ_SHARED,
-        OpKind.WRITE_SHARED,
-        OpKind.GLOBAL_TO_SHARED,
-    }
-)
+MEMORY = frozenset((*ACCESSES.values(), OpKind.GLOBAL_TO_SHARED))
 """Kinds of memory clusters."""
 
 _FETCHES = frozenset({OpKind.READ_GLOBAL, OpKind.GLOBAL_TO_SHARED})

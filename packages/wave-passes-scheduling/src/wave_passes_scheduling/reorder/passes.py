@@ -67,7 +67,8 @@ class ReorderLoops(Pass):
         Raises:
             UserError: WV0801 for an unknown order, WV0804 for less than one cluster.
         """
-        self._check()
+        if self.order not in ORDERS:
+            raise unknown_name("order of loops", self.order, ORDERS)
         changed = False
         for loop in innermost_loops(graph):
             if self.order != "off":
@@ -78,13 +79,10 @@ class ReorderLoops(Pass):
                 changed |= count > 0
         return changed
 
-    def _check(self) -> None:
-        if self.order not in ORDERS:
-            raise unknown_name("order of loops", self.order, ORDERS)
-
     def _reorder(self, graph: Graph, loop: Iterate, context: PassContext) -> bool:
         try:
-            count = ping_pong(graph, loop, context.dependences(graph), self.clusters)
+            known, file = context.dependences(graph), context.target.registers
+            count = ping_pong(graph, loop, known, self.clusters, file)
         except ReorderError as error:
             leave_loop(loop, f"reordered: {error}", context, code="WV0506")
             return False

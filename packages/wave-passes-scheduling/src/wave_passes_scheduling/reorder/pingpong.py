@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ir import erase
+from wave_core.ir import erase, region_of
 from wave_core.ops.sync import (
     SchedulingBarrier,
     SchedulingGroupBarrier,
     SetWavePrio,
     SharedMemoryBarrier,
 )
+from wave_passes_scheduling.loops.analysis import registers_in_order
 from wave_passes_scheduling.loops.costs import OpKind, kind_of
 from wave_passes_scheduling.reorder.clusters import cluster
 from wave_passes_scheduling.reorder.legal import apply_order, region_order
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.control import Iterate
+    from wave_core.targets import RegisterFile
     from wave_passes_scheduling.reorder.clusters import Clusters
     from wave_passes_scheduling.reorder.legal import RegionOrder
     from wave_passes_scheduling.reorder.stagger import Meeting
@@ -40,12 +42,17 @@ RAISED = 1
 
 
 def ping_pong(
-    graph: Graph, loop: Iterate, known: Dependences, pairs: int | None
+    graph: Graph,
+    loop: Iterate,
+    known: Dependences,
+    pairs: int | None,
+    file: RegisterFile | None,
 ) -> int:
     """Bring a loop's body into clusters of memory and of matrix work.
 
     Between clusters stand a barrier and scheduling barriers; matrix clusters run at
-    raised priority. The loop is marked for `stagger`.
+    raised priority. The loop is marked for `stagger`. Where nobody asks for a number
+    of clusters, it is the first with which all values fit into registers.
 
     Returns:
         How many pairs of clusters there are.
@@ -58,7 +65,10 @@ def ping_pong(
     hints = [op for op in loop.body.ops if isinstance(op, _HINTS)]
     order = region_order(graph, loop.body, known, without=hints)
     rows = list(meetings(graph, loop, order.ops, known, 1))
-    found = _first_that_fits(loop, order, rows, pairs)
+    room = None
+    if file is not None and pairs is None:
+        room = file.limit(known.geometry.waves_per_workgroup)
+    found = _first_that_fits(loop, order, rows, pairs, room)
     for op in hints:
         erase(op)
     framed = _framed(found.listed(order), _landings(order, found.count))
@@ -71,14 +81,24 @@ _HINTS = (SchedulingBarrier, SchedulingGroupBarrier)
 
 
 def _first_that_fits(
-    loop: Iterate, order: RegionOrder, rows: Sequence[Meeting], pairs: int | None
+    loop: Iterate,
+    order: RegionOrder,
+    rows: Sequence[Meeting],
+    pairs: int | None,
+    room: int | None,
 ) -> Clusters:
     reasons: list[str] = []
     for count in TRIED if pairs is None else (pairs,):
         try:
-            return cluster(loop, order, rows, count)
+            found = cluster(loop, order, rows, count)
         except ReorderError as error:
             reasons.append(str(error))
+            continue
+        listed = [op for row in found.listed(order) for op in row]
+        needed = registers_in_order(region_of(loop).graph, loop, listed)
+        if room is None or needed <= room:
+            return found
+        reasons.append(f"{count} pairs of clusters need {needed} registers of {room}")
     raise ReorderError("; ".join(dict.fromkeys(reasons)))
 
 

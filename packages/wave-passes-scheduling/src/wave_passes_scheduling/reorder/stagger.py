@@ -14,7 +14,6 @@ from them; `NEEDED` says so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.accesses import shared_accesses
@@ -23,12 +22,7 @@ from wave_core.constraints.distribution import wave_symbol
 from wave_core.ir import insert_after, insert_before, region_of, walk
 from wave_core.ir.rewrite import end_region
 from wave_core.ops.control import Conditional
-from wave_core.ops.sync import (
-    SharedMemoryBarrier,
-    SharedMemoryBarrierSignal,
-    SharedMemoryBarrierWait,
-    WorkgroupBarrier,
-)
+from wave_core.ops.sync import MEETINGS, SharedMemoryBarrier
 from wave_core.symbols import constant, ge, lt
 from wave_passes_scheduling.loops.order import accesses_in
 
@@ -95,7 +89,7 @@ def meetings(
     inside = accesses_in(graph, set(ops))
     for source, first in inside:
         for sink, second in inside:
-            if not source.conflicts(sink):
+            if not source.races(sink):
                 continue
             for distance in range(reaches + 1):
                 if not near(first, second, distance):
@@ -120,13 +114,6 @@ def _meet(
 
 TAG = "wave.stagger"
 """Marks a loop whose halves of the waves are to run a barrier apart."""
-
-_MEETINGS = (
-    SharedMemoryBarrier,
-    WorkgroupBarrier,
-    SharedMemoryBarrierSignal,
-    SharedMemoryBarrierWait,
-)
 
 
 def stagger(graph: Graph, loop: Iterate, known: Dependences) -> None:
@@ -166,7 +153,7 @@ def wave_count(known: Dependences) -> int:
     Raises:
         ReorderError: they do not come in two halves.
     """
-    waves = prod(known.geometry.waves)
+    waves = known.geometry.waves_per_workgroup
     if waves % 2:
         raise ReorderError(f"{waves} waves of a workgroup are not two equal halves")
     return waves
@@ -180,7 +167,7 @@ def _check_together(graph: Graph, loop: Iterate) -> None:
             raise ReorderError(f"not all waves enter the `{op.op_name}` alike")
     body = loop.body
     for op in walk(body):
-        meets = isinstance(op, _MEETINGS)
+        meets = isinstance(op, MEETINGS)
         if meets and op.owner is not body:
             raise ReorderError("a barrier stands inside another op of the loop")
         if meets and not isinstance(op, SharedMemoryBarrier):
@@ -229,7 +216,7 @@ def _landings(ops: Sequence[Op], segments: dict[Op, int]) -> list[int]:
     return [
         segments[op]
         for op in ops
-        if isinstance(op, SharedMemoryBarrier) and op.wait_async_ops
+        if isinstance(op, SharedMemoryBarrier) and op.lands_all
     ]
 
 

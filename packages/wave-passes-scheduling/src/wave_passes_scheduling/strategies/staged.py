@@ -10,7 +10,7 @@ from wave_passes_scheduling.orders import raise_to, sorted_by
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wave_passes_scheduling.problem import Dependence, LoopProblem
+    from wave_passes_scheduling.problem import Dependence, LoopProblem, Use
 
 
 class StageError(Exception):
@@ -35,11 +35,9 @@ def staged_schedule(
     Raises:
         StageError: a task would have to wait for one of a later iteration.
     """
-    grain = problem.grain
-    if grain > 1:
-        coarse = staged_schedule(problem.coarser(grain), stages, order)
-        cycles = tuple(cycle * grain for cycle in coarse.cycles)
-        return Schedule(problem, coarse.interval * grain, cycles)
+    if problem.grain > 1:
+        coarse = staged_schedule(problem.coarser(problem.grain), stages, order)
+        return coarse.finer(problem)
     near, far = _sorted_out(problem, stages)
     ranks = order if order is not None else [-u for u in _urgency(problem, near)]
     places = _list_schedule(problem, near, ranks)
@@ -101,18 +99,28 @@ def _first_free(
     problem: LoopProblem, taken: list[list[int]], task: int, cycle: int
 ) -> int:
     """The first cycle from ``cycle`` on at which all that a task uses is free."""
-    rows = [
-        (taken[u.resource], u.offset, u.cycles, u.units, problem.resources[u.resource])
-        for u in problem.tasks[task].uses
-    ]
-    while any(
-        max(load[cycle + offset : cycle + offset + cycles], default=0) + units
-        > resource.units
-        for load, offset, cycles, units, resource in rows
-    ):
-        cycle += 1
-    for load, offset, cycles, units, _ in rows:
-        first, last = cycle + offset, cycle + offset + cycles
+    uses = problem.tasks[task].uses
+    while (later := _start_after_clash(problem, taken, uses, cycle)) is not None:
+        cycle = later
+    for use in uses:
+        load = taken[use.resource]
+        first, last = cycle + use.offset, cycle + use.offset + use.cycles
         load.extend([0] * (last - len(load)))
-        load[first:last] = [count + units for count in load[first:last]]
+        load[first:last] = [count + use.units for count in load[first:last]]
     return cycle
+
+
+def _start_after_clash(
+    problem: LoopProblem, taken: list[list[int]], uses: Sequence[Use], cycle: int
+) -> int | None:
+    """The start after the last cycle that is full for a task which starts at ``cycle``.
+
+    No start in between avoids that cycle. ``None`` where all that it uses is free.
+    """
+    for use in uses:
+        load, most = taken[use.resource], problem.resources[use.resource].units
+        first = cycle + use.offset
+        for place in reversed(range(first, min(first + use.cycles, len(load)))):
+            if load[place] + use.units > most:
+                return place - use.offset + 1
+    return None

@@ -41,8 +41,26 @@ PREFETCH = _stages(direct=0, write=0, read=1, last=1)
 FETCH_AHEAD = _stages(direct=1, write=1, read=2, last=2)
 """Three stages: a read of global memory has a whole iteration of the loop to arrive."""
 
+_TWO_AHEAD = _stages(direct=0, write=1, read=2, last=2)
+
+_THREE = 3
+"""Buffers: for a copy on its way, for one that has to land next, for what is read."""
+
 FOUR_STAGE = _stages(direct=0, write=1, read=2, last=3)
 """Four stages: global read, LDS write, LDS read, compute; each an iteration apart."""
+
+
+def fetch_ahead_stages(analysed: ScheduledLoop) -> list[int]:
+    """Three stages; copies to LDS are two iterations ahead where three buffers are."""
+    kinds = analysed.kinds
+    reused = [
+        row.distance
+        for row in analysed.problem.dependences
+        if kinds[row.source] is OpKind.READ_SHARED
+        and kinds[row.target] is OpKind.GLOBAL_TO_SHARED
+    ]
+    roomy = min(reused, default=0) >= _THREE
+    return stages_by_kind(analysed, _TWO_AHEAD if roomy else FETCH_AHEAD)
 
 
 def stages_by_kind(analysed: ScheduledLoop, wanted: Mapping[OpKind, int]) -> list[int]:

@@ -48,9 +48,12 @@ def _summary(loop: PlannedLoop) -> tuple[str, ...]:
     if loop.schedule is None:
         return name, "", "", "", loop.reason
     schedule = loop.schedule
-    numbers = (schedule.interval, schedule.depth, schedule.pressure())
+    room = schedule.problem.room
+    registers = f"{schedule.pressure()}{'' if room is None else f' of {room}'}"
+    numbers = (schedule.interval, schedule.depth, registers)
     bounds = bounds_of(schedule.problem)
     why = f"{bounds.explain()}: at least {bounds.interval} cycles"
+    why = "; ".join((why, *loop.passed))
     return name, *map(str, numbers), why
 
 
@@ -198,7 +201,9 @@ def _document(loop: PlannedLoop) -> dict[str, object]:
         return {"loop": name, "reason": loop.reason}
     file = write_json(schedule_file(loop.analysed, loop.schedule))
     pressure = loop.schedule.pressure()
-    return {"loop": name, "registers": pressure, "schedule": json.loads(file)}
+    room, passed = loop.schedule.problem.room, list(loop.passed)
+    registers = {"registers": pressure, "room": room, "passed": passed}
+    return {"loop": name, **registers, "schedule": json.loads(file)}
 
 
 def schedule(request: ViewRequest) -> ViewResult:

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.diagnostics import Severity
-from wave_core.ir.facts import ACCESS
+from wave_core.ir.facts import ACCESS, LANDING
+from wave_core.ir.graph import resolve
+from wave_core.ops.memory import Read, Write
 from wave_core.targets.exchange import EXCHANGE_LANES
 from wave_core.types import dynamic_symbol
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.addressing import AccessPlan, Cells
 from wave_sim_cpu.lanes.collisions import check_collisions, element
 from wave_sim_cpu.lanes.counting import AccessCounter
-from wave_sim_cpu.lanes.program import memory_ident, not_lowered
+from wave_sim_cpu.lanes.program import Program, Step, not_lowered
 from wave_sim_cpu.lanes.value import Poison, Value, spread
 from wave_sim_cpu.launch import coordinates
 from wave_sim_cpu.options import Check
-from wave_sim_cpu.races import Touch
+from wave_sim_cpu.races import Conflict, Kind, Touch
 
 if TYPE_CHECKING:
-    from wave_core.ir.facts import Access
+    from wave_core.ops.atomic import Atomic
     from wave_core.ops.base import Op
-    from wave_core.ops.memory import Allocate, Read, TransposedRead, Write
+    from wave_core.ops.memory import Allocate, TransposedRead
     from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.copies import Copies, Early
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program, Step
     from wave_sim_cpu.memory import Buffer
-    from wave_sim_cpu.races import Conflict
 
 
 def allocate(_op: Allocate, _program: Program) -> Step:
@@ -39,7 +39,7 @@ def allocate(_op: Allocate, _program: Program) -> Step:
 
 def read(op: Read, program: Program) -> Step:
     """Gather the cells of every lane."""
-    accessor = accessor_of(op, program, "read")
+    accessor = Accessor(op, op.memory, program, "read", op.indices)
     zero = np.zeros((1, 1, 1), op.register_type.dtype.numpy())
 
     def step(machine: Machine) -> None:
@@ -84,7 +84,7 @@ def _gather(op: Op, machine: Machine, buffer: Buffer, touched: Cells) -> Value:
 
 def write(op: Write, program: Program) -> Step:
     """Scatter the value of every lane."""
-    accessor = accessor_of(op, program, "write")
+    accessor = Accessor(op, op.memory, program, "write", op.indices)
 
     def step(machine: Machine) -> None:
         value = machine.value(op.value)
@@ -98,6 +98,33 @@ def write(op: Write, program: Program) -> Step:
             check_collisions(op, machine, buffer, data, touched)
         held = None if bits is None else np.broadcast_to(~bits, data.shape)
         buffer.put(touched.cells, touched.mask, data, held)
+
+    return step
+
+
+def atomic(op: Atomic, program: Program) -> Step:
+    """Update the cells, lane after lane; the value is what they held."""
+    accessor = Accessor(op, op.memory, program, "atomic", op.indices)
+    zero = np.zeros((1, 1, 1), op.register_type.dtype.numpy())
+
+    def step(machine: Machine) -> None:
+        touched = accessor.touch(machine)
+        if touched is None:
+            machine.values[op.ident] = Value(zero)
+            return
+        buffer = accessor.buffer(machine)
+        full = (*machine.shape, accessor.plan.registers)
+        value = machine.value(op.value)
+        bits = _poison_bits(op, machine, buffer, value, touched.mask)
+        before = _gather(op, machine, buffer, touched)
+        operands = [value.data]
+        if op.expected is not None:
+            operands.append(machine.value(op.expected).data)
+        data = [np.broadcast_to(each, full) for each in operands]
+        old = buffer.update(touched.cells, touched.mask, op.combined, data)
+        if bits is not None:
+            buffer.spoil(touched.cells, touched.mask, np.broadcast_to(bits, full))
+        machine.values[op.ident] = Value(old, before.poison)
 
     return step
 
@@ -122,6 +149,7 @@ _REMEDIES = {
     codes.DIVISION_BY_ZERO: (
         "divide by `maximum(divisor, 1)`, or `select` another value where it is 0",
     ),
+    codes.ABSENT_LANE: ("shuffle before the condition, where all lanes come along",),
     codes.POISON: ("write every element before it is read, or mask the read",),
 }
 
@@ -147,34 +175,38 @@ def report_poison(op: Op, machine: Machine, poison: Poison, what: str) -> None:
     )
 
 
-def accessor_of(op: Read | Write, program: Program, kind: str) -> Accessor:
-    """The access of a read or a write, prepared."""
-    access = program.graph.facts.get(ACCESS, op)
-    return Accessor(op, op.memory, access, program, kind, op.indices)
+_TOUCHES = {"write": Kind.WRITE, "landing": Kind.WRITE, "atomic": Kind.ATOMIC}
+"""How the kinds of accesses that are no reads touch their cells."""
+
+_LOCKS = {Kind.READ: Kind.READ_LOCK, Kind.WRITE: Kind.WRITE_LOCK}
+"""How volatile accesses do."""
 
 
 class Accessor:
     """Addresses, masks, races and counts of one access.
 
-    ``kind`` is ``read``, ``write``, ``to_lds`` for what a copy reads, or ``landing``
-    for where it arrives, which costs nothing of its own.
+    ``kind`` is ``read``, ``write``, ``atomic``, ``to_lds`` for what a copy reads, or
+    ``landing`` for where it arrives, which costs nothing of its own.
     """
 
     def __init__(
         self,
         op: Op,
         memory: Op,
-        access: Access | None,
         program: Program,
         kind: str,
         indices: tuple[Op, ...] = (),
     ) -> None:
+        row = LANDING if kind == "landing" else ACCESS
+        access = program.graph.facts.get(row, op)
         if access is None:
             raise not_lowered(op)
         self._op = op
-        self._writes = kind in ("write", "landing")
+        self._touches = _TOUCHES.get(kind, Kind.READ)
+        if isinstance(op, Read | Write) and op.is_volatile:
+            self._touches = _LOCKS[self._touches]
         self._counts = kind != "landing"
-        self._memory = memory_ident(memory)
+        self._memory = resolve(memory).ident
         self._indices = [(dynamic_symbol(i), v) for i, v in enumerate(indices)]
         self.plan = AccessPlan(op, access, program.storage[self._memory], program)
         self._counter = AccessCounter(self.plan, kind, program.target)
@@ -208,7 +240,8 @@ class Accessor:
         self, machine: Machine, buffer: Buffer, copies: Copies, touched: Cells
     ) -> None:
         cells, unit = spread_cells(machine, buffer, touched)
-        early = copies.early(cells, unit, machine, writes=self._writes)
+        reads = self._touches in (Kind.READ, Kind.READ_LOCK)
+        early = copies.early(cells, unit, machine, writes=not reads)
         if early is not None:
             _report_early(machine, buffer, self._op, early)
 
@@ -240,19 +273,24 @@ class Accessor:
         assert tracker is not None, "checked by the caller"
         epochs = machine.epochs
         cells, unit = spread_cells(machine, buffer, touched)
+        clocks = None if buffer.is_lds else machine.clocks
         touch = Touch(
             machine.next_access(),
             self._op,
-            self._writes,
+            self._touches,
             cells,
             machine.wave.reshape(-1)[unit],
             machine.group.reshape(-1)[unit],
             epochs.mark.reshape(-1)[unit],
+            unit,
+            None if clocks is None else clocks.known,
         )
         # What follows a copy that lands is told by `Copies`.
         conflict = tracker.access(touch, epochs.lowest, keep=self._counts)
         if conflict is not None:
             _report_race(machine, buffer, conflict)
+        if clocks is not None:
+            clocks.touch(self._touches, buffer, cells, unit)
 
 
 def spread_cells(
@@ -291,9 +329,14 @@ def _report_early(machine: Machine, buffer: Buffer, op: Op, early: Early) -> Non
     )
 
 
+_LOCK_HELP = (
+    "or hand over by a lock that both access volatile or by atomics: `fence` with "
+    '"release" before it is written, with "acquire" after it is read'
+)
+
+
 def _report_race(machine: Machine, buffer: Buffer, conflict: Conflict) -> None:
-    first = "writes" if conflict.first_writes else "reads"
-    second = "writes" if conflict.second_writes else "reads"
+    first, second = conflict.first_kind.value, conflict.second_kind.value
     same = conflict.first_group == conflict.second_group
     grid = machine.units.grid
     cell = conflict.cell // buffer.tracked_parts
@@ -314,6 +357,7 @@ def _report_race(machine: Machine, buffer: Buffer, conflict: Conflict) -> None:
             "put a barrier between the two"
             if same
             else "workgroups run in any order: let each write its own elements",
+            *(() if same else (_LOCK_HELP,)),
         ),
         cell=cell,
     )

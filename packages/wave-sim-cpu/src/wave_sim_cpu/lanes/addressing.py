@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_core.constraints.machine import REGISTER
+from wave_core.executors import advice
 from wave_core.symbols import Expr, Kind, conjuncts, total
 from wave_sim_cpu import codes
-from wave_sim_cpu.lanes.program import GROUP
+from wave_sim_cpu.lanes.program import GROUP, Program, Storage
 from wave_sim_cpu.launch import coordinates
 from wave_sim_cpu.options import Check
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from wave_core.ir.facts import Access
     from wave_core.ops.base import Op
     from wave_sim_cpu.arrays import Bits, Index
     from wave_sim_cpu.expressions import Environment, Number
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program, Storage
     from wave_sim_cpu.memory import Buffer
 
 
@@ -156,7 +155,7 @@ class AccessPlan:
             self.op,
             label="out of bounds here",
             notes=(f"lane {lane} of {machine.units.describe(unit)}",),
-            help=("mask the access, or correct its index",),
+            help=advice.OUT_OF_BOUNDS,
             coordinates=place,
             lane=lane,
             unit=unit,

@@ -28,7 +28,7 @@ def check_collisions(
 
     Shapes: ``data`` is ``[units, lanes, registers]``.
     """
-    if machine.is_known_distinct(op, touched):
+    if touched.mask is None and machine.distinct.get(op.ident) is touched.cells:
         return
     full = (*machine.shape, touched.cells.shape[2])
     cells = np.broadcast_to(touched.cells, full)
@@ -39,7 +39,7 @@ def check_collisions(
     winner = machine.last_writer(buffer, cells)
     losers = np.flatnonzero(winner != np.arange(cells.size))
     if not losers.size:
-        machine.note_distinct(op, touched)
+        machine.distinct[op.ident] = touched.cells
         return
     winners = winner[losers]
     slots = _slots(full, touched.mask)

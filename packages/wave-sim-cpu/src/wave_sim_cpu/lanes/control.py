@@ -6,30 +6,42 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_core.analysis.loops import deciding_values, looks_at_others
+from wave_core.diagnostics import simulation_error
 from wave_core.ir.facts import PLACEMENT
+from wave_core.ops.control import symbols_set_by
 from wave_core.symbols import as_expr
 from wave_sim_cpu import codes
 from wave_sim_cpu.journal import Tensor, named_values
 from wave_sim_cpu.lanes.access import report_poison
-from wave_sim_cpu.lanes.program import not_lowered, run_steps
+from wave_sim_cpu.lanes.program import Program, Step, not_lowered, run_steps
 from wave_sim_cpu.lanes.value import Value, where
 from wave_sim_cpu.launch import coordinates
+from wave_sim_cpu.together import stay
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol
+    from wave_core.ops.control import (
+        Breakpoint,
+        Conditional,
+        Iterate,
+        Loop,
+        SetSymbol,
+        While,
+    )
     from wave_core.ops.structure import GetResult
+    from wave_core.symbols import Expr
     from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.expressions import Linear, Number
     from wave_sim_cpu.lanes.machine import Machine
-    from wave_sim_cpu.lanes.program import Program, Step
 
 
 class _Body:
-    """The region of a loop or a condition."""
+    """The region of a loop or a condition; symbols set in it hold to its end."""
 
-    def __init__(self, op: Iterate | Conditional, program: Program) -> None:
+    def __init__(self, op: Loop | Conditional, program: Program) -> None:
         region = op.body
+        self._sets = {s for each in region.ops for s in symbols_set_by(each)}
         arguments = region.arguments
         self._steps = program.steps(region)
         self._carried = [a.ident for a in arguments if a.role == "carried"]
@@ -47,7 +59,11 @@ class _Body:
         """Execute once; the values yielded."""
         for ident, value in zip(self._carried, carried, strict=True):
             machine.values[ident] = value
+        env = machine.env
+        before = {s: env.value(s) for s in self._sets if s in env}
         run_steps(self._steps, machine)
+        for symbol, number in before.items():
+            env.set(symbol, number)
         return tuple([machine.value(v) for v in self._yields])
 
 
@@ -66,8 +82,9 @@ def iterate(op: Iterate, program: Program) -> Step:
         body.capture(machine)
         for iteration in range(_most(trips, machine)):
             going = still_going(trips, iteration)
-            machine.env.set(induction, first + iteration * advance)
-            machine.loops[induction] = iteration
+            tile = first + iteration * advance
+            machine.env.set(induction, tile)
+            machine.loops[induction] = int(np.ravel(tile)[0])
             with machine.restricted(going):
                 new = body.run(machine, values)
             values = new if going is None else _kept(going, new, values)
@@ -75,6 +92,52 @@ def iterate(op: Iterate, program: Program) -> Step:
         machine.results[op.ident] = values
 
     return step
+
+
+def while_loop(op: While, program: Program) -> Step:
+    """A loop; waves, or lanes, whose condition fails keep their values."""
+    body = _Body(op, program)
+    relation = None if op.condition is None else program.linear(op.condition)
+    inits, symbols, looks = op.inits, op.symbols, looks_at_others(op)
+    deciding = None if looks else deciding_values(op)
+
+    def step(machine: Machine) -> None:
+        values = tuple([machine.value(v) for v in inits])
+        body.capture(machine)
+        waits = stay(machine.strand if looks else None, op, machine.buffers)
+        while True:
+            for symbol, value in zip(symbols, values, strict=False):
+                _set(op, symbol, value, machine)
+            going = _holds(op, machine, relation, values[0] if values else None)
+            with machine.restricted(going):
+                if machine.active is not None and not machine.active.any():
+                    break
+                waits([value.data for value in values])
+                machine.journal.count_step(op, machine.units.count * machine.lanes)
+                new = body.run(machine, values)
+                if deciding is not None and all(
+                    _is_equal(new[i], values[i]) for i in deciding
+                ):
+                    raise endless(op)
+            values = _kept(going, new, values)
+        machine.results[op.ident] = values
+
+    return step
+
+
+def endless(op: While) -> Exception:
+    """The error that a loop stays where it is: the next iteration decides the same."""
+    return simulation_error(
+        "WV0140",
+        "a while loop cannot end: an iteration changes nothing that decides",
+        at=op.location,
+        label="still holds",
+        help="every iteration has to bring the condition closer to its end",
+    )
+
+
+def _is_equal(new: Value, old: Value) -> bool:
+    return new is old or np.array_equal(new.data, old.data)
 
 
 def _most(trips: Number, machine: Machine) -> int:
@@ -107,14 +170,8 @@ def conditional(op: Conditional, program: Program) -> Step:
     condition, otherwise = op.condition, op.else_values
 
     def step(machine: Machine) -> None:
-        if relation is not None:
-            bits = np.asarray(relation.array(machine.env, {})) != 0
-        else:
-            assert condition is not None, "a condition or a relation"
-            value = machine.value(condition)
-            bits = value.data[..., :1]
-            _check_known(op, machine, value)
-        bits = bits.reshape(bits.shape if bits.ndim else (1, 1, 1))
+        value = None if condition is None else machine.value(condition)
+        bits = _holds(op, machine, relation, value)
         values = tuple([machine.value(v) for v in otherwise])
         body.capture(machine)
         with machine.restricted(None if bits.all() else bits):
@@ -123,6 +180,18 @@ def conditional(op: Conditional, program: Program) -> Step:
         machine.results[op.ident] = _kept(bits, new, values) if runs else values
 
     return step
+
+
+def _holds(
+    op: Op, machine: Machine, relation: Linear | None, value: Value | None
+) -> Bits:
+    """Where a relation of symbols holds or, without one, a value of each lane does."""
+    if relation is not None:
+        bits = np.asarray(relation.array(machine.env, {})) != 0
+        return bits.reshape(bits.shape if bits.ndim else (1, 1, 1))
+    assert value is not None, "a condition or a relation"
+    _check_known(op, machine, value)
+    return value.data[..., :1] != 0
 
 
 def _check_known(op: Op, machine: Machine, value: Value) -> None:
@@ -146,29 +215,26 @@ def get_result(op: GetResult, _program: Program) -> Step:
 
 def set_symbol(op: SetSymbol, _program: Program) -> Step:
     """A symbol takes the value of a scalar, wave by wave."""
-    symbol = op.symbol
 
     def step(machine: Machine) -> None:
-        value = machine.value(op.value)
-        _check_known(op, machine, value)
-        data = np.broadcast_to(value.data[..., :1], (*machine.shape, 1))
-        active = None
-        if machine.active is not None:
-            active = np.broadcast_to(machine.active, data.shape)
-        chosen = _first_active(data, active)
-        _check_uniform(op, machine, data, chosen, active)
-        if active is not None and symbol in machine.env:
-            runs = active.any(axis=1, keepdims=True)
-            chosen = np.where(runs, chosen, machine.env.value(symbol))
-        machine.env.set(symbol, chosen.astype(np.int64))
+        _set(op, op.symbol, machine.value(op.value), machine)
 
     return step
 
 
-def _first_active(data: Bits, active: Bits | None) -> Bits:
-    if active is None:
-        return data[:, :1]
-    return np.take_along_axis(data, active.argmax(axis=1, keepdims=True), axis=1)
+def _set(op: Op, symbol: Expr, value: Value, machine: Machine) -> None:
+    _check_known(op, machine, value)
+    data = np.broadcast_to(value.data[..., :1], (*machine.shape, 1))
+    active, first = None, np.zeros((1, 1, 1), np.int64)
+    if machine.active is not None:
+        active = np.broadcast_to(machine.active, data.shape)
+        first = active.argmax(axis=1, keepdims=True)
+    chosen = np.take_along_axis(data, first, axis=1)
+    _check_uniform(op, machine, data, chosen, active)
+    if active is not None and symbol in machine.env:
+        runs = active.any(axis=1, keepdims=True)
+        chosen = np.where(runs, chosen, machine.env.value(symbol))
+    machine.env.set(symbol, chosen.astype(np.int64))
 
 
 def _check_uniform(
@@ -183,7 +249,7 @@ def _check_uniform(
     _, lane, unit = coordinates(at, data.shape[::-1])
     machine.reporter.add(
         codes.NOT_UNIFORM,
-        "`set_symbol` needs one value for the whole wave",
+        f"`{op.op_name}` needs one value for the whole wave",
         op,
         label="differs between lanes",
         notes=(f"lane {lane} of {machine.units.describe(unit)} has another value",),
@@ -200,11 +266,13 @@ class _Piece:
         placement = program.graph.facts.get(PLACEMENT, op)
         geometry = program.geometry
         self._extents = [program.linear(geometry.extent(dim)) for dim in self.dims]
-        self._origins: list[Linear | None] = []
+        self._origins: list[Linear] = []
         self._offsets: list[Array] = []
         for dim in self.dims:
             origin = None if placement is None else placement.origin_of(dim)
-            self._origins.append(None if origin is None else program.linear(origin))
+            self._origins.append(
+                program.linear(as_expr(0) if origin is None else origin)
+            )
             offset = np.zeros((1, 1), np.int64)
             if placement is not None and dim in placement.layout.dims:
                 offset = placement.layout.offsets(dim)
@@ -212,16 +280,12 @@ class _Piece:
 
     def extents(self, machine: Machine) -> tuple[int, ...]:
         """The extent of each dimension."""
-        found = [np.asarray(e.array(machine.env, {})) for e in self._extents]
-        return tuple(int(extent.max()) for extent in found)
+        return tuple(int(np.max(e.array(machine.env, {}))) for e in self._extents)
 
     def index(self, machine: Machine) -> list[Array]:
         """For each dimension the index of every element."""
-        found: list[Array] = []
-        for origin, offset in zip(self._origins, self._offsets, strict=True):
-            base = 0 if origin is None else origin.array(machine.env, {})
-            found.append(np.asarray(base + offset))
-        return found
+        pairs = zip(self._origins, self._offsets, strict=True)
+        return [np.asarray(o.array(machine.env, {}) + shift) for o, shift in pairs]
 
 
 def breakpoint_op(op: Breakpoint, program: Program) -> Step:
@@ -232,7 +296,7 @@ def breakpoint_op(op: Breakpoint, program: Program) -> Step:
 
     def step(machine: Machine) -> None:
         tensors = {label: _tensor(found, machine) for label, found in pieces.items()}
-        loops = {str(s): iteration for s, iteration in machine.loops.items()}
+        loops = {str(induction): tile for induction, tile in machine.loops.items()}
         machine.journal.stop(op, tensors, loops, machine.units)
 
     return step

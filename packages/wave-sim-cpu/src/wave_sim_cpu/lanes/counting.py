@@ -7,29 +7,29 @@ line (or a row of banks), so it is worked out once for each remainder.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from wave_sim_cpu.expressions import Axis, add_all
+from wave_sim_cpu.expressions import Axis, Number, add_all
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from wave_core.symbols import Expr
     from wave_core.targets import BankPhases, Target
     from wave_sim_cpu.arrays import Array, Bits, Index
-    from wave_sim_cpu.expressions import Number
     from wave_sim_cpu.lanes.addressing import AccessPlan
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.memory import Buffer
 
 _LANE_AXES = Axis.LANE | Axis.REGISTER
 
+_NOWHERE = int(np.iinfo(np.int64).max)
+"""The address of a lane that is masked out."""
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+
+class Cost(NamedTuple):
     """The cost of accesses, in the units of ``Counters``."""
 
     lines: int = 0
@@ -37,22 +37,9 @@ class Cost:
     conflict_cycles: int = 0
     misaligned: int = 0
 
-    def times(self, count: int) -> Cost:
-        """The cost of ``count`` such accesses."""
-        return Cost(
-            self.lines * count,
-            self.lines_minimum * count,
-            self.conflict_cycles * count,
-            self.misaligned * count,
-        )
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.lines + other.lines,
-            self.lines_minimum + other.lines_minimum,
-            self.conflict_cycles + other.conflict_cycles,
-            self.misaligned + other.misaligned,
-        )
+    def plus(self, other: Cost, count: int) -> Cost:
+        """The cost of these accesses and of ``count`` others."""
+        return Cost(*[mine + count * n for mine, n in zip(self, other, strict=True)])
 
 
 class AccessCounter:
@@ -99,11 +86,10 @@ class AccessCounter:
         return cost
 
     def _touched(self, machine: Machine, mask: Bits | None) -> int:
-        full = (*machine.shape, self._plan.registers)
+        slots = prod((*machine.shape, self._plan.registers))
         if mask is None:
-            return full[0] * full[1] * full[2]
-        repeats = int(np.prod(full, dtype=np.int64)) // mask.size
-        return int(np.count_nonzero(mask)) * repeats
+            return slots
+        return int(np.count_nonzero(mask)) * (slots // mask.size)
 
     def _cost(
         self,
@@ -119,7 +105,10 @@ class AccessCounter:
         run = self._run(buffer, offset)
         full = (*machine.shape, self._plan.registers)
         starts = np.broadcast_to(offset, full)[..., ::run]
-        active = None if mask is None else _any_of_run(mask, full, run)
+        active = None
+        if mask is not None:
+            runs = np.broadcast_to(mask, full).reshape(*full[:2], -1, run)
+            active = np.asarray(runs.any(axis=3))
         return run, self._of_starts(buffer, starts, run, active)
 
     def _by_remainder(
@@ -141,7 +130,7 @@ class AccessCounter:
             if remainder not in memo:
                 memo[remainder] = self._of_pattern(machine, buffer, extra, remainder)
             run, cost = memo[remainder]
-            total = total + cost.times(count)
+            total = total.plus(cost, count)
         return run, total
 
     def _of_pattern(
@@ -170,6 +159,8 @@ class AccessCounter:
         registers = self._plan.registers
         limit = self._memory.max_access_bits // (8 * buffer.element_bytes)
         if registers == 1 or offset.ndim == 0 or offset.shape[-1] != registers:
+            return 1
+        if self._kind == "atomic":
             return 1
         together = (np.diff(offset, axis=-1) == 1).all(axis=(0, 1))
         run = 1
@@ -202,12 +193,6 @@ class AccessCounter:
         return Cost(lines, least, misaligned=misaligned)
 
 
-def _any_of_run(mask: Bits, full: tuple[int, int, int], run: int) -> Bits:
-    wide = np.broadcast_to(mask, full)
-    runs = wide.reshape(full[0], full[1], full[2] // run, run)
-    return np.asarray(runs.any(axis=3))
-
-
 def _misaligned(rows: Index, alive: Bits | None, width: int) -> int:
     """Rows in which a lane's access does not start at a multiple of its width."""
     unit = width & -width
@@ -221,24 +206,22 @@ def _lines(
     rows: Index, alive: Bits | None, width: int, line_bytes: int
 ) -> tuple[int, int]:
     """Cache lines that each row touches, and the fewest that hold its bytes."""
-    nowhere = np.iinfo(np.int64).max
-    starts = rows if alive is None else np.where(alive, rows, nowhere)
+    starts = rows if alive is None else np.where(alive, rows, _NOWHERE)
     starts = np.sort(starts, axis=1)
     first = starts // line_bytes
-    last = np.where(starts == nowhere, first, (starts + (width - 1)) // line_bytes)
+    last = np.where(starts == _NOWHERE, first, (starts + (width - 1)) // line_bytes)
     if (first != last).any():
         first = np.sort(np.concatenate((first, last), axis=1), axis=1)
-    distinct = _distinct(starts, nowhere)
-    lines = _distinct(first, nowhere // line_bytes)
+    distinct = _new(starts, _NOWHERE).sum(axis=1)
     least = -(-distinct * width // line_bytes)
-    return int(lines.sum()), int(least.sum())
+    return int(_new(first, _NOWHERE // line_bytes).sum()), int(least.sum())
 
 
-def _distinct(ordered: Index, nowhere: int) -> Index:
-    """For each sorted row the number of different entries below ``nowhere``."""
+def _new(ordered: Index, nowhere: int) -> Bits:
+    """Which entries of sorted rows are below ``nowhere`` and differ from the last."""
     new = np.ones(ordered.shape, np.bool_)
     new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    return (new & (ordered != nowhere)).sum(axis=1)
+    return new & (ordered != nowhere)
 
 
 def _conflicts(
@@ -264,13 +247,10 @@ def _conflicts(
 
 
 def _extra_cycles(words: Index, alive: Bits | None, banks: int) -> int:
-    nowhere = np.iinfo(np.int64).max
     if alive is not None:
-        words = np.where(alive, words, nowhere)
+        words = np.where(alive, words, _NOWHERE)
     words = np.sort(words, axis=1)
-    new = np.ones(words.shape, np.bool_)
-    new[:, 1:] = words[:, 1:] != words[:, :-1]
-    new &= words != nowhere
+    new = _new(words, _NOWHERE)
     row = np.arange(words.shape[0], dtype=np.int64)[:, None] * banks
     slots: Index = (row + words % banks)[new]
     counts = np.bincount(slots, minlength=words.shape[0] * banks)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.diagnostics import internal_error
-from wave_core.ir.facts import ACCESS, LANDING
 from wave_sim_cpu.copies import Flight
 from wave_sim_cpu.lanes.access import Accessor, spread_cells
 from wave_sim_cpu.options import Check
@@ -23,9 +22,8 @@ if TYPE_CHECKING:
 
 def gather_to_lds(op: GatherToLDS, program: Program) -> Step:
     """Move the elements at once; whoever touches them too early is reported."""
-    facts = program.graph.facts
-    source = Accessor(op, op.source, facts.get(ACCESS, op), program, "to_lds")
-    target = Accessor(op, op.destination, facts.get(LANDING, op), program, "landing")
+    source = Accessor(op, op.source, program, "to_lds")
+    target = Accessor(op, op.destination, program, "landing")
 
     def step(machine: Machine) -> None:
         read, landing = source.touch(machine), target.touch(machine)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_core.ops.sync import MOST_GROUPS
+
 if TYPE_CHECKING:
     from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.launch import Units
@@ -26,6 +28,23 @@ class Flights:
 
     def __init__(self) -> None:
         self._issued: list[tuple[int, Bits]] = []
+        self._closed: list[Index] = []
+
+    def close(self, active: Bits, number: int) -> None:
+        """What the waves issued below ``number``, and no barrier closed, is a group."""
+        new = np.where(active, number, 0)
+        for place, old in enumerate(self._closed):
+            self._closed[place] = np.where(active, new, old)
+            new = np.where(active, old, new)
+        if len(self._closed) <= MOST_GROUPS:
+            self._closed.append(new)
+
+    def before(self, groups: int) -> Index:
+        """For each wave the number where the latest ``groups`` groups begin."""
+        last = min(groups, MOST_GROUPS)
+        if last < len(self._closed):
+            return self._closed[last]
+        return np.zeros_like(self._closed[0])
 
     def issue(self, active: Bits, number: int) -> None:
         """The waves start copy ``number``."""
@@ -44,9 +63,13 @@ class Flights:
             here = active & waves & (after >= left)
             done = np.where(here, np.maximum(done, copy + 1), done)
             after += waves
+        self.forget(done)
+        return done
+
+    def forget(self, done: Index) -> None:
+        """Drop the copies that are done for the waves that issued them."""
         lowest = int(done.min())
         self._issued = [row for row in self._issued if row[0] >= lowest]
-        return done
 
 
 class _Clock:
@@ -133,7 +156,7 @@ class Epochs:
         """Waves pass a barrier, but accesses not waited for stay unordered."""
         self._last = np.where(active, self._done, self._last)
         self._passed = self._passed + active
-        if self.apart.any():
+        if self._apart():
             self._remember(active)
             self._raise_apart()
         else:
@@ -141,11 +164,10 @@ class Epochs:
             self._raise(self._least(self._last))
         self._spread()
 
-    @property
-    def apart(self) -> Bits:
-        """The workgroups whose waves have not passed equally many barriers."""
+    def _apart(self) -> bool:
+        """Whether waves of a workgroup have not passed equally many barriers."""
         passed = self.by_workgroup(self._passed)
-        return np.asarray((passed != passed[:, :1]).any(axis=1))
+        return bool((passed != passed[:, :1]).any())
 
     def _remember(self, active: Bits) -> None:
         """Keep what was done at a barrier until every wave has passed it."""
@@ -177,6 +199,16 @@ class Epochs:
     def land(self, active: Bits, number: int, left: int = 0) -> None:
         """The waves wait until at most ``left`` of their copies are on their way."""
         self._done[1] = self.copies.landed(active, self._done[1], number, left)
+
+    def close_group(self, active: Bits, number: int) -> None:
+        """The waves end a group of copies."""
+        self.copies.close(active, number)
+
+    def land_groups(self, active: Bits, left: int) -> None:
+        """The waves wait for copies of all but the latest ``left`` groups."""
+        done = np.maximum(self._done[1], self.copies.before(left))
+        self._done[1] = np.where(active, done, self._done[1])
+        self.copies.forget(self._done[1])
 
     def signal(self, active: Bits, bar_id: int, number: int, *, drained: bool) -> None:
         """The waves announce barrier ``bar_id`` and go on."""

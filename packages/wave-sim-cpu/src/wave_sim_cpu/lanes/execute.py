@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wave_core.constraints.machine import LANE
+from wave_core.ops.sync import Fence
 from wave_sim_cpu.copies import Copies
 from wave_sim_cpu.expressions import Environment
 from wave_sim_cpu.journal import Journal
+from wave_sim_cpu.lanes.clocks import Clocks, Locks
 from wave_sim_cpu.lanes.machine import Machine
 from wave_sim_cpu.lanes.program import GROUP, Program, Storage, run_steps
 from wave_sim_cpu.lanes.rules import lane_rules
-from wave_sim_cpu.lanes.sync import check_balance
 from wave_sim_cpu.lanes.value import Value
-from wave_sim_cpu.launch import Launch, prepare
-from wave_sim_cpu.memory import lds_buffer, lds_label, lds_pool, row_major
+from wave_sim_cpu.launch import Launch, Units, prepare
+from wave_sim_cpu.memory import Buffer, Pool, lds_buffer, lds_label, lds_pool, row_major
 from wave_sim_cpu.options import Check, SimulationOptions
 from wave_sim_cpu.races import RaceTracker
 from wave_sim_cpu.rule_table import RuleTable
+from wave_sim_cpu.together import run_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from wave_core.backends import LoweringTable
     from wave_core.ir.graph import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Allocate
     from wave_core.symbols import Expr
     from wave_core.targets import Target
-    from wave_sim_cpu.launch import Units
-    from wave_sim_cpu.memory import Buffer, Pool
     from wave_sim_cpu.result import SimulationResult
+    from wave_sim_cpu.together import Strand
 
 _POOL_GRANULE = 16
 """Packed memory is a multiple of this; every element size divides it. Units: bytes."""
@@ -63,7 +63,8 @@ def run(
         reads 0 or is left out, a race takes some order.
 
     Raises:
-        SimulationError: WV0908, WV0909 beyond a limit.
+        SimulationError: WV0908, WV0909 beyond a limit; WV0916 where workgroups wait
+            for ever.
     """
     options = options or SimulationOptions()
     launch = prepare(graph, arguments, symbols, target)
@@ -74,13 +75,23 @@ def run(
             graph, target, options, _storage(launch), rules, launch.geometry
         )
         _prepare_checks(launch, options)
-        # Elements that do not exist may hold anything; so may their arithmetic.
-        with np.errstate(all="ignore"):
-            for units in launch.chunks(options.chunk_lanes):
-                machine = _machine(launch, units, journal)
+        locks: Locks = {}
+        fenced = any(isinstance(op, Fence) for op in graph.walk())
+        counts = (*launch.grid, *launch.devices, *launch.waves)
+        waves_in_all = int(np.prod(counts, dtype=np.int64))
+
+        def execute(units: Units, strand: Strand | None) -> None:
+            machine = _machine(launch, units, journal)
+            machine.strand = strand
+            if fenced:
+                machine.clocks = Clocks(units, waves_in_all, locks)
+            # Elements that do not exist may hold anything; so may their arithmetic.
+            with np.errstate(all="ignore"):
                 run_steps(program.body, machine)
-                check_balance(machine)
-                journal.counters.units += units.count
+            machine.meetings.finish()
+            journal.counters.units += units.count
+
+        run_parts(launch, options.chunk_lanes, execute)
     return journal.result()
 
 
@@ -128,7 +139,7 @@ def _prepare_checks(launch: Launch, options: SimulationOptions) -> None:
         for ident in launch.written & launch.buffers.keys():
             buffer = launch.buffers[ident]
             buffer.tracker = RaceTracker(buffer.cells.size, waves, shared=True)
-            buffer.copies = Copies(buffer.cells.size)
+            buffer.copies = None if launch.waits else Copies(buffer.cells.size)
 
 
 def _machine(launch: Launch, units: Units, journal: Journal) -> Machine:

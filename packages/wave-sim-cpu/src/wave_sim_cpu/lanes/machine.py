@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_core.ir import PLACEMENT
+from wave_core.ops.structure import region_of
+from wave_core.types import RegisterType
+from wave_sim_cpu.arrays import misfit
 from wave_sim_cpu.lanes.epochs import Epochs
+from wave_sim_cpu.lanes.value import Value
+from wave_sim_cpu.meetings import Meetings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
     from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.expressions import Environment
     from wave_sim_cpu.journal import Journal, Reporter
-    from wave_sim_cpu.lanes.addressing import Cells
-    from wave_sim_cpu.lanes.value import Value
+    from wave_sim_cpu.lanes.clocks import Clocks
     from wave_sim_cpu.launch import Units
     from wave_sim_cpu.memory import Buffer
     from wave_sim_cpu.result import Counters
+    from wave_sim_cpu.together import Strand
 
 
 class Machine:
@@ -34,8 +39,10 @@ class Machine:
         results: Results of loops and conditions by the op's ``ident``.
         buffers: Memories by ``ident``.
         loops: The present induction values, by symbol.
-        parted: By workgroup, the barrier at which its waves began to differ in how
-            many they have passed, and the waves that came there.
+        distinct: Cells that an op was seen to touch, none twice, by its ``ident``.
+        meetings: Who came to barriers.
+        strand: The only workgroup, where others wait for what it does.
+        clocks: What its waves know of others, in a kernel with fences.
     """
 
     def __init__(
@@ -56,12 +63,14 @@ class Machine:
         self.values: dict[int, Value] = {}
         self.results: dict[int, tuple[Value, ...]] = {}
         self.loops: dict[Expr, int] = {}
-        self.parted: dict[int, tuple[Op, Bits]] = {}
+        self.meetings = Meetings(units, journal.reporter)
         shape = (units.count, 1, 1)
         self.wave = units.wave.reshape(shape)
         self.group = (units.first + units.local_workgroup).reshape(shape)
+        self.strand: Strand | None = None
+        self.clocks: Clocks | None = None
         self._scratch: dict[int, Array] = {}
-        self._distinct: dict[int, Array] = {}
+        self.distinct: dict[int, Array] = {}
 
     @property
     def counters(self) -> Counters:
@@ -77,6 +86,18 @@ class Machine:
     def shape(self) -> tuple[int, int]:
         """Units and lanes."""
         return self.units.count, self.lanes
+
+    def fault_of(self, op: Op, found: object) -> str:
+        """The fault of the value that a step of ``op`` has left."""
+        del found
+        if not isinstance(op.type, RegisterType):
+            return ""
+        value = self.values.get(op.ident)
+        if not isinstance(value, Value):
+            return f"it leaves {value!r:.40} as the value"
+        placement = region_of(op).graph.facts.get(PLACEMENT, op)
+        registers = 1 if placement is None else placement.layout.registers
+        return misfit(op, value.data, (*self.shape, registers))
 
     def value(self, op: Op) -> Value:
         """The present value of ``op``."""
@@ -94,14 +115,6 @@ class Machine:
             scratch = self._scratch[id(buffer)] = np.zeros(buffer.cells.size, np.int32)
         scratch[cells] = np.arange(cells.size, dtype=np.int32)
         return scratch[cells]
-
-    def is_known_distinct(self, op: Op, touched: Cells) -> bool:
-        """Whether ``op`` touched these very cells before, none of them twice."""
-        return touched.mask is None and self._distinct.get(op.ident) is touched.cells
-
-    def note_distinct(self, op: Op, touched: Cells) -> None:
-        """Remember that ``op`` touches none of these cells twice."""
-        self._distinct[op.ident] = touched.cells
 
     @contextmanager
     def restricted(self, condition: Bits | None) -> Generator[None]:

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_core.ops.matrix import ScaledMma
 from wave_sim_cpu.lanes.value import Poison, Value, join
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wave_core.ops.matrix import Mma
     from wave_core.symbols import Layout
+    from wave_core.targets import MatrixInstruction
     from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.lanes.program import Program, Step
@@ -45,28 +49,39 @@ class _Tile:
 
 def mma(op: Mma, program: Program) -> Step:
     """``acc + lhs * rhs^T`` with the layouts of the target's row."""
-    row = program.target.matrix_instruction(str(op.mma_type), op.location)
+    dtype = op.lhs.register_type.dtype
+    row = program.target.matrix_instruction(str(op.mma_type), op.location, dtype)
     lanes = program.target.wave_size
     m, n, k = row.shape
     lhs = _Tile(row.lhs, lanes, {"M": m, "K": k})
     rhs = _Tile(row.rhs, lanes, {"K": k, "N": n})
     acc = _Tile(row.acc, lanes, {"M": m, "N": n})
+    factors = _factors(op, row, lanes)
+    tiles = (lhs, rhs, acc, *factors)
     result = row.result_dtype.numpy()
-    # Integer products are exact in f64 up to 2**53.
-    wide = result if row.result_dtype.is_float else np.dtype(np.float64)
+    # Integer products are exact in f64 up to 2**53, and so are scaled ones, nearly.
+    exact = bool(factors) or not row.result_dtype.is_float
+    wide = np.dtype(np.float64) if exact else result
 
     def step(machine: Machine) -> None:
-        left, right = machine.value(op.lhs), machine.value(op.rhs)
-        added = machine.value(op.acc)
+        values = [machine.value(operand) for operand in op.operands]
+        left, right, added, *scales = values
         a = left.form((row.name, "lhs"), lambda: _wide(lhs, left, wide))
         b = right.form((row.name, "rhs"), lambda: _wide(rhs, right, wide))
         c = added.form((row.name, "acc"), lambda: acc.dense(added.data))
-        product = np.matmul(a, b)
-        if product.dtype != result:
-            product = product.astype(result)
-        dense = product + c
-        poison = _poison((lhs, rhs, acc), (left, right, added))
-        value = Value(None, poison, lambda: acc.registers(dense))
+        if factors:
+            by_row, by_column = map(_wide, factors, scales, (wide, wide))
+            product = np.matmul(
+                a * by_row.repeat(row.scale_block, axis=2),
+                b * by_column.repeat(row.scale_block, axis=1),
+            )
+            dense = (product + c).astype(result)
+        else:
+            product = np.matmul(a, b)
+            if product.dtype != result:
+                product = product.astype(result)
+            dense = product + c
+        value = Value(None, _poison(tiles, values), lambda: acc.registers(dense))
         value.give((row.name, "acc"), dense)
         machine.values[op.ident] = value
         machine.counters.instructions["mma"] += machine.active_waves
@@ -74,18 +89,33 @@ def mma(op: Mma, program: Program) -> Step:
     return step
 
 
+def _factors(op: Mma, row: MatrixInstruction, lanes: int) -> tuple[_Tile, ...]:
+    """How the scales of rows and of columns sit, where the op has any."""
+    if not isinstance(op, ScaledMma):
+        return ()
+    assert row.scales is not None, "the instruction takes scales"
+    (m, n, k), of_columns = row.shape, row.scales.rename({"M": "N"})
+    blocks = k // row.scale_block
+    return (
+        _Tile(row.scales, lanes, {"M": m, "K": blocks}),
+        _Tile(of_columns, lanes, {"K": blocks, "N": n}),
+    )
+
+
 def _wide(tile: _Tile, value: Value, dtype: np.dtype[np.generic]) -> Array:
     return tile.dense(value.data.astype(dtype))
 
 
-def _poison(
-    tiles: tuple[_Tile, _Tile, _Tile], values: tuple[Value, Value, Value]
-) -> Poison | None:
+_CONTRACTED = (2, 1, None, 2, 1)
+"""The axis of K in each operand."""
+
+
+def _poison(tiles: Sequence[_Tile], values: Sequence[Value]) -> Poison | None:
     """Poison in a row of lhs or a column of rhs spoils that row or column."""
     if all(v.poison is None for v in values):
         return None
     found: Poison | None = None
-    for tile, value, axis in zip(tiles, values, (2, 1, None), strict=True):
+    for tile, value, axis in zip(tiles, values, _CONTRACTED, strict=False):
         poison = value.poison
         if poison is None:
             continue

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import user_error
 from wave_core.ir.facts import PLACEMENT
-from wave_core.ir.graph import resolve, walk
-from wave_core.ops.control import Iterate, SetSymbol
+from wave_core.ir.graph import Graph, Region, walk
+from wave_core.ops.control import Iterate, symbols_set_by
 from wave_core.ops.traits import Trait
 from wave_core.symbols import Expr, symbol
 from wave_sim_cpu import codes
@@ -19,7 +19,6 @@ from wave_sim_cpu.lanes.machine import Machine
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
-    from wave_core.ir.graph import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.targets import Target
     from wave_sim_cpu.options import SimulationOptions
@@ -76,7 +75,7 @@ class Program:
             for op in ops
             if isinstance(op, Iterate) and op.induction is not None
         }
-        self._set_symbols = {op.symbol for op in ops if isinstance(op, SetSymbol)}
+        self._set_symbols = {s for op in ops for s in symbols_set_by(op)}
         self.body = self.steps(graph.body)
 
     def kinds(self, found: Expr) -> tuple[Axis, bool]:
@@ -112,6 +111,11 @@ class Program:
             if not op.has(Trait.TERMINATOR)
         )
 
+    def fault_of(self, op: Op, found: object) -> str:
+        """The fault of what a rule of a plugin gives for ``op``."""
+        del op
+        return "" if callable(found) else f"it gives {found!r}, no step"
+
     def rule(self, op: Op) -> Rule:
         """The rule of an op's class, or of the nearest class above it.
 
@@ -140,11 +144,6 @@ def not_lowered(op: Op, *notes: str) -> Exception:
             'a plugin\'s op needs a rule: LoweringSpec("sim", ...)',
         ),
     )
-
-
-def memory_ident(op: Op) -> int:
-    """The key of the memory that an operand names, seen through captures."""
-    return resolve(op).ident
 
 
 def _counted(op: Op, step: Step) -> Step:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import lcm
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wave_core.constraints.machine import REGISTER
 from wave_core.ops.arithmetic import FloorDiv, Mod
-from wave_core.ops.constant import argument_symbol
+from wave_core.ops.constant import ApplyExpr, LaneExpr, Scalar, Splat, argument_symbol
 from wave_core.ops.elementwise import convert
+from wave_core.ops.shape import reinterpreted
 from wave_core.symbols import Expr, Kind
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.value import Poison, Value, join, spread, where
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wave_core.ops.base import Op
     from wave_core.ops.compare import Select
-    from wave_core.ops.constant import ApplyExpr, LaneExpr, Scalar, Splat
     from wave_core.ops.reduce import Shuffle
-    from wave_core.ops.shape import Assemble
+    from wave_core.ops.shape import Assemble, Bitcast
     from wave_core.types import DType
-    from wave_sim_cpu.arrays import Array, Bits
+    from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.expressions import Number
     from wave_sim_cpu.lanes.machine import Machine
     from wave_sim_cpu.lanes.program import Program, Step
@@ -82,7 +82,8 @@ def apply_expr(op: ApplyExpr, program: Program) -> Step:
     def step(machine: Machine) -> None:
         values = [machine.value(v) for v in operands]
         extra: dict[Expr, Number] = {
-            s: _wide(v.data) for s, v in zip(symbols, values, strict=True)
+            s: v.data.astype(np.int64, copy=False)
+            for s, v in zip(symbols, values, strict=True)
         }
         poison = spread(values)
         for divisor in divisors:
@@ -103,10 +104,6 @@ def _divisors(expr: Expr, symbols: set[Expr]) -> set[Expr]:
     if expr.kind is Kind.FLOORDIV and not symbols.isdisjoint(expr.args[1].free_symbols):
         found.add(expr.args[1])
     return found
-
-
-def _wide(data: Array) -> Array:
-    return data if data.dtype == np.int64 else data.astype(np.int64)
 
 
 def elementwise(op: Op, program: Program) -> Step:
@@ -153,39 +150,52 @@ def _division_poison(op: Op, zero: Bits) -> Poison | None:
 def assemble(op: Assemble, _program: Program) -> Step:
     """Registers renamed: no instruction."""
     sources = op.sources
-    targets = [
-        np.array([i for i, pick in enumerate(op.picks) if pick[0] == position])
-        for position in range(len(sources))
-    ]
-    origins = [
-        np.array([register for part, register in op.picks if part == position])
-        for position in range(len(sources))
-    ]
-    registers = len(op.picks)
+    picks = np.array(op.picks, np.int64).reshape(-1, 2)
+    targets = [np.flatnonzero(picks[:, 0] == part) for part in range(len(sources))]
+    origins = [picks[target, 1] for target in targets]
+
+    def gathered(parts: Sequence[Array]) -> Array:
+        if len(parts) == 1:
+            return _registers(parts[0], origins[0])
+        shape = np.broadcast_shapes(*[(*p.shape[:2], 1) for p in parts])
+        found = np.empty((*shape[:2], len(picks)), parts[0].dtype)
+        for part, target, origin in zip(parts, targets, origins, strict=True):
+            if target.size:
+                found[..., target] = _registers(part, origin)
+        return found
 
     def step(machine: Machine) -> None:
         values = [machine.value(v) for v in sources]
-        data = _gathered([v.data for v in values], targets, origins, registers)
-        poison = _gathered_poison(values, targets, origins, registers)
+        poison = next((v.poison for v in values if v.poison is not None), None)
+        if poison is not None:
+            clean = np.zeros((1, 1, 1), np.bool_)
+            bits = [clean if v.poison is None else v.poison.bits for v in values]
+            poison = poison.of(gathered(bits))
+        data = gathered([v.data for v in values])
         machine.values[op.ident] = Value(data, poison)
 
     return step
 
 
-def _gathered(
-    parts: Sequence[Array],
-    targets: Sequence[Array],
-    origins: Sequence[Array],
-    registers: int,
-) -> Array:
-    if len(parts) == 1:
-        return _registers(parts[0], origins[0])
-    shape = np.broadcast_shapes(*[(*p.shape[:2], 1) for p in parts])
-    found = np.empty((*shape[:2], registers), parts[0].dtype)
-    for part, target, origin in zip(parts, targets, origins, strict=True):
-        if target.size:
-            found[..., target] = _registers(part, origin)
-    return found
+def bitcast(op: Bitcast, program: Program) -> Step:
+    """Registers cut or joined; what has a part of a poisoned one is poison."""
+    kind, registers = op.value.register_type.dtype, program.registers(op.value)
+    count = program.registers(op)
+
+    def step(machine: Machine) -> None:
+        value = machine.value(op.value)
+        data, poison = value.data, value.poison
+        full = np.broadcast_to(data, (*data.shape[:2], registers))
+        if poison is not None:
+            bits = np.broadcast_to(poison.bits, (*poison.bits.shape[:2], registers))
+            parts = lcm(registers, count)
+            spoiled = bits.repeat(parts // registers, axis=2)
+            spoiled = spoiled.reshape(*spoiled.shape[:2], count, -1)
+            poison = poison.of(np.asarray(spoiled.any(axis=3)))
+        found = reinterpreted(full, kind, op.dtype)
+        machine.values[op.ident] = Value(found, poison)
+
+    return step
 
 
 def _registers(data: Array, picks: Array) -> Array:
@@ -193,20 +203,6 @@ def _registers(data: Array, picks: Array) -> Array:
     if data.shape[2] == 1:
         return np.broadcast_to(data, (*data.shape[:2], picks.size))
     return data.take(picks, axis=2)
-
-
-def _gathered_poison(
-    values: Sequence[Value],
-    targets: Sequence[Array],
-    origins: Sequence[Array],
-    registers: int,
-) -> Poison | None:
-    first = next((v.poison for v in values if v.poison is not None), None)
-    if first is None:
-        return None
-    clean = np.zeros((1, 1, 1), np.bool_)
-    parts = [clean if v.poison is None else v.poison.bits for v in values]
-    return first.of(_gathered(parts, targets, origins, registers))
 
 
 def shuffle(op: Shuffle, program: Program) -> Step:
@@ -219,7 +215,19 @@ def shuffle(op: Shuffle, program: Program) -> Step:
         return data if data.shape[1] == 1 else data.take(partner, axis=1)
 
     def step(machine: Machine) -> None:
-        machine.values[op.ident] = machine.value(op.value).rearranged(moved)
+        value = machine.value(op.value).rearranged(moved)
+        value.poison = join(_absent(op, machine.active, partner), value.poison)
+        machine.values[op.ident] = value
         machine.counters.instructions["shuffle"] += machine.active_waves * registers
 
     return step
+
+
+def _absent(op: Shuffle, active: Bits | None, partner: Index) -> Poison | None:
+    """The lanes that read from one which is not there: it has no value to give."""
+    if active is None or active.shape[1] == 1:
+        return None
+    bits = active & ~active.take(partner, axis=1)
+    if not bits.any():
+        return None
+    return Poison(bits, op, codes.ABSENT_LANE, "reads a lane that is not here")

@@ -12,6 +12,7 @@ from wave_sim_cpu.launch import coordinates
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.ops.sync import (
+        Fence,
         MemoryCounterWait,
         SharedMemoryBarrier,
         SharedMemoryBarrierSignal,
@@ -27,8 +28,11 @@ def shared_memory_barrier(op: SharedMemoryBarrier, _program: Program) -> Step:
 
     def step(machine: Machine) -> None:
         number = machine.journal.access_number + 1
-        if op.wait_async_ops or op.tensor_wait:
+        machine.epochs.close_group(machine.active_units(), number)
+        if op.tensor_wait:
             machine.epochs.land(machine.active_units(), number)
+        elif op.wait_async_ops:
+            machine.epochs.land_groups(machine.active_units(), op.groups_left)
         machine.epochs.barrier(machine.active_units(), number)
         _met(op, machine)
 
@@ -45,37 +49,30 @@ def workgroup_barrier(op: WorkgroupBarrier, _program: Program) -> Step:
     return step
 
 
+def fence(op: Fence, _program: Program) -> Step:
+    """The waves know what they found in locks, and let others know what they did."""
+
+    def step(machine: Machine) -> None:
+        machine.counters.instructions["fence"] += machine.active_waves
+        clocks, active = machine.clocks, machine.active_units()
+        if clocks is None or op.scope == "workgroup":
+            return
+        if op.acquires:
+            clocks.acquire(active)
+        if op.releases:
+            clocks.release(active, machine.journal.access_number + 1)
+
+    return step
+
+
 def _met(op: Op, machine: Machine) -> None:
+    if machine.clocks is not None:
+        machine.clocks.meet(machine.active_units())
     machine.counters.instructions["barrier"] += machine.active_waves
-    apart = machine.epochs.apart
-    for group in [g for g in machine.parted if not apart[g]]:
-        del machine.parted[group]
-    if apart.any():
-        here = machine.epochs.by_workgroup(machine.active_units())
-        for group in np.flatnonzero(apart).tolist():
-            machine.parted.setdefault(group, (op, here[group]))
+    machine.meetings.met(op, machine.active)
     for buffer in machine.buffers.values():
         if buffer.is_lds and buffer.valid is not None and buffer.valid.all():
             buffer.valid = None
-
-
-def check_balance(machine: Machine) -> None:
-    """At the end of a program: report waves that wait for others for ever.
-
-    Hardware counts barriers. Waves may pass a barrier that others leave out, if these
-    make up for it; those that do not in the end never come.
-    """
-    units = machine.units
-    for group, (op, here) in machine.parted.items():
-        machine.reporter.add(
-            codes.DIVERGENT_BARRIER,
-            f"{int(here.sum())} of {here.size} waves of workgroup "
-            f"{coordinates(units.first + group, units.grid)} reach a barrier",
-            op,
-            label="the others never come here",
-            notes=(f"present: waves {np.flatnonzero(here).tolist()}",),
-            help=("move the barrier out of what only some waves execute",),
-        )
 
 
 def signal(op: SharedMemoryBarrierSignal, _program: Program) -> Step:
@@ -97,6 +94,8 @@ def wait(op: SharedMemoryBarrierWait, _program: Program) -> Step:
 
     def step(machine: Machine) -> None:
         stuck = machine.epochs.wait(machine.active_units(), op.bar_id)
+        if machine.clocks is not None:
+            machine.clocks.meet(machine.active_units())
         machine.counters.instructions["barrier_wait"] += machine.active_waves
         if not stuck.any():
             return

@@ -6,29 +6,39 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_core.analysis.loops import deciding_values, looks_at_others, stands_at
 from wave_core.constraints.machine import induction_symbol
 from wave_core.diagnostics import user_error
 from wave_core.ops.base import Op
+from wave_core.ops.control import symbols_set_by
 from wave_core.ops.traits import Trait
 from wave_core.symbols import as_expr
 from wave_sim_cpu import codes
 from wave_sim_cpu.journal import Tensor, named_values
-from wave_sim_cpu.lanes.control import still_going
+from wave_sim_cpu.lanes.control import endless, still_going
 from wave_sim_cpu.logical import tile_rules
 from wave_sim_cpu.logical.memory_rules import shape_of
-from wave_sim_cpu.logical.state import condition_over, spread
+from wave_sim_cpu.logical.state import Dims, State, TileRule, condition_over, spread
+from wave_sim_cpu.together import stay
 
 if TYPE_CHECKING:
     from wave_core.ir.graph import Region
-    from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol
+    from wave_core.ops.control import (
+        Breakpoint,
+        Conditional,
+        Iterate,
+        Loop,
+        SetSymbol,
+        While,
+    )
+    from wave_core.ops.scan import Along
     from wave_core.ops.structure import GetResult
     from wave_core.symbols import Expr
     from wave_sim_cpu.arrays import Array, Bits
-    from wave_sim_cpu.logical.state import Dims, State, TileRule
 
 
 def run_body(
-    op: Iterate | Conditional,
+    op: Loop | Conditional | Along,
     carried: tuple[Array, ...],
     state: State,
 ) -> tuple[Array, ...]:
@@ -42,7 +52,8 @@ def run_body(
     for argument, outer in zip(captured, op.captures, strict=True):
         if outer.ident in state.values:
             state.values[argument.ident] = state.values[outer.ident]
-    run_region(body, state)
+    with state.own({s for each in body.ops for s in symbols_set_by(each)}):
+        run_region(body, state)
     return tuple(state.values[v.ident] for v in body.end.operands)
 
 
@@ -68,6 +79,48 @@ def iterate(op: Iterate, state: State) -> None:
     state.results[op.ident] = values
 
 
+def while_loop(op: While, state: State) -> None:
+    """A loop; units, or elements, whose condition fails keep their values."""
+    where = stands_at(op)
+    relation = op.condition
+    if relation is not None:
+        relation = state.launch.geometry.bind(relation)
+    dims = () if relation is not None else shape_of(op.inits[0])
+    values = tuple(state.values[v.ident] for v in op.inits)
+    shapes = [shape_of(v) for v in op.inits]
+    looks = looks_at_others(op)
+    deciding = None if looks else deciding_values(op)
+    waits = stay(state.strand if looks else None, op, state.buffers)
+    while True:
+        for symbol, value in zip(op.symbols, values, strict=False):
+            _set(symbol, value, state)
+        going = _holds(relation, values[0] if values else None, state)
+        with (
+            state.inside(str(op.axis), where),
+            state.where(None if going.all() else going, dims),
+        ):
+            active = state.active(dims)
+            if not going.any() or (active is not None and not active.any()):
+                break
+            waits(values)
+            state.journal.count_step(op)
+            new = run_body(op, values, state)
+            if deciding is not None and all(
+                np.array_equal(new[i], values[i]) for i in deciding
+            ):
+                raise endless(op)
+        values = _kept(going, dims, new, values, shapes)
+    state.results[op.ident] = values
+
+
+def _holds(relation: Expr | None, value: Array | None, state: State) -> Bits:
+    """Where a relation of symbols holds or, without one, a value does."""
+    if relation is not None:
+        return np.atleast_1d(np.asarray(state.uniform(relation)) != 0)
+    assert value is not None, "a condition or a relation"
+    return value != 0
+
+
 def _kept(
     bits: Bits | None,
     dims: Dims,
@@ -85,13 +138,10 @@ def _kept(
 
 def conditional(op: Conditional, state: State) -> None:
     """A body for the elements where a condition holds."""
-    dims: Dims = ()
-    if op.condition is not None:
-        dims = shape_of(op.condition)
-        bits = state.values[op.condition.ident] != 0
-    else:
-        assert op.expr is not None, "a condition or a relation"
-        bits = np.atleast_1d(np.asarray(state.uniform(op.expr)) != 0)
+    condition = op.condition
+    dims: Dims = () if condition is None else shape_of(condition)
+    value = None if condition is None else state.values[condition.ident]
+    bits = _holds(op.expr, value, state)
     otherwise = tuple(state.values[v.ident] for v in op.else_values)
     if not bits.any():
         state.results[op.ident] = otherwise
@@ -109,17 +159,27 @@ def get_result(op: GetResult, state: State) -> None:
 
 def set_symbol(op: SetSymbol, state: State) -> None:
     """A symbol takes the value of a scalar, unit by unit."""
-    data = state.values[op.value.ident].astype(np.int64)
+    _set(op.symbol, state.values[op.value.ident], state)
+
+
+def _set(symbol: Expr, given: Array, state: State) -> None:
+    data = given.astype(np.int64)
     value = np.broadcast_to(data.reshape(data.shape[0], -1)[:, 0], state.units.count)
     active = state.active(())
-    before = state.get(op.symbol)
+    before = state.get(symbol)
     if active is not None and before is not None:
         value = np.where(active, value, spread(before, 1))
-    state.set(op.symbol, value)
+    state.set(symbol, value)
 
 
 def ignore(op: Op, state: State) -> None:
-    """Barriers and hints: tiles of all waves advance together."""
+    """Waits and hints: tiles of all waves advance together."""
+
+
+def barrier(op: Op, state: State) -> None:
+    """All waves have come; only whether they did is looked at."""
+    dims = dict.fromkeys(dim for _, dims in state.conditions for dim in dims)
+    state.meetings.met(op, state.active(tuple(dims)))
 
 
 def run_region(region: Region, state: State) -> None:
@@ -161,11 +221,8 @@ def _tensor(value: Op, state: State) -> Tensor:
     data = np.broadcast_to(state.values[value.ident], full)
     active = state.active(dims)
     held = np.ones((1,) * rank, np.bool_) if active is None else active
-    extents = tuple(_extent(dim, state) for dim in dims)
+    known = [state.launch.geometry.extent(str(dim)) for dim in dims]
+    extents = tuple(int(np.max(state.uniform(extent))) for extent in known)
     tensor = Tensor(tuple(map(str, dims)), extents, data.dtype)
     tensor.enter(index, data, held)
     return tensor
-
-
-def _extent(dim: Expr, state: State) -> int:
-    return int(np.max(state.uniform(state.launch.geometry.extent(str(dim)))))

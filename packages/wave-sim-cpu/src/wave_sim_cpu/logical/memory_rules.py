@@ -6,23 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_core.analysis.limits import limiting
+from wave_core.executors import advice
 from wave_core.ir.graph import resolve
-from wave_core.ops.memory import Allocate
-from wave_core.symbols import as_expr
-from wave_core.types import MemoryType, dynamic_symbol, iterator_symbol
+from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
+from wave_core.symbols import Expr, as_expr
+from wave_core.types import AccessMapping, MemoryType, dynamic_symbol, iterator_symbol
 from wave_sim_cpu import codes
 from wave_sim_cpu.launch import coordinates
-from wave_sim_cpu.logical.state import aligned, spread
+from wave_sim_cpu.logical.state import Dims, State, aligned, spread
 from wave_sim_cpu.options import Check
 
 if TYPE_CHECKING:
+    from wave_core.ops.atomic import Atomic
     from wave_core.ops.base import Op
-    from wave_core.ops.memory import GatherToLDS, Read, Write
-    from wave_core.symbols import Expr
-    from wave_core.types import AccessMapping
     from wave_sim_cpu.arrays import Array, Bits
     from wave_sim_cpu.expressions import Number
-    from wave_sim_cpu.logical.state import Dims, State
     from wave_sim_cpu.memory import Buffer
 
 
@@ -43,6 +42,27 @@ def write(op: Write, state: State) -> None:
     dims = shape_of(op.value)
     access = _Access(op, op.memory, dims, state, (op.mapping, op.indices))
     _scatter(access, state.values[op.value.ident], dims, state)
+
+
+def atomic(op: Atomic, state: State) -> None:
+    """Update a tile, element after element; the value is what they were.
+
+    Of waves that hold the same, one acts.
+    """
+    dims = shape_of(op)
+    access = _Access(op, op.memory, dims, state, (op.mapping, op.indices))
+    full = (state.units.count, *(state.tile(d) for d in dims))
+    values = [op.value, *([] if op.expected is None else [op.expected])]
+    data = [
+        np.broadcast_to(aligned(state.values[v.ident], shape_of(v), dims), full)
+        for v in values
+    ]
+    axes = state.launch.geometry.idle_axes(map(str, dims))
+    leader = state.units.leaders(axes)
+    acts = (leader == np.arange(leader.size)).reshape(-1, *(1,) * len(dims))
+    mask = acts if access.mask is None else acts & access.mask
+    old = access.buffer.update(access.cells, mask, op.combined, data)
+    state.values[op.ident] = old[leader]
 
 
 def gather_to_lds(op: GatherToLDS, state: State) -> None:
@@ -84,39 +104,53 @@ class _Access:
         self._rank = 1 + len(dims)
         self.buffer: Buffer = state.buffers[memory.ident]
         held = _held(memory)
-        self.mask = self._existing(dims)
-        where = self._coordinates(dims, held, memory.memory_type)
+        self.mask = self._existing(dims, memory)
+        values = self._values(dims, held)
+        self._keep_existing(values)
+        where = self._coordinates(memory.memory_type, values)
         self._keep_within(where)
         self.cells = self._positions(where)
 
-    def _existing(self, dims: Dims) -> Bits | None:
+    def _existing(self, dims: Dims, memory: Op) -> Bits | None:
         mask = self._state.active(dims)
+        geometry = self._state.launch.geometry
+        limits = limiting(map(str, dims), memory, self._mapping, geometry)
         for axis, dim in enumerate(dims):
+            if str(dim) not in limits:
+                continue
             bits = self._state.exists(dim, self._rank, 1 + axis)
             if bits is not None:
                 mask = bits if mask is None else mask & bits
         return mask
 
-    def _coordinates(
-        self, dims: Dims, held: dict[str, Expr], memory: MemoryType
-    ) -> list[Array]:
-        index = {
-            str(dim): self._index(dim, 1 + axis, held.get(str(dim)))
-            for axis, dim in enumerate(dims)
-        }
-        mapping = self._mapping
-        if mapping is None:
-            return [index[dim] for dim in memory.dims]
-        values: dict[Expr, Number] = {
-            iterator_symbol(i): index[dim]
-            for i, dim in enumerate(mapping.register_dims)
-        }
+    def _values(self, dims: Dims, held: dict[str, Expr]) -> dict[Expr, Number]:
+        """The numbers of the mapping's symbols: iterators, or dims without one."""
+        found: dict[Expr, Number] = {}
+        names = [] if self._mapping is None else list(self._mapping.register_dims)
+        for axis, dim in enumerate(dims):
+            name = str(dim)
+            known = iterator_symbol(names.index(name)) if names else dim
+            found[known] = self._index(dim, 1 + axis, held.get(name))
         for position, value in enumerate(self._indices):
             data = aligned(self._state.values[value.ident], shape_of(value), dims)
-            values[dynamic_symbol(position)] = data.astype(np.int64)
+            found[dynamic_symbol(position)] = data.astype(np.int64)
+        return found
+
+    def _keep_existing(self, values: dict[Expr, Number]) -> None:
+        """Leave out elements that do not exist by the condition of the mapping."""
+        if self._mapping is None or self._mapping.exists is None:
+            return
+        bits = np.asarray(self._state.over(self._mapping.exists, self._rank, values))
+        self.mask = bits != 0 if self.mask is None else self.mask & (bits != 0)
+
+    def _coordinates(
+        self, memory: MemoryType, values: dict[Expr, Number]
+    ) -> list[Array]:
+        if self._mapping is None:
+            return [np.asarray(values[dim]) for dim in memory.shape]
         return [
             np.asarray(self._state.over(c, self._rank, values))
-            for c in mapping.coordinates
+            for c in self._mapping.coordinates
         ]
 
     def _index(self, dim: Expr, axis: int, held: Expr | None) -> Array:
@@ -156,6 +190,7 @@ class _Access:
             self._op,
             label="out of bounds here",
             notes=(f"in {self._state.units.describe(unit)}",),
+            help=advice.OUT_OF_BOUNDS,
             coordinates=where,
             unit=unit,
         )

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wave_sim_cpu.expressions import evaluate
+from wave_core.types import RegisterType
+from wave_sim_cpu.arrays import misfit
+from wave_sim_cpu.expressions import Number, evaluate
+from wave_sim_cpu.meetings import Meetings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
+    from wave_core.ops.base import Op
     from wave_core.symbols import Expr
     from wave_sim_cpu.arrays import Array, Bits
-    from wave_sim_cpu.expressions import Number
     from wave_sim_cpu.journal import Journal
     from wave_sim_cpu.launch import Launch, Units
     from wave_sim_cpu.memory import Buffer
     from wave_sim_cpu.rule_table import RuleTable
+    from wave_sim_cpu.together import Strand
 
 Dims = tuple["Expr", ...]
 TileRule = Callable[[Any, "State"], None]
@@ -37,6 +39,8 @@ class State:
         buffers: Memories by ``ident``.
         loops: The induction symbols of the loops around, by axis name.
         conditions: The conditions around: truth values with their dims.
+        meetings: Who came to barriers.
+        strand: The only workgroup, where others wait for what it does.
     """
 
     def __init__(
@@ -56,6 +60,8 @@ class State:
         self.results: dict[int, tuple[Array, ...]] = {}
         self.loops: dict[str, Expr] = {}
         self.conditions: list[tuple[Bits, Dims]] = []
+        self.meetings = Meetings(units, journal.reporter)
+        self.strand: Strand | None = None
         self._answers: dict[tuple[object, ...], Expr] = {}
         self._symbols: dict[Expr, Number] = {
             **launch.symbols,
@@ -64,6 +70,17 @@ class State:
                 for s, v in units.symbols(1).items()
             },
         }
+
+    def fault_of(self, op: Op, found: object) -> str:
+        """The fault of the value that a rule has left for ``op``."""
+        del found
+        if not isinstance(op.type, RegisterType):
+            return ""
+        value = self.values.get(op.ident)
+        if not isinstance(value, np.ndarray):
+            return f"it leaves {value!r:.40} as the value"
+        tile = [self.tile(dim) for dim in op.type.shape]
+        return misfit(op, value, (self.units.count, *tile))
 
     def set(self, symbol: Expr, value: Number) -> None:
         """Give a symbol a value: one for all, or one for each unit."""
@@ -116,10 +133,20 @@ class State:
         return None if bits.all() else bits
 
     @contextmanager
-    def inside(self, axis: str, induction: Expr) -> Generator[None]:
-        """Run within a loop."""
+    def own(self, symbols: Iterable[Expr]) -> Generator[None]:
+        """Run a body; what it sets has the values from before again after it."""
+        before = {s: self._symbols[s] for s in symbols if s in self._symbols}
+        try:
+            yield
+        finally:
+            self._symbols.update(before)
+
+    @contextmanager
+    def inside(self, axis: str, induction: Expr | None) -> Generator[None]:
+        """Run within a loop; one over no axis has no induction symbol."""
         before = self.loops
-        self.loops = {**before, axis: induction}
+        if induction is not None:
+            self.loops = {**before, axis: induction}
         try:
             yield
         finally:

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_core.ops.constant import argument_symbol
+from wave_core.constraints import threads_symbol
+from wave_core.diagnostics import user_error
+from wave_core.ops.constant import ApplyExpr, Scalar, SelfIndex, Splat, argument_symbol
 from wave_core.ops.elementwise import compute_dtype, convert
-from wave_core.ops.reduce import identity_value
+from wave_core.ops.matrix import ScaledMma
+from wave_core.ops.reduce import Reduce, Shuffle, identity_value
 from wave_core.symbols import Expr, as_expr
-from wave_core.types import DTYPES
+from wave_core.types import DTYPES, DType
+from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.reductions import COMBINE, across_waves
 from wave_sim_cpu.logical.memory_rules import shape_of
-from wave_sim_cpu.logical.state import aligned, spread
+from wave_sim_cpu.logical.state import Dims, State, aligned, spread
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
-    from wave_core.ops.constant import ApplyExpr, Scalar, SelfIndex, Splat
     from wave_core.ops.matrix import Mma
-    from wave_core.ops.reduce import Reduce
-    from wave_core.ops.shape import Extract, Reshape
-    from wave_core.types import DType
+    from wave_core.ops.shape import Extract, ExtractSlice, Reshape
     from wave_sim_cpu.arrays import Array
     from wave_sim_cpu.expressions import Number
-    from wave_sim_cpu.logical.state import Dims, State
 
 
 def operand(state: State, value: Op, wanted: Dims) -> Array:
@@ -113,11 +113,48 @@ def extract(op: Extract, state: State) -> None:
     state.values[op.ident] = found
 
 
+def extract_slice(op: ExtractSlice, state: State) -> None:
+    """Positions of each dim that is cut; the last one in place of those beyond."""
+    data = whole(state, op.value)
+    for position in op.cut:
+        axis, count = 1 + position, state.tile(op.shape[position])
+        first, step = (
+            np.asarray(state.uniform(as_expr(row[position]))).reshape(-1, 1)
+            for row in (op.offsets, op.strides)
+        )
+        index = np.minimum(first + step * np.arange(count), data.shape[axis] - 1)
+        shape = [1] * data.ndim
+        shape[0], shape[axis] = index.shape
+        data = np.take_along_axis(data, index.reshape(shape), axis=axis)
+    state.values[op.ident] = data
+
+
+def shuffle(op: Shuffle, state: State) -> None:
+    """Each thread has its partner's value; only dims of threads know their lanes.
+
+    Raises:
+        UserError: WV0912 for a tile.
+    """
+    dims, lanes = shape_of(op), threads_symbol(0)
+    if lanes not in dims:
+        raise user_error(
+            codes.UNSUPPORTED_OP,
+            "whole tiles cannot execute `shuffle`",
+            at=op.location,
+            notes="it moves values between lanes, which tiles do not have",
+            help="simulate the lowered graph on lanes",
+        )
+    data, count = whole(state, op.value), state.tile(lanes)
+    op.check_wave(count)
+    partners = [op.partner(lane) for lane in range(count)]
+    state.values[op.ident] = data.take(partners, axis=1 + dims.index(lanes))
+
+
 def reduce(op: Reduce, state: State) -> None:
     """All existing elements along a dim, in all waves that share it."""
     dims, wide = shape_of(op), compute_dtype(op.register_type.dtype)
     combine = COMBINE[op.kind]
-    start = convert(identity_value(op.kind, wide), wide)
+    start = convert(identity_value(op.kind, op.register_type.dtype), wide)
     total: Array | None = None
     for source in op.sources:
         part = _reduced(op, source, combine, start, state)
@@ -157,15 +194,35 @@ def _across_waves(op: Reduce, data: Array, combine: np.ufunc, state: State) -> A
 def mma(op: Mma, state: State) -> None:
     """A matrix product over the existing elements of the contracted dims."""
     result = op.acc.register_type.dtype
+    roles = op.contraction()
+    scales = (None, None)
     # Integer products are exact in f64 up to 2**53.
     wide = result if result.is_float else DTYPES["f64"]
-    roles = op.contraction()
-    lhs = _matrix(op.lhs, roles.lhs, roles.k, wide, state)
-    rhs = _matrix(op.rhs, roles.rhs, roles.k, wide, state)
+    if isinstance(op, ScaledMma):
+        scales, wide = op.scales, DTYPES["f64"]
+    lhs, rhs = (
+        _scaled(op, _matrix(value, dims, roles.k, wide, state), scale, dims, state)
+        for value, dims, scale in zip(
+            (op.lhs, op.rhs), (roles.lhs, roles.rhs), scales, strict=True
+        )
+    )
     product = np.matmul(lhs, np.swapaxes(rhs, -1, -2))
     acc = operand(state, op.acc, roles.acc)
-    found = convert(product, result) + acc
-    state.values[op.ident] = aligned(found, roles.acc, shape_of(op))
+    found = (
+        product + acc if isinstance(op, ScaledMma) else convert(product, result) + acc
+    )
+    state.values[op.ident] = aligned(convert(found, result), roles.acc, shape_of(op))
+
+
+def _scaled(op: Mma, data: Array, scale: Op | None, dims: Dims, state: State) -> Array:
+    """An operand times its scales, one for each block along K."""
+    if scale is None or not isinstance(op, ScaledMma):
+        return data
+    blocks, size = op.block()
+    own = operand(state, scale, (*dims[:-1], blocks))
+    factor = convert(own, DTYPES["f64"])
+    factor = np.broadcast_to(factor, (*factor.shape[:-1], state.tile(blocks)))
+    return data * factor.repeat(size, axis=-1)
 
 
 def _matrix(op: Op, dims: Dims, contracted: Dims, wide: DType, state: State) -> Array:

@@ -4,10 +4,11 @@
 multiplies matrices. ``check_program(program)`` compiles it and compares every phase
 with exact arithmetic on whole arrays; ``launch_program(program)`` goes through the
 front door, on any device. ``with_real_numbers``, ``with_special_numbers`` and
-``with_tiny_numbers`` change what the inputs hold: rounded results are within an error
-bound; ``on_devices`` cuts the work for several devices. A program prints as a
-short text; ``python -m wave_testing.programs --kind matrix --seed N`` makes, prints
-and checks it again.
+``with_tiny_numbers`` change what the inputs hold, ``with_functions`` puts exponentials
+and the like into the program: rounded results are within an error bound;
+``on_devices`` cuts the work for several devices. A program prints as a short text;
+``python -m wave_testing.programs --kind matrix --seed N`` makes, prints and checks it
+again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from wave_testing.programs.check import (
     ProgramFailure as ProgramFailure,
     check_program as check_program,
 )
+from wave_testing.programs.functions import with_functions as with_functions
 from wave_testing.programs.generate import random_program as random_program
 from wave_testing.programs.launch import launch_program as launch_program
 from wave_testing.programs.matrix import random_matrix_program as random_matrix_program

@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from wave_testing.programs import literal
@@ -18,21 +20,15 @@ if TYPE_CHECKING:
     from wave_testing.programs.formula import Formula
 
 DTYPES = (
-    "f16",
-    "f16",
-    "bf16",
-    "f32",
-    "f32",
-    "f64",
-    "i8",
-    "i16",
-    "i32",
-    "i32",
-    "i64",
-    "f8e5m2",
-    "f8e4m3fn",
-)
+    "f16", "f16", "bf16", "f32", "f32", "f64", "i8", "i16", "i32", "i32", "i64",
+    "f8e5m2", "f8e4m3fn",
+)  # fmt: skip
+READ_DTYPES = (*DTYPES, "u8", "u16", "u32", "u64")
 MATRIX_DTYPES = ("f16", "f16", "bf16")
+
+
+FLAGS = ("VOLATILE", "NONTEMPORAL")
+"""How an access may treat caches."""
 
 
 def some_dims(build: Builder, most: int = 3) -> tuple[str, ...]:
@@ -60,15 +56,20 @@ def read(
     dims = dims or some_dims(build)
     if not build.fits(dims):
         return None
-    dtype = dtype or build.dtype(DTYPES)
+    dtype = dtype or build.dtype(READ_DTYPES)
     bound = int(build.rng.integers(1, 5))
     place, mapping, index = _memory_side(build, dims, plain, _coordinate)
     if build.elements(place) > 4 * 40_000:
         return None
+    strays = mapping is not None and any(map(_strays, mapping))
     known = [
         m
         for m in build.memories
-        if m.dims == place and m.dtype == dtype and m.fill == "small"
+        if m.dims == place
+        and m.dtype == dtype
+        and m.fill == "small"
+        # Neighbours of what the kernel changes would be a race.
+        and not (strays and m.updated)
     ]
     if known and build.space.chance(0.3):
         memory = build.space.pick(known)
@@ -77,20 +78,30 @@ def read(
         name = build.memory(place, dtype, "small", bound)
     if mapping is None:
         dims = place
-    fields = {"elements": _elements(build)}
-    return build.emit(
-        "read",
-        Info(dims, dtype, bound),
-        memory=name,
-        shape=dims,
-        mapping=mapping,
-        index=index,
-        **fields,
-    )
+    fields: dict[str, Any] = {"memory": name, "shape": dims, "mapping": mapping}
+    fields |= {"index": index, **_how(build)}
+    if strays:
+        fields["bounds"] = True
+    return build.emit("read", Info(dims, dtype, bound), **fields)
 
 
-def _elements(build: Builder) -> int | None:
-    return build.space.pick((1, 2, 3, 4, 8, 16)) if build.space.chance(0.15) else None
+def _strays(formula: Formula) -> bool:
+    """Whether a coordinate is an index some elements away, which may not exist."""
+    match formula:
+        case ("+", ("it", _), int()):
+            return True
+        case _:
+            return False
+
+
+def _how(build: Builder) -> dict[str, Any]:
+    """Elements of a lane at a time, and what caches do, now and then."""
+    found: dict[str, Any] = {}
+    if build.space.chance(0.15):
+        found["elements"] = build.space.pick((1, 2, 3, 4, 8, 16))
+    if build.space.chance(0.1):
+        found["flags"] = build.space.pick((("VOLATILE",), ("NONTEMPORAL",), FLAGS))
+    return found
 
 
 Side = tuple[tuple[str, ...], "tuple[Formula, ...] | None", tuple[str, ...]]
@@ -112,25 +123,12 @@ def _memory_side(
     parts = [coordinate(build, i, dims) for i in range(len(dims))]
     rows = [row for part in parts for row in part[0]]
     index = tuple(name for part in parts for name in part[1])
-    numbered = _number_dynamic(rows)
+    numbers = itertools.count()
+    # Each gathered coordinate has the number of its index register.
+    rows = [(d, ("dyn", next(numbers)) if f == "gather" else f) for d, f in rows]
     order = build.shuffled(range(len(rows)))
-    place = tuple(numbered[i][0] for i in order)
-    return place, tuple(numbered[i][1] for i in order), index
-
-
-def _number_dynamic(
-    rows: list[tuple[str, Any]],
-) -> list[tuple[str, Any]]:
-    """Give each gathered coordinate the number of its index register."""
-    found: list[tuple[str, Any]] = []
-    count = 0
-    for dim, formula in rows:
-        if formula == "gather":
-            found.append((dim, ("dyn", count)))
-            count += 1
-        else:
-            found.append((dim, formula))
-    return found
+    place = tuple(rows[i][0] for i in order)
+    return place, tuple(rows[i][1] for i in order), index
 
 
 def _coordinate(build: Builder, position: int, dims: tuple[str, ...]) -> Place:
@@ -139,8 +137,10 @@ def _coordinate(build: Builder, position: int, dims: tuple[str, ...]) -> Place:
     extent = max(1, build.dim(name).extent)
     it: Formula = ("it", position)
     kind = build.space.pick(
-        ("plain", "plain", "strided", "flat", "gather", "offset", "paged")
+        ("plain", "plain", "strided", "flat", "gather", "offset", "paged", "halo")
     )
+    if kind == "halo":
+        return [(name, ("+", it, int(build.space.pick((-3, -1, 1, 2)))))], ()
     if kind == "strided":
         step, start = int(build.rng.integers(2, 4)), int(build.rng.integers(3))
         size = build.size((extent - 1) * step + start + 1 + int(build.rng.integers(2)))
@@ -171,7 +171,7 @@ def _gathered(build: Builder, dims: tuple[str, ...], position: int) -> Place:
     others = [d for d in dims if d != dims[position]]
     own = (dims[position], *(d for d in others if build.space.chance(0.3)))
     place = build.shuffled(own)
-    index, extent = _index(build, place, place, None)
+    index, extent = index_below(build, place, place, None)
     if index is None:
         return [(dims[position], ("it", position))], ()
     return [(build.size(extent), "gather")], (index,)
@@ -181,7 +181,7 @@ def _paged(build: Builder, name: str, it: Formula, extent: int) -> Place:
     """A page that a table names, and a slot of it: two dims of the memory."""
     slots = int(build.space.pick((1, 2, 4, 5, 16, 32)))
     table = build.size(-(-extent // slots))
-    index, pages = _index(build, (table,), (name,), (("//", ("it", 0), slots),))
+    index, pages = index_below(build, (table,), (name,), (("//", ("it", 0), slots),))
     if index is None:
         return [(name, it)], ()
     return [(build.size(pages), "gather"), (build.size(slots), ("%", it, slots))], (
@@ -189,7 +189,7 @@ def _paged(build: Builder, name: str, it: Formula, extent: int) -> Place:
     )
 
 
-def _index(
+def index_below(
     build: Builder,
     place: tuple[str, ...],
     shape: tuple[str, ...],
@@ -210,20 +210,15 @@ def write(build: Builder, name: str, plain: float = 0.6) -> bool:
     """
     info = build.info(name)
     if info.dtype == "bool":
-        return _write_cast(build, name)
+        cast = build.emit("cast", Info(info.dims, "i32"), (name,), dtype="i32")
+        return cast is not None and write(build, cast)
     if not may_write(build, info.dims):
         return False
     place, mapping, index = _memory_side(build, info.dims, plain, _output_coordinate)
     memory = build.memory(place, info.dtype)
-    fields = {"mapping": mapping, "index": index, "elements": _elements(build)}
+    fields = {"mapping": mapping, "index": index, **_how(build)}
     build.add(literal.write(name, memory, *info.dims, **fields))
     return True
-
-
-def _write_cast(build: Builder, name: str) -> bool:
-    dims = build.info(name).dims
-    cast = build.emit("cast", Info(dims, "i32"), (name,), dtype="i32")
-    return cast is not None and write(build, cast)
 
 
 def update(build: Builder) -> str | None:
@@ -242,7 +237,7 @@ def update(build: Builder) -> str | None:
     build.memories[-1] = replace(build.memories[-1], updated=True)
     fields = {"memory": memory, "shape": dims, "mapping": None, "index": ()}
     info = Info(dims, dtype, bound)
-    old = build.emit("read", info, **fields, elements=_elements(build))
+    old = build.emit("read", info, **fields, **_how(build))
     if old is None:
         build.memories.pop()
         return None
@@ -253,7 +248,7 @@ def update(build: Builder) -> str | None:
         # Any number of times, for it may be done in every iteration of a loop.
         new = build.pointwise("neg", (old,))
     assert new is not None, "negation is exact"
-    build.add(literal.write(new, memory, *dims, elements=_elements(build)))
+    build.add(literal.write(new, memory, *dims, **_how(build)))
     return new
 
 
@@ -296,17 +291,9 @@ def staged(build: Builder, name: str) -> str | None:
     if not info.dims or info.dtype == "bool" or not is_float(info.dtype):
         return None
     place = build.shuffled(info.dims)
-    held = tuple(_held(build, d) for d in place)
-    bytes_ = 8
-    for extent in held:
-        bytes_ *= extent
-    if bytes_ > 16_384:
+    memory = _buffer(build, place, info.dtype)
+    if memory is None:
         return None
-    memory = build.fresh("lds")
-    fields: dict[str, Any] = {"shape": place, "held": held, "dtype": info.dtype}
-    if build.space.chance(0.3):
-        fields["padding"] = int(build.rng.integers(1, 9))
-    build.add(literal.step("allocate", memory, **fields))
     access: dict[str, Any] = {"memory": memory, "mapping": None, "index": ()}
     build.add(literal.write(name, memory, *info.dims))
     if build.space.chance(0.5):
@@ -314,25 +301,38 @@ def staged(build: Builder, name: str) -> str | None:
     rolled = _rolled(build, place)
     dims = place if rolled is None else info.dims
     if rolled is not None:
+        name, shift, extent = rolled
+        its: list[Formula] = [("it", info.dims.index(d)) for d in place]
         access["mapping"] = tuple(
-            rolled.get(d, ("it", info.dims.index(d))) for d in place
-        )
-        access["mapping"] = tuple(
-            _renumbered(part, info.dims.index(d))
-            for part, d in zip(access["mapping"], place, strict=True)
+            ("%", ("+", it, shift), extent) if d == name else it
+            for d, it in zip(place, its, strict=True)
         )
     return build.emit("read", info.over(dims), **access, shape=dims)
 
 
-def _renumbered(formula: Formula, position: int) -> Formula:
-    if isinstance(formula, int):
-        return formula
-    if formula[0] == "it":
-        return ("it", position)
-    if len(formula) == 3:
-        sign, left, right = formula
-        return (sign, _renumbered(left, position), _renumbered(right, position))
-    return formula
+def copied(build: Builder) -> str | None:
+    """A tile of an input, copied to LDS and read there."""
+    dims, dtype = some_dims(build), build.space.pick(("f16", "bf16", "f32", "i32"))
+    buffer = _buffer(build, dims, dtype) if build.fits(dims) else None
+    if buffer is None:
+        return None
+    source = build.memory(build.shuffled(dims), dtype, "small", 4)
+    access: dict[str, Any] = {"memory": buffer, "shape": dims, "mapping": None}
+    build.add(literal.step("copy", "", source=source, **access))
+    return build.emit("read", Info(dims, dtype, 4), **access, index=())
+
+
+def _buffer(build: Builder, place: tuple[str, ...], dtype: str) -> str | None:
+    """A buffer in LDS of a workgroup's tile over these dims, where it is small."""
+    held = tuple(_held(build, d) for d in place)
+    if 8 * prod(held) > 16_384:
+        return None
+    name = build.fresh("lds")
+    fields: dict[str, Any] = {"shape": place, "held": held, "dtype": dtype}
+    if build.space.chance(0.3):
+        fields["padding"] = int(build.rng.integers(1, 9))
+    build.add(literal.step("allocate", name, **fields))
+    return name
 
 
 def _held(build: Builder, name: str) -> int:
@@ -343,8 +343,8 @@ def _held(build: Builder, name: str) -> int:
     return max(1, dim.extent if dim.axis is None else dim.tile)
 
 
-def _rolled(build: Builder, dims: tuple[str, ...]) -> dict[str, Formula] | None:
-    """``(i + shift) % extent`` along one dim that each workgroup holds whole.
+def _rolled(build: Builder, dims: tuple[str, ...]) -> tuple[str, int, int] | None:
+    """A dim that each workgroup holds whole, how far it is rolled, and its extent.
 
     Where waves share the dim, each reads what others wrote.
     """
@@ -357,5 +357,4 @@ def _rolled(build: Builder, dims: tuple[str, ...]) -> dict[str, Formula] | None:
         return None
     name = build.space.pick(whole)
     extent = build.dim(name).extent
-    shift = int(build.rng.integers(extent))
-    return {name: ("%", ("+", ("it", 0), shift), extent)}
+    return name, int(build.rng.integers(extent)), extent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from wave_core.types import DTYPES
-from wave_testing.programs.exact import FLOATS, is_float
+from wave_testing.programs.exact import FLOATS, is_float, is_unsigned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from wave_testing.programs.model import MemorySpec, Program
     from wave_testing.programs.reference import Reference
 
@@ -53,12 +52,18 @@ def _contents(
     elif memory.fill == "tiny":
         unit = 2.0 ** FLOATS[memory.dtype][1]
         numbers = unit * rng.integers(-memory.bound, memory.bound + 1, shape)
+    elif memory.fill == "bits":
+        numbers = rng.integers(-128, 128, shape)
+    elif memory.fill == "scale":
+        numbers = 2.0 ** rng.integers(0, 3, shape)
     elif memory.fill == "permutation":
         numbers = rng.permutation(shape[0])
     elif memory.fill == "index":
         numbers = rng.integers(0, memory.bound, shape)
     else:
         numbers = rng.integers(-memory.bound, memory.bound + 1, shape)
+    if is_unsigned(memory.dtype):
+        numbers = np.abs(numbers)
     return numbers.astype(DTYPES[memory.dtype].numpy())
 
 
@@ -76,7 +81,9 @@ def make_arguments(program: Program, inputs: Mapping[str, Array]) -> list[Any]:
 
 def poison_of(dtype: str) -> float:
     """The elements of an output before the launch."""
-    return float("nan") if is_float(dtype) else SENTINEL
+    if is_float(dtype):
+        return float("nan")
+    return abs(SENTINEL) if is_unsigned(dtype) else SENTINEL
 
 
 def _storage(shape: tuple[int, ...], memory: MemorySpec) -> Array:

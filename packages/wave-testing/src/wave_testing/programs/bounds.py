@@ -16,10 +16,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_testing.programs.exact import FLOATS, SIGNIFICANT, is_float
-from wave_testing.programs.infer import infer_types
-from wave_testing.programs.kinds import COMPARISONS, LOGIC, ROUNDINGS
-from wave_testing.programs.reference import Array, Dims, Reference
+from wave_testing.programs.dims import Dims
+from wave_testing.programs.exact import FLOATS, SIGNIFICANT, is_float, is_unsigned
+from wave_testing.programs.functions import (
+    BINARY,
+    BINARY_SPREADS,
+    UNARY,
+    unary_spread,
+)
+from wave_testing.programs.kinds import COMPARISONS, LOGIC, ROUNDINGS, SHIFTS
+from wave_testing.programs.reference import Array, Reference, factors, products
 
 if TYPE_CHECKING:
     from wave_testing.programs.model import Program, Step
@@ -47,34 +53,27 @@ def error_bounds(program: Program, inputs: Mapping[str, Array]) -> dict[str, Arr
 class _Bounded(Reference):
     """The meaning of a program, with a bound of the error of each element."""
 
-    def __init__(self, program: Program, inputs: Mapping[str, Array]) -> None:
-        super().__init__(program, inputs)
-        self._dtypes = {
-            name: dtype for name, (_, dtype) in infer_types(program).items()
-        }
-
     def error(self, step: Step, dims: Dims, data: Array) -> Array:
         """By the rule of the step's kind; none for constants and indices."""
         rule = ERRORS.get(step.kind)
         return np.zeros(()) if rule is None else rule(self, step, dims, data)
 
-    def dtype(self, step: Step) -> str:
-        """The element type of what a step makes."""
-        return self._dtypes[step.name[0]]
-
     def operands(self, step: Step, dims: Dims) -> list[tuple[Array, Array]]:
-        """The values of an elementwise step, each with its error; a number last."""
+        """The values of an elementwise step in order, each with its error."""
         tiles = [self.tile(name) for name in step.args]
         found = [(tile.over(dims), tile.error_over(dims)) for tile in tiles]
         number = step.get("number")
         if number is not None:
             found.append((np.asarray(number), np.zeros(())))
-        return found
+        return found[::-1] if step.get("reflected") else found
 
     def rounded(self, step: Step, data: Array, error: Array, times: int = 1) -> Array:
         """``error`` and what rounding the result adds, ``times`` over."""
         dtype = self.dtype(step)
         size = np.abs(data) + error
+        if is_unsigned(dtype):
+            # The next number may be at the other end.
+            return np.where(error > 0, np.inf, 0.0)
         if not is_float(dtype):
             return np.where(size >= 2.0 ** SIGNIFICANT[dtype], np.inf, error)
         bits, smallest, largest = FLOATS[dtype]
@@ -87,26 +86,12 @@ class _Bounded(Reference):
 Rule = Callable[[_Bounded, "Step", Dims, Array], Array]
 
 
-def _moved(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
-    del data
-    return ref.tile(step.args[0]).error_over(dims)
-
-
-def _read(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
-    del dims, data
-    return ref.stores[step.get("memory")].error[ref.places(step)]
-
-
-def _extract(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
-    del dims, data
-    offset = step.get("offset")
-    at = ref.symbols[offset] if isinstance(offset, str) else offset
-    return ref.tile(step.args[0]).error[..., at]
+def _errors(ref: _Bounded, step: Step, dims: Dims) -> list[Array]:
+    return [error for _, error in ref.operands(step, dims)]
 
 
 def _sum(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
-    (_, first), (_, second) = ref.operands(step, dims)
-    return ref.rounded(step, data, first + second)
+    return ref.rounded(step, data, np.add(*_errors(ref, step, dims)))
 
 
 def _product(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
@@ -115,9 +100,8 @@ def _product(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
     return ref.rounded(step, data, error)
 
 
-def _largest(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
-    del data
-    return np.maximum(*(error for _, error in ref.operands(step, dims)))
+def _largest(ref: _Bounded, step: Step, dims: Dims, _data: Array) -> Array:
+    return np.max(np.broadcast_arrays(*_errors(ref, step, dims)), axis=0)
 
 
 def _function(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
@@ -135,46 +119,49 @@ _MONOTONE: Mapping[str, Callable[[Array], Array]] = {
 }
 
 
+def _rough(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+    """A function that devices round in their own ways; anything beyond its domain."""
+    operands = ref.operands(step, dims)
+    if step.kind in UNARY:
+        spread = unary_spread(step.kind, *operands)
+    else:
+        spread = BINARY_SPREADS[step.kind](*operands)
+    found = ref.rounded(step, data, spread, _ULPS)
+    return np.where(np.isfinite(data) & np.isfinite(found), found, np.inf)
+
+
 def _whole(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
     """Rounding to an integer, which may be another one."""
-    ((_, error),) = ref.operands(step, dims)
+    (error,) = _errors(ref, step, dims)
     return ref.rounded(step, data, np.where(error > 0, error + 1, 0.0))
 
 
 def _cast(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
     if step.get("dtype") == "bool":
         return _exact_or_any(ref, step, dims, data)
-    rule = _rounded if is_float(step.get("dtype")) else _whole
-    return rule(ref, step, dims, data)
+    if not is_float(step.get("dtype")):
+        return _whole(ref, step, dims, data)
+    return ref.rounded(step, data, *_errors(ref, step, dims))
 
 
-def _rounded(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
-    return ref.rounded(step, data, _moved(ref, step, dims, data))
-
-
-def _compared(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
+def _compared(ref: _Bounded, step: Step, dims: Dims, _data: Array) -> Array:
     """Unknown where the operands are nearer to each other than their errors."""
-    del data
     (x, first), (y, second) = ref.operands(step, dims)
     error = first + second
     return np.where((error > 0) & (np.abs(x - y) <= error), np.inf, 0.0)
 
 
-def _exact_or_any(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
-    del data
-    errors = [error for _, error in ref.operands(step, dims)]
-    return np.where(sum(errors) > 0, np.inf, 0.0)
+def _exact_or_any(ref: _Bounded, step: Step, dims: Dims, _data: Array) -> Array:
+    return np.where(sum(_errors(ref, step, dims)) > 0, np.inf, 0.0)
 
 
-def _select(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
-    del data
+def _select(ref: _Bounded, step: Step, dims: Dims, _data: Array) -> Array:
     (condition, open_), (x, first), (y, second) = ref.operands(step, dims)
     either = np.maximum(first, second) + np.abs(x - y)
     return np.where(open_ > 0, either, np.where(condition, first, second))
 
 
-def _reduce(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
-    del data
+def _reduce(ref: _Bounded, step: Step, dims: Dims, _data: Array) -> Array:
     axis = step.get("dim")
     count = step.get("sources")
     tiles = [ref.tile(name) for name in step.args]
@@ -191,15 +178,43 @@ def _reduce(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
     return ref.rounded(step, size, error, times)
 
 
+def _scan(ref: _Bounded, step: Step, dims: Dims, _data: Array) -> Array:
+    """Every element is off by no more than what all of them add up to."""
+    tile, axis = ref.tile(step.args[0]), dims.index(step.get("dim"))
+    error = tile.error_over(dims)
+    if step.get("combine") != "sum":
+        return np.broadcast_to(error.max(axis, initial=0.0, keepdims=True), error.shape)
+    size = np.abs(tile.over(dims)).sum(axis, keepdims=True)
+    return ref.rounded(step, size, error.sum(axis, keepdims=True), error.shape[axis])
+
+
+def _total(ref: _Bounded, step: Step, dims: Dims, _data: Array) -> Array:
+    tile, over = ref.tile(step.args[0]), step.get("over")
+    axes = tuple(range(len(dims), len(dims) + len(over)))
+    error = tile.error_over((*dims, *over))
+    if step.get("combine") != "sum":
+        return error.max(axes, initial=0.0)
+    size = np.abs(tile.over((*dims, *over))).sum(axes)
+    terms = np.prod([ref.domain(d).size for d in over]) + len(over)
+    return ref.rounded(step, size, error.sum(axes), int(terms))
+
+
+def _in_order(ref: _Bounded, step: Step, _dims: Dims, _data: Array) -> Array:
+    """What comes out is off by no more than what is off most; its place by anything."""
+    tile = ref.tile(step.args[0])
+    axis = tile.dims.index(step.get("dim"))
+    extreme = step.kind.startswith("arg")
+    worst = tile.error.max(axis, initial=0.0, keepdims=not extreme)
+    return np.where(worst > 0, np.inf, 0.0) if step.get("dtype") else worst
+
+
 def _mma(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
     """The product of magnitudes with errors, less that without."""
-    lhs, rhs, acc = (ref.tile(name) for name in step.args)
+    lhs, rhs, acc = factors(ref, step)
     both = [d for d in lhs.dims if d in rhs.dims and d not in dims]
 
-    def product(*sides: Array) -> Array:
-        letters = {d: chr(97 + i) for i, d in enumerate((*dims, *both))}
-        names = ["".join(letters[d] for d in t) for t in (lhs.dims, rhs.dims, dims)]
-        return np.einsum(f"{names[0]},{names[1]}->{names[2]}", *sides, optimize=True)
+    def product(left: Array, right: Array) -> Array:
+        return products(dims, (lhs.dims, left), (rhs.dims, right))
 
     wide = [np.abs(tile.data) + tile.error for tile in (lhs, rhs)]
     size = product(*wide) + np.abs(acc.data) + acc.error
@@ -211,24 +226,23 @@ def _mma(ref: _Bounded, step: Step, dims: Dims, data: Array) -> Array:
 
 
 ERRORS: Mapping[str, Rule] = {
-    "read": _read,
-    "broadcast": _moved,
-    "permute": _moved,
-    "extract": _extract,
     "cast": _cast,
     "reduce": _reduce,
-    "mma": _mma,
-    "add": _sum,
-    "sub": _sum,
+    "scan": _scan,
+    "total": _total,
+    **dict.fromkeys(("sort", "topk", "argmax", "argmin"), _in_order),
+    **dict.fromkeys(("mma", "scaled"), _mma),
     "mul": _product,
-    "maximum": _largest,
-    "minimum": _largest,
-    "neg": _moved,
-    "abs": _moved,
     "select": _select,
+    **dict.fromkeys(("add", "sub"), _sum),
+    **dict.fromkeys(("maximum", "minimum", "neg", "abs"), _largest),
     **dict.fromkeys(_MONOTONE, _function),
+    **dict.fromkeys((*UNARY, *BINARY), _rough),
     **dict.fromkeys(ROUNDINGS, _whole),
     **dict.fromkeys(COMPARISONS, _compared),
-    **dict.fromkeys(("floordiv", "mod", "apply", *LOGIC), _exact_or_any),
+    **dict.fromkeys(
+        ("floordiv", "mod", "apply", "bitcast", "philox", *SHIFTS, *LOGIC),
+        _exact_or_any,
+    ),
 }
 """How errors of operands and roundings become that of a step, by kind; else 0."""

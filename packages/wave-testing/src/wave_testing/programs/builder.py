@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from wave_testing.programs.dims import base_of, union_dims
 from wave_testing.programs.exact import Info, elementwise
 from wave_testing.programs.literal import step
 from wave_testing.programs.model import Dim, MemorySpec, Program, ScalarSpec, Step
-from wave_testing.programs.reference import union_dims
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,8 +74,11 @@ class Builder:
         return f"{prefix}{self._count}"
 
     def dim(self, name: str) -> Dim:
-        """A dimension or size symbol."""
-        found = self.space.dims.get(name)
+        """A dimension or size symbol, or a part of one."""
+        base, parts = base_of(name)
+        found = self.space.dims.get(base)
+        if parts > 1 and found is not None:
+            return found.part_of(name, parts)
         return found or next(d for d in self.sizes if d.name == name)
 
     @property
@@ -95,7 +98,8 @@ class Builder:
 
     def tile(self, dims: tuple[str, ...]) -> int:
         """Elements of one wave's tile of a value here."""
-        return prod(max(1, self.dim(d).tile_in(looped=d in self.loops)) for d in dims)
+        tiles = (self.dim(d).tile_in(looped=base_of(d)[0] in self.loops) for d in dims)
+        return prod(max(1, tile) for tile in tiles)
 
     def elements(self, dims: tuple[str, ...]) -> int:
         """Elements of a whole value."""

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from wave_core.compile import Session
 from wave_core.diagnostics import InternalError, UserError
-from wave_core.ir import first_difference, parse_graph
-from wave_core.passes import Amendment, PassObserver, Phase, Pipeline
+from wave_core.ir import Graph, first_difference, parse_graph
+from wave_core.passes import Amendment, Pass, PassContext, PassObserver, Phase, Pipeline
 from wave_testing.coverage import coverage_problems
 from wave_testing.programs.execute import TARGET, Execution
 from wave_testing.programs.store import for_target
 
 if TYPE_CHECKING:
-    from wave_core.ir import Graph
-    from wave_core.passes import Pass, PassContext
     from wave_testing.programs.model import Program
 
 SIMULATED: dict[Phase, tuple[str, Any]] = {

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_testing.programs.accesses import may_write, read, write
-from wave_testing.programs.builder import Scope
+from wave_testing.programs.builder import Builder, Scope
 from wave_testing.programs.exact import SIGNIFICANT, Info, is_float
 from wave_testing.programs.model import Step
 from wave_testing.programs.moves import product, reducible, reduction, scores
 
 if TYPE_CHECKING:
-    from wave_testing.programs.builder import Builder
     from wave_testing.programs.formula import Formula
 
     Move = Callable[[Builder], str | None]
@@ -28,7 +27,7 @@ class Carried:
     cap: int
 
 
-def iterate(build: Builder, moves: Callable[[int], None]) -> str | None:
+def iterate(build: Builder, moves: Callable[[int], None]) -> None:
     """A loop over a tiled dimension; ``moves(n)`` adds random steps to its body."""
     axes = [
         d
@@ -36,7 +35,7 @@ def iterate(build: Builder, moves: Callable[[int], None]) -> str | None:
         if d.loop is not None and d.name not in build.loops
     ]
     if not axes or len(build.scopes) > 2:
-        return None
+        return
     dim = build.space.pick(axes)
     count = int(build.rng.choice([1, 1, 1, 2, 3]))
     carried = [_carry(build, dim.name) for _ in range(count)]
@@ -51,12 +50,13 @@ def iterate(build: Builder, moves: Callable[[int], None]) -> str | None:
         scores(build)
     moves(int(build.rng.integers(0, 5)))
     yields = [_next(build, each, dim.name) for each in kept]
-    _write_inside(build, dim.name)
+    # Now and then, an output that the loop writes tile by tile.
+    rows = [n for n, i in build.scopes[-1].values.items() if dim.name in i.dims]
+    if rows and build.space.chance(0.35):
+        write(build, build.space.pick(rows))
     scope = build.scopes.pop()
-    if not kept and not scope.steps:
-        return None
-    names = close_loop(build, scope, kept, yields)
-    return names[0] if names else None
+    if kept or scope.steps:
+        close_loop(build, scope, kept, yields)
 
 
 def close_loop(
@@ -76,7 +76,7 @@ def close_loop(
             "iterate",
             names,
             tuple(each.init for each in kept),
-            _walk(build, scope.axis),
+            _walk(build, scope),
             tuple(scope.steps),
             tuple(each.param for each in kept),
             tuple(name for name, _ in yields),
@@ -90,13 +90,20 @@ def close_loop(
     return names
 
 
-def _walk(build: Builder, axis: str) -> tuple[tuple[str, object], ...]:
-    """The attributes of a loop: now and then not all tiles of the axis."""
-    found: list[tuple[str, object]] = [("axis", axis)]
+def _walk(build: Builder, scope: Scope) -> tuple[tuple[str, object], ...]:
+    """The attributes of a loop: now and then not all tiles, or written as a while.
+
+    In a while loop its axis is no size.
+    """
+    found: list[tuple[str, object]] = [("axis", scope.axis)]
     if build.space.chance(0.1):
         found.append(("start", int(build.rng.integers(0, 3))))
     if build.space.chance(0.1):
         found.append(("step", int(build.rng.integers(2, 4))))
+    # Steps are plain data, so their text shows every leaf of their formulas.
+    sized = repr(("sym", scope.axis)) in repr(scope.steps)
+    if build.space.chance(0.25) and not sized:
+        found.append(("while", True))
     return tuple(found)
 
 
@@ -170,9 +177,7 @@ def _update(
         return None
     name, other = build.space.pick(rows)
     if kind == "other":
-        if other.dims != info.dims:
-            return None
-        return name, other.bound
+        return (name, other.bound) if other.dims == info.dims else None
     added = build.pointwise("add", (carried.param, name))
     return None if added is None else (added, other.bound)
 
@@ -186,9 +191,7 @@ def _update_mma(build: Builder, carried: Carried, axis: str) -> tuple[str, int] 
         return None
     roles = (info.dims[:-2], info.dims[-2], info.dims[-1], axis)
     name = product(build, roles, carried.param)
-    if name is None:
-        return None
-    return name, build.info(name).bound - carried.cap
+    return None if name is None else (name, build.info(name).bound - carried.cap)
 
 
 def _update_reduction(
@@ -217,22 +220,16 @@ def _update_reduction(
     return None if name is None else (name, grown)
 
 
-def _write_inside(build: Builder, axis: str) -> None:
-    """Now and then, an output that the loop writes tile by tile."""
-    rows = [n for n, i in build.scopes[-1].values.items() if axis in i.dims]
-    if rows and build.space.chance(0.35):
-        write(build, build.space.pick(rows))
-
-
-def conditional(build: Builder, moves: Callable[[int], None]) -> str | None:
+def conditional(build: Builder, moves: Callable[[int], None]) -> None:
     """A body under a condition on sizes or scalar arguments."""
     if len(build.scopes) > 2:
-        return None
+        return
     others = [row for row in build.numbers() if row[1].dims]
     truths = [row for row in build.visible() if row[1].dtype == "bool"]
     wide = [row for row in truths if row[1].dims]
     if wide and build.space.chance(0.15):
-        return _write_where(build, build.space.pick(wide))
+        _write_where(build, build.space.pick(wide))
+        return
     scalars = [name for name, info in truths if not info.dims]
     if scalars and build.space.chance(0.7):
         attribute: tuple[str, object] = ("register", build.space.pick(scalars))
@@ -252,25 +249,16 @@ def conditional(build: Builder, moves: Callable[[int], None]) -> str | None:
         write(build, build.space.pick(list(inside)))
     scope = build.scopes.pop()
     if not scope.steps:
-        return None
+        return
     names = tuple(build.fresh("v") for _ in chosen)
-    build.add(
-        Step(
-            "conditional",
-            names,
-            tuple(other for _, other in chosen),
-            (attribute,),
-            tuple(scope.steps),
-            (),
-            tuple(name for name, _ in chosen),
-        )
-    )
+    yields, otherwise = (tuple(pair[i] for pair in chosen) for i in range(2))
+    body = tuple(scope.steps)
+    build.add(Step("conditional", names, otherwise, (attribute,), body, yields=yields))
     for name, (one, other) in zip(names, chosen, strict=True):
         a, b = scope.values[one], build.info(other)
         build.scopes[-1].values[name] = replace(
             a, bound=max(a.bound, b.bound), lsb=min(a.lsb, b.lsb), power=False
         )
-    return names[0] if names else None
 
 
 def _condition(build: Builder) -> Formula:

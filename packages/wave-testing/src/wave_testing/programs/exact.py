@@ -8,13 +8,10 @@ compared bit by bit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from wave_testing.programs.kinds import COMPARISONS, LOGIC, ROUNDINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from wave_testing.programs.kinds import COMPARISONS, LOGIC, ROUNDINGS, SHIFTS
 
 FLOATS: Mapping[str, tuple[int, int, int]] = {
     "f16": (11, -24, 15),
@@ -25,6 +22,8 @@ FLOATS: Mapping[str, tuple[int, int, int]] = {
     "f8e4m3fn": (4, -9, 8),
     "f8e5m2fnuz": (3, -17, 15),
     "f8e4m3fnuz": (4, -10, 7),
+    "f4e2m1fn": (2, -1, 2),
+    "f8e8m0fnu": (1, -127, 127),
 }
 """Significant bits of a float; exponents of its smallest and of its largest number;
 IEEE 754-2019, table 3.5, and the OCP 8-bit floating point specification 1.0."""
@@ -35,6 +34,10 @@ SIGNIFICANT: Mapping[str, int] = {
     "i16": 15,
     "i32": 31,
     "i64": 53,
+    "u8": 8,
+    "u16": 16,
+    "u32": 32,
+    "u64": 53,
     "bool": 1,
 }
 """Bits of the integers that an element type holds exactly.
@@ -42,11 +45,26 @@ SIGNIFICANT: Mapping[str, int] = {
 Bits beyond 53 cannot be compared in f64.
 """
 
-GENERATED = tuple(name for name in SIGNIFICANT if not name.endswith("fnuz"))
-"""The element types of random programs; those of a chip come with `for_target`."""
+GENERATED = tuple(
+    name
+    for name in SIGNIFICANT
+    if not name.endswith("fnuz") and name not in ("f4e2m1fn", "f8e8m0fnu")
+)
+"""The element types of random programs; those of a chip come with `for_target`, those
+of scaled products stand nowhere else."""
 
 _SMALLEST = -9
 """Lowest ``lsb`` generated: far above the subnormal numbers of f16."""
+
+
+def is_unsigned(dtype: str) -> bool:
+    """Whether an element type has integers without a sign."""
+    return dtype[0] == "u"
+
+
+def wraps(dtype: str) -> bool:
+    """Whether sums of an element type may wrap around; those of 64 bits stay small."""
+    return is_unsigned(dtype) and dtype != "u64"
 
 
 def is_float(dtype: str) -> bool:
@@ -84,6 +102,15 @@ class Info:
         return replace(self, dims=dims)
 
 
+_WRAPPING = ("add", "sub", "mul", "lshift", *LOGIC)
+"""Kinds whose results may be beyond those of their element type, or below 0."""
+
+
+def any_unsigned(dims: tuple[str, ...], dtype: str) -> Info:
+    """The limits of numbers that may have wrapped around."""
+    return Info(dims, dtype, 2 ** SIGNIFICANT[dtype] - 1)
+
+
 def elementwise(  # noqa: PLR0911 - one return for each kind
     kind: str, dims: tuple[str, ...], parts: list[Info]
 ) -> Info | None:
@@ -93,6 +120,10 @@ def elementwise(  # noqa: PLR0911 - one return for each kind
     most = max(part.bound for part in parts)
     if kind in COMPARISONS:
         return Info(dims, "bool")
+    if wraps(first.dtype) and kind in _WRAPPING:
+        return any_unsigned(dims, first.dtype)
+    if is_unsigned(first.dtype) and kind in ("sub", "not"):
+        return None
     if kind in ("add", "sub"):
         return Info(dims, first.dtype, sum(p.bound for p in parts), lsb)
     if kind == "mul":
@@ -104,22 +135,26 @@ def elementwise(  # noqa: PLR0911 - one return for each kind
         return replace(first, dims=dims, power=False)
     if kind in ROUNDINGS:
         return replace(first, dims=dims, lsb=0, bound=first.bound + 1, power=False)
-    if kind in ("floordiv", "mod"):
-        return Info(dims, first.dtype, most + 1)
+    if kind in ("floordiv", "mod", *SHIFTS, *LOGIC):
+        return _of_integers(kind, dims, parts)
+    return _powers(kind, dims, first)
+
+
+def _of_integers(kind: str, dims: tuple[str, ...], parts: list[Info]) -> Info:
+    first, most = parts[0], max(part.bound for part in parts)
+    if kind in SHIFTS:
+        more = parts[1].bound if kind == "lshift" else 0
+        return Info(dims, first.dtype, first.bound << more)
     if kind in LOGIC:
         bits = 1 if first.dtype == "bool" else 2 ** most.bit_length()
         return Info(dims, first.dtype, bits)
-    return _powers(kind, dims, first)
+    return Info(dims, first.dtype, most + (not is_unsigned(first.dtype)))
 
 
 def _powers(kind: str, dims: tuple[str, ...], first: Info) -> Info | None:
     if kind == "exp2" and first.lsb >= 0 and first.bound <= -_SMALLEST:
         return Info(dims, first.dtype, 2**first.bound, -first.bound, power=True)
     if kind == "reciprocal" and first.power:
-        return Info(dims, first.dtype, 2 ** max(0, -first.lsb), _log2(first), True)
+        lsb = 1 - first.bound.bit_length()  # of the reciprocal of the largest element
+        return Info(dims, first.dtype, 2 ** max(0, -first.lsb), lsb, True)
     return None
-
-
-def _log2(info: Info) -> int:
-    """The exponent of the reciprocal of the largest element."""
-    return 1 - info.bound.bit_length()

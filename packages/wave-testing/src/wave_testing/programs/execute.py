@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,20 +10,18 @@ import numpy as np
 
 from wave_core.diagnostics import Severity
 from wave_core.executors import LaunchRequest, LaunchSettings
-from wave_core.passes import PassContext, Verify
+from wave_core.passes import Amendment, PassContext, PassObserver, Verify
 from wave_core.plugin.plan import plan_pipeline
 from wave_core.plugin.results import PipelineRequest
 from wave_testing.programs.arguments import differences, make_arguments, make_inputs
 from wave_testing.programs.bounds import error_bounds
 from wave_testing.programs.kernel import bindings, program_kernel
+from wave_testing.programs.kinds import ROUNDED
 from wave_testing.programs.reference import Reference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from wave_core.compile import Session
     from wave_core.ir import Graph
-    from wave_core.passes import Amendment, PassObserver
     from wave_testing.programs.model import Program
 
 TARGET = "generic"
@@ -65,8 +64,9 @@ class Execution:
         return make_arguments(replace(self.program, memories=memories), self._inputs)
 
     def wrong(self, arguments: list[Any]) -> list[str]:
-        """Mistakes in the outputs; real numbers may be off by their bounds."""
+        """Mistakes in the outputs; what is rounded may be off by its bounds."""
         real = any(memory.fill == "real" for memory in self.program.memories)
+        real = real or any(step.kind in ROUNDED for step in self.program.walk())
         bounds = error_bounds(self.program, self._inputs) if real else None
         return differences(self.program, arguments, self.reference, bounds)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from wave_testing.programs import control, moves
-from wave_testing.programs.accesses import read, update, write
+from wave_testing.programs import atomics, bits, control, moves, selections
+from wave_testing.programs.accesses import copied, read, update, write
 from wave_testing.programs.builder import Builder
 from wave_testing.programs.exact import Info
 from wave_testing.programs.model import Program, ScalarSpec
@@ -13,13 +14,9 @@ from wave_testing.programs.prune import pruned
 from wave_testing.programs.space import Space
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
     Move = Callable[[Builder], str | None]
-
-_ATTEMPTS = 20
 
 
 def random_program(rng: np.random.Generator, seed: int = 0) -> Program:
@@ -29,12 +26,21 @@ def random_program(rng: np.random.Generator, seed: int = 0) -> Program:
         rng: Where all chances come from.
         seed: What ``rng`` was seeded with, for messages.
     """
-    for _ in range(_ATTEMPTS):
-        program = _attempt(rng, seed)
-        if program is not None:
-            return program
-    msg = f"no program with an output in {_ATTEMPTS} attempts, seed {seed}"
-    raise RuntimeError(msg)
+    return first_made(_attempt, rng, seed, 20)
+
+
+def first_made(
+    attempt: Callable[[np.random.Generator, int], Program | None],
+    rng: np.random.Generator,
+    seed: int,
+    most: int,
+) -> Program:
+    """The first program that ``attempt`` makes, in at most so many attempts."""
+    made = (attempt(rng, seed) for _ in range(most))
+    program = next((each for each in made if each is not None), None)
+    if program is None:
+        raise RuntimeError(f"no program in {most} attempts, seed {seed}")
+    return program
 
 
 def _attempt(rng: np.random.Generator, seed: int) -> Program | None:
@@ -68,8 +74,8 @@ def _scalar(build: Builder, name: str, dtype: str, *, bind: bool) -> None:
 _WEIGHTS: tuple[tuple[Move, int], ...] = (
     (read, 14),
     (moves.binary, 14),
-    (moves.unary, 8),
-    (moves.divide, 3),
+    (moves.unary, 12),
+    (moves.divide, 6),
     (moves.logic, 4),
     (moves.choose, 7),
     (moves.cast, 7),
@@ -79,10 +85,22 @@ _WEIGHTS: tuple[tuple[Move, int], ...] = (
     (moves.self_index, 3),
     (moves.apply, 6),
     (moves.reduce, 9),
+    (moves.scan, 4),
+    (selections.extreme, 2),
+    (selections.pick, 5),
+    (selections.sort, 2),
+    (selections.total, 3),
     (moves.extract, 3),
     (moves.mma, 8),
     (moves.stage, 5),
+    (copied, 3),
     (update, 4),
+    (atomics.atomic, 3),
+    (atomics.exchange, 2),
+    (bits.bitcast, 4),
+    (bits.philox, 2),
+    (selections.cut_out, 3),
+    (moves.hint, 2),
     (moves.set_symbol, 3),
 )
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_testing.programs.kinds import COMPARISONS
-from wave_testing.programs.reference import union_dims
+from wave_testing.programs.dims import union_dims
+from wave_testing.programs.kinds import (
+    COMPARISONS,
+    FUNCTIONS,
+    OPERATORS,
+    ROUNDED,
+)
 
 if TYPE_CHECKING:
     from wave_testing.programs.model import Program, Step
@@ -45,28 +50,24 @@ def _body(step: Step, known: Known, dtypes: dict[str, str]) -> None:
             known[name] = known[source]
 
 
-def _value(  # noqa: PLR0911 - one return for each kind
+def _value(
     step: Step, known: Known, dtypes: dict[str, str]
 ) -> tuple[tuple[str, ...], str] | None:
     kind = step.kind
+    if kind in ("mma", "scaled"):
+        return known[step.args[-1]]
+    if kind in (*OPERATORS, *FUNCTIONS, *ROUNDED, "apply"):
+        return _elementwise(step, known)
+    dims, dtype = known[step.args[0]] if step.args else ((), "")
     if kind == "read":
-        return step.get("shape"), dtypes[step.get("memory")]
-    if kind == "splat":
-        return step.get("shape"), step.get("dtype")
-    if kind == "self_index":
-        return (step.get("dim"),), step.get("dtype")
-    dims, dtype = known[step.args[0]]
-    if kind in ("broadcast", "permute"):
-        return step.get("shape"), dtype
-    if kind == "cast":
-        return dims, step.get("dtype")
-    if kind == "extract":
-        return dims[:-1], dtype
-    if kind == "reduce":
-        return tuple(d for d in dims if d != step.get("dim")), dtype
-    if kind == "mma":
-        return known[step.args[2]]
-    return _elementwise(step, known)
+        dtype = dtypes[step.get("memory")]
+    elif kind == "self_index":
+        dims = (step.get("dim"),)
+    elif kind == "extract":
+        dims = dims[:-1]
+    elif kind == "reduce":
+        dims = tuple(d for d in dims if d != step.get("dim"))
+    return step.get("shape", dims), step.get("dtype", dtype)
 
 
 def _elementwise(step: Step, known: Known) -> tuple[tuple[str, ...], str] | None:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import reduce, wraps
+from operator import or_, truediv
 from typing import TYPE_CHECKING, Any
 
 import sympy
 
 import wave_core.lang as tkl
 from wave_core.types import DTYPES
+from wave_testing.programs.dims import base_of
 from wave_testing.programs.formula import compute
-from wave_testing.programs.kinds import FUNCTIONS, OPERATORS
+from wave_testing.programs.kinds import FUNCTIONS, OPERATORS, ROUNDED
 
 if TYPE_CHECKING:
     from wave_core.lang import LaunchableWave
@@ -63,9 +66,8 @@ def _distribution(dim: Dim, *, symbolic: bool) -> list[Any]:
     rows: list[Any] = []
     tile = tkl.index_symbol(tile_symbol(dim)) if symbolic else dim.tile
     if dim.axis is not None:
-        start = None
-        if dim.backwards:
-            start = _backwards(dim.groups, tile)
+        last = dim.groups - 1
+        start = (lambda group: (last - group) * tile) if dim.backwards else None
         if dim.part:
             rows.append(tkl.DeviceConstraint(name, dim.part, dim.axis))
         rows.append(tkl.WorkgroupConstraint(name, tile, dim.axis, apply_fn=start))
@@ -78,10 +80,6 @@ def _distribution(dim: Dim, *, symbolic: bool) -> list[Any]:
     if dim.loop is not None:
         rows.append(tkl.TilingConstraint(name, dim.loop))
     return rows
-
-
-def _backwards(groups: int, tile: Any) -> Callable[[Any], Any]:
-    return lambda group: (groups - 1 - group) * tile
 
 
 def tile_symbol(dim: Dim) -> str:
@@ -98,13 +96,8 @@ def bindings(program: Program) -> dict[str, int]:
 
 
 def _memory(memory: Any) -> Any:
-    dims = tuple(tkl.index_symbol(name) for name in memory.dims)
+    dims = _symbols(memory.dims)
     return tkl.Memory[(*dims, tkl.GLOBAL_ADDRESS_SPACE, DTYPES[memory.dtype])]
-
-
-def _as_sympy(value: Any) -> Any:
-    """A number or a sympy expression, as an expression."""
-    return sympy.Integer(value) if isinstance(value, int) else value
 
 
 def _declare(function: Callable[..., Any], parameters: Mapping[str, Any]) -> None:
@@ -157,7 +150,8 @@ Surface = Callable[[_Scope, "Step"], Any]
 
 
 def _symbols(names: tuple[str, ...]) -> list[Any]:
-    return [tkl.index_symbol(name) for name in names]
+    parts = map(base_of, names)
+    return [tkl.index_symbol(name) / number for name, number in parts]
 
 
 def _leaf(kind: str, name: Any) -> Any:
@@ -171,6 +165,9 @@ def _leaf(kind: str, name: Any) -> Any:
 def _access(scope: _Scope, step: Step) -> dict[str, Any]:
     """The keyword arguments of a read or write."""
     found: dict[str, Any] = {"elements_per_thread": step.get("elements")}
+    if step.get("flags"):
+        flags = (tkl.MemoryAccessFlags[name] for name in step.get("flags"))
+        found["flags"] = reduce(or_, flags)
     mapping = step.get("mapping")
     if mapping is None:
         return found
@@ -179,7 +176,8 @@ def _access(scope: _Scope, step: Step) -> dict[str, Any]:
     register = dict(
         zip(_symbols(dims), (_leaf("it", i) for i in range(len(dims))), strict=True)
     )
-    parts = [_as_sympy(compute(part, _leaf)) for part in mapping]
+    zero = sympy.Integer(0)  # makes an expression of a number
+    parts = [zero + compute(part, _leaf) for part in mapping]
     place = dict(zip(_symbols(memory.type.dims), parts, strict=True))
     indices = tuple(scope.values[name] for name in step.get("index", ()))
     rows = [
@@ -189,6 +187,9 @@ def _access(scope: _Scope, step: Step) -> dict[str, Any]:
     sides = (place, register) if step.kind == "read" else (register, place)
     found["mapping"] = tkl.IndexMapping(len(dims), *sides, dynamic_val_mappings=rows)
     found["mapping_dynamic_vals"] = indices
+    if step.get("bounds"):
+        ends = _symbols(memory.type.dims)
+        found["bounds"] = dict(zip(ends, ends, strict=True))
     return found
 
 
@@ -202,16 +203,49 @@ def _write(scope: _Scope, step: Step) -> None:
     tkl.write(*scope.args(step), memory, **_access(scope, step))
 
 
-def _splat(scope: _Scope, step: Step) -> Any:
-    dtype = DTYPES[step.get("dtype")]
-    return tkl.register(
-        _symbols(step.get("shape")), dtype, step.get("value"), tag=scope.tag(step)
-    )
+def _copy(scope: _Scope, step: Step) -> None:
+    memories = (scope.values[step.get(name)] for name in ("source", "memory"))
+    tkl.gather_to_lds(*memories)
 
 
-def _self_index(scope: _Scope, step: Step) -> Any:
-    dim = tkl.index_symbol(step.get("dim"))
-    return tkl.self_index(dim, DTYPES[step.get("dtype")], tag=scope.tag(step))
+def _atomic(scope: _Scope, step: Step) -> None:
+    function = getattr(tkl, f"atomic_{step.get('combine')}")
+    memory = scope.values[step.get("memory")]
+    function(*scope.args(step), memory, **_access(scope, step))
+
+
+def _exchange(scope: _Scope, step: Step) -> Any:
+    function = getattr(tkl, f"atomic_{step.get('combine')}")
+    value, *expected = scope.args(step)
+    memory = scope.values[step.get("memory")]
+    more = {**_access(scope, step), "scope": step.get("scope"), "tag": scope.tag(step)}
+    return function(value, memory, *expected, **more)
+
+
+def _philox(scope: _Scope, step: Step) -> Any:
+    (offset,), word, tag = scope.args(step), step.get("word"), scope.tag(step)
+    return tkl.philox(step.get("seed"), offset, word, tag=tag)
+
+
+def _slice(scope: _Scope, step: Step) -> Any:
+    size = tkl.index_symbol(step.get("shape")[-1])
+    places = [step.get("offset")], [size], [step.get("stride")]
+    return tkl.extract_slice(*scope.args(step), *places, tag=scope.tag(step))
+
+
+def _split_barrier() -> None:
+    tkl.shared_memory_barrier_signal()
+    tkl.shared_memory_barrier_wait()
+
+
+_HINTS: Mapping[str, Callable[[], Any]] = {
+    "scheduling": lambda: tkl.scheduling_barrier([]),
+    "group": lambda: tkl.scheduling_group_barrier({tkl.Operation.MMA: 1}),
+    "priority": lambda: tkl.set_wave_prio(1),
+    "wait": lambda: tkl.memory_counter_wait(load=0),
+    "workgroup": tkl.workgroup_barrier,
+    "split": _split_barrier,
+}
 
 
 def _elementwise(function: Callable[..., Any]) -> Surface:
@@ -228,18 +262,6 @@ def _elementwise(function: Callable[..., Any]) -> Surface:
     return surface
 
 
-def _cast(scope: _Scope, step: Step) -> Any:
-    return tkl.cast(*scope.args(step), DTYPES[step.get("dtype")], tag=scope.tag(step))
-
-
-def _reshaped(function: Callable[..., Any]) -> Surface:
-    def surface(scope: _Scope, step: Step) -> Any:
-        shape = _symbols(step.get("shape"))
-        return function(*scope.args(step), shape, tag=scope.tag(step))
-
-    return surface
-
-
 _REDUCTIONS = {"sum": tkl.sum, "max": tkl.max, "min": tkl.min}
 
 
@@ -250,6 +272,33 @@ def _reduce(scope: _Scope, step: Step) -> Any:
     source = values[0] if count == 1 else values[:count]
     dim = tkl.index_symbol(step.get("dim"))
     return _REDUCTIONS[step.get("combine")](source, acc, dim=dim, tag=scope.tag(step))
+
+
+def _scan(scope: _Scope, step: Step) -> Any:
+    (value,), tag = scope.args(step), scope.tag(step)
+    dim = tkl.index_symbol(step.get("dim"))
+    reverse, kind = step.get("reverse"), step.get("combine")
+    if kind == "sum":
+        exclusive = step.get("exclusive")
+        return tkl.cumsum(value, dim=dim, exclusive=exclusive, reverse=reverse, tag=tag)
+    function = {"max": tkl.maximum, "min": tkl.minimum}[kind]
+    return tkl.scan(function, value, dim, reverse=reverse, tag=tag)
+
+
+def _total(scope: _Scope, step: Step) -> Any:
+    dims, combine = _symbols(step.get("over")), _REDUCTIONS[step.get("combine")]
+    return combine(*scope.args(step), dim=dims, tag=scope.tag(step))
+
+
+def _in_order(scope: _Scope, step: Step) -> Any:
+    """The values that a sort or selection gives, or their places."""
+    (value,), tag = scope.args(step), scope.tag(step)
+    dim, k = tkl.index_symbol(step.get("dim")), step.get("k")
+    if k is None:
+        found = tkl.sort(value, dim, step.get("descending"), tag=tag)
+    else:
+        found = tkl.topk(value, tkl.index_symbol(k), dim, tag=tag)
+    return found[1 if step.get("dtype") else 0]
 
 
 def _apply(scope: _Scope, step: Step) -> Any:
@@ -264,22 +313,23 @@ def _apply(scope: _Scope, step: Step) -> Any:
     return tkl.apply_expr(scope.args(step), expr, tag=scope.tag(step))
 
 
-def _extract(scope: _Scope, step: Step) -> Any:
-    offset = step.get("offset")
-    if isinstance(offset, str):
-        offset = tkl.index_symbol(offset)
-    return tkl.extract(*scope.args(step), offset, tag=scope.tag(step))
-
-
-def _mma(scope: _Scope, step: Step) -> Any:
-    return tkl.mma(*scope.args(step), step.get("instruction"), tag=scope.tag(step))
-
-
 def _iterate(scope: _Scope, step: Step) -> Any:
     axis = tkl.index_symbol(step.get("axis"))
     inits = scope.args(step)
     start, stride = step.get("start"), step.get("step", 1)
-    return tkl.iterate(axis, inits, step=stride, start=start)(scope.body(step))
+    body = scope.body(step)
+    if not step.get("while"):
+        return tkl.iterate(axis, inits, step=stride, start=start)(body)
+    (dim,) = (d for d in scope.program.dims if d.name == step.get("axis"))
+
+    @wraps(body)
+    def moving(*carried: Any) -> Any:
+        found = body(*carried)
+        tkl.set_symbol(axis, axis + stride)
+        return found
+
+    condition = axis < dim.trips
+    return tkl.iterate(axis, inits, start=start, condition=condition)(moving)
 
 
 def _conditional(scope: _Scope, step: Step) -> Any:
@@ -292,39 +342,73 @@ def _conditional(scope: _Scope, step: Step) -> Any:
     return tkl.conditional(condition, others)(scope.body(step))
 
 
-def _set_symbol(scope: _Scope, step: Step) -> None:
-    tkl.set_symbol(tkl.index_symbol(step.get("symbol")), *scope.args(step))
+def _offset(offset: int | str) -> Any:
+    return tkl.index_symbol(offset) if isinstance(offset, str) else offset
+
+
+_FORMS: Mapping[str, Callable[[Any], Any]] = {
+    "dim": tkl.index_symbol,
+    "dtype": DTYPES.__getitem__,
+    "offset": _offset,
+    "shape": _symbols,
+    "value": lambda value: value,
+    "instruction": lambda name: name,
+}
+"""How the language takes the attributes of steps."""
+
+
+def _called(function: Callable[..., Any], *names: str) -> Surface:
+    """A function of the language that takes the values, then these attributes."""
+
+    def surface(scope: _Scope, step: Step) -> Any:
+        forms = [_FORMS[name](step.get(name)) for name in names]
+        return function(*scope.args(step), *forms, tag=scope.tag(step))
+
+    return surface
 
 
 def _allocate(scope: _Scope, step: Step) -> Any:
     shape, held = _symbols(step.get("shape")), step.get("held")
-    dtype = DTYPES[step.get("dtype")]
-    padding = step.get("padding", 0)
+    dtype, padding = DTYPES[step.get("dtype")], step.get("padding", 0)
     return tkl.allocate(shape, held, dtype, padding=padding, tag=scope.tag(step))
 
 
-def _barrier(scope: _Scope, step: Step) -> None:
-    del scope, step
-    tkl.shared_memory_barrier()
+def _set_symbol(scope: _Scope, step: Step) -> None:
+    tkl.set_symbol(tkl.index_symbol(step.get("symbol")), *scope.args(step))
 
 
 SURFACE: Mapping[str, Surface] = {
     "read": _read,
     "write": _write,
-    "splat": _splat,
-    "self_index": _self_index,
-    "cast": _cast,
-    "broadcast": _reshaped(tkl.broadcast),
-    "permute": _reshaped(tkl.permute),
+    "copy": _copy,
+    "splat": _called(tkl.register, "shape", "dtype", "value"),
+    "self_index": _called(tkl.self_index, "dim", "dtype"),
+    "cast": _called(tkl.cast, "dtype"),
+    "broadcast": _called(tkl.broadcast, "shape"),
+    "permute": _called(tkl.permute, "shape"),
     "reduce": _reduce,
+    "scan": _scan,
+    "total": _total,
+    "sort": _in_order,
+    "topk": _in_order,
+    "argmax": _called(tkl.argmax, "dim"),
+    "argmin": _called(tkl.argmin, "dim"),
+    "atomic": _atomic,
+    "exchange": _exchange,
+    "bitcast": _called(tkl.bitcast, "dtype"),
+    "philox": _philox,
+    "slice": _slice,
+    "hint": lambda _scope, step: _HINTS[step.get("form")](),
     "apply": _apply,
-    "extract": _extract,
-    "mma": _mma,
+    "extract": _called(tkl.extract, "offset"),
+    "mma": _called(tkl.mma, "instruction"),
+    "scaled": _called(tkl.scaled_mma),
     "iterate": _iterate,
     "conditional": _conditional,
     "set_symbol": _set_symbol,
     "allocate": _allocate,
-    "barrier": _barrier,
+    "barrier": lambda _scope, _step: tkl.shared_memory_barrier(),
     **{kind: _elementwise(function) for kind, function in OPERATORS.items()},
     **{kind: _elementwise(getattr(tkl, kind)) for kind in FUNCTIONS},
+    **{kind: _elementwise(getattr(tkl, kind, truediv)) for kind in ROUNDED},
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
-from wave_core.compile import WaveCompileOptions, wave_compile
+from wave_core.compile import Session, WaveCompileOptions, wave_compile
 from wave_core.diagnostics import InternalError, SimulationError, UserError
 from wave_testing.programs.arguments import stray_writes
 from wave_testing.programs.check import Discarded, ProgramFailure, default_session
@@ -14,7 +14,6 @@ from wave_testing.programs.kernel import bindings, program_kernel
 from wave_testing.programs.store import for_target
 
 if TYPE_CHECKING:
-    from wave_core.compile import Session
     from wave_testing.programs.model import Program
 
 

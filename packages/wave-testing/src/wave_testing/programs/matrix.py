@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,12 @@ from wave_testing.programs.accesses import may_write, read, staged, write
 from wave_testing.programs.builder import Builder, Scope
 from wave_testing.programs.control import Carried, close_loop
 from wave_testing.programs.exact import Info
+from wave_testing.programs.generate import first_made
 from wave_testing.programs.model import Dim, Program
 from wave_testing.programs.prune import pruned
 from wave_testing.programs.space import Space
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
     Names = list[str]
@@ -34,7 +34,6 @@ MAX_TILE = 2048
 MAX_WORK = 96
 """Products of 16x16x16 in the whole launch: what keeps a check under half a second."""
 
-_ATTEMPTS = 200
 _PLAIN = 0.75
 """Share of accesses that follow the dims of their memory."""
 
@@ -55,18 +54,18 @@ def random_matrix_program(rng: np.random.Generator, seed: int = 0) -> Program:
         rng: Where all chances come from.
         seed: What ``rng`` was seeded with, for messages.
     """
-    for _ in range(_ATTEMPTS):
-        program = _attempt(rng, seed)
-        if program is not None:
-            return program
-    msg = f"no matrix kernel in {_ATTEMPTS} attempts, seed {seed}"
-    raise RuntimeError(msg)
+    return first_made(_attempt, rng, seed, 200)
 
 
 def _attempt(rng: np.random.Generator, seed: int) -> Program | None:
     space = Space(rng)
     kernel: Callable[[_Kernel], Names | None] = space.pick(KERNELS)
     _lay_out(space, chained=kernel is _chained, loops=kernel in (_nested, _one_by_one))
+    if kernel is _scaled_product:
+        # Blocks of 32 elements share a scale, and no tile cuts one.
+        step = space.pick((32, 64, 128, 128))
+        space.dims["K"] = Dim("K", step * space.pick((1, 2)), loop=step)
+        space.dims.pop("E", None)
     if _work(space) > MAX_WORK:
         return None
     making = _Kernel(rng, space)
@@ -163,9 +162,13 @@ class _Kernel:
         return self.build.emit("splat", info, shape=dims, **fields)
 
     def operand(self, *dims: str) -> str | None:
-        """A tile of an input for a product, as it is read or changed before."""
+        """A tile of an input for a product, as it is read or changed before.
+
+        Now and then all of a batch has the same one.
+        """
         build, space = self.build, self.space
-        name = self.tile(*build.shuffled((*self.batch, *dims)), *self.outer)
+        batch = () if space.chance(0.15) else self.batch
+        name = self.tile(*build.shuffled((*batch, *dims)), *self.outer)
         if name is None or space.chance(0.8):
             return name
         if space.chance(0.4):
@@ -245,6 +248,50 @@ def _product(kernel: _Kernel) -> Names | None:
         return None if found is None else [found]
 
     return kernel.over("K", [kernel.zeros(rows, columns)], body)
+
+
+def _scaled_product(kernel: _Kernel) -> Names | None:
+    """``lhs rhs``, each with a scale for 32 elements."""
+    dtype = kernel.space.pick(("f8e4m3fn", "f8e5m2", "f4e2m1fn"))
+    rows, columns = kernel.build.shuffled("MN")
+    kernel.total = "f32"
+
+    def body(sums: Names) -> Names | None:
+        pairs = [
+            _with_scales(kernel, (*kernel.batch, dim), dtype) for dim in (rows, columns)
+        ]
+        args = [name for pair in pairs for name in pair if name is not None]
+        if len(args) < 4:
+            return None
+        acc = kernel.build.info(sums[0])
+        most = 8 * 4 * 8 * 4 * kernel.build.elements(("K",))
+        grown = replace(acc, bound=acc.bound + most, lsb=-2)
+        found = kernel.build.emit("scaled", grown, (*args, sums[0]))
+        return None if found is None else [found]
+
+    return kernel.over("K", [kernel.zeros(rows, columns)], body)
+
+
+def _with_scales(
+    kernel: _Kernel, dims: tuple[str, ...], dtype: str
+) -> tuple[str | None, str | None]:
+    """An operand, packed in bytes where it has 4 bits, and its scales."""
+    build = kernel.build
+
+    def tile(last: str, dtype: str, fill: str, bound: int) -> str | None:
+        shape = (*dims, last)
+        access: dict[str, Any] = {"mapping": None, "index": (), "shape": shape}
+        access["memory"] = build.memory(shape, dtype, fill, bound)
+        return build.emit("read", Info(shape, dtype, bound), **access)
+
+    scales = tile("K/32", "f8e8m0fnu", "scale", 1)
+    if dtype != "f4e2m1fn":
+        return tile("K", dtype, "small", 3), scales
+    packed, shape = tile("K/2", "i8", "bits", 127), (*dims, "K")
+    if packed is None:
+        return None, scales
+    info = Info(shape, dtype)
+    return build.emit("bitcast", info, (packed,), dtype=dtype, shape=shape), scales
 
 
 def _one_by_one(kernel: _Kernel) -> Names | None:
@@ -373,21 +420,10 @@ def _cast(kernel: _Kernel, name: str) -> str | None:
 
 
 EPILOGUE = (
-    (_scaled, 0.2),
-    (_biased, 0.25),
-    (_clamped, 0.2),
-    (_reduced, 0.12),
-    (_cast, 0.3),
-)
+    (_scaled, 0.2), (_biased, 0.25), (_clamped, 0.2), (_reduced, 0.12), (_cast, 0.3),
+)  # fmt: skip
 """Steps that may follow a product, in this order, and how often."""
 
 KERNELS = (
-    _product,
-    _product,
-    _product,
-    _twice,
-    _chained,
-    _chained,
-    _one_by_one,
-    _nested,
-)
+    *[_product] * 3, _scaled_product, _twice, *[_chained] * 2, _one_by_one, _nested,
+)  # fmt: skip

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from wave_testing.programs.dims import base_of
 from wave_testing.programs.formula import Formula, formula_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,11 @@ class Dim:
     backwards: bool = False
     copies: int = 1
     part: int = 0
+
+    def part_of(self, name: str, parts: int) -> Dim:
+        """The dim each of whose elements is so many of these; no tile cuts one."""
+        loop = None if self.loop is None else self.loop // parts
+        return replace(self, name=name, extent=self.extent // parts, loop=loop)
 
     @property
     def groups(self) -> int:
@@ -81,7 +85,7 @@ class MemorySpec:
         fill: What it holds before the launch: ``small`` integers up to ``bound``,
             these with some ``special`` numbers or in ``tiny`` units, ``real``
             numbers that are rounded, ``index`` values below ``bound``, a
-            ``permutation``, or nothing.
+            ``permutation``, any ``bits``, ``scale`` factors, or nothing.
         bound: See ``fill``.
         strided: Whether it is a view of a larger array.
         updated: Whether the kernel reads and writes it.
@@ -140,9 +144,8 @@ class Step:
     def uses(self) -> Iterator[str]:
         """All names that the step and its body use."""
         yield from self.args
-        memory = self.get("memory")
-        if memory is not None:
-            yield memory
+        memories = self.get("memory"), self.get("source")
+        yield from (name for name in memories if name is not None)
         yield from self.get("index", ())
         if self.get("register") is not None:
             yield self.get("register")
@@ -179,8 +182,10 @@ class Program:
     tagged: bool = True
 
     def dim(self, name: str) -> Dim:
-        """A size symbol by name."""
-        return next(d for d in self.dims if d.name == name)
+        """A size symbol by name, or a part of one: ``K/32``."""
+        base, parts = base_of(name)
+        found = next(d for d in self.dims if d.name == base)
+        return found if parts == 1 else found.part_of(name, parts)
 
     def extents(self, names: tuple[str, ...]) -> tuple[int, ...]:
         """The values of size symbols."""
@@ -243,24 +248,18 @@ def _lines(program: Program) -> Iterator[str]:
 
 
 def _dim_text(dim: Dim) -> str:
-    parts = [f"{dim.name} = {dim.extent}"]
-    if dim.dynamic:
-        parts.append("dynamic")
-    if dim.axis is not None:
-        parts.append(f"workgroup axis {dim.axis} tile {dim.tile}")
-    if dim.waves:
-        parts.append(f"waves {dim.waves}")
-    if dim.loop is not None:
-        parts.append(f"loop tile {dim.loop}")
-    if dim.copies > 1:
-        parts.append(f"copied by {dim.copies} waves")
-    if dim.part:
-        parts.append(f"{dim.part} a device")
-    if dim.backwards:
-        parts.append("backwards")
-    if dim.vector is not None:
-        parts.append(f"vector {dim.vector}")
-    return ", ".join(parts)
+    parts = (
+        (True, f"{dim.name} = {dim.extent}"),
+        (dim.dynamic, "dynamic"),
+        (dim.axis is not None, f"workgroup axis {dim.axis} tile {dim.tile}"),
+        (dim.waves, f"waves {dim.waves}"),
+        (dim.loop is not None, f"loop tile {dim.loop}"),
+        (dim.copies > 1, f"copied by {dim.copies} waves"),
+        (dim.part, f"{dim.part} a device"),
+        (dim.backwards, "backwards"),
+        (dim.vector is not None, f"vector {dim.vector}"),
+    )
+    return ", ".join(text for said, text in parts if said)
 
 
 def _step_lines(step: Step, indent: str) -> Iterator[str]:

@@ -6,10 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wave_testing.programs.accesses import MATRIX_DTYPES, read, some_dims, staged
-from wave_testing.programs.exact import GENERATED, Info, is_float
-from wave_testing.programs.kinds import COMPARISONS, LOGIC, ROUNDINGS
+from wave_testing.programs.dims import union_dims
+from wave_testing.programs.exact import (
+    GENERATED,
+    Info,
+    any_unsigned,
+    is_float,
+    is_unsigned,
+    wraps,
+)
+from wave_testing.programs.kinds import COMPARISONS, HINTS, LOGIC, ROUNDINGS, SHIFTS
 from wave_testing.programs.literal import step
-from wave_testing.programs.reference import union_dims
 from wave_testing.programs.space import INSTRUCTIONS
 
 if TYPE_CHECKING:
@@ -41,13 +48,19 @@ def _with_partner(build: Builder, kind: str) -> str | None:
     info = build.info(name)
     partners = [n for n, i in build.numbers() if i.dtype == info.dtype]
     if build.space.chance(0.3):
-        number = int(build.rng.integers(-3, 4))
+        number = _number(build, info.dtype, -3, 4)
         reflected = build.space.chance(0.3) and kind not in ("maximum", "minimum")
         return build.pointwise(kind, (name,), number, reflected=reflected)
     other = build.space.pick(partners)
     if not _union_fits(build, (name, other)):
         return None
     return build.pointwise(kind, (name, other))
+
+
+def _number(build: Builder, dtype: str, first: int, end: int) -> int:
+    """A number that an element type has."""
+    number = int(build.rng.integers(first, end))
+    return abs(number) if is_unsigned(dtype) else number
 
 
 def _union_fits(build: Builder, names: tuple[str, ...]) -> bool:
@@ -58,24 +71,32 @@ def _union_fits(build: Builder, names: tuple[str, ...]) -> bool:
 def unary(build: Builder) -> str | None:
     """Negation, magnitude, powers of two, rounding."""
     name = any_number(build)
-    if name is None:
+    if name is None or is_unsigned(build.info(name).dtype):
         return None
     info = build.info(name)
     kinds = ("neg", "abs")
     if is_float(info.dtype):
         kinds += ("exp2", "reciprocal", "exp2", "reciprocal")
-        kinds += ROUNDINGS * (3 if info.lsb < 0 else 0)
-    return build.pointwise(build.space.pick(kinds), (name,))
+        kinds += ROUNDINGS * (3 if info.lsb < 0 else 1)
+    kind = build.space.pick(kinds)
+    found = build.pointwise(kind, (name,))
+    if kind == "exp2" and found is not None and build.space.chance(0.5):
+        return build.pointwise("reciprocal", (found,))
+    return found
 
 
 def divide(build: Builder) -> str | None:
-    """Integer division by a constant, and its remainder."""
+    """Integer division by a constant, its remainder, and shifts."""
     rows = [name for name, i in build.numbers() if not is_float(i.dtype)]
     if not rows:
         return None
+    if build.space.chance(0.3):
+        count, kind = int(build.rng.integers(0, 5)), build.space.pick(SHIFTS)
+        return build.pointwise(kind, (build.space.pick(rows),), count)
     number = int(build.rng.integers(1, 8)) * (-1 if build.space.chance(0.2) else 1)
-    kind = build.space.pick(("floordiv", "mod"))
-    return build.pointwise(kind, (build.space.pick(rows),), number)
+    kind, name = build.space.pick(("floordiv", "mod")), build.space.pick(rows)
+    number = abs(number) if is_unsigned(build.info(name).dtype) else number
+    return build.pointwise(kind, (name,), number)
 
 
 def logic(build: Builder) -> str | None:
@@ -118,6 +139,11 @@ def cast(build: Builder) -> str | None:
     dtype = build.space.pick(GENERATED)
     if dtype == info.dtype or (dtype == "bool" and is_float(info.dtype)):
         return None
+    if dtype == "u64" and not is_unsigned(info.dtype):
+        return None
+    if wraps(dtype):
+        from_float, wrapped = is_float(info.dtype), any_unsigned(info.dims, dtype)
+        return None if from_float else build.emit("cast", wrapped, (name,), dtype=dtype)
     lsb = info.lsb if is_float(dtype) else max(0, info.lsb)
     new = replace(info, dtype=dtype, lsb=lsb, power=False)
     if dtype == "bool":
@@ -154,7 +180,7 @@ def splat(build: Builder) -> str | None:
     """A constant."""
     dims = some_dims(build)
     dtype = build.dtype(tuple(t for t in GENERATED if t != "bool"))
-    number = int(build.rng.integers(-4, 5))
+    number = _number(build, dtype, -4, 5)
     info = Info(dims, dtype, abs(number))
     value = float(number) if is_float(dtype) else number
     return build.emit("splat", info, shape=dims, dtype=dtype, value=value)
@@ -170,7 +196,8 @@ def self_index(build: Builder) -> str | None:
 
 def apply(build: Builder) -> str | None:
     """Index arithmetic on one or two integer values."""
-    rows = [r for r in build.numbers() if not is_float(r[1].dtype)]
+    signed = ("i8", "i16", "i32", "i64")
+    rows = [r for r in build.numbers() if r[1].dtype in signed]
     if not rows:
         return self_index(build)
     names = [build.space.pick(rows)[0] for _ in range(int(build.rng.integers(1, 3)))]
@@ -228,7 +255,8 @@ def reducible(build: Builder, name: str) -> bool:
     return build.dim(name).groups == 1
 
 
-def _may_be_empty(build: Builder, name: str) -> bool:
+def may_be_empty(build: Builder, name: str) -> bool:
+    """Whether a tile along a dimension may have no elements."""
     dim = build.dim(name)
     return dim.extent == 0 or (
         name in build.loops and dim.trips * (dim.loop or 0) > dim.extent
@@ -254,7 +282,7 @@ def _accumulator(build: Builder, name: str, dim: str) -> Any:
     info = build.info(name)
     kept = tuple(d for d in info.dims if d != dim)
     if build.space.chance(0.3):
-        return int(build.rng.integers(-3, 4))
+        return _number(build, info.dtype, -3, 4)
     fitting = [
         other
         for other, i in build.numbers()
@@ -268,7 +296,7 @@ def reduction(
 ) -> str | None:
     """A reduction of ``name`` and of its like, on top of a value or a number."""
     info = build.info(name)
-    if kind != "sum" and acc is None and _may_be_empty(build, dim):
+    if kind != "sum" and acc is None and may_be_empty(build, dim):
         return None
     sources = [name]
     if build.space.chance(0.15):
@@ -309,16 +337,44 @@ def _reduced(build: Builder, kind: str, infos: list[Info], dim: str) -> Info:
     return Info(dims, first.dtype, bound)
 
 
+def scan(build: Builder) -> str | None:
+    """A running sum, maximum or minimum, where one workgroup is proved to have all."""
+    rows = [
+        (name, d)
+        for name, info in build.numbers()
+        for d in info.dims
+        if reducible(build, d) and not (build.dim(d).dynamic and build.dim(d).tile)
+    ]
+    if not rows:
+        return None
+    name, dim = build.space.pick(rows[-6:])
+    kind = build.space.pick(("sum", "max", "min"))
+    info = build.info(name)
+    terms = max(1, build.dim(dim).extent) if kind == "sum" else 1
+    return build.emit(
+        "scan",
+        replace(info, bound=max(1, info.bound * terms), power=False),
+        (name,),
+        combine=kind,
+        dim=dim,
+        reverse=build.space.chance(0.3),
+        exclusive=kind == "sum" and build.space.chance(0.3),
+    )
+
+
+def whole_in_a_wave(build: Builder, name: str) -> bool:
+    """Whether each wave has all elements along a dim, and there are some."""
+    dim = build.dim(name)
+    alone = dim.groups == 1 and dim.shared == 1 and name not in build.loops
+    return alone and dim.extent > 0
+
+
 def extract(build: Builder) -> str | None:
     """One element along the last dim, where a wave has all of it."""
     rows = [
         (name, info)
         for name, info in build.visible()
-        if info.dims
-        and build.dim(info.dims[-1]).groups == 1
-        and build.dim(info.dims[-1]).shared == 1
-        and info.dims[-1] not in build.loops
-        and build.dim(info.dims[-1]).extent
+        if info.dims and whole_in_a_wave(build, info.dims[-1])
     ]
     if not rows:
         return None
@@ -455,6 +511,11 @@ def stage(build: Builder) -> str | None:
     """A value through LDS by hand."""
     name = any_number(build)
     return None if name is None else staged(build, name)
+
+
+def hint(build: Builder) -> None:
+    """What schedules place, written by hand: results are the same."""
+    build.add(step("hint", "", form=build.space.pick(HINTS)))
 
 
 def set_symbol(build: Builder) -> str | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wave_testing.programs.model import Program, Step
 
-_EFFECTS = ("write", "set_symbol", "barrier")
+_WRITES = ("write", "atomic", "exchange", "copy")
+_EFFECTS = (*_WRITES, "set_symbol", "barrier", "hint")
 
 
 def pruned(program: Program) -> Program:
@@ -36,7 +37,7 @@ def _needed(
         used |= set(step.yields)
         body = _needed(step.body, used, memories)
         matters = step.kind in _EFFECTS or any(name in used for name in step.name)
-        if step.kind == "write" and step.get("memory") not in memories:
+        if step.kind in _WRITES and step.get("memory") not in memories:
             matters = False
         matters = matters or any(_has_effect(inner, memories) for inner in body)
         if matters:
@@ -44,13 +45,12 @@ def _needed(
             used |= set(step.get("index", ()) or ())
             if step.get("register") is not None:
                 used.add(step.get("register"))
-            if step.get("memory") is not None:
-                used.add(step.get("memory"))
+            used |= {step.get("memory"), step.get("source")} - {None}
             kept.append(replace(step, body=body))
     return tuple(reversed(kept))
 
 
 def _has_effect(step: Step, memories: set[str]) -> bool:
-    if step.kind == "write":
+    if step.kind in _WRITES:
         return step.get("memory") in memories
     return step.kind in _EFFECTS or any(_has_effect(i, memories) for i in step.body)

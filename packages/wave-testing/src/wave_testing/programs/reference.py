@@ -12,25 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wave_testing.programs.exact import is_float
+from wave_core.types import DTYPES
+from wave_testing.programs.dims import Dims, base_of, union_dims
+from wave_testing.programs.exact import SIGNIFICANT, is_float, is_unsigned
 from wave_testing.programs.formula import compute
+from wave_testing.programs.functions import BINARY, UNARY
+from wave_testing.programs.infer import infer_types
 from wave_testing.programs.kinds import FUNCTIONS, OPERATORS
 
 if TYPE_CHECKING:
     from wave_testing.programs.model import Dim, Program, Step
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Dims = tuple[str, ...]
 
-COMBINE: Mapping[str, np.ufunc] = {
-    "sum": np.add,
-    "max": np.maximum,
-    "min": np.minimum,
-}
+COMBINE: Mapping[str, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
 @dataclass(frozen=True)
@@ -78,39 +78,6 @@ def wide(dtype: str) -> type[np.generic]:
     return np.float64 if is_float(dtype) else np.int64
 
 
-def merge_dims(first: Dims, second: Dims) -> Dims | None:
-    """The union of two lists of dims that keeps both orders, or ``None``.
-
-    Wave's rule: dims of ``first`` come first where there is a choice.
-    """
-    merged: list[str] = []
-    rest = list(second)
-    for dim in first:
-        if dim in rest:
-            place = rest.index(dim)
-            ahead = rest[:place]
-            if any(other in first for other in ahead):
-                return None
-            merged += [*ahead, dim]
-            rest = rest[place + 1 :]
-        elif dim in merged:
-            return None
-        else:
-            merged.append(dim)
-    merged += rest
-    return tuple(merged) if len(set(merged)) == len(merged) else None
-
-
-def union_dims(shapes: list[Dims]) -> Dims | None:
-    """The dims of an elementwise result; ``None`` where operands clash."""
-    merged: Dims | None = ()
-    for shape in sorted(shapes, key=len, reverse=True):
-        merged = merge_dims(merged, shape)
-        if merged is None:
-            return None
-    return merged
-
-
 class Reference:
     """Runs a program on whole arrays.
 
@@ -123,9 +90,12 @@ class Reference:
         self.values: dict[str, Tile] = {}
         self.symbols: dict[str, int] = {d.name: d.extent for d in program.dims}
         self._domains: dict[str, Array] = {}
+        self._dtypes = {
+            name: dtype for name, (_, dtype) in infer_types(program).items()
+        }
         self.masks: list[Tile] = []
         self.stores = {
-            memory.name: self._store(memory.dims, inputs.get(memory.name), memory.dtype)
+            memory.name: self.store(memory.dims, inputs.get(memory.name), memory.dtype)
             for memory in program.memories
         }
         for scalar in program.scalars:
@@ -136,8 +106,8 @@ class Reference:
     def run(self) -> None:
         """Execute all steps, unless there is no workgroup to do so."""
         if 0 not in self.program.grid:
-            # Infinities take part, and their differences are no mistake.
-            with np.errstate(invalid="ignore"):
+            # Infinities take part, and neither they nor their differences are mistakes.
+            with np.errstate(all="ignore"):
                 self.steps(self.program.steps)
 
     def steps(self, steps: tuple[Step, ...]) -> None:
@@ -145,7 +115,8 @@ class Reference:
         for step in steps:
             MEANINGS[step.kind](self, step)
 
-    def _store(self, dims: Dims, data: Array | None, dtype: str) -> Store:
+    def store(self, dims: Dims, data: Array | None, dtype: str) -> Store:
+        """A memory of which nothing is written; zeros where no data are given."""
         shape = self.program.extents(dims)
         held = np.zeros(shape) if data is None else data
         held = held.astype(wide(dtype))
@@ -153,6 +124,9 @@ class Reference:
 
     def domain(self, dim: str) -> Array:
         """The indices that exist along a dimension here."""
+        base, parts = base_of(dim)
+        if parts > 1:
+            return np.unique(self.domain(base) // parts)
         found = self._domains.get(dim)
         return np.arange(self.program.dim(dim).extent) if found is None else found
 
@@ -164,12 +138,24 @@ class Reference:
         """A value by name."""
         return self.values[name]
 
-    def define(self, step: Step, dims: Dims, data: Array) -> None:
-        """Give a step its value."""
-        shape = self.sizes(dims)
+    def define(
+        self, step: Step, dims: Dims, data: Array, error: Array | None = None
+    ) -> None:
+        """Give a step its value; by default its `error` follows from its kind."""
+        shape, dtype = self.sizes(dims), self.dtype(step)
         data = np.broadcast_to(data, shape)
-        error = np.broadcast_to(self.error(step, dims, data), shape)
-        self.values[step.name[0]] = Tile(dims, data, error)
+        if is_unsigned(dtype):
+            data = data & (2 ** SIGNIFICANT[dtype] - 1)
+        error = self.error(step, dims, data) if error is None else error
+        self.values[step.name[0]] = Tile(dims, data, np.broadcast_to(error, shape))
+
+    def dtype(self, step: Step) -> str:
+        """The element type of what a step makes."""
+        return self.dtype_of(step.name[0])
+
+    def dtype_of(self, name: str) -> str:
+        """The element type of a value."""
+        return self._dtypes[name]
 
     def error(self, step: Step, dims: Dims, data: Array) -> Array:
         """By how much computed elements of a step may differ from ``data``."""
@@ -226,17 +212,23 @@ class Reference:
         """Undo `inside`."""
         del self._domains[dim.name]
 
-    def declare(self, name: str, dims: Dims, dtype: str) -> None:
-        """Make a memory of the workgroup, here as large as the whole problem."""
-        self.stores[name] = self._store(dims, None, dtype)
-
 
 Meaning = Callable[[Reference, "Step"], None]
 
 
 def _read(ref: Reference, step: Step) -> None:
     store = ref.stores[step.get("memory")]
-    ref.define(step, step.get("shape"), store.data[ref.places(step)])
+    places, inside = ref.places(step), np.asarray(True)
+    if step.get("bounds"):
+        ends = store.data.shape
+        for place, end in zip(places, ends, strict=True):
+            inside = inside & (place >= 0) & (place < end)
+        places = tuple(np.where(inside, place, 0) for place in places)
+    data, error = (
+        np.where(inside, array[places], array.dtype.type(0))
+        for array in (store.data, store.error)
+    )
+    ref.define(step, step.get("shape"), data, error)
 
 
 def _write(ref: Reference, step: Step) -> None:
@@ -253,14 +245,19 @@ def _write(ref: Reference, step: Step) -> None:
     store.written[full] = True
 
 
+def _copy(ref: Reference, step: Step) -> None:
+    """Of tiles over the same dims, which the two memories may have in other orders."""
+    store, source = (ref.stores[step.get(name)] for name in ("memory", "source"))
+    grids = np.ix_(*(ref.domain(d) for d in source.dims))
+    found = Tile(source.dims, source.data[grids], source.error[grids])
+    places, dims = np.ix_(*(ref.domain(d) for d in store.dims)), store.dims
+    store.data[places], store.error[places] = found.over(dims), found.error_over(dims)
+    store.written[places] = True
+
+
 def _splat(ref: Reference, step: Step) -> None:
     number = np.asarray(step.get("value"), wide(step.get("dtype")))
     ref.define(step, step.get("shape"), number)
-
-
-def _self_index(ref: Reference, step: Step) -> None:
-    dim = step.get("dim")
-    ref.define(step, (dim,), ref.domain(dim))
 
 
 def _elementwise(compute_: Callable[..., Any]) -> Meaning:
@@ -291,31 +288,152 @@ def _cast(ref: Reference, step: Step) -> None:
 
 
 def _realign(ref: Reference, step: Step) -> None:
-    dims = step.get("shape")
-    ref.define(step, dims, ref.tile(step.args[0]).over(dims))
+    dims, tile = step.get("shape"), ref.tile(step.args[0])
+    ref.define(step, dims, tile.over(dims), tile.error_over(dims))
 
 
 def _reduce(ref: Reference, step: Step) -> None:
-    dim, combine = step.get("dim"), COMBINE[step.get("combine")]
-    count = step.get("sources")
-    tiles = [ref.tile(name) for name in step.args[:count]]
+    dim, count, kind = (step.get(key) for key in ("dim", "sources", "combine"))
+    tiles, combine = [ref.tile(name) for name in step.args], COMBINE[kind]
     dims = tuple(d for d in tiles[0].dims if d != dim)
-    total: Array | None = None
-    for tile in tiles:
-        part = tile.over((*dims, dim))
-        # Over nothing, a maximum or minimum is what the accumulator says.
-        if part.shape[-1] == 0 and step.get("combine") != "sum":
-            continue
-        whole = combine.reduce(part, axis=-1)
-        total = whole if total is None else combine(total, whole)
-    if len(step.args) > count:
-        start = ref.tile(step.args[count]).over(dims)
-        total = start if total is None else combine(total, start)
+    wholes = [tile.over((*dims, dim)) for tile in tiles[:count]]
+    # Over nothing, a maximum or minimum is what the accumulator says.
+    some = [whole for whole in wholes if whole.shape[-1] or kind == "sum"]
+    parts = [combine.reduce(whole, axis=-1) for whole in some]
+    parts += [tile.over(dims) for tile in tiles[count:]]
     if step.get("acc") is not None:
-        start = np.asarray(step.get("acc"))
-        total = start if total is None else combine(total, start)
-    assert total is not None, "a reduction has a source"
-    ref.define(step, dims, total)
+        parts.append(np.asarray(step.get("acc")))
+    ref.define(step, dims, reduce(combine, parts))
+
+
+def _scan(ref: Reference, step: Step) -> None:
+    dim, tile = step.get("dim"), ref.tile(step.args[0])
+    whole = tile.over((*(d for d in tile.dims if d != dim), dim))
+    turn = slice(None, None, -1 if step.get("reverse") else 1)
+    found = COMBINE[step.get("combine")].accumulate(whole[..., turn], axis=-1)
+    if step.get("exclusive") and found.shape[-1]:
+        found = np.roll(found, 1, axis=-1)
+        found[..., 0] = 0
+    data = np.moveaxis(found[..., turn], -1, tile.dims.index(dim))
+    ref.define(step, tile.dims, data)
+
+
+def _total(ref: Reference, step: Step) -> None:
+    dims, tile = step.get("shape"), ref.tile(step.args[0])
+    whole = tile.over((*dims, *step.get("over")))
+    over = tuple(range(len(dims), whole.ndim))
+    ref.define(step, dims, COMBINE[step.get("combine")].reduce(whole, axis=over))
+
+
+def _places(data: Array, *, descending: bool) -> Array:
+    """The order of the elements along the last axis: NaN the greatest one."""
+    if not descending:
+        return np.argsort(data, axis=-1, kind="stable")
+    reverse = np.argsort(data[..., ::-1], axis=-1, kind="stable")
+    return data.shape[-1] - 1 - reverse[..., ::-1]
+
+
+def _in_order(ref: Reference, step: Step) -> None:
+    dim, tile = step.get("dim"), ref.tile(step.args[0])
+    axis = tile.dims.index(dim)
+    whole = np.moveaxis(tile.data, axis, -1)
+    least = step.kind == "argmin" or step.get("descending") is False
+    places = _places(whole, descending=not least)
+    if step.kind in ("argmax", "argmin"):
+        ref.define(step, step.get("shape"), ref.domain(dim)[places[..., 0]])
+        return
+    if step.kind == "topk":
+        places = places[..., : ref.domain(step.get("k")).size]
+    found = np.take_along_axis(whole, places, -1)
+    if step.get("dtype"):
+        found = ref.domain(dim)[places]
+    ref.define(step, step.get("shape"), np.moveaxis(found, -1, axis))
+
+
+UPDATES: Mapping[str, np.ufunc] = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def _atomic(ref: Reference, step: Step) -> None:
+    """Integers are combined, in whatever order; of unknown ones all is unknown."""
+    store, dims = ref.stores[step.get("memory")], step.get("shape")
+    assert not ref.masks, "a lane branches on writes alone"
+    shape, tile = ref.sizes(dims), ref.tile(step.args[0])
+    places = ref.places(step)
+    data = np.broadcast_to(tile.over(dims), shape)
+    error = np.broadcast_to(tile.error_over(dims), shape)
+    UPDATES[step.get("combine")].at(store.data, places, data)
+    np.maximum.at(store.error, places, np.where(error > 0, np.inf, 0.0))
+    store.written[places] = True
+
+
+def _exchange(ref: Reference, step: Step) -> None:
+    """Each element has a cell of its own."""
+    store, dims, kind = (
+        ref.stores[step.get("memory")],
+        step.get("shape"),
+        step.get("combine"),
+    )
+    shape, places = ref.sizes(dims), ref.places(step)
+    new, *expected = [
+        np.broadcast_to(ref.tile(name).over(dims), shape) for name in step.args
+    ]
+    error = np.broadcast_to(ref.tile(step.args[0]).error_over(dims), shape)
+    old, before = store.data[places], store.error[places]
+    if kind == "cas":
+        new = np.where(old == expected[0], new, old)
+    store.data[places] = new if kind in ("xchg", "cas") else UPDATES[kind](old, new)
+    store.error[places] = np.where(error + before > 0, np.inf, 0.0)
+    store.written[places] = True
+    ref.define(step, dims, old, before)
+
+
+def _bitcast(ref: Reference, step: Step) -> None:
+    """The bits of numbers that their element type has exactly."""
+    tile = ref.tile(step.args[0])
+    if ref.dtype(step) == "f4e2m1fn":
+        # The low half of a byte comes first.
+        held = tile.data.astype(np.int8).view(np.uint8)
+        halves = np.stack((held & 15, held >> 4), -1).reshape(*held.shape[:-1], -1)
+        numbers = halves.view(DTYPES["f4e2m1fn"].numpy()).astype(np.float64)
+        # Two numbers of a byte that may be another one may be anything.
+        error = np.where(np.repeat(tile.error, 2, axis=-1) > 0, np.inf, 0.0)
+        ref.define(step, step.get("shape"), numbers, error)
+        return
+    names = ref.dtype_of(step.args[0]), ref.dtype(step)
+    old, new = (np.dtype(DTYPES[name].numpy()) for name in names)
+    held = np.ascontiguousarray(tile.data.astype(old)).view(new)
+    ref.define(step, tile.dims, held.astype(np.int64).reshape(tile.data.shape))
+
+
+def _philox(ref: Reference, step: Step) -> None:
+    """Philox4x32-10 of Salmon and others, 2011, section 3.3 and table 2."""
+    tile = ref.tile(step.args[0])
+    seed, offset = np.uint64(step.get("seed") % 2**64), tile.data.astype(np.uint64)
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    a, b = offset & low, offset >> half
+    c = d = np.zeros_like(offset)
+    keys = [seed & low, seed >> half]
+    for _ in range(10):
+        one, other = a * np.uint64(0xD2511F53), c * np.uint64(0xCD9E8D57)
+        a, b = other >> half ^ b ^ keys[0], other & low
+        c, d = one >> half ^ d ^ keys[1], one & low
+        weyl = zip(keys, (0x9E3779B9, 0xBB67AE85), strict=True)
+        keys = [(key + np.uint64(by)) & low for key, by in weyl]
+    ref.define(step, tile.dims, (a, b, c, d)[step.get("word")].astype(np.int64))
+
+
+def _slice(ref: Reference, step: Step) -> None:
+    tile, dims = ref.tile(step.args[0]), step.get("shape")
+    size = ref.domain(dims[-1]).size
+    places = step.get("offset") + step.get("stride") * np.arange(size)
+    ref.define(step, dims, tile.data[..., places], tile.error[..., places])
 
 
 def _apply(ref: Reference, step: Step) -> None:
@@ -329,19 +447,45 @@ def _apply(ref: Reference, step: Step) -> None:
 def _extract(ref: Reference, step: Step) -> None:
     tile = ref.tile(step.args[0])
     offset = step.get("offset")
-    if isinstance(offset, str):
-        offset = ref.symbols[offset]
-    ref.define(step, tile.dims[:-1], tile.data[..., offset])
+    offset = ref.symbols.get(offset, offset)
+    data, error = (array[..., offset] for array in (tile.data, tile.error))
+    ref.define(step, tile.dims[:-1], data, error)
+
+
+BLOCK = 32
+"""Elements that share a scale."""
+
+
+def factors(ref: Reference, step: Step) -> tuple[Tile, Tile, Tile]:
+    """Both operands of a product, times their scales where it has some; and the sum."""
+    tiles = [ref.tile(name) for name in step.args]
+    if step.kind == "mma":
+        return tiles[0], tiles[1], tiles[2]
+    lhs, rhs = (
+        Tile(x.dims, x.data * by, x.error * by)
+        for x, by in (
+            (tiles[i], np.repeat(tiles[i + 1].data, BLOCK, axis=-1)) for i in (0, 2)
+        )
+    )
+    return lhs, rhs, tiles[4]
+
+
+def products(dims: Dims, lhs: tuple[Dims, Array], rhs: tuple[Dims, Array]) -> Array:
+    """Sums of products along what is no dim of the result; new dims have length 1."""
+    letters = {d: chr(97 + i) for i, d in enumerate({*lhs[0], *rhs[0]})}
+    kept = [d for d in dims if d in letters]
+    left, right, out = (
+        "".join(letters[d] for d in names) for names in (lhs[0], rhs[0], kept)
+    )
+    found = np.einsum(f"{left},{right}->{out}", lhs[1], rhs[1], optimize=True)
+    missing = tuple(i for i, d in enumerate(dims) if d not in letters)
+    return np.expand_dims(found, missing)
 
 
 def _mma(ref: Reference, step: Step) -> None:
-    lhs, rhs, acc = (ref.tile(name) for name in step.args)
-    letters = {d: chr(97 + i) for i, d in enumerate({*lhs.dims, *rhs.dims})}
-    left, right, out = (
-        "".join(letters[d] for d in tile.dims) for tile in (lhs, rhs, acc)
-    )
-    product = np.einsum(f"{left},{right}->{out}", lhs.data, rhs.data, optimize=True)
-    ref.define(step, acc.dims, acc.data + product)
+    lhs, rhs, acc = factors(ref, step)
+    found = products(acc.dims, (lhs.dims, lhs.data), (rhs.dims, rhs.data))
+    ref.define(step, acc.dims, acc.data + found)
 
 
 def _iterate(ref: Reference, step: Step) -> None:
@@ -364,7 +508,11 @@ def _iterate(ref: Reference, step: Step) -> None:
 def _conditional(ref: Reference, step: Step) -> None:
     register = step.get("register")
     if register is not None and ref.tile(register).dims:
-        _where(ref, step, ref.tile(register))
+        # A body of writes alone, for the elements where the register holds.
+        assert not step.name, "such a body has no results"
+        ref.masks.append(ref.tile(register))
+        ref.steps(step.body)
+        ref.masks.pop()
         return
     if register is None:
         holds = ref.formula(step.get("condition"), {})
@@ -372,19 +520,8 @@ def _conditional(ref: Reference, step: Step) -> None:
         holds = ref.tile(register).data
     if holds:
         ref.steps(step.body)
-        found = [ref.tile(name) for name in step.yields]
-    else:
-        found = [ref.tile(name) for name in step.args]
-    for name, tile in zip(step.name, found, strict=True):
-        ref.values[name] = tile
-
-
-def _where(ref: Reference, step: Step, condition: Tile) -> None:
-    """A body of writes alone, for the elements where a register holds."""
-    assert not step.name, "such a body has no results"
-    ref.masks.append(condition)
-    ref.steps(step.body)
-    ref.masks.pop()
+    for name, found in zip(step.name, step.yields if holds else step.args, strict=True):
+        ref.values[name] = ref.tile(found)
 
 
 def _set_symbol(ref: Reference, step: Step) -> None:
@@ -392,35 +529,46 @@ def _set_symbol(ref: Reference, step: Step) -> None:
 
 
 def _allocate(ref: Reference, step: Step) -> None:
-    ref.declare(step.name[0], step.get("shape"), step.get("dtype"))
-
-
-def _nothing(ref: Reference, step: Step) -> None:
-    """Whole arrays need no barriers."""
-    del ref, step
+    """A memory of the workgroup, here as large as the whole problem."""
+    store = ref.store(step.get("shape"), None, step.get("dtype"))
+    ref.stores[step.name[0]] = store
 
 
 MEANINGS: Mapping[str, Meaning] = {
     "read": _read,
     "write": _write,
+    "copy": _copy,
     "splat": _splat,
-    "self_index": _self_index,
+    "self_index": lambda ref, step: ref.define(
+        step, (step.get("dim"),), ref.domain(step.get("dim"))
+    ),
     "cast": _cast,
     "broadcast": _realign,
     "permute": _realign,
     "reduce": _reduce,
+    "scan": _scan,
+    "total": _total,
+    **dict.fromkeys(("sort", "topk", "argmax", "argmin"), _in_order),
+    "atomic": _atomic,
+    "exchange": _exchange,
+    "bitcast": _bitcast,
+    "philox": _philox,
+    "slice": _slice,
     "apply": _apply,
     "extract": _extract,
-    "mma": _mma,
+    **dict.fromkeys(("mma", "scaled"), _mma),
     "iterate": _iterate,
     "conditional": _conditional,
     "set_symbol": _set_symbol,
     "allocate": _allocate,
-    "barrier": _nothing,
+    # Whole arrays need none.
+    **dict.fromkeys(("barrier", "hint"), lambda _ref, _step: None),
     **{kind: _elementwise(function) for kind, function in OPERATORS.items()},
     **{
         kind: _elementwise(getattr(np, kind)) for kind in FUNCTIONS if hasattr(np, kind)
     },
+    **{kind: _elementwise(function) for kind, (function, _) in UNARY.items()},
+    **{kind: _elementwise(function) for kind, function in BINARY.items()},
     "roundeven": _elementwise(np.round),
     "select": _elementwise(np.where),
 }

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import chain
+from typing import Any, TypeVar
 
 from wave_testing.programs.check import Discarded, ProgramFailure, check_program
 from wave_testing.programs.exact import is_float
-from wave_testing.programs.infer import infer_types
+from wave_testing.programs.infer import Known, infer_types
+from wave_testing.programs.literal import splat
 from wave_testing.programs.model import Dim, MemorySpec, Program, Step
 from wave_testing.programs.prune import pruned
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from wave_testing.programs.infer import Known
 
 T = TypeVar("T", Program, Dim, MemorySpec)
 
@@ -38,7 +36,10 @@ def shrink(
     progress = True
     while progress and left > 0:
         progress = False
-        for candidate in _smaller(best.program):
+        # Those that drop most come first.
+        program = best.program
+        dropped, plainer = _without_steps(program), _simpler_launch(program)
+        for candidate in chain(dropped, plainer, _simpler_steps(program)):
             left -= 1
             found = _fails_alike(candidate, failure, check)
             if found is not None:
@@ -64,27 +65,20 @@ def _fails_alike(
     return None
 
 
-def _smaller(program: Program) -> Iterator[Program]:
-    """Smaller programs, those that drop most first."""
-    yield from _without_steps(program)
-    yield from _simpler_launch(program)
-    yield from _simpler_steps(program)
-
-
 def _without_steps(program: Program) -> Iterator[Program]:
     known = infer_types(program)
-    count = sum(1 for _ in program.walk())
-    for position in range(count):
+    # A constant as an index would be another mistake: all elements in one place.
+    indices = {name for step in program.walk() for name in step.get("index", ())}
+    for position, step in enumerate(program.walk()):
+        if indices.intersection(step.name):
+            continue
         steps = _edited(program.steps, [position], known)
-        if steps is not None:
-            smaller = pruned(program.with_steps(steps))
-            if smaller != program and smaller.steps:
-                yield smaller
+        smaller = pruned(program.with_steps(steps))
+        if smaller != program and smaller.steps:
+            yield smaller
 
 
-def _edited(
-    steps: tuple[Step, ...], left: list[int], known: Known
-) -> tuple[Step, ...] | None:
+def _edited(steps: tuple[Step, ...], left: list[int], known: Known) -> tuple[Step, ...]:
     """The steps with one of them, counted in order, made trivial."""
     result: list[Step] = []
     for step in steps:
@@ -93,8 +87,7 @@ def _edited(
         if here:
             result += _trivial(step, known)
         elif step.body:
-            body = _edited(step.body, left, known)
-            result.append(replace(step, body=body or ()))
+            result.append(replace(step, body=_edited(step.body, left, known)))
         else:
             result.append(step)
     return tuple(result)
@@ -103,17 +96,11 @@ def _edited(
 def _trivial(step: Step, known: Known) -> list[Step]:
     """Constants in place of a step."""
     found: list[Step] = []
-    for name in step.name:
-        if name not in known:
-            continue
+    for name in [name for name in step.name if name in known]:
         dims, dtype = known[name]
-        if step.kind == "splat":
+        if step.kind == "splat" or dtype == "bool":
             return [step]
-        number: Any = 1.0 if is_float(dtype) else 1
-        attributes = (("dtype", dtype), ("shape", dims), ("value", number))
-        if dtype == "bool":
-            return [step]
-        found.append(Step("splat", (name,), (), attributes))
+        found.append(splat(name, dtype, 1.0 if is_float(dtype) else 1, *dims))
     return found
 
 
@@ -141,21 +128,17 @@ def _different(whole: T, changes: Iterable[dict[str, Any]]) -> Iterator[T]:
 
 
 def _simpler_steps(program: Program) -> Iterator[Program]:
-    for name in ("elements", "instruction", "padding"):
+    for name in ("elements", "flags", "instruction", "padding"):
         steps = _without(program.steps, name)
         if steps != program.steps:
             yield program.with_steps(steps)
-    used = {d for step in program.walk() for d in _names(step)}
+    words = (str(step).replace("'", " ").split() for step in program.walk())
+    used = {word.strip("(),' ") for row in words for word in row}
     used |= {d for memory in program.memories for d in memory.dims}
     for dim in program.dims:
         last = max((d.axis for d in program.dims if d.axis is not None), default=0)
         if dim.name not in used and dim.axis in (None, last):
             yield replace(program, dims=tuple(d for d in program.dims if d is not dim))
-
-
-def _names(step: Step) -> Iterator[str]:
-    text = str(step)
-    yield from (part.strip("(),' ") for part in text.replace("'", " ").split())
 
 
 def _without(steps: tuple[Step, ...], name: str) -> tuple[Step, ...]:

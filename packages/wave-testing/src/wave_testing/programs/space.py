@@ -47,7 +47,8 @@ class Space:
         for name in "KL"[: int(rng.choice([0, 1, 1, 2, 2]))]:
             space.dims[name] = space._loop_dim(name)
         for name in "DE"[: int(rng.choice([0, 1, 1, 1, 2]))]:
-            space.dims[name] = space._whole_dim(name)
+            extent = space.pick((*SMALL, *SMALL, 7, 16, 33, 64))
+            space.dims[name] = space._with_vector(Dim(name, extent))
         space._calm()
         return space
 
@@ -81,13 +82,11 @@ class Space:
         shared = self.pick((0, 0, 1, 2, 4))
         if shared > waves or tile % max(1, shared):
             shared = 0
-        loop = None
-        if self.chance(0.12):
-            loop = self.pick(LOOP_TILES)
+        loop = self.pick(LOOP_TILES) if self.chance(0.12) else None
         dynamic = self.chance(0.25)
         dim = Dim(name, extent, dynamic, axis, tile, shared, loop)
         if loop is not None and (loop > dim.wave_tile or dim.trips > MAX_TRIPS):
-            dim = Dim(name, extent, dynamic, axis, tile, shared)
+            dim = replace(dim, loop=None)
         if self.chance(0.06):
             dim = replace(dim, backwards=True)
         return self._with_vector(dim)
@@ -98,10 +97,6 @@ class Space:
         while -(-extent // tile) > MAX_TRIPS:
             tile = self.pick(LOOP_TILES)
         return self._with_vector(Dim(name, extent, self.chance(0.25), loop=tile))
-
-    def _whole_dim(self, name: str) -> Dim:
-        extent = self.pick((*SMALL, *SMALL, 7, 16, 33, 64))
-        return self._with_vector(Dim(name, extent))
 
     def _with_vector(self, dim: Dim) -> Dim:
         if not self.chance(0.1):

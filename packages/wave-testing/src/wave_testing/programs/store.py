@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from wave_core.targets import Float8
+from wave_core.targets import Float8, Target
 from wave_testing.programs.model import Program
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from wave_core.targets import Target
 
 _FNUZ: Mapping[str, str] = {"f8e4m3fn": "f8e4m3fnuz", "f8e5m2": "f8e5m2fnuz"}
 """The 8-bit floats of gfx942 in place of OCP's: as many significant bits."""
@@ -26,29 +22,20 @@ def to_json(program: Program) -> dict[str, Any]:
 
 def from_json(values: dict[str, Any]) -> Program:
     """The program that `to_json` gave these values for."""
-    return msgspec.convert(_tuples(values), Program)
+    return msgspec.convert(_tuples(values, {}), Program)
 
 
-def _tuples(value: Any) -> Any:
-    """Lists as tuples, at all depths."""
+def _tuples(value: Any, names: Mapping[str, str]) -> Any:
+    """Lists as tuples, and some texts replaced, at all depths."""
     if isinstance(value, dict):
-        return {key: _tuples(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+        return {key: _tuples(item, names) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
     if isinstance(value, (list, tuple)):
-        return tuple(_tuples(item) for item in value)  # pyright: ignore[reportUnknownVariableType] - JSON
-    return value
+        return tuple(_tuples(item, names) for item in value)  # pyright: ignore[reportUnknownVariableType] - JSON
+    return names.get(value, value) if isinstance(value, str) else value
 
 
 def for_target(program: Program, target: Target) -> Program:
     """The program with the 8-bit floats that ``target`` converts."""
     if target.float8 is not Float8.FNUZ:
         return program
-    return from_json(_renamed(to_json(program)))
-
-
-def _renamed(value: Any) -> Any:
-    """A JSON value with the names of element types replaced, at all depths."""
-    if isinstance(value, dict):
-        return {key: _renamed(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
-    if isinstance(value, (list, tuple)):
-        return [_renamed(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - JSON
-    return _FNUZ.get(value, value) if isinstance(value, str) else value
+    return from_json(_tuples(to_json(program), _FNUZ))

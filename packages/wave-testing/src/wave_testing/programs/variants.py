@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from wave_testing.programs.exact import FLOATS, is_float
-from wave_testing.programs.infer import infer_types
-from wave_testing.programs.kinds import COMPARISONS, LOGIC
+from wave_testing.programs.infer import Known, infer_types
+from wave_testing.programs.kinds import COMPARISONS, LOGIC, SHIFTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy as np
 
-    from wave_testing.programs.infer import Known
     from wave_testing.programs.model import Dim, Program, Step
 
 _WIDE_FLOATS = frozenset({"f16", "bf16", "f32"})
 """Floats with infinities and NaN that all chips convert alike."""
 
-_MOVES = {"read", "write", "splat", "permute", "broadcast", "allocate", "barrier"}
-_SUMS = {"add", "sub", "mul", "maximum", "minimum", "neg", "abs", "reduce", "iterate"}
-_CHOICES = {*COMPARISONS, "select", "extract", "conditional"}
+_MOVES = {"read", "write", "splat", "permute", "broadcast", "allocate", "barrier"} | {
+    *("slice", "hint", "copy"),
+}
+_SUMS = {"add", "sub", "mul", "maximum", "minimum", "neg", "abs", "iterate"} | {
+    *("reduce", "scan", "total", "sort", "topk"),
+}
+_CHOICES = {*COMPARISONS, "select", "extract", "conditional", "argmax", "argmin"}
 _INTEGERS = {"self_index", "apply", "set_symbol", "floordiv", "mod", "cast"}
-_SCALED = _MOVES | _SUMS | _CHOICES | _INTEGERS | {*LOGIC}
+_SCALED = _MOVES | _SUMS | _CHOICES | _INTEGERS | {*SHIFTS, *LOGIC}
 """Steps whose result doubles with all numbers, or has no floats at all."""
 
 
@@ -95,12 +98,26 @@ def _times(step: Step, unit: float, known: Known) -> Step:
 
 
 def on_devices(program: Program, rng: np.random.Generator) -> Program:
-    """The program with each dimension of the grid cut for a few devices, if it may."""
+    """The program with each dimension of the grid cut for a few devices, if it may.
+
+    Atomics of several devices would meet in one memory.
+    """
+    if any(step.kind in ("atomic", "exchange") for step in program.walk()):
+        return program
     reordered = None if program.reorder is None else program.reorder[0]
+    spread = sorted(
+        (dim for dim in program.dims if dim.axis is not None),
+        key=lambda dim: dim.axis or 0,
+    )
 
-    def split(dim: Dim) -> Dim:
-        if dim.axis in (None, 3, 4, reordered) or dim.backwards or dim.extent == 0:
-            return dim
-        return replace(dim, part=dim.tile * int(rng.integers(1, dim.groups + 1)))
+    def may(dim: Dim) -> bool:
+        fixed = dim.axis in (3, 4, reordered)
+        return not fixed and not dim.backwards and dim.extent > 0
 
-    return replace(program, dims=tuple(map(split, program.dims)))
+    # Axes of devices have no gaps.
+    split = {
+        dim.name: replace(dim, part=dim.tile * int(rng.integers(1, dim.groups + 1)))
+        for dim in takewhile(may, spread)
+    }
+    dims = tuple(split.get(dim.name, dim) for dim in program.dims)
+    return replace(program, dims=dims)

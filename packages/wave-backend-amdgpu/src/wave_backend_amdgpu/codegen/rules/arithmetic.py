@@ -7,17 +7,14 @@ else in a narrow float goes through f32 and is rounded once.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.rules.divisions import (
-    float_floordiv,
-    float_mod,
-    integer_floordiv,
-    integer_mod,
-)
+from wave_backend_amdgpu.codegen.rules.divisions import DIVISIONS
 from wave_backend_amdgpu.codegen.rules.floats import (
     EXTREMES,
     F16,
+    F32,
     compute_dtype,
     extreme,
     narrowed,
@@ -33,51 +30,39 @@ if TYPE_CHECKING:
     from wave_core.ops.elementwise import Binary, Unary
     from wave_core.types import DType
 
+_MATH = (
+    *("powf", "exp", "exp2", "sqrt", "rsqrt", "log", "log2", "log10", "roundeven"),
+    *("floor", "ceil", "sin", "cos", "sinh", "tanh", "cbrt", "erf"),
+)
+"""Functions that the dialect `math` has under the language's name."""
+
 _FLOAT = {
-    "powf": "math.powf",
-    "add": "arith.addf",
-    "sub": "arith.subf",
-    "mul": "arith.mulf",
-    "div": "arith.divf",
-    "maximum": "arith.maximumf",
-    "minimum": "arith.minimumf",
-    "neg": "arith.negf",
+    **{name: f"math.{name}" for name in _MATH},
+    **{name: f"arith.{name}f" for name in ("add", "sub", "mul", "div", "neg")},
+    **{name: f"arith.{name}f" for name in ("maximum", "minimum")},
     "abs": "math.absf",
-    "exp": "math.exp",
-    "exp2": "math.exp2",
-    "sqrt": "math.sqrt",
-    "rsqrt": "math.rsqrt",
-    "log": "math.log",
-    "log2": "math.log2",
-    "log10": "math.log10",
     "round": "math.roundeven",
-    "roundeven": "math.roundeven",
-    "floor": "math.floor",
-    "ceil": "math.ceil",
-    "sin": "math.sin",
-    "cos": "math.cos",
-    "sinh": "math.sinh",
-    "tanh": "math.tanh",
     "tanh_approx": "math.tanh",
-    "cbrt": "math.cbrt",
+    "remf": "arith.remf",
 }
 
 _INTEGER = {
-    "add": "arith.addi",
-    "sub": "arith.subi",
-    "mul": "arith.muli",
-    "and": "arith.andi",
-    "or": "arith.ori",
-    "xor": "arith.xori",
+    **{name: f"arith.{name}i" for name in ("add", "sub", "mul", "and", "or", "xor")},
     "maximum": "arith.maxsi",
     "minimum": "arith.minsi",
     "abs": "math.absi",
 }
 
+_UNSIGNED = _INTEGER | {"maximum": "arith.maxui", "minimum": "arith.minui"}
+
 _NATIVE_F16 = frozenset({"add", "sub", "mul", "neg", "abs"})
 
-_FAST = {"exp2": "rocdl.exp2"}
-"""Bare instructions, without the handling of denormals around them."""
+_FAST = " fastmath<reassoc,nsz,arcp,contract,afn>"
+"""What fast math allows. NaN and infinities mean what they always do: masks of softmax
+are made of infinities."""
+
+_FAST_EXTREME = " fastmath<nnan,nsz>"
+"""What it allows a maximum or minimum: to prefer the number to NaN."""
 
 
 class Operands:
@@ -118,9 +103,10 @@ class Operands:
 
     def apply(self, name: str, *names: str) -> str:
         """One operation of the compute type."""
-        flags = ""
-        if self.dtype.is_float and self.emit.options.fast_math:
-            flags = " fastmath<fast>"
+        fast = self.dtype.is_float and self.emit.options.fast_math
+        flags = _FAST if fast else ""
+        if name in EXTREMES and fast:
+            flags = _FAST_EXTREME
         elif name in EXTREMES:
             one, other = names
             return extreme(self.emit, EXTREMES[name], one, other, self.kind)
@@ -157,20 +143,43 @@ class Operands:
 def elementwise(op: Binary | Unary, emit: Emitter) -> None:
     """One operation, where there is one for the type."""
     work = Operands(op, emit)
-    table = _FLOAT if work.dtype.is_float else _INTEGER
-    name = table[op.op_name]
-    if name == "math.exp2" and emit.options.fast_math and work.registers == 1:
-        text = f"{_FAST['exp2']} {work.names[0]} {work.kind} -> {work.kind}"
-        work.finish(emit.builder.op(text))
+    integers = _UNSIGNED if work.dtype.is_unsigned else _INTEGER
+    name = (_FLOAT if work.dtype.is_float else integers)[op.op_name]
+    if name == "math.exp2" and emit.options.fast_math and work.dtype == F32:
+        work.finish(_bare_exp2(work))
         return
     work.finish(work.apply(name, *work.names))
 
 
-@lowers(ops.Neg, when=lambda op: not _is_float(op), benefit=2)
+def _bare_exp2(work: Operands) -> str:
+    """The instruction alone for each element, which flushes what is below normal."""
+    op, (name,) = work.emit.builder.op, work.names
+    if work.registers == 1:
+        return op(f"rocdl.exp2 {name} f32 -> f32")
+    each = [
+        op(f"vector.extract {name}[{at}] : f32 from {work.kind}")
+        for at in range(work.registers)
+    ]
+    powers = [op(f"rocdl.exp2 {one} f32 -> f32") for one in each]
+    return op(f"vector.from_elements {', '.join(powers)} : {work.kind}")
+
+
+@lowers(ops.Neg, when=lambda op: not op.register_type.dtype.is_float, benefit=2)
 def negate_integer(op: ops.Neg, emit: Emitter) -> None:
     """Zero minus the value; it wraps."""
     work = Operands(op, emit)
     work.finish(work.apply("arith.subi", work.constant(0), *work.names))
+
+
+def _is_unsigned(op: Op) -> bool:
+    return op.operands[0].register_type.dtype.is_unsigned
+
+
+@lowers(ops.Abs, when=_is_unsigned, benefit=2)
+def size_of_unsigned(op: ops.Abs, emit: Emitter) -> None:
+    """The value itself."""
+    work = Operands(op, emit)
+    work.finish(*work.names)
 
 
 @lowers(ops.Not, benefit=2)
@@ -199,6 +208,60 @@ def softsign(op: ops.Softsign, emit: Emitter) -> None:
     work.finish(work.apply("arith.divf", value, below))
 
 
+@lowers(ops.Sigmoid, ops.Silu, benefit=2)
+def logistic(op: ops.Sigmoid | ops.Silu, emit: Emitter) -> None:
+    """``1 / (1 + exp(-x))``, or ``x`` over the same."""
+    work = Operands(op, emit)
+    (value,) = work.names
+    top = work.constant(1.0) if isinstance(op, ops.Sigmoid) else value
+    work.finish(_over_one_plus_exp(work, top, work.apply("arith.negf", value)))
+
+
+def _over_one_plus_exp(work: Operands, top: str, power: str) -> str:
+    below = work.apply("arith.addf", work.constant(1.0), work.apply("math.exp", power))
+    return work.apply("arith.divf", top, below)
+
+
+@lowers(ops.Gelu, benefit=2)
+def gelu(op: ops.Gelu, emit: Emitter) -> None:
+    """By erfc, or by the logistic function that the form ``tanh`` comes to."""
+    work = Operands(op, emit)
+    (value,) = work.names
+    if op.approximate == "none":
+        half = work.apply("arith.mulf", value, work.constant(0.5))
+        below = work.apply("arith.mulf", value, work.constant(-math.sqrt(0.5)))
+        work.finish(work.apply("arith.mulf", half, work.apply("math.erfc", below)))
+        return
+    square = work.apply("arith.mulf", value, value)
+    cube = work.apply("arith.mulf", square, value)
+    cube = work.apply("arith.mulf", cube, work.constant(ops.GELU_CUBE))
+    inner = work.apply("arith.addf", value, cube)
+    inner = work.apply("arith.mulf", inner, work.constant(ops.GELU_SCALE))
+    work.finish(_over_one_plus_exp(work, value, inner))
+
+
+@lowers(ops.Shl, ops.Shr, benefit=2)
+def shift(op: ops.Shl | ops.Shr, emit: Emitter) -> None:
+    """A shift by less than the width; beyond it, what comes in.
+
+    The machine takes the distance modulo the width.
+    """
+    work = Operands(op, emit)
+    value, distance = work.names
+    last = work.constant(work.dtype.bits - 1)
+    # As unsigned numbers, negative distances are beyond the width too.
+    beyond = work.test("arith.cmpi", "ugt", distance, last)
+    if isinstance(op, ops.Shr) and not work.dtype.is_unsigned:
+        work.finish(
+            work.apply("arith.shrsi", value, work.choose(beyond, last, distance))
+        )
+        return
+    name = "arith.shli" if isinstance(op, ops.Shl) else "arith.shrui"
+    safe = work.choose(beyond, last, distance)
+    moved = work.apply(name, value, safe)
+    work.finish(work.choose(beyond, work.constant(0), moved))
+
+
 @lowers(ops.Atan2, benefit=2)
 def angle(op: ops.Atan2, emit: Emitter) -> None:
     """The angle; of a point at the origin, that of the signs of its zeros.
@@ -214,22 +277,9 @@ def angle(op: ops.Atan2, emit: Emitter) -> None:
     work.finish(work.apply("math.atan2", across, side))
 
 
-@lowers(ops.FloorDiv, benefit=2)
-def floordiv(op: ops.FloorDiv, emit: Emitter) -> None:
-    """The floor of the quotient."""
+@lowers(ops.FloorDiv, ops.Mod, benefit=2)
+def division(op: ops.FloorDiv | ops.Mod, emit: Emitter) -> None:
+    """The floor of the quotient; the remainder on the side of the divisor."""
     work = Operands(op, emit)
-    make = float_floordiv if work.dtype.is_float else integer_floordiv
+    make = DIVISIONS[op.op_name, work.dtype.family]
     work.finish(make(work, *work.names))
-
-
-@lowers(ops.Mod, benefit=2)
-def modulo(op: ops.Mod, emit: Emitter) -> None:
-    """The remainder on the side of the divisor."""
-    work = Operands(op, emit)
-    make = float_mod if work.dtype.is_float else integer_mod
-    work.finish(make(work, *work.names))
-
-
-def _is_float(op: Op) -> bool:
-    kind = op.operands[0].register_type
-    return kind.dtype.is_float

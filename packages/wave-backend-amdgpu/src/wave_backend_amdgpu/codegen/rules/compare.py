@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.rules.floats import F32, narrowed, widened
+from wave_backend_amdgpu.codegen.rules.small import small, whole
 from wave_backend_amdgpu.codegen.types import element, vector
 from wave_core.backends import lowers
 from wave_core.ops.compare import COMPARISONS, Cast, Comparison, Select
+from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 _FLOAT = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
 _INTEGER = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
+_UNSIGNED = {name: text.replace("s", "u", 1) for name, text in _INTEGER.items()}
 _NATIVE = frozenset({"f16", "f32", "f64"})
 
 
@@ -27,7 +30,8 @@ def compare(op: Comparison, emit: Emitter) -> None:
         names = [widened(emit, name, dtype, registers) for name in names]
         dtype = F32
     kind = vector(element(dtype), registers)
-    table, form = (_FLOAT, "cmpf") if dtype.is_float else (_INTEGER, "cmpi")
+    integers = _UNSIGNED if dtype.is_unsigned else _INTEGER
+    table, form = (_FLOAT, "cmpf") if dtype.is_float else (integers, "cmpi")
     text = f"arith.{form} {table[op.op_name]}, {', '.join(names)} : {kind}"
     emit.set(op, emit.builder.op(text), registers)
 
@@ -60,6 +64,12 @@ def convert(
     """The elements of ``name`` in another element type."""
     if element(source) == element(wanted):
         return name
+    if source.is_packed:
+        name, source = whole(emit, name, source, registers)
+        return convert(emit, name, source, wanted, registers)
+    if wanted.is_packed and wanted.is_integer:
+        name = convert(emit, name, source, DTYPES["i32"], registers)
+        return small(emit, name, wanted, registers)
     if wanted.is_bool:
         return _truth(emit, name, source, registers)
     if source.is_float and wanted.is_float:
@@ -67,15 +77,15 @@ def convert(
     if source.is_float:
         wide = widened(emit, name, source, registers)
         source = source if source.bits >= F32.bits else F32
-        return _apply(emit, "fptosi", wide, source, wanted, registers)
+        form = "fptoui" if wanted.is_unsigned else "fptosi"
+        return _apply(emit, form, wide, source, wanted, registers)
     if wanted.is_float:
         middle = wanted if wanted.bits >= F32.bits else F32
-        form = "uitofp" if source.is_bool else "sitofp"
+        form = "uitofp" if source.is_bool or source.is_unsigned else "sitofp"
         wide = _apply(emit, form, name, source, middle, registers)
         return narrowed(emit, wide, wanted, registers)
-    if source.is_bool:
-        return _apply(emit, "extui", name, source, wanted, registers)
-    form = "trunci" if wanted.bits < source.bits else "extsi"
+    wider = "extui" if source.is_bool or source.is_unsigned else "extsi"
+    form = "trunci" if wanted.bits < source.bits else wider
     return _apply(emit, form, name, source, wanted, registers)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.types import element, vector
+from wave_backend_amdgpu.codegen.symbols import as_index
+from wave_backend_amdgpu.codegen.types import Value, element, vector
 from wave_core.backends import lowers
 from wave_core.constraints.machine import REGISTER
 from wave_core.ops.constant import ApplyExpr, LaneExpr, Scalar, Splat, argument_symbol
@@ -12,7 +13,6 @@ from wave_core.symbols import Expr, symbol
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
-    from wave_backend_amdgpu.codegen.types import Value
     from wave_core.types import DType
 
 
@@ -82,11 +82,7 @@ def bind_element(emit: Emitter, value: Value, register: int, dtype: DType) -> Ex
         name = builder.op(
             f"vector.extract {name}[{at}] : {value.item} from {value.type}"
         )
-    width = 64 if dtype.bits == 64 else 32
-    if dtype.is_bool:
-        name = builder.op(f"arith.extui {name} : i1 to i32")
-    elif dtype.bits < width:
-        name = builder.op(f"arith.extsi {name} : {value.item} to i32")
+    name, width = as_index(emit, name, dtype)
     emit.indices.bind(stand_in, name, width, builder.level)
     builder.blocks[-1].memo["element", stand_in] = name
     return stand_in

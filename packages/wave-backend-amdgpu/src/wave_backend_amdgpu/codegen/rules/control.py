@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_backend_amdgpu.codegen.symbols import as_index
 from wave_backend_amdgpu.codegen.types import Value
 from wave_core.backends import lowers
-from wave_core.ops.control import Conditional, Iterate, SetSymbol
+from wave_core.ops.control import Conditional, Iterate, SetSymbol, While
 from wave_core.ops.structure import GetResult
 from wave_core.symbols import as_expr, symbol
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.builder import Block
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_core.ir import Region
+    from wave_core.symbols import Expr
+    from wave_core.types import DType
 
 
 @lowers(Iterate)
@@ -99,6 +102,43 @@ def _unpack(pack: str, like: list[Value]) -> tuple[Value, ...]:
     )
 
 
+@lowers(While)
+def while_loop(op: While, emit: Emitter) -> None:
+    """A loop; the scalar unit decides before each iteration, or each lane does."""
+    builder, region = emit.builder, op.body
+    inits = [emit.value(value) for value in op.inits]
+    outer, where = dict(emit.renamed), builder.where
+    with builder.region() as before:
+        names = [builder.fresh() for _ in inits]
+        for named, name, first in zip(op.symbols, names, op.inits, strict=False):
+            value = emit.value(first)
+            given = Value(name, value.item, value.registers)
+            _name(emit, named, given, emit.dtype(first))
+        test = names[0] if op.by_lane else ""
+        if op.condition is not None:
+            test = emit.indices.truth(emit.expr(op.condition))
+        kinds = ", ".join(init.type for init in inits)
+        passed = f" {', '.join(names)} : {kinds}" if inits else ""
+        builder.line(f"scf.condition({test}){passed}")
+    with builder.region() as after:
+        carried = _bind_carried(emit, region, inits)
+        for named, argument in zip(op.symbols, region.arguments, strict=False):
+            _name(emit, named, emit.value(argument), emit.dtype(argument))
+        emit.lower(region)
+        builder.locate(op.location)
+        _yield(emit, emit.yielded(region), inits)
+    emit.renamed, builder.where = outer, where
+    pairs = zip(names, inits, strict=True)
+    args = ", ".join(f"{name} = {init.name}" for name, init in pairs)
+    typed = zip(carried, inits, strict=True)
+    block = ", ".join(f"{name}: {init.type}" for name, init in typed)
+    pack = builder.fresh()
+    head = f"{pack}:{len(inits)} = scf.while ({args}) : ({kinds}) -> ({kinds}) {{"
+    before.lines += ["} do {", f"^bb0({block}):", *after.lines]
+    builder.splice(head, before, "}")
+    emit.set_results(op, _unpack(pack, inits))
+
+
 @lowers(Conditional)
 def conditional(op: Conditional, emit: Emitter) -> None:
     """A branch; lanes for which it does not hold take the other values."""
@@ -138,15 +178,16 @@ def get_result(op: GetResult, emit: Emitter) -> None:
 @lowers(SetSymbol)
 def set_symbol(op: SetSymbol, emit: Emitter) -> None:
     """The value of the first active lane, in a scalar register."""
-    builder, value = emit.builder, emit.value(op.value)
-    name = value.name
+    _name(emit, op.symbol, emit.value(op.value), emit.dtype(op.value))
+
+
+def _name(emit: Emitter, named: Expr, value: Value, dtype: DType) -> None:
+    """Let ``named`` stand for the value of the first active lane, from here on."""
+    builder, name = emit.builder, value.name
     if value.registers > 1:
         name = builder.op(f"vector.extract {name}[0] : {value.item} from {value.type}")
-    dtype = emit.dtype(op.value)
-    width = 64 if dtype.bits == 64 else 32
-    if dtype.bits < width:
-        name = builder.op(f"arith.extsi {name} : {value.item} to i32")
+    name, width = as_index(emit, name, dtype)
     first = builder.op(f"rocdl.readfirstlane {name} : i{width}")
-    stand_in = symbol(f"$set:{first[1:]}", nonnegative=op.symbol.nonnegative)
+    stand_in = symbol(f"$set:{first[1:]}", nonnegative=named.nonnegative)
     emit.indices.bind(stand_in, first, width, builder.level)
-    emit.renamed[op.symbol] = stand_in
+    emit.renamed[named] = stand_in

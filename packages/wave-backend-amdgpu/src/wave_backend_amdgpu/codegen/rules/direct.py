@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from wave_backend_amdgpu.codegen.accesses import Piece, simple
-from wave_backend_amdgpu.codegen.emitter import unsupported
-from wave_backend_amdgpu.codegen.memories import Space, memory_key
+from wave_backend_amdgpu.codegen.emitter import Emitter, unsupported
+from wave_backend_amdgpu.codegen.memories import Memory, Space
 from wave_backend_amdgpu.codegen.probes import probe
 from wave_backend_amdgpu.codegen.rules.memory import place_of
 from wave_backend_amdgpu.codegen.types import stored, vector
 from wave_core.backends import lowers
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import internal_error
-from wave_core.ir import ACCESS, LANDING
+from wave_core.ir import ACCESS, LANDING, Access, resolve
 from wave_core.ops.memory import GatherToLDS
-from wave_core.symbols import constant, eq, total
-
-if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.emitter import Emitter
-    from wave_backend_amdgpu.codegen.memories import Memory
-    from wave_core.ir import Access
-    from wave_core.symbols import Expr
+from wave_core.symbols import Expr, constant, eq, total
 
 
 @lowers(GatherToLDS)
 def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
     """One instruction: an address for each lane, one place in LDS for the wave."""
-    source = emit.memories[memory_key(op.source)]
-    target = emit.memories[memory_key(op.destination)]
+    source = emit.memories[resolve(op.source).ident]
+    target = emit.memories[resolve(op.destination).ident]
     row, landing = (emit.graph.facts.get(kind, op) for kind in (ACCESS, LANDING))
     if row is None or landing is None:
         raise internal_error(
@@ -39,8 +31,9 @@ def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
     index = place_of(emit, source, _piece(op, emit, source, row))
     base = emit.indices.index(_base(op, emit, target, landing))
     kind = vector(stored(source.dtype), row.registers)
+    late = "async " if emit.marks_copies else ""
     text = (
-        f"amdgpu.gather_to_lds {source.name}[{index}], {target.name}[{base}] : "
+        f"amdgpu.gather_to_lds {late}{source.name}[{index}], {target.name}[{base}] : "
         f"{kind}, {source.type}, {target.type}"
     )
     mask = None if landing.mask is None else emit.expr(landing.mask)

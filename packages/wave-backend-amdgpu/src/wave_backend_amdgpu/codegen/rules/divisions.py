@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from wave_core.types import Family
 
+if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.rules.arithmetic import Operands
 
+Division = Callable[["Operands", str, str], str]
+"""Computes with a dividend and a divisor."""
 
-def float_floordiv(work: Operands, lhs: str, rhs: str) -> str:
+
+def _float_floor(work: Operands, lhs: str, rhs: str) -> str:
     """From the exact remainder, as ``torch.floor_divide`` does."""
     rest = work.apply("arith.remf", lhs, rhs)
     whole = work.apply("arith.divf", work.apply("arith.subf", lhs, rest), rhs)
@@ -29,10 +33,11 @@ def float_floordiv(work: Operands, lhs: str, rhs: str) -> str:
     return work.choose(work.test("arith.cmpf", "oeq", rhs, zero), quotient, floor)
 
 
-def float_mod(work: Operands, lhs: str, rhs: str) -> str:
+def _rest(work: Operands, lhs: str, rhs: str) -> str:
     """The truncated remainder, moved to the side of the divisor."""
-    rest = work.apply("arith.remf", lhs, rhs)
-    moved = work.apply("arith.addf", rest, rhs)
+    names = ("remf", "addf") if work.dtype.is_float else ("remsi", "addi")
+    rest = work.apply(f"arith.{names[0]}", lhs, rhs)
+    moved = work.apply(f"arith.{names[1]}", rest, rhs)
     return work.choose(_off_side(work, rest, rhs), moved, rest)
 
 
@@ -49,14 +54,16 @@ def _off_side(work: Operands, rest: str, rhs: str) -> str:
     return work.logic("arith.andi", nonzero, signs)
 
 
-def integer_floordiv(work: Operands, lhs: str, rhs: str) -> str:
-    """The floor; by zero it is 0."""
-    return _guarded(work, lhs, rhs, _floor)
+def _unsigned(name: str) -> Division:
+    """An operation on integers without a sign; by 0 it gives 0."""
 
+    def guarded(work: Operands, lhs: str, rhs: str) -> str:
+        zero = work.constant(0)
+        empty = work.test("arith.cmpi", "eq", rhs, zero)
+        safe = work.choose(empty, work.constant(1), rhs)
+        return work.choose(empty, zero, work.apply(name, lhs, safe))
 
-def integer_mod(work: Operands, lhs: str, rhs: str) -> str:
-    """The remainder on the side of the divisor; by zero it is 0."""
-    return _guarded(work, lhs, rhs, _rest)
+    return guarded
 
 
 def _floor(work: Operands, lhs: str, rhs: str) -> str:
@@ -66,19 +73,31 @@ def _floor(work: Operands, lhs: str, rhs: str) -> str:
     return work.choose(_off_side(work, rest, rhs), lower, whole)
 
 
-def _rest(work: Operands, lhs: str, rhs: str) -> str:
-    rest = work.apply("arith.remsi", lhs, rhs)
-    moved = work.apply("arith.addi", rest, rhs)
-    return work.choose(_off_side(work, rest, rhs), moved, rest)
+def _guarded(make: Division) -> Division:
+    """``make`` without divisors that trap: 0, which gives 0, and, as it wraps, -1."""
+
+    def guarded(work: Operands, lhs: str, rhs: str) -> str:
+        zero, one = work.constant(0), work.constant(1)
+        empty = work.test("arith.cmpi", "eq", rhs, zero)
+        minus = work.test("arith.cmpi", "eq", rhs, work.constant(-1))
+        safe = work.choose(minus, one, work.choose(empty, one, rhs))
+        flipped = work.choose(minus, work.apply("arith.subi", zero, lhs), lhs)
+        return work.choose(empty, zero, make(work, flipped, safe))
+
+    return guarded
 
 
-def _guarded(
-    work: Operands, lhs: str, rhs: str, make: Callable[[Operands, str, str], str]
-) -> str:
-    """``make`` with divisors that trap left out: 0 and, as it wraps, -1."""
-    zero, one = work.constant(0), work.constant(1)
-    empty = work.test("arith.cmpi", "eq", rhs, zero)
-    minus = work.test("arith.cmpi", "eq", rhs, work.constant(-1))
-    safe = work.choose(minus, one, work.choose(empty, one, rhs))
-    flipped = work.choose(minus, work.apply("arith.subi", zero, lhs), lhs)
-    return work.choose(empty, zero, make(work, flipped, safe))
+_FORMS: Mapping[Family, tuple[Division, Division]] = {
+    Family.FLOAT: (_float_floor, _rest),
+    Family.UNSIGNED: (_unsigned("arith.divui"), _unsigned("arith.remui")),
+    **dict.fromkeys(
+        (Family.INTEGER, Family.INDEX), (_guarded(_floor), _guarded(_rest))
+    ),
+}
+
+DIVISIONS: Mapping[tuple[str, Family], Division] = {
+    (name, family): division
+    for family, forms in _FORMS.items()
+    for name, division in zip(("floordiv", "mod"), forms, strict=True)
+}
+"""By the op, and what it is on."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_backend_amdgpu.codegen.rules.small import is_small, small, whole
 from wave_backend_amdgpu.codegen.types import element, vector
-from wave_core.types import DTYPES
+from wave_core.types import DTYPES, DType
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
-    from wave_core.types import DType
 
 F32 = DTYPES["f32"]
 F16 = DTYPES["f16"]
@@ -36,6 +36,8 @@ def widened(emit: Emitter, name: str, dtype: DType, registers: int) -> str:
     """A narrow float as f32; any other as it is."""
     if not dtype.is_float or dtype.bits >= F32.bits:
         return name
+    if is_small(dtype):
+        return whole(emit, name, dtype, registers)[0]
     source, wide = (vector(element(d), registers) for d in (dtype, F32))
     return emit.builder.op(f"arith.extf {name} : {source} to {wide}")
 
@@ -44,6 +46,8 @@ def narrowed(emit: Emitter, name: str, dtype: DType, registers: int) -> str:
     """An f32 value rounded once to ``dtype``; f64 and f32 as they are."""
     if not dtype.is_float or dtype.bits >= F32.bits:
         return name
+    if is_small(dtype):
+        return small(emit, name, dtype, registers)
     source, narrow = (vector(element(d), registers) for d in (F32, dtype))
     limit = SATURATING.get(dtype.name)
     if limit is not None:

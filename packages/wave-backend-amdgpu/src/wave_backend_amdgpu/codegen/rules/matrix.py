@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.emitter import unsupported
+from wave_backend_amdgpu.codegen.emitter import Emitter, unsupported
 from wave_backend_amdgpu.codegen.rules.shape import sliced
-from wave_backend_amdgpu.codegen.types import vector
+from wave_backend_amdgpu.codegen.types import Value, vector
 from wave_core.backends import lowers
+from wave_core.ir import region_of, resolve
+from wave_core.ops.constant import Splat
+from wave_core.ops.control import Iterate, While
 from wave_core.ops.matrix import Mma
+from wave_core.ops.structure import Argument
+from wave_core.ops.traits import EffectKind
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.ops.base import Op
     from wave_core.targets import MatrixInstruction
 
-_SCALE = "vector<4xf8E8M0FNU>"
+_ONE = "f8E8M0FNU"
+_SCALE = f"vector<4x{_ONE}>"
+
+_READING = (EffectKind.READ, EffectKind.READ_WRITE)
 
 _SCALES = {
     "scaled_mfma": ("[0]", ""),
@@ -22,36 +30,108 @@ _SCALES = {
 }
 """By unit: which of four scales a lane uses, and which lanes hold them."""
 
+_WRITES_ITS_SUM = frozenset({"wmma", "scaled_wmma"})
+"""Units whose instruction may write the registers that it adds to."""
+
 
 @lowers(Mma)
 def mma(op: Mma, emit: Emitter) -> None:
     """The instruction of the op, piece by piece of K where it is a virtual one."""
-    row = emit.target.matrix_instruction(str(op.mma_type), op.location)
-    lhs, rhs, acc = (emit.value(v) for v in (op.lhs, op.rhs, op.acc))
+    dtype = op.lhs.register_type.dtype
+    row = emit.target.matrix_instruction(str(op.mma_type), op.location, dtype)
+    lhs, rhs, acc, *scales = (emit.value(v) for v in op.operands)
+    if scales and all(map(_is_known, op.operands[3:])):
+        scales = [_beside_ones(emit, scale) for scale in scales]
     if emit.dtype(op) != row.result_dtype:
         why = f"`{row.name}` adds up in {row.result_dtype}, not {emit.dtype(op)}"
         raise unsupported(op, why, f"accumulate in {row.result_dtype}")
     total, count = acc.name, lhs.registers // row.issues
+    if row.unit in _WRITES_ITS_SUM and _may_be_uniform(op.acc):
+        total = _in_vector_registers(emit, acc)
     kinds = [vector(side.item, count) for side in (lhs, rhs)]
     for issue in range(row.issues):
         pieces = [sliced(emit, side, issue * count, count) for side in (lhs, rhs)]
-        text = _product(emit, row, [*pieces, total], [*kinds, acc.type])
+        text = _product(emit, row, [*pieces, total], [*kinds, acc.type], scales)
         total = emit.builder.op(text)
     emit.set(op, total)
 
 
+def _may_be_uniform(value: Op) -> bool:
+    """Whether one number, known at the launch, may stand in all registers."""
+    return not isinstance(resolve(value), Argument | Mma | Splat)
+
+
+def _in_vector_registers(emit: Emitter, value: Value) -> str:
+    """The value, which LLVM may not keep in scalar registers.
+
+    Where two products add to a value in scalar registers, LLVM copies it for one of
+    them, and lets the other add to registers that nothing has written.
+    """
+    asm = 'llvm.inline_asm asm_dialect = att "", "=v,0"'
+    kind = value.type
+    return emit.builder.op(f"{asm} {value.name} : ({kind}) -> {kind}")
+
+
 def _product(
-    emit: Emitter, row: MatrixInstruction, names: list[str], kinds: list[str]
+    emit: Emitter,
+    row: MatrixInstruction,
+    names: list[str],
+    kinds: list[str],
+    scales: list[Value],
 ) -> str:
-    """One instruction; scales are all 1, which gives the plain product."""
+    """One instruction; where the op has no scales they are 1."""
     m, n, k = row.shape
     head = f"amdgpu.{row.unit} {m}x{n}x{k // row.issues}"
     lhs, rhs, total = names
     if row.unit not in _SCALES:
         return f"{head} {lhs} * {rhs} + {total} : {', '.join(kinds)}"
-    one = emit.builder.constant("dense<1.0>", _SCALE)
+    if not scales:
+        scales = [Value(_ones(emit), _ONE, 4)] * 2
     pick, lanes = _SCALES[row.unit]
+    by_row, by_column = scales
     return (
-        f"{head} ({one}{pick} * {lhs}) * ({one}{pick} * {rhs}) + {total}{lanes} : "
-        f"{_SCALE}, {kinds[0]}, {_SCALE}, {kinds[1]}, {kinds[2]}"
+        f"{head} ({by_row.name}{pick} * {lhs}) * ({by_column.name}{pick} * {rhs}) "
+        f"+ {total}{lanes} : {by_row.type}, {kinds[0]}, {by_column.type}, "
+        f"{kinds[1]}, {kinds[2]}"
     )
+
+
+def _is_known(scale: Op) -> bool:
+    """Whether a compiler may find out a value: it follows from no memory."""
+    seen: set[Op] = set()
+    left = [resolve(scale)]
+    while left:
+        op = left.pop()
+        if any(effect.kind in _READING for effect in op.effects()):
+            return False
+        seen.add(op)
+        left += {resolve(each) for each in _sources(op)} - seen
+    return True
+
+
+def _sources(op: Op) -> list[Op]:
+    """What a value is computed from; of a carried one its initial value."""
+    if isinstance(op, Argument) and op.role == "carried":
+        body = region_of(op)
+        assert isinstance(body.parent, Iterate | While), "loops carry values"
+        return [body.parent.inits[body.arguments.index(op)]]
+    return list(op.operands)
+
+
+def _beside_ones(emit: Emitter, scale: Value) -> Value:
+    """The scale that counts, and ones in the three places beside it.
+
+    LLVM takes two constants of 0 for a product without scales, but the byte 0 means 2
+    to the power of -127. With ones beside it the four bytes are no 0.
+    """
+    one, builder = scale.name, emit.builder
+    if scale.registers > 1:
+        one = builder.op(f"vector.extract {one}[0] : {scale.item} from {scale.type}")
+    name = builder.op(
+        f"vector.insert {one}, {_ones(emit)}[0] : {scale.item} into {_SCALE}"
+    )
+    return Value(name, scale.item, 4)
+
+
+def _ones(emit: Emitter) -> str:
+    return emit.builder.constant("dense<1.0>", _SCALE)

@@ -6,27 +6,26 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.accesses import pieces
-from wave_backend_amdgpu.codegen.emitter import unsupported
+from wave_backend_amdgpu.codegen.accesses import Piece, pieces
 from wave_backend_amdgpu.codegen.memories import (
     PACKED,
+    Memory,
     Space,
     lds_memory,
-    memory_key,
     packed_memory,
 )
+from wave_backend_amdgpu.codegen.pointers import volatile_load, volatile_store
 from wave_backend_amdgpu.codegen.probes import probe
 from wave_backend_amdgpu.codegen.rules.constants import gathered
 from wave_backend_amdgpu.codegen.rules.shape import sliced
 from wave_backend_amdgpu.codegen.scalar_offsets import scalar_offset_load, split_piece
 from wave_backend_amdgpu.codegen.types import Value, element, stored, vector
 from wave_core.backends import lowers
+from wave_core.ir import resolve
 from wave_core.ops.memory import Allocate, Read, TransposedRead, Write
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.accesses import Piece
     from wave_backend_amdgpu.codegen.emitter import Emitter
-    from wave_backend_amdgpu.codegen.memories import Memory
     from wave_core.symbols import Expr
 
 
@@ -60,7 +59,7 @@ def _pool(emit: Emitter) -> Memory:
 @lowers(Read)
 def read(op: Read, emit: Emitter) -> None:
     """Piece by piece, put together."""
-    memory = _memory(op, emit)
+    memory = emit.memories[resolve(op.memory).ident]
     found = pieces(op, emit, memory)
     loaded = [
         row
@@ -76,7 +75,7 @@ def read(op: Read, emit: Emitter) -> None:
 @lowers(TransposedRead)
 def transposed_read(op: TransposedRead, emit: Emitter) -> None:
     """One instruction: all that a lane fetches lies side by side."""
-    memory = _memory(op, emit)
+    memory = emit.memories[resolve(op.memory).ident]
     (piece,) = pieces(op, emit, memory)
     raw, kind = _types(memory, piece.count)
     index = place_of(emit, memory, piece)
@@ -90,7 +89,7 @@ def transposed_read(op: TransposedRead, emit: Emitter) -> None:
 @lowers(Write)
 def write(op: Write, emit: Emitter) -> None:
     """Piece by piece."""
-    memory = _memory(op, emit)
+    memory = emit.memories[resolve(op.memory).ident]
     found = pieces(op, emit, memory)
     registers = sum(piece.count for piece in found)
     value = emit.value(op.value)
@@ -99,13 +98,6 @@ def write(op: Write, emit: Emitter) -> None:
         name = sliced(emit, value, piece.register, piece.count)
         _store(emit, memory, piece, name, op.flags)
     probe(op, op.memory, emit, op.indices)
-
-
-def _memory(op: Read | Write, emit: Emitter) -> Memory:
-    if op.flags == "volatile":
-        why = "volatile accesses have no form in the vector dialect"
-        raise unsupported(op, why, "leave `flags` out where no other workgroup writes")
-    return emit.memories[memory_key(op.memory)]
 
 
 def _joined(
@@ -174,26 +166,31 @@ def _number_of(emit: Emitter, memory: Memory, piece: Piece) -> str:
     if piece.mask is None or memory.space is not Space.BUFFER:
         return name
     test, outside = emit.indices.truth(piece.mask), memory.outside
-    wrapped = outside - (1 << 32) if outside >= 1 << 31 else outside
-    other = emit.builder.constant(str(wrapped), "i32")
+    other = emit.builder.constant(str(outside), "i32")
     level = max(emit.indices.level(piece.mask), emit.indices.level(piece.offset))
     text = f"arith.select {test}, {name}, {other} : i32"
     key = ("masked", test, name, outside)
     return emit.builder.once(key, lambda: emit.builder.op(text, level), level)
 
 
+_NONTEMPORAL = "<{nontemporal = true}>"
+"""The property of a scalar access; its short form differs between releases."""
+
+
 def _attributes(memory: Memory, piece: Piece, flags: str) -> str:
     words: list[str] = []
     if piece.alignment > memory.dtype.bytes:
         words.append(f"alignment = {piece.alignment}")
-    if flags == "nontemporal":
+    if "nontemporal" in flags:
         words.append("nontemporal = true")
     return " ".join(words)
 
 
 def _plain_load(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> str:
     raw, kind = _types(memory, piece.count)
-    if memory.plain is None:
+    if "volatile" in flags:
+        name = volatile_load(emit, memory, piece, raw, flags)
+    elif memory.plain is None:
         name = _indexed_load(emit, memory, piece, flags)
     else:
         steady, moving = split_piece(emit, memory, piece)
@@ -207,8 +204,11 @@ def _plain_load(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> str:
 def _indexed_load(emit: Emitter, memory: Memory, piece: Piece, flags: str) -> str:
     raw, _ = _types(memory, piece.count)
     index = place_of(emit, memory, piece)
-    if piece.count == 1:
+    if piece.count == 1 and flags == "none":
         text = f"memref.load {memory.name}[{index}] : {memory.type}"
+    elif piece.count == 1:
+        kinds = f"({memory.type}, index) -> {raw}"
+        text = f'"memref.load"({memory.name}, {index}) {_NONTEMPORAL} : {kinds}'
     else:
         words = _attributes(memory, piece, flags)
         text = f"vector.load {memory.name}[{index}] {words} : {memory.type}, {raw}"
@@ -256,9 +256,15 @@ def _plain_store(
     emit: Emitter, memory: Memory, piece: Piece, name: str, flags: str
 ) -> None:
     raw, _ = _types(memory, piece.count)
+    if "volatile" in flags:
+        volatile_store(emit, memory, piece, (name, raw), flags)
+        return
     index = place_of(emit, memory, piece)
-    if piece.count == 1:
+    if piece.count == 1 and flags == "none":
         text = f"memref.store {name}, {memory.name}[{index}] : {memory.type}"
+    elif piece.count == 1:
+        kinds, place = f"({raw}, {memory.type}, index) -> ()", f"{memory.name}, {index}"
+        text = f'"memref.store"({name}, {place}) {_NONTEMPORAL} : {kinds}'
     else:
         words = _attributes(memory, piece, flags)
         place = f"{memory.name}[{index}] {words}"

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from wave_backend_amdgpu.codegen.rules.constants import gathered
 from wave_backend_amdgpu.codegen.types import Value, element, vector
 from wave_core.backends import lowers
+from wave_core.constraints.machine import LANE
 from wave_core.ops.reduce import Shuffle
-from wave_core.ops.shape import Assemble
+from wave_core.ops.shape import Assemble, Bitcast
+from wave_core.symbols import ge, select
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.symbols import Expr
 
 WORD = 32
 """Bits that a lane gives to another in one shuffle."""
@@ -30,6 +33,32 @@ def assemble(op: Assemble, emit: Emitter) -> None:
         items = [sliced(emit, sources[s], r, 1) for s, r in picks]
         name = gathered(emit, items, element(emit.dtype(op)))
     emit.set(op, name, len(picks))
+
+
+@lowers(Bitcast)
+def bitcast(op: Bitcast, emit: Emitter) -> None:
+    """The same registers under another type."""
+    value, item = emit.value(op.value), element(emit.dtype(op))
+    times, parts = op.ratio
+    emit.set(op, recast(emit, value, item, value.registers * times // parts).name)
+
+
+def recast(emit: Emitter, value: Value, item: str, count: int) -> Value:
+    """The bits of a value as ``count`` elements of another type."""
+    builder, name, kind = emit.builder, value.name, value.type
+    made = Value("", item, count)
+    if kind == made.type:
+        return value
+    if value.registers == count == 1:
+        return Value(builder.op(f"arith.bitcast {name} : {kind} to {item}"), item, 1)
+    if value.registers == 1:
+        name = builder.op(f"vector.broadcast {name} : {kind} to vector<1x{kind}>")
+        kind = f"vector<1x{kind}>"
+    whole = f"vector<{count}x{item}>"
+    name = builder.op(f"vector.bitcast {name} : {kind} to {whole}")
+    if count == 1:
+        name = builder.op(f"vector.extract {name}[0] : {item} from {whole}")
+    return Value(name, item, count)
 
 
 def sliced(emit: Emitter, value: Value, start: int, count: int) -> str:
@@ -59,20 +88,37 @@ def shuffle(op: Shuffle, emit: Emitter) -> None:
 
 
 def _moved(op: Shuffle, emit: Emitter, word: str) -> str:
-    builder = emit.builder
+    builder, wave = emit.builder, emit.target.wave_size
+    width = min(op.width, wave)
+    if op.offset >= width:
+        return word
+    mode, partner = op.mode, _partner(op, width)
     distance = builder.constant(str(op.offset), "i32")
-    width = builder.constant(str(min(op.width, emit.target.wave_size)), "i32")
-    name = builder.fresh()
+    if partner is not None:
+        mode, width = "idx", wave
+        distance = emit.indices.number(partner, 32)
+    groups, name = builder.constant(str(width), "i32"), builder.fresh()
     builder.line(
-        f"{name}, {builder.fresh()} = gpu.shuffle {op.mode} {word}, {distance}, "
-        f"{width} : i32"
+        f"{name}, {builder.fresh()} = gpu.shuffle {mode} {word}, {distance}, "
+        f"{groups} : i32"
     )
     return name
 
 
+def _partner(op: Shuffle, width: int) -> Expr | None:
+    """Where `gpu.shuffle` leaves the group: which lane of the wave a lane reads.
+
+    On AMD GPUs its ``idx`` counts in the wave, and ``up`` does not see where a group
+    begins.
+    """
+    place = LANE % width
+    if op.mode == "up":
+        return select(ge(place, op.offset), LANE - op.offset, LANE)
+    return LANE - place + op.offset if op.mode == "idx" else None
+
+
 def _bits(value: Value) -> int:
-    digits = "".join(c for c in value.item.split("E")[0] if c.isdigit())
-    return int(digits)
+    return int("".join(filter(str.isdigit, value.item.split("E")[0])))
 
 
 def _words(emit: Emitter, value: Value) -> list[str]:

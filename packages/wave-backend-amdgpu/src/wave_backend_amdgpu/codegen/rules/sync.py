@@ -4,39 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.emitter import unsupported
+from wave_backend_amdgpu.codegen.emitter import Emitter, unsupported
 from wave_core.backends import lowers
 from wave_core.ops import sync
 from wave_core.ops.control import Breakpoint
 from wave_core.targets import BarrierKind
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_core.ops.base import Op
 
 _LDS_ONLY = '{llvm.mmra = #llvm.mmra_tag<"amdgpu-synchronize-as":"local">}'
 """On a fence: it orders accesses of LDS, and global memory goes on."""
 
+_SIGNAL, _WAIT = "rocdl.s.barrier.signal id = -1", "rocdl.s.barrier.wait id = -1"
+
 _MASKS = {
-    "none": "none",
-    "alu": "non_mem_non_sideeffect",
-    "valu": "valu",
-    "salu": "salu",
-    "mma": "mfma_wmma",
-    "mfma": "mfma_wmma",
-    "global": "all_vmem",
-    "vmem": "all_vmem",
-    "read_global": "vmem_read",
-    "vmem_read": "vmem_read",
-    "write_global": "vmem_write",
-    "vmem_write": "vmem_write",
-    "shared": "all_ds",
-    "ds": "all_ds",
-    "read_shared": "ds_read",
-    "ds_read": "ds_read",
-    "write_shared": "ds_write",
-    "ds_write": "ds_write",
-    "trans": "transcendental",
+    name: word
+    for names, word in (
+        ("none", "none"),
+        ("alu", "non_mem_non_sideeffect"),
+        ("valu", "valu"),
+        ("salu", "salu"),
+        ("mma mfma", "mfma_wmma"),
+        ("global vmem", "all_vmem"),
+        ("read_global vmem_read", "vmem_read"),
+        ("write_global vmem_write", "vmem_write"),
+        ("shared ds", "all_ds"),
+        ("read_shared ds_read", "ds_read"),
+        ("write_shared ds_write", "ds_write"),
+        ("trans", "transcendental"),
+    )
+    for name in names.split()
 }
 """Names of instruction kinds: the language's and the hardware's, and the MLIR word."""
 
@@ -44,9 +42,28 @@ _MASKS = {
 @lowers(sync.SharedMemoryBarrier)
 def shared_memory_barrier(op: sync.SharedMemoryBarrier, emit: Emitter) -> None:
     """Wait for the wave's own LDS accesses (and copies), then for the others."""
-    if op.wait_async_ops or op.tensor_wait:
+    if emit.marks_copies:
+        _close_group(op, emit)
+    if op.tensor_wait or (op.wait_async_ops and not emit.marks_copies):
         emit.builder.line("amdgpu.memory_counter_wait load(0)")
     emit.builder.line("amdgpu.lds_barrier")
+
+
+def _close_group(op: sync.SharedMemoryBarrier, emit: Emitter) -> None:
+    """End a group of copies, and wait for those that may not be on their way.
+
+    LLVM counts what the wave issues behind each mark, loads and stores too, and makes
+    of that the number to wait for. Its scheduler would move matrix instructions, which
+    touch no memory, from before the wait to behind it, and nothing would be left to
+    do while copies are on their way.
+    """
+    if op.wait_async_ops:
+        emit.builder.line("rocdl.sched.barrier none")
+    if op.wait_async_ops or emit.leaves_copies:
+        emit.builder.line("rocdl.asyncmark")
+    if op.wait_async_ops:
+        left = min(op.groups_left, sync.MOST_GROUPS)
+        emit.builder.line(f"rocdl.wait.asyncmark {left}")
 
 
 @lowers(sync.WorkgroupBarrier)
@@ -54,25 +71,35 @@ def workgroup_barrier(op: sync.WorkgroupBarrier, emit: Emitter) -> None:
     """The bare barrier."""
     del op
     if emit.target.barrier is BarrierKind.SPLIT:
-        _signal(emit)
-        _wait(emit)
+        emit.builder.line(_SIGNAL)
+        emit.builder.line(_WAIT)
     else:
         emit.builder.line("rocdl.s.barrier")
 
 
 @lowers(sync.WaveFence)
 def wave_fence(op: sync.WaveFence, emit: Emitter) -> None:
-    """An order of accesses of LDS for the compiler: no instruction comes of it."""
+    """An order of accesses of LDS for the compiler: no instruction comes of it.
+
+    The fence orders what one lane does. Where branches with one condition stand before
+    and behind it, LLVM would copy all between into both, and execute one copy before
+    the other; it copies no barrier, for all lanes meet there.
+    """
     del op
     emit.builder.line(f'llvm.fence syncscope("wavefront") acq_rel {_LDS_ONLY}')
+    emit.builder.line('llvm.call_intrinsic "llvm.amdgcn.wave.barrier"() : () -> ()')
 
 
-def _signal(emit: Emitter) -> None:
-    emit.builder.line("rocdl.s.barrier.signal id = -1")
+@lowers(sync.Fence)
+def fence(op: sync.Fence, emit: Emitter) -> None:
+    """Wait for the wave's accesses, write back and drop what caches hold."""
+    emit.builder.line(f"llvm.fence {scope_words(op.scope)}{op.order}")
 
 
-def _wait(emit: Emitter) -> None:
-    emit.builder.line("rocdl.s.barrier.wait id = -1")
+def scope_words(scope: str) -> str:
+    """The scope in LLVM's words, with a space behind; its own is the system's."""
+    names = {"workgroup": "workgroup", "device": "agent"}
+    return f'syncscope("{names[scope]}") ' if scope in names else ""
 
 
 def _fence(emit: Emitter, order: str) -> None:
@@ -92,7 +119,7 @@ def signal(op: sync.SharedMemoryBarrierSignal, emit: Emitter) -> None:
     if op.ds_wait:
         _fence(emit, "release")
     if emit.target.barrier is BarrierKind.SPLIT:
-        _signal(emit)
+        emit.builder.line(_SIGNAL)
 
 
 @lowers(sync.SharedMemoryBarrierWait)
@@ -100,7 +127,7 @@ def wait(op: sync.SharedMemoryBarrierWait, emit: Emitter) -> None:
     """Wait for all to have arrived."""
     _check_whole_workgroup(op, op.bar_id)
     if emit.target.barrier is BarrierKind.SPLIT:
-        _wait(emit)
+        emit.builder.line(_WAIT)
         _fence(emit, "acquire")
     else:
         emit.builder.line("amdgpu.lds_barrier")
@@ -164,5 +191,5 @@ def _mask(op: Op, name: str) -> str:
 
 @lowers(Breakpoint)
 def breakpoint_op(op: Breakpoint, emit: Emitter) -> None:
-    """Nothing: simulators stop here, hardware does not."""
+    """Nothing: for a launch, logs have taken its place."""
     del op, emit

@@ -42,6 +42,19 @@ class SharedAccess:
         """Whether the op goes on before the data has landed."""
         return self.kind is EffectKind.DMA_WRITE
 
+    @property
+    def atomic(self) -> bool:
+        """Whether it reads and writes each element in one step."""
+        return self.kind is EffectKind.READ_WRITE
+
+    def races(self, other: SharedAccess) -> bool:
+        """Whether threads must meet between the two, where they touch one byte.
+
+        Atomics of one buffer are ordered by the memory.
+        """
+        together = self.atomic and other.atomic and self.buffer is other.buffer
+        return self.conflicts(other) and not together
+
     def conflicts(self, other: SharedAccess) -> bool:
         """Whether the order of the two could matter: one of them writes."""
         return self.writes or other.writes

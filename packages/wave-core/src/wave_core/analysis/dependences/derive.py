@@ -7,20 +7,20 @@ decided counts as a dependence.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.footprint import SEVERAL, Footprint, Footprints
-from wave_core.analysis.dependences.reach import NOWHERE, Reach
-from wave_core.analysis.dependences.storage import share_memory
+from wave_core.analysis.dependences.storage import AddressRange, address_range
 from wave_core.analysis.loops import enclosing_loops, induction_range
 from wave_core.ir import region_of
-from wave_core.ops.control import Iterate
+from wave_core.ops.control import Iterate, Loop, While
 from wave_core.symbols import Expr, Kind, as_expr, constant, symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.constraints.geometry import Geometry
@@ -34,6 +34,36 @@ CASES = 64
 """Most combinations of remainders of induction values that are told apart."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which threads of two accesses touch a byte in common.
+
+    Attributes:
+        lane: Some lane touches a byte in both.
+        wave: Two lanes of one wave touch one byte.
+        group: Two waves of a workgroup touch one byte.
+    """
+
+    lane: bool = False
+    wave: bool = False
+    group: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether any threads do."""
+        return self.lane or self.wave or self.group
+
+    def __or__(self, other: Reach) -> Reach:
+        """The union of both."""
+        return Reach(
+            self.lane or other.lane,
+            self.wave or other.wave,
+            self.group or other.group,
+        )
+
+
+NOWHERE = Reach()
+
+
 class Dependences:
     """Answers which threads of two accesses meet; remembers answers."""
 
@@ -45,7 +75,7 @@ class Dependences:
         self._loops: dict[SharedAccess, tuple[Iterate, ...]] = {}
         self._answers: dict[object, Reach] = {}
         self._met: dict[object, Reach] = {}
-        self._sharing: dict[tuple[int, int], bool] = {}
+        self._ranges: dict[Allocate, AddressRange | None] = {}
         self._facts: Facts | None = None
         waves = self._footprints.wave_count
         self._unknown = Reach(lane=True, wave=True, group=waves > 1)
@@ -60,8 +90,10 @@ class Dependences:
             return False
         return self.geometry.facts.prove_nonnegative(self._count(loop) - 1)
 
-    def most_trips(self, loop: Iterate) -> int | None:
+    def most_trips(self, loop: Loop) -> int | None:
         """The number of iterations, where it is known."""
+        if isinstance(loop, While):
+            return None
         count = None if loop.count is None else self._count(loop)
         return count.constant_value if count is not None and count.is_constant else None
 
@@ -74,28 +106,42 @@ class Dependences:
         """Whether a workgroup has one wave only."""
         return not self._unknown.group
 
-    def moves(self, access: SharedAccess, loop: Iterate) -> bool:
-        """Whether what the access touches differs from iteration to iteration."""
-        return loop.induction in self.footprint(access).base.free_symbols
+    def moves(self, access: SharedAccess, loop: Loop) -> bool:
+        """Whether what the access touches differs from iteration to iteration.
+
+        Bases have no symbol that a while loop sets: what it moves counts as touching
+        its whole buffer.
+        """
+        base = self.footprint(access).base
+        return isinstance(loop, Iterate) and loop.induction in base.free_symbols
 
     def families(self, accesses: Sequence[SharedAccess]) -> list[list[SharedAccess]]:
         """The accesses by memory: those of different lists never meet."""
+        found: list[list[SharedAccess]] = []
+        packed: list[tuple[AddressRange, Allocate]] = []
         by_buffer: dict[Allocate, list[SharedAccess]] = {}
         for access in accesses:
             by_buffer.setdefault(access.buffer, []).append(access)
-        found: list[list[SharedAccess]] = []
-        for own in by_buffer.values():
-            near = [f for f in found if any(self._share(own[0], o) for o in f)]
-            joined = [access for f in near for access in f] + own
-            found = [f for f in found if f not in near]
-            found.append(sorted(joined, key=lambda a: a.order))
-        return found
+        for buffer, own in by_buffer.items():
+            where = self._range(buffer)
+            if where is None:
+                found.append(own)
+            else:
+                packed.append((where, buffer))
+        end = 0
+        for where, buffer in sorted(packed, key=lambda row: row[0].start):
+            if where.start >= end:
+                found.append([])
+            found[-1] += by_buffer[buffer]
+            end = max(end, where.end)
+        ordered = [sorted(family, key=lambda a: a.order) for family in found]
+        return sorted(ordered, key=lambda family: family[0].order)
 
     def reach(
         self,
         source: SharedAccess,
         sink: SharedAccess,
-        carrier: Iterate | None = None,
+        carrier: Loop | None = None,
         distance: int = 0,
     ) -> Reach:
         """Threads of which ``sink`` depends on ``source``.
@@ -116,7 +162,7 @@ class Dependences:
         return found
 
     def reach_beyond(
-        self, source: SharedAccess, sink: SharedAccess, carrier: Iterate
+        self, source: SharedAccess, sink: SharedAccess, carrier: Loop
     ) -> Reach:
         """Threads of which ``sink`` depends on ``source`` 2 or more iterations ago."""
         if not source.conflicts(sink) or not self._share(source, sink):
@@ -130,9 +176,11 @@ class Dependences:
         return found
 
     def _distances(
-        self, source: SharedAccess, sink: SharedAccess, carrier: Iterate
+        self, source: SharedAccess, sink: SharedAccess, carrier: Loop
     ) -> range | None:
         """Distances from 2 that stand for all; ``None`` for too many."""
+        if isinstance(carrier, While):
+            return range(2, 3)
         trips = self.most_trips(carrier)
         period = 1
         for access in (source, sink):
@@ -143,21 +191,33 @@ class Dependences:
         last = period + 2
         return range(2, last if trips is None else min(last, trips))
 
+    def likeness(self, access: SharedAccess) -> Hashable:
+        """A key of accesses at one place that depend on, and are needed by, the same.
+
+        They stand in one region, and touch the same bytes by the same threads.
+        """
+        own, buffer = self.footprint(access), access.buffer
+        where = self._range(buffer) or buffer
+        bytes_ = (own.base, own.low, own.unit, id(own.owners), own.exact)
+        return access.kind, region_of(access.op), where, bytes_
+
+    def _range(self, buffer: Allocate) -> AddressRange | None:
+        """The bytes of a packed buffer."""
+        if buffer not in self._ranges:
+            self._ranges[buffer] = address_range(buffer, self._graph.bindings)
+        return self._ranges[buffer]
+
     def _share(self, one: SharedAccess, other: SharedAccess) -> bool:
         if one.buffer is other.buffer:
             return True
-        key = (one.buffer.ident, other.buffer.ident)
-        found = self._sharing.get(key)
-        if found is None:
-            found = share_memory(one.buffer, other.buffer, self._graph.bindings)
-            self._sharing[key] = found
-        return found
+        first, second = self._range(one.buffer), self._range(other.buffer)
+        return first is not None and second is not None and first.meets(second)
 
     def _reach(
         self,
         source: SharedAccess,
         sink: SharedAccess,
-        carrier: Iterate | None,
+        carrier: Loop | None,
         distance: int,
     ) -> Reach:
         first, second = self.footprint(source), self.footprint(sink)
@@ -195,7 +255,8 @@ class Dependences:
             facts = self.geometry.facts
             loops = [op for op in self._graph.walk() if isinstance(op, Iterate)]
             for values in (induction_range(loop, self.geometry.bind) for loop in loops):
-                if values is not None:
+                # Bounds that change from place to place say nothing about two places.
+                if values is not None and all(map(self._footprints.steady, values[1:])):
                     name, *ends = values
                     for each in (name, _of("a", name), _of("b", name)):
                         facts = facts.with_range(each, *ends)
@@ -206,7 +267,7 @@ class Dependences:
         self,
         source: SharedAccess,
         sink: SharedAccess,
-        carrier: Iterate | None,
+        carrier: Loop | None,
         distance: int,
     ) -> Iterator[Expr]:
         """How much further the second pattern lies than the first: all cases."""
@@ -217,9 +278,10 @@ class Dependences:
         outer, inner = self._loops_of(source), self._loops_of(sink)
         held = [loop for loop in outer if loop in inner]
         if carrier is not None:
-            held = held[: held.index(carrier)]
+            around = list(region_of(carrier).around)
+            held = [loop for loop in held if loop in around]
         renamed = second.subs(_renaming(inner, [*held, carrier], "b"))
-        if carrier is not None and carrier.induction is not None:
+        if isinstance(carrier, Iterate) and carrier.induction is not None:
             ahead = carrier.induction + distance * carrier.step
             renamed = renamed.subs({carrier.induction: ahead})
         shift = renamed - first.subs(_renaming(outer, [*held, carrier], "a"))
@@ -229,7 +291,7 @@ class Dependences:
         self,
         outer: tuple[Iterate, ...],
         inner: tuple[Iterate, ...],
-        carrier: Iterate | None,
+        carrier: Loop | None,
         distance: int,
     ) -> dict[Expr, range]:
         """The values of induction symbols, where these are few and known."""
@@ -260,7 +322,7 @@ def _of(side: str, induction: Expr) -> Expr:
 
 
 def _renaming(
-    loops: tuple[Iterate, ...], held: list[Iterate | None], side: str
+    loops: tuple[Iterate, ...], held: Sequence[Loop | None], side: str
 ) -> dict[Expr, Expr | int]:
     """New names for the induction values of iterations that need not agree."""
     return {
@@ -304,7 +366,7 @@ def _cases(shift: Expr, values: Mapping[Expr, range]) -> Iterator[Expr]:
 
 
 def _period(base: Expr, induction: Expr | None) -> int | None:
-    """After how many turns a base is the same again; ``None`` for never."""
+    """After how many iterations a base is the same again; ``None`` for never."""
     if induction is None or induction not in base.free_symbols:
         return 1
     divisors: dict[Expr, int] = {}

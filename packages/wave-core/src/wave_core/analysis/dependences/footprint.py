@@ -13,7 +13,8 @@ from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.constraints import wave_symbol
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import ACCESS, LANDING
-from wave_core.ops.control import Conditional, SetSymbol
+from wave_core.ops.atomic import Atomic
+from wave_core.ops.control import Conditional, symbols_set_by
 from wave_core.ops.memory import GatherToLDS, Read, Write
 from wave_core.symbols import Expr, conjuncts, constant, evaluate, total
 
@@ -85,8 +86,8 @@ class Footprints:
         self._graph = graph
         self._waves = tuple(geometry.waves)
         self._lanes = geometry.lanes
-        self._unsteady = {op.symbol for op in graph.walk() if isinstance(op, SetSymbol)}
-        self._local = {LANE, REGISTER} | {wave_symbol(i) for i in range(3)}
+        self._unsteady = {s for op in graph.walk() for s in symbols_set_by(op)}
+        self._local = {LANE, REGISTER, *map(wave_symbol, range(len(self._waves)))}
         self._uniformity = Uniformity(graph)
         self._known: dict[SharedAccess, Footprint] = {}
         self._patterns: dict[object, tuple[int, Owners]] = {}
@@ -103,6 +104,10 @@ class Footprints:
             found = self._known[access] = self._find(access)
         return found
 
+    def steady(self, expr: Expr) -> bool:
+        """Whether an expression has one value throughout a workgroup's run."""
+        return self._steady(expr.free_symbols)
+
     def _find(self, access: SharedAccess) -> Footprint:
         memory = access.buffer.memory_type
         start = access.buffer.offset or 0
@@ -118,7 +123,7 @@ class Footprints:
 
     def _row(self, access: SharedAccess) -> Access | None:
         """The coordinates, where those of the op are coordinates in the buffer."""
-        if isinstance(access.op, Read | Write):
+        if isinstance(access.op, Read | Write | Atomic):
             return self._graph.facts.get(ACCESS, access.op)
         if isinstance(access.op, GatherToLDS):
             return self._graph.facts.get(LANDING, access.op)
@@ -210,8 +215,7 @@ class Footprints:
             REGISTER: np.arange(registers).reshape(1, 1, -1),
         }
         wave = np.arange(self.wave_count).reshape(-1, 1, 1)
-        for axis in range(3):
-            count = self._waves[axis] if axis < len(self._waves) else 1
+        for axis, count in enumerate(self._waves):
             env[wave_symbol(axis)] = wave % count
             wave = wave // count
         return env

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ def static_bytes(op: Allocate, bindings: Mapping[Expr, int]) -> int:
                 help=("bind its symbols in WaveCompileOptions(subs={...})",),
             )
         size *= bound.constant_value
-    return size
+    return size + op.tail_padding * memory.dtype.bytes
 
 
 def address_range(op: Allocate, bindings: Mapping[Expr, int]) -> AddressRange | None:
@@ -55,14 +56,6 @@ def address_range(op: Allocate, bindings: Mapping[Expr, int]) -> AddressRange | 
     if op.offset is None:
         return None
     return AddressRange(op.offset, op.offset + static_bytes(op, bindings))
-
-
-def share_memory(one: Allocate, other: Allocate, bindings: Mapping[Expr, int]) -> bool:
-    """Whether two buffers have a byte in common."""
-    if one is other:
-        return True
-    first, second = address_range(one, bindings), address_range(other, bindings)
-    return first is not None and second is not None and first.meets(second)
 
 
 def lds_bytes(buffers: Iterable[Allocate], bindings: Mapping[Expr, int]) -> int:
@@ -77,12 +70,25 @@ def lds_bytes(buffers: Iterable[Allocate], bindings: Mapping[Expr, int]) -> int:
     return packed + own
 
 
+def buffers_of(graph: Graph) -> list[Allocate]:
+    """All buffers of a graph."""
+    return [op for op in graph.walk() if isinstance(op, Allocate)]
+
+
 def sharing_buffers(graph: Graph) -> dict[Op, frozenset[Op]]:
     """For each buffer of a graph those that have a byte in common with it."""
-    buffers = [op for op in graph.walk() if isinstance(op, Allocate)]
-    return {
-        one: frozenset(
-            other for other in buffers if share_memory(one, other, graph.bindings)
-        )
-        for one in buffers
-    }
+    buffers = buffers_of(graph)
+    found: dict[Op, set[Op]] = defaultdict(set)
+    for op in buffers:
+        found[op].add(op)
+    ranges = ((address_range(op, graph.bindings), op) for op in buffers)
+    open_: list[tuple[AddressRange, Allocate]] = []
+    packed = [(where, op) for where, op in ranges if where is not None]
+    for where, op in sorted(packed, key=lambda row: row[0].start):
+        open_ = [row for row in open_ if row[0].end > where.start]
+        for other, one in open_:
+            if where.meets(other):
+                found[op].add(one)
+                found[one].add(op)
+        open_.append((where, op))
+    return {op: frozenset(near) for op, near in found.items()}

@@ -1,10 +1,28 @@
-"""Which regions all waves of a workgroup enter together."""
+"""Which symbols all waves of a workgroup agree on, and which regions they enter alike.
+
+Waves agree on a register where each lane has the same in all of them. They agree on
+everything until something says otherwise; that spreads from values to their users,
+until nothing changes.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.ops.control import Conditional, Iterate, SetSymbol
+from wave_core.analysis.effects import written_memories
+from wave_core.analysis.symbol_uses import computed_from
+from wave_core.ir import ACCESS, region_of, resolve
+from wave_core.ops.constant import SelfIndex
+from wave_core.ops.control import (
+    Conditional,
+    Iterate,
+    SetSymbol,
+    While,
+    symbols_set_by,
+)
+from wave_core.ops.memory import Read
+from wave_core.ops.structure import Argument, GetResult
+from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph, Region
@@ -13,25 +31,110 @@ if TYPE_CHECKING:
 
 
 class Uniformity:
-    """Tells ops whose regions all waves enter alike from those they may not."""
+    """Tells what all waves of a workgroup have in common.
+
+    Attributes:
+        own: The symbols that the kernel sets.
+        differing: Those of them that waves may disagree on.
+    """
 
     def __init__(self, graph: Graph) -> None:
-        """Look at the symbols that the kernel sets."""
-        self.own = {op.symbol for op in graph.walk() if isinstance(op, SetSymbol)}
-        """The symbols that the kernel sets; they may differ from wave to wave."""
+        ops = list(graph.walk())
+        self.own = {s for op in ops for s in symbols_set_by(op)}
+        self.differing: set[Expr] = set()
+        self._graph = graph
+        self._values: set[Op] = set()
+        if self.own:
+            self._written = written_memories(graph.body)
+            carried = [a for op in ops for each in op.regions for a in each.arguments]
+            self._spread([*ops, *carried])
 
-    def together(self, op: Op) -> bool:
-        """Whether all waves of a workgroup enter the regions of ``op`` alike."""
-        if isinstance(op, Iterate):
-            return op.count is None or not self._differs(op.count)
-        if isinstance(op, Conditional):
-            return op.expr is not None and not self._differs(op.expr)
-        return True
+    def _spread(self, ops: list[Op]) -> None:
+        found = -1
+        while found != len(self.differing) + len(self._values):
+            found = len(self.differing) + len(self._values)
+            for op in ops:
+                self._look_at(op)
 
     def reached_together(self, region: Region) -> bool:
         """Whether all waves of a workgroup run the ops of ``region`` equally often."""
         return all(self.together(op) for op in region.around)
 
-    def _differs(self, expr: Expr) -> bool:
-        """Whether an expression may differ between the waves of a workgroup."""
-        return any(s in self.own or s.name.startswith("$WV") for s in expr.free_symbols)
+    def together(self, op: Op) -> bool:
+        """Whether all waves of a workgroup enter the regions of ``op`` alike."""
+        if isinstance(op, Iterate):
+            return op.count is None or self.same(op.count)
+        if isinstance(op, While):
+            return op.condition is not None and self.same(op.condition)
+        if isinstance(op, Conditional):
+            return op.expr is not None and self.same(op.expr)
+        return True
+
+    def same(self, expr: Expr) -> bool:
+        """Whether an expression has one value in all waves of a workgroup."""
+        used = expr.free_symbols
+        return used.isdisjoint(self.differing) and not any(
+            s.name.startswith("$WV") for s in used
+        )
+
+    def _look_at(self, op: Op) -> None:
+        if isinstance(op, SetSymbol):
+            if self._differs(op.value):
+                self.differing.add(op.symbol)
+        elif op.type is not None and op not in self._values and self._may_differ(op):
+            self._values.add(op)
+            self._name(op)
+
+    def _name(self, op: Op) -> None:
+        """A carried value that differs makes its symbol differ."""
+        parent = region_of(op).parent
+        if isinstance(op, Argument) and isinstance(parent, While):
+            position = parent.body.arguments.index(op)
+            self.differing.update(parent.symbols[position : position + 1])
+
+    def _differs(self, value: Op) -> bool:
+        return resolve(value) in self._values
+
+    def _may_differ(self, op: Op) -> bool:
+        if isinstance(op, Argument):
+            return op.role == "carried" and self._carried(op)
+        if isinstance(op, GetResult):
+            return self._result(op)
+        if isinstance(op, SelfIndex) or not (op.has(Trait.PURE) or self._steady(op)):
+            return True
+        exprs = computed_from(self._graph, op)
+        return any(map(self._differs, op.operands)) or not all(map(self.same, exprs))
+
+    def _steady(self, op: Op) -> bool:
+        """Whether an access reads what nobody writes, at coordinates that are known."""
+        return (
+            isinstance(op, Read)
+            and op.flags == "none"
+            and resolve(op.memory) not in self._written
+            and self._graph.facts.get(ACCESS, op) is not None
+        )
+
+    def _carried(self, argument: Argument) -> bool:
+        region = region_of(argument)
+        loop = region.parent
+        if not isinstance(loop, Iterate | While):
+            # The elements that a scan combines lie in different lanes.
+            return True
+        position = region.arguments.index(argument)
+        return self._differs(loop.inits[position]) or self._differs(
+            region.end.operands[position]
+        )
+
+    def _result(self, op: GetResult) -> bool:
+        source, position = op.source, op.position
+        if isinstance(source, Iterate | While):
+            value = source.body.arguments[position]
+            return not self.together(source) or self._differs(value)
+        if not isinstance(source, Conditional):
+            return True
+        if source.condition is not None and self._differs(source.condition):
+            return True
+        if source.expr is not None and not self.same(source.expr):
+            return True
+        other, value = source.else_values[position], source.body.end.operands[position]
+        return self._differs(other) or self._differs(value)

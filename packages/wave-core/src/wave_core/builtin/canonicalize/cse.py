@@ -12,7 +12,7 @@ from wave_core.ir import (
     replace,
     replace_uses,
     value_key,
-    walk,
+    walk_op,
 )
 from wave_core.ops import Op, Trait
 from wave_core.ops.control import SetSymbol
@@ -65,7 +65,7 @@ def _merge(region: Region) -> int:
     merged = 0
     known: dict[object, list[Op]] = {}
     for op in region.ops:
-        if _sets_symbols(op):
+        if any(isinstance(each, SetSymbol) for each in walk_op(op)):
             known.clear()
         if not op.has(Trait.PURE) or op.regions:
             continue
@@ -96,12 +96,6 @@ def _alike(op: Op, other: Op) -> bool:
         return False
     facts = region_of(op).graph.facts
     return facts.rows(op) == facts.rows(other)
-
-
-def _sets_symbols(op: Op) -> bool:
-    if isinstance(op, SetSymbol):
-        return True
-    return any(isinstance(o, SetSymbol) for nested in op.regions for o in walk(nested))
 
 
 def _merge_captures(region: Region) -> None:

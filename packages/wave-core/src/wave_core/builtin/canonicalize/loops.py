@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.loops import iterations
 from wave_core.constraints.machine import induction_symbol
 from wave_core.diagnostics import user_error
 from wave_core.ir import set_attributes
-from wave_core.ops.control import Iterate
+from wave_core.ops.control import Iterate, Loop, While
 from wave_core.passes import Pass
-from wave_core.symbols import as_expr, ceildiv, constant, maximum
+from wave_core.symbols import as_expr
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph, Region
     from wave_core.passes import PassContext
-    from wave_core.symbols import Expr
 
 
 @dataclass(frozen=True)
@@ -59,33 +59,25 @@ def _number(region: Region, depths: dict[str, int], geometry: Geometry) -> bool:
         inner = depths
         if isinstance(op, Iterate):
             axis = str(op.axis)
-            _check_border(op, axis)
+            _check_border(op, axis, geometry)
             depth = depths.get(axis, 0)
-            set_attributes(
-                op,
-                induction=induction_symbol(axis, depth),
-                count=_count(op, axis, geometry),
-            )
+            start = as_expr(op.start)
+            count = iterations(axis, start, op.step, geometry, op.location)
+            set_attributes(op, induction=induction_symbol(axis, depth), count=count)
             inner = {**depths, axis: depth + 1}
             changed = True
+        elif isinstance(op, While) and op.axis is not None:
+            _check_border(op, str(op.axis), geometry)
         for nested in op.regions:
             changed |= _number(nested, inner, geometry)
     return changed
 
 
-def _count(op: Iterate, axis: str, geometry: Geometry) -> Expr:
-    total = geometry.trip_count(axis, op.location)
-    start = geometry.bind(as_expr(op.start))
-    if start is constant(0) and op.step == 1:
-        return total
-    return maximum(ceildiv(total - start, op.step), 0)
-
-
-def _check_border(op: Iterate, axis: str) -> None:
+def _check_border(op: Loop, axis: str, geometry: Geometry) -> None:
     for value in op.operands:
-        if isinstance(value.type, RegisterType) and axis in value.type.dims:
-            if value.op_name == "register":
-                continue
+        if not isinstance(value.type, RegisterType) or value.op_name == "register":
+            continue
+        if axis in map(geometry.loop_axis, value.type.dims):
             raise user_error(
                 "WV0322",
                 f"a value with dimension `{axis}` enters a loop over `{axis}`",

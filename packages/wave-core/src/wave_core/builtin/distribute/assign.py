@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.rules import is_tile
 from wave_core.builtin.distribute.solve import Solver
 from wave_core.constraints import WaveConstraint, WorkgroupConstraint
@@ -74,7 +73,7 @@ class AssignLayouts(Pass):
 
 def warn_of_unused(graph: Graph, collector: Collector) -> None:
     """Warn of constraints on dimensions that no value of the kernel has."""
-    known = {dim for op in _values(graph) for dim in dims_of(op)}
+    known = {dim for op in _values(graph) for dim in op.register_type.dims}
     for op in (*graph.parameters, *walk(graph.body)):
         if isinstance(op.type, MemoryType):
             known.update(op.type.dims)

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.loops import static_tile
-from wave_core.analysis.matrix import MatrixRoles, dims_of, instruction_of, matrix_roles
+from wave_core.analysis.matrix import MatrixRoles, instruction_of, matrix_roles
 from wave_core.builtin.distribute.placements import placed
 from wave_core.diagnostics import user_error
+from wave_core.ops.matrix import ScaledMma
+from wave_core.types import dim_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Placement
     from wave_core.ops.base import Op
@@ -28,6 +32,7 @@ class MatrixPlacements:
     lhs: Placement
     rhs: Placement
     acc: Placement
+    scales: tuple[Placement, ...] = ()
 
 
 def matrix_placements(op: Mma, geometry: Geometry, target: Target) -> MatrixPlacements:
@@ -38,16 +43,23 @@ def matrix_placements(op: Mma, geometry: Geometry, target: Target) -> MatrixPlac
         _check_whole(op, dim, geometry)
     names = {"M": roles.m, "N": roles.n, "K": roles.k}
 
-    def tiled(layout: Layout, value: Op) -> Placement:
+    def tiled(layout: Layout, value: Op, names: Mapping[str, str] = names) -> Placement:
         renamed = layout.rename({d: names[d] for d in layout.dims})
-        return placed(renamed, static_tile(op, dims_of(value), geometry))
+        return placed(renamed, static_tile(op, value.register_type.dims, geometry))
 
+    scales: list[Placement] = []
+    if isinstance(op, ScaledMma):
+        assert row.scales is not None, "an instruction with blocks has their layout"
+        blocks = dim_name(op.block()[0])
+        for rows, scale in zip((roles.m, roles.n), op.scales, strict=True):
+            scales.append(tiled(row.scales, scale, {"M": rows, "K": blocks}))
     return MatrixPlacements(
         roles,
         row,
         tiled(row.lhs, op.lhs),
         tiled(row.rhs, op.rhs),
         tiled(row.acc, op.acc),
+        tuple(scales),
     )
 
 

@@ -55,10 +55,20 @@ def _lane_order(
 
 
 def _register_runs(have: Placement, k: str) -> list[Run]:
-    """The registers of K in ``have``, through all steps, innermost first."""
+    """The registers of K in ``have``, through all steps, innermost first.
+
+    A stretch that goes on where another ends is one with it.
+    """
     runs = [(d.coeff, d.mod) for d in have.layout.reg_digits(k)]
     runs += [(extent, count) for dim, count, extent in have.steps if dim == k]
-    return sorted(runs)
+    joined: list[Run] = []
+    for step, count in sorted(runs):
+        if joined and prod(joined[-1]) == step:
+            before, others = joined.pop()
+            joined.append((before, others * count))
+        else:
+            joined.append((step, count))
+    return joined
 
 
 def _split(runs: list[Run], inner: int) -> tuple[list[Run], Run | None] | None:

@@ -9,20 +9,24 @@ else. What still differs on an edge afterwards is converted there.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, cast
 
 from wave_core.analysis.loops import static_tile
-from wave_core.analysis.matrix import dims_of
 from wave_core.backends.lowering import rules_of
 from wave_core.builtin.distribute import rules
 from wave_core.builtin.distribute.defaults import Lead, Shape, default_placement
 from wave_core.builtin.distribute.matrix import MatrixPlacements, matrix_placements
 from wave_core.builtin.distribute.permute import permuted
 from wave_core.builtin.distribute.rules import is_tile, spreads, trivial, variable
+from wave_core.builtin.distribute.widths import operand_of
 from wave_core.diagnostics import user_error
 from wave_core.ir import resolve
-from wave_core.ops.matrix import Mma
+from wave_core.ops.atomic import Atomic
+from wave_core.ops.matrix import Mma, ScaledMma
 from wave_core.ops.memory import Read, Write
+from wave_core.ops.shape import Bitcast
 from wave_core.ops.traits import Trait
 from wave_core.passes.tile_rules import DEMAND, SUPPLY, table_of
 from wave_core.types import iterator_symbol
@@ -35,6 +39,39 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph, Placement, Region
     from wave_core.ops.base import Op
     from wave_core.targets import Target
+
+
+class Agenda:
+    """Positions that are due, taken in order, one sweep after another."""
+
+    def __init__(self, positions: Iterable[int]) -> None:
+        self._due = set(positions)
+        self._ahead = sorted(self._due)
+        self._next: list[int] = []
+        self._at: int | None = None
+
+    def __bool__(self) -> bool:
+        """Whether something is due."""
+        return bool(self._due)
+
+    def add(self, position: int) -> None:
+        """Let a position be due: in this sweep where it is ahead, or in the next."""
+        if position not in self._due:
+            self._due.add(position)
+            ahead = self._at is None or position > self._at
+            heappush(self._ahead if ahead else self._next, position)
+
+    def sweep(self) -> Iterator[int]:
+        """Take all that are due ahead, those included that become so on the way."""
+        while self._ahead:
+            self._at = position = heappop(self._ahead)
+            self._due.discard(position)
+            yield position
+        self._ahead, self._next, self._at = self._next, [], None
+
+
+Visit = tuple[Agenda, int]
+"""A sweep and a position in it."""
 
 
 class Solver:
@@ -69,6 +106,12 @@ class Solver:
             if isinstance(op, Mma)
         }
         self.placements: dict[Op, Placement] = {}
+        last = len(self.ops) - 1
+        self._forward = Agenda(range(last + 1))
+        self._backward = Agenda(range(-last, 1))
+        self._place = {op: place for place, op in enumerate(self.ops)}
+        self._visit: Visit | None = None
+        self._waiting: dict[Op, set[Visit]] = defaultdict(set)
 
     def solve(self) -> None:
         """Assign every register value."""
@@ -78,13 +121,23 @@ class Solver:
             if placement is not None:
                 self._assign(op, placement)
         self._propagate()
-        while (lead := self._next_lead()) is not None:
-            self._assign(lead[0], self._default(*lead))
-            self._propagate()
+        for value, op in sorted(self._candidates(), key=self._rank):
+            if self.known(value) is None:
+                placement = self._default(value, op)
+                if self._takes(value, placement):
+                    self._assign(value, placement)
+                    self._propagate()
 
     def known(self, op: Op) -> Placement | None:
-        """The placement of ``op``, if it is solved."""
-        return self.placements.get(variable(op))
+        """The placement of ``op``, if it is solved.
+
+        A rule that asks for one that is not is called again once it is.
+        """
+        key = variable(op)
+        found = self.placements.get(key)
+        if found is None and self._visit is not None:
+            self._waiting[key].add(self._visit)
+        return found
 
     def demands(self, op: Op) -> rules.Demands:
         """Demands of ``op`` on its operands, by position in ``operands``."""
@@ -101,25 +154,36 @@ class Solver:
         if key in self.placements or not is_tile(key):
             return False
         self.placements[key] = placement
+        for agenda, position in self._waiting.pop(key, ()):
+            agenda.add(position)
         return True
 
     def _propagate(self) -> None:
-        while self._forward() | self._backward():
-            pass
+        while self._forward or self._backward:
+            for position in self._visits(self._forward):
+                self._take_supply(self.ops[position])
+            for position in self._visits(self._backward):
+                self._take_demands(self.ops[-position])
 
-    def _forward(self) -> bool:
-        changed = False
-        for op in self.ops:
-            if op in self.matrix:
-                self._settle_order(op)
-            if op in self._supplies and self.known(op) is None:
-                placement = self._supply(op)
-                if placement is not None:
-                    changed |= self._assign(op, placement)
-        return changed
+    def _visits(self, agenda: Agenda) -> Iterator[int]:
+        """The positions of one sweep, each while its op is visited."""
+        for position in agenda.sweep():
+            self._visit = (agenda, position)
+            yield position
+        self._visit = None
+
+    def _take_supply(self, op: Op) -> None:
+        if op in self.matrix:
+            self._settle_order(op)
+        if op in self._supplies and self.known(op) is None:
+            placement = self._supply(op)
+            if placement is not None:
+                self._assign(op, placement)
 
     def _settle_order(self, op: Op) -> None:
         """Take the order of K from the operand that has one, if the other is free."""
+        if isinstance(op, ScaledMma):
+            return  # the blocks that scales belong to fix the order
         rows = self.matrix[op]
         lhs, rhs, *_ = op.operands
         for fixed, free, want in ((lhs, rhs, rows.lhs), (rhs, lhs, rows.rhs)):
@@ -128,28 +192,21 @@ class Solver:
                 continue
             if isinstance(variable(free), Read):
                 self.matrix[op] = permuted(rows, have) or rows
+                self._backward.add(-self._place[op])
                 return
 
-    def _backward(self) -> bool:
-        changed = False
-        for op in reversed(self.ops):
-            for position, placement in self.demands(op):
-                value = op.operands[position]
-                if self._takes_demands(value):
-                    changed |= self._assign(value, placement)
-        return changed
+    def _take_demands(self, op: Op) -> None:
+        for position, placement in self.demands(op):
+            value = op.operands[position]
+            if self._takes(value, placement):
+                self._assign(value, placement)
 
-    def _takes_demands(self, value: Op) -> bool:
-        return not variable(value).has(Trait.LAYS_OUT_ITSELF)
-
-    def _next_lead(self) -> tuple[Op, Op] | None:
-        """The value to give a default layout next, and the op that leads it."""
-        unknown = [
-            (value, op)
-            for value, op in self._candidates()
-            if self.known(value) is None and self._takes_demands(value)
-        ]
-        return min(unknown, key=self._rank, default=None)
+    def _takes(self, value: Op, placement: Placement) -> bool:
+        """Whether ``value`` can sit where others want it."""
+        value = variable(value)
+        if isinstance(value, Bitcast):
+            return operand_of(value, placement) is not None
+        return not value.has(Trait.LAYS_OUT_ITSELF)
 
     def _candidates(self) -> Iterator[tuple[Op, Op]]:
         """Values that may get a default layout, each with the op that leads it.
@@ -169,10 +226,10 @@ class Solver:
         value, op = candidate
         first = (op.has(Trait.LAYS_OUT_ITSELF), isinstance(op, Write))
         kind = (*first, isinstance(op, Read), True).index(True)
-        return (kind, -len(dims_of(value)), op.ident)
+        return (kind, -len(value.register_type.dims), op.ident)
 
     def _default(self, value: Op, anchor: Op) -> Placement:
-        dims = dims_of(value)
+        dims = value.register_type.dims
         tile = static_tile(value, dims, self.geometry)
         shapes = self._vector_shapes(anchor)
         shape = Shape(
@@ -201,10 +258,14 @@ def _lead(value: Op, anchor: Op) -> Lead:
     dims = value.register_type.dims
     fastest = dims[-1] if dims else None
     elements = None
-    access = anchor if isinstance(anchor, Read | Write) else _read_behind(value)
+    known = isinstance(anchor, Read | Write | Atomic)
+    access = anchor if known else _read_behind(value)
     if access is not None:
         fastest = _fastest(access, dims) or fastest
         elements = access.elements_per_thread
+        if elements is None and isinstance(access, Atomic):
+            # One instruction updates one word of a lane, or a wider element.
+            elements = max(1, 32 // access.memory_type.dtype.bits)
     return Lead(dims, fastest, value.register_type.dtype.bits, elements)
 
 
@@ -215,16 +276,16 @@ def _read_behind(value: Op) -> Read | None:
         return value
     if not spreads(value):
         return None
-    dims = set(dims_of(value))
+    dims = set(value.register_type.dims)
     for operand in value.operands:
-        if is_tile(operand) and set(dims_of(operand)) == dims:
+        if is_tile(operand) and set(operand.register_type.dims) == dims:
             found = _read_behind(operand)
             if found is not None:
                 return found
     return None
 
 
-def _fastest(access: Read | Write, dims: tuple[str, ...]) -> str | None:
+def _fastest(access: Read | Write | Atomic, dims: tuple[str, ...]) -> str | None:
     """The register dimension that walks the memory's innermost dimension."""
     if access.mapping is None:
         innermost = access.memory.memory_type.dims[-1]

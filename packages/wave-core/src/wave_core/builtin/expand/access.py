@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.matrix import dims_of
+from wave_core.analysis.limits import limiting
 from wave_core.builtin.distribute.placements import free_lane_digits, ids_of
 from wave_core.constraints import wave_symbol
-from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.constraints.machine import LANE
 from wave_core.ir import ACCESS, Access, resolve
 from wave_core.ops.constant import Splat
 from wave_core.ops.memory import Allocate, Read, Write
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wave_core.builtin.expand.expander import Expander
     from wave_core.builtin.expand.scope import Scope
     from wave_core.ir import Placement
+    from wave_core.ops.atomic import Atomic
     from wave_core.ops.base import Op
 
 
@@ -30,7 +31,7 @@ def expand_read(expander: Expander, op: Read, scope: Scope) -> None:
     shape = kind.shape
     for ids in ids_of(expander.placement(op)):
         placement = expander.piece_placement(op, ids, scope)
-        mask = expander.existence.mask(placement, dims_of(op), scope)
+        mask = existing(expander, op, placement, scope)
         if is_never(mask):
             zeros = Splat(shape, kind.dtype, 0)
             expander.define(op, ids, expander.emit(op, zeros, scope), scope)
@@ -39,7 +40,7 @@ def expand_read(expander: Expander, op: Read, scope: Scope) -> None:
         read = Read(memory, indices, mapping=op.mapping, shape=shape, flags=op.flags)
         expander.emit(op, read, scope)
         expander.define(op, ids, read, scope)
-        _put_access(expander, op, read, placement, mask, scope)
+        put_access(expander, op, read, placement, mask, scope)
 
 
 @expands(Write)
@@ -48,19 +49,38 @@ def expand_write(expander: Expander, op: Write, scope: Scope) -> None:
     memory = expander.memory(op.memory, scope)
     for ids in ids_of(expander.placement(op.value)):
         placement = expander.piece_placement(op.value, ids, scope)
-        conditions = [
-            expander.existence.mask(placement, dims_of(op.value), scope),
-            *_once(expander, op.value, placement),
-        ]
-        present = [c for c in conditions if c is not None]
-        mask = logical_and(*present) if present else None
+        exists = existing(expander, op, placement, scope)
+        mask = all_of(exists, *once(expander, op.value, placement))
         if is_never(mask):
             continue
         value = expander.piece(op.value, ids, scope)
         indices = tuple(expander.operand(op.value, ids, v, scope) for v in op.indices)
         write = Write(value, memory, indices, mapping=op.mapping, flags=op.flags)
         expander.emit(op, write, scope)
-        _put_access(expander, op, write, placement, mask, scope)
+        put_access(expander, op, write, placement, mask, scope)
+
+
+def existing(
+    expander: Expander, op: Read | Write | Atomic, placement: Placement, scope: Scope
+) -> Expr | None:
+    """Where there are elements for an access: in the tile, and within its bounds."""
+    own = tuple(dim for dim, _ in placement.origin)
+    dims = limiting(own, op.memory, op.mapping, expander.geometry)
+    inside = expander.existence.mask(placement, dims, scope)
+    if op.mapping is None or op.mapping.exists is None:
+        return inside
+    condition = op.mapping.condition(*_place(expander, op, placement, scope))
+    assert condition is not None, "the mapping has one"
+    bound = expander.geometry.bind(condition)
+    bound = expander.existence.simplify(bound, placement.layout, scope)
+    is_always = bound.is_constant and bool(bound.constant_value)
+    return inside if is_always else all_of(inside, bound)
+
+
+def all_of(*conditions: Expr | None) -> Expr | None:
+    """All conditions that there are."""
+    present = [c for c in conditions if c is not None]
+    return logical_and(*present) if present else None
 
 
 def is_never(mask: Expr | None) -> bool:
@@ -68,15 +88,10 @@ def is_never(mask: Expr | None) -> bool:
     return mask is not None and mask.is_constant and not mask.constant_value
 
 
-def _once(expander: Expander, value: Op, placement: Placement) -> list[Expr]:
-    """Conditions that let one lane of one wave write each replicated element."""
-    geometry = expander.geometry
-    used = {geometry.split_among_waves(dim) for dim in dims_of(value)}
-    other = [
-        eq(wave_symbol(axis), constant(0))
-        for axis, count in enumerate(geometry.waves)
-        if count > 1 and axis not in used
-    ]
+def once(expander: Expander, value: Op, placement: Placement) -> list[Expr]:
+    """Conditions that let one lane of one wave act for each replicated element."""
+    axes = expander.geometry.idle_axes(value.register_type.dims)
+    other = [eq(wave_symbol(axis), constant(0)) for axis in axes]
     return [*first_copy(placement), *other]
 
 
@@ -88,14 +103,15 @@ def first_copy(placement: Placement) -> list[Expr]:
     ]
 
 
-def _put_access(
+def put_access(
     expander: Expander,
-    op: Read | Write,
+    op: Read | Write | Atomic,
     new: Op,
     placement: Placement,
     mask: Expr | None,
     scope: Scope,
 ) -> None:
+    """Give ``new`` the coordinates of the elements that ``op`` touches there."""
     coordinates = tuple(
         expander.existence.simplify(c, placement.layout, scope)
         for c in _coordinates(expander, op, placement, scope)
@@ -105,8 +121,18 @@ def _put_access(
 
 
 def _coordinates(
-    expander: Expander, op: Read | Write, placement: Placement, scope: Scope
+    expander: Expander, op: Read | Write | Atomic, placement: Placement, scope: Scope
 ) -> tuple[Expr, ...]:
+    index, dynamic = _place(expander, op, placement, scope)
+    if op.mapping is None:
+        return tuple(index[dim] for dim in op.memory.memory_type.dims)
+    return tuple(expander.geometry.bind(c) for c in op.mapping.apply(index, dynamic))
+
+
+def _place(
+    expander: Expander, op: Read | Write | Atomic, placement: Placement, scope: Scope
+) -> tuple[dict[str, Expr], tuple[Expr, ...]]:
+    """The index of each element, by dimension, and what stands for index registers."""
     memory = op.memory.memory_type
     held: dict[str, Expr] = {}
     buffer = resolve(op.memory)
@@ -119,10 +145,7 @@ def _coordinates(
         dim: _index(expander, placement, dim, held.get(dim), scope)
         for dim, _ in placement.origin
     }
-    if op.mapping is None:
-        return tuple(index[dim] for dim in memory.dims)
-    dynamic = tuple(dynamic_symbol(i) for i in range(len(op.indices)))
-    return tuple(expander.geometry.bind(c) for c in op.mapping.apply(index, dynamic))
+    return index, tuple(dynamic_symbol(i) for i in range(len(op.indices)))
 
 
 def _index(
@@ -140,12 +163,13 @@ def _index(
         extent = geometry.bind(as_expr(held))
         local = geometry.local_base(dim, scope.loops, extent)
         start = start - scope.base(dim, geometry) + local
-    return start + placement.layout.expr(dim, LANE, REGISTER)
+    return start + expander.existence.within(placement.layout, dim)
 
 
 @expands(Allocate)
 def expand_allocate(expander: Expander, op: Allocate, scope: Scope) -> None:  # noqa: ARG001
     """A buffer stays one buffer, of static extents."""
     extents = tuple(expander.geometry.bind(as_expr(e)) for e in op.distributed_shape)
-    new = Allocate(op.shape, extents, op.dtype, op.space, op.padding, op.offset)
+    rest = op.offset, op.tail_padding, op.guarded
+    new = Allocate(op.shape, extents, op.dtype, op.space, op.padding, *rest)
     expander.define_memory(op, expander.hoist(op, new))

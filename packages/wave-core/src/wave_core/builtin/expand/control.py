@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.loops import induction_range
-from wave_core.analysis.matrix import dims_of
+from wave_core.analysis.loops import induction_range, stands_at
 from wave_core.builtin.distribute.placements import ids_of, project
 from wave_core.builtin.distribute.rules import acting_values
 from wave_core.builtin.expand.scope import Scope
 from wave_core.diagnostics import user_error
-from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol
+from wave_core.ops.control import (
+    Breakpoint,
+    Conditional,
+    Iterate,
+    Loop,
+    SetSymbol,
+    While,
+)
+from wave_core.ops.scan import Along
 from wave_core.ops.structure import GetResult, Yield
 from wave_core.passes.tile_rules import expands
 
@@ -40,6 +47,26 @@ def expand_iterate(expander: Expander, op: Iterate, scope: Scope) -> None:
     assert values is not None, "loops are numbered before"
     facts = scope.facts.with_range(*values)
     inner = Scope(body, facts, {**scope.loops, str(op.axis): op.induction})
+    _expand_body(expander, op, new, inner)
+
+
+@expands(While)
+def expand_while(expander: Expander, op: While, scope: Scope) -> None:
+    """The same loop, carrying pieces; named values are scalars, of one piece."""
+    body = expander.graph.region()
+    inits = [p for value in op.inits for p in expander.pieces(value, scope)]
+    if op.by_lane:
+        _check_single(expander, op, op.inits[0])
+    asked = op.condition
+    condition = None if asked is None else expander.geometry.bind(asked)
+    new = While(tuple(inits), (), condition, op.symbols, op.axis, body)
+    expander.emit(op, new, scope)
+    where = stands_at(op)
+    own = {} if where is None else {str(op.axis): where}
+    _expand_body(expander, op, new, Scope(body, scope.facts, {**scope.loops, **own}))
+
+
+def _expand_body(expander: Expander, op: Loop, new: Loop, inner: Scope) -> None:
     for argument in op.body.arguments:
         if argument.role == "carried":
             _carry(expander, argument, inner)
@@ -80,10 +107,10 @@ def _check_lanes(expander: Expander, op: Conditional, condition: Op) -> None:
     Raises:
         UserError: WV0321 where something is written, or results, in other lanes.
     """
-    dims = dims_of(condition)
+    dims = condition.register_type.dims
     have = expander.placement(condition)
     for value in acting_values(op) if dims else ():
-        fits = set(dims) <= set(dims_of(value))
+        fits = set(dims) <= set(value.register_type.dims)
         if not fits or project(expander.placement(value), dims) != have:
             raise user_error(
                 "WV0321",
@@ -96,6 +123,16 @@ def _check_lanes(expander: Expander, op: Conditional, condition: Op) -> None:
 
 
 def _condition(expander: Expander, op: Op, condition: Op, scope: Scope) -> Op:
+    _check_single(expander, op, condition)
+    return expander.piece(condition, (), scope)
+
+
+def _check_single(expander: Expander, op: Op, condition: Op) -> None:
+    """A lane has one element of what it decides by.
+
+    Raises:
+        UserError: WV0321.
+    """
     placement = expander.placement(condition)
     if placement.steps or placement.layout.registers != 1:
         raise user_error(
@@ -106,7 +143,6 @@ def _condition(expander: Expander, op: Op, condition: Op, scope: Scope) -> Op:
             secondary=[(condition.location, "this is a whole tile")],
             help=("reduce the condition, or use `select`",),
         )
-    return expander.piece(condition, (), scope)
 
 
 @expands(Yield)
@@ -130,7 +166,9 @@ def _record_results(expander: Expander, old: Op, new: Op) -> None:
 
 @expands(GetResult)
 def expand_result(expander: Expander, op: GetResult, scope: Scope) -> None:
-    """One result of the new op for each piece."""
+    """One result of the new op for each piece; scans and sorts define their own."""
+    if isinstance(op.source, Along):
+        return
     new, first = expander.results[op.source]
     for number, ids in enumerate(ids_of(expander.placement(op))):
         position = first[op.position] + number

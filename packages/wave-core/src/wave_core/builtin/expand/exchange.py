@@ -4,32 +4,59 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.matrix import dims_of
 from wave_core.analysis.waves import wave_number
 from wave_core.builtin.distribute.placements import ids_of, reach, starts
-from wave_core.builtin.expand.access import first_copy
+from wave_core.builtin.expand.access import all_of, first_copy
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import user_error
 from wave_core.ir import ACCESS, Access, region_of
 from wave_core.ops.control import Conditional
 from wave_core.ops.memory import Allocate, Read, Write
-from wave_core.symbols import constant, logical_and, lt, symbol
+from wave_core.ops.shape import ExtractSlice
+from wave_core.passes.tile_rules import expands
+from wave_core.symbols import Expr, as_expr, constant, lt, symbol
 from wave_core.types import AccessMapping, iterator_symbol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wave_core.builtin.distribute.placements import Ids
     from wave_core.builtin.expand.expander import Expander
     from wave_core.builtin.expand.scope import Scope
     from wave_core.ir import Placement
     from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
 
 
-def exchange(expander: Expander, op: Op, scope: Scope) -> None:
+Place = tuple[Expr, ...]
+"""Where elements of a piece sit in the tile of the wave, dim by dim."""
+
+
+@expands(ExtractSlice)
+def expand_slice(expander: Expander, op: ExtractSlice, scope: Scope) -> None:
+    """Through LDS: the elements may sit in any lane."""
+    bind = expander.geometry.bind
+    offsets, strides = (
+        [bind(as_expr(n)) for n in row] for row in (op.offsets, op.strides)
+    )
+
+    def source(place: Place) -> Place:
+        rows = zip(offsets, strides, place, strict=True)
+        return tuple(offset + stride * index for offset, stride, index in rows)
+
+    exchange(expander, op, scope, source)
+
+
+def exchange(
+    expander: Expander,
+    op: Op,
+    scope: Scope,
+    source: Callable[[Place], Place] = lambda place: place,
+) -> None:
     """Write the value in its layout to LDS and read it back in the layout of ``op``.
 
-    Every wave has a part of the buffer of its own. Shapes: the buffer is
-    ``[waves, *tile]`` with each extent rounded up to whole steps.
+    Every wave has a part of the buffer of its own. ``source`` says which element of
+    the value each of ``op`` is. Shapes: the buffer is ``[waves, *tile]`` with each
+    extent rounded up to whole steps.
 
     Raises:
         UserError: WV0309 inside a conditional, where not all waves may come along.
@@ -37,21 +64,23 @@ def exchange(expander: Expander, op: Op, scope: Scope) -> None:
     value = op.operands[0]
     _check_uniform(op, value)
     have, want = expander.placement(value), expander.placement(op)
-    dims = dims_of(value)
-    extents = [max(reach(have, d), reach(want, d)) for d in dims]
+    dims, wanted = value.register_type.dims, op.register_type.dims
+    last = source(tuple(constant(reach(want, d) - 1) for d in wanted))
+    extents = [reach(have, d) for d in dims]
     buffer = _buffer(expander, op, dims, extents)
     memory = capture_buffer(expander, buffer, scope)
     for ids in ids_of(have):
         piece = expander.piece(value, ids, scope)
         write = Write(piece, memory, (), _mapping(dims))
         expander.emit(op, write, scope)
-        _put(expander, write, have, ids, dims, _all_of(first_copy(have)))
+        mask = all_of(*first_copy(have))
+        _put(expander, write, have, _local(have, ids, dims), mask)
     shape = op.register_type.shape
     for ids in ids_of(want):
-        read = Read(memory, (), _mapping(dims), shape)
+        read = Read(memory, (), _mapping(wanted), shape)
         expander.emit(op, read, scope)
-        mask = _written(_local(want, ids, dims), dims, have, want)
-        _put(expander, read, want, ids, dims, mask)
+        place = source(_local(want, ids, wanted))
+        _put(expander, read, want, place, _written(place, last, extents))
         expander.define(op, ids, read, scope)
 
 
@@ -96,17 +125,15 @@ def _put(
     expander: Expander,
     access: Op,
     placement: Placement,
-    ids: Ids,
-    dims: tuple[str, ...],
+    place: Place,
     mask: Expr | None,
 ) -> None:
-    local = _local(placement, ids, dims)
-    coordinates = (wave_number(expander.geometry), *local)
+    coordinates = (wave_number(expander.geometry), *place)
     row = Access(coordinates, placement.layout.registers, mask)
     expander.graph.facts.put(ACCESS, access, row)
 
 
-def _local(placement: Placement, ids: Ids, dims: tuple[str, ...]) -> tuple[Expr, ...]:
+def _local(placement: Placement, ids: Ids, dims: tuple[str, ...]) -> Place:
     """Where the elements of a piece sit in the tile."""
     offsets = starts(placement, ids)
     return tuple(
@@ -114,20 +141,14 @@ def _local(placement: Placement, ids: Ids, dims: tuple[str, ...]) -> tuple[Expr,
     )
 
 
-def _written(
-    local: tuple[Expr, ...], dims: tuple[str, ...], have: Placement, want: Placement
-) -> Expr | None:
+def _written(place: Place, last: Place, extents: list[int]) -> Expr | None:
     """Which elements the old layout reaches; the others read as 0.
 
     They do not exist, and contractions count on their being 0.
     """
     conditions = [
-        lt(index, reach(have, dim))
-        for index, dim in zip(local, dims, strict=True)
-        if reach(want, dim) > reach(have, dim)
+        lt(index, extent)
+        for index, end, extent in zip(place, last, extents, strict=True)
+        if not (end.is_constant and end.constant_value < extent)
     ]
-    return _all_of(conditions)
-
-
-def _all_of(conditions: list[Expr]) -> Expr | None:
-    return logical_and(*conditions) if conditions else None
+    return all_of(*conditions)

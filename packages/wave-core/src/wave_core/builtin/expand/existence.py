@@ -27,6 +27,7 @@ class Existence:
 
     def __init__(self, geometry: Geometry) -> None:
         self._geometry = geometry
+        self._within: dict[tuple[Layout, str], Expr] = {}
 
     def mask(
         self, placement: Placement, dims: Iterable[str], scope: Scope
@@ -53,6 +54,13 @@ class Existence:
         inside = tile.is_constant and reach(placement, dim) <= tile.constant_value
         return inside and self.tile_is_whole(dim, scope)
 
+    def within(self, layout: Layout, dim: str) -> Expr:
+        """The index of an element in its piece; pieces of a value share a layout."""
+        key = (layout, dim)
+        if key not in self._within:
+            self._within[key] = layout.expr(dim, LANE, REGISTER)
+        return self._within[key]
+
     def simplify(self, expr: Expr, layout: Layout, scope: Scope) -> Expr:
         """``expr`` at the registers of ``layout``, as simple as the facts allow."""
         key = (expr, layout.registers)
@@ -67,7 +75,7 @@ class Existence:
     def _conditions(self, placement: Placement, dim: str, scope: Scope) -> list[Expr]:
         origin = placement.origin_of(dim)
         assert origin is not None, "a piece has an origin in each of its dimensions"
-        within = placement.layout.expr(dim, LANE, REGISTER)
+        within = self.within(placement.layout, dim)
         base = scope.base(dim, self._geometry)
         conditions: list[Expr] = []
         extent = placement.layout.extent(dim)

@@ -7,8 +7,22 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.backends.lowering import rules_of
-from wave_core.builtin.expand import access, control, matrix, reduce, values
+from wave_core.builtin.expand import (
+    access,
+    atomic,
+    control,
+    exchange,
+    matrix,
+    scan,
+    sort,
+    values,
+)
 from wave_core.builtin.expand.expander import Expander
+from wave_core.builtin.expand.meetings import (
+    check_meetings,
+    check_shuffles,
+    warn_of_waiting,
+)
 from wave_core.diagnostics import user_error
 from wave_core.ir import PLACEMENT
 from wave_core.passes import Pass
@@ -70,6 +84,7 @@ class ExpandTiles(Pass):
         """Build the expanded body and put it in place of the old one."""
         _check_pieces(graph)
         geometry = context.geometry(graph)
+        check_shuffles(graph, geometry.lanes)
         old_facts = graph.facts
         body = Expander(graph, geometry, context.target, expansion_table(context)).run()
         for region_op in graph.walk():
@@ -77,6 +92,8 @@ class ExpandTiles(Pass):
         for parameter in graph.parameters:
             old_facts.erased(parameter)
         graph.body = body
+        check_meetings(graph)
+        warn_of_waiting(graph, geometry, context.target, context.collector)
         return True
 
 
@@ -107,6 +124,6 @@ def _check_pieces(graph: Graph) -> None:
 
 def expansion_table(context: PassContext) -> LoweringTable:
     """How each class of ops expands; a class without a rule takes its base's."""
-    modules = (access, control, matrix, reduce, values)
+    modules = (access, atomic, control, exchange, matrix, scan, sort, values)
     own = [rule for module in modules for rule in rules_of(module)]
     return table_of(EXPANSION, own, context.tile_rules)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.matrix import dims_of
 from wave_core.builtin.distribute.placements import (
     Ids,
     ids_of,
@@ -94,6 +93,15 @@ class Expander:
         for op in old.ops:
             self._rules.select(op)(self, op, scope)
 
+    def fault_of(self, op: Op, found: object) -> str:
+        """The pieces of ``op`` that its rule, which gives ``found``, has left out."""
+        del found
+        if not is_tile(op):
+            return ""
+        have = self._pieces.get(op, {})
+        missing = [ids for ids in ids_of(self.placement(op)) if ids not in have]
+        return f"it defines no piece {missing[0]}" if missing else ""
+
     def placement(self, op: Op) -> Placement:
         """The placement that the old graph gives ``op``."""
         found = self.graph.facts.get(PLACEMENT, op)
@@ -119,7 +127,7 @@ class Expander:
         offsets = starts(whole, ids)
         origin = tuple(
             (dim, scope.base(dim, self.geometry) + offsets.get(dim, 0))
-            for dim in sorted(dims_of(op))
+            for dim in sorted(op.register_type.dims)
         )
         return Placement(whole.layout, (), origin)
 
@@ -185,7 +193,7 @@ class Expander:
         are assembled.
         """
         whole = self.placement(user)
-        part = project(whole, dims_of(value))
+        part = project(whole, value.register_type.dims)
         piece = self.piece(value, restrict(ids, whole, part), scope)
         if part.layout.registers in (whole.layout.registers, 1):
             return piece

@@ -5,20 +5,21 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.matrix import dims_of, instruction_of, matrix_roles
+from wave_core.analysis.matrix import instruction_of, matrix_roles
 from wave_core.builtin.distribute.placements import ids_of
 from wave_core.ir import resolve
 from wave_core.ops.compare import Cast
-from wave_core.ops.matrix import Mma
+from wave_core.ops.matrix import Mma, ScaledMma
 from wave_core.ops.memory import Read
-from wave_core.ops.shape import Broadcast, Permute, Relayout
+from wave_core.ops.shape import Bitcast, Broadcast, Permute, Relayout, Squeeze
 from wave_core.passes.tile_rules import expands
+from wave_core.types import dim_name
 
 if TYPE_CHECKING:
     from wave_core.builtin.distribute.placements import Ids
     from wave_core.builtin.expand.expander import Expander
     from wave_core.builtin.expand.scope import Scope
-    from wave_core.ops.base import Op
+    from wave_core.ops.base import Op, Slot
 
 
 @expands(Mma)
@@ -30,6 +31,7 @@ def expand_mma(expander: Expander, op: Mma, scope: Scope) -> None:
     operands = [
         _Operand(expander, op, value, contracted, scope) for value in (op.lhs, op.rhs)
     ]
+    blocks, scales = _scales(expander, op, scope)
     counts = [_steps(expander, op, dim) for dim in contracted]
     for ids in ids_of(expander.placement(op)):
         acc = expander.operand(op, ids, op.acc, scope)
@@ -37,7 +39,13 @@ def expand_mma(expander: Expander, op: Mma, scope: Scope) -> None:
         for position in product(*(range(count) for count in counts)):
             at = numbers | dict(zip(contracted, position, strict=True))
             lhs, rhs = (operand.piece(at) for operand in operands)
-            acc = expander.emit(op, Mma(lhs, rhs, acc, row.name), scope)
+            slots: tuple[Slot, ...] = (lhs, rhs, acc)
+            if scales:
+                at |= {blocks: at[roles.k]}
+                slots = (*slots, tuple(scale.piece(at) for scale in scales))
+            acc = expander.emit(
+                op, type(op).build(slots, {"mma_type": row.name}), scope
+            )
             expander.place(op, ids, acc, scope)
         expander.define(op, ids, acc, scope)
 
@@ -55,8 +63,19 @@ def _steps(expander: Expander, op: Mma, dim: str) -> int:
     return 1
 
 
+def _scales(expander: Expander, op: Mma, scope: Scope) -> tuple[str, list[_Operand]]:
+    """The dimension of blocks along K, and the scales; 1 where no block exists."""
+    if not isinstance(op, ScaledMma):
+        return "", []
+    blocks = dim_name(op.block()[0])
+    of_blocks = (blocks,)
+    return blocks, [
+        _Operand(expander, op, scale, of_blocks, scope, 1) for scale in op.scales
+    ]
+
+
 class _Operand:
-    """The pieces of lhs or rhs, zero where contracted elements do not exist."""
+    """The pieces of an operand, ``filler`` where contracted elements do not exist."""
 
     def __init__(
         self,
@@ -65,8 +84,10 @@ class _Operand:
         value: Op,
         contracted: tuple[str, ...],
         scope: Scope,
+        filler: float = 0,
     ) -> None:
         self._expander = expander
+        self._filler = filler
         self._op = op
         self._value = value
         self._scope = scope
@@ -86,7 +107,7 @@ class _Operand:
             return self._expander.piece(self._value, ids, self._scope)
         if ids not in self._masked:
             self._masked[ids] = self._expander.masked_piece(
-                self._op, self._value, ids, self._masked_dims, 0, self._scope
+                self._op, self._value, ids, self._masked_dims, self._filler, self._scope
             )
         return self._masked[ids]
 
@@ -97,10 +118,15 @@ def zero_outside(value: Op, dim: str) -> bool:
     True for reads, which give zero there, and for what only moves or converts them.
     """
     value = resolve(value)
-    if dim not in dims_of(value):
+    if dim not in value.register_type.dims:
         return False
     if isinstance(value, Read):
         return True
-    if isinstance(value, Cast | Permute | Broadcast | Relayout):
+    if isinstance(value, Bitcast):
+        # Bits that are all zero are the number zero of every type but a scale's.
+        own = value.value.register_type.dims
+        dims = zip(value.register_type.dims, own, strict=True)
+        return zero_outside(value.value, dict(dims)[dim])
+    if isinstance(value, Cast | Permute | Broadcast | Relayout | Squeeze):
         return zero_outside(value.operands[0], dim)
     return False

@@ -1,17 +1,25 @@
-"""Expansion of ops that compute values element by element, and of constants."""
+"""Expansion of constants, and of ops on values but matrix ops."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.matrix import dims_of
+from wave_core.analysis.loops import static_tile
 from wave_core.builtin.distribute.placements import flatten, ids_of, project, restrict
 from wave_core.builtin.distribute.rules import spreads
 from wave_core.constraints.machine import LANE, REGISTER
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import internal_error, user_error
 from wave_core.ops.base import Op, bind_fields
 from wave_core.ops.constant import LaneExpr, Scalar, SelfIndex, Splat
-from wave_core.ops.shape import Assemble, Broadcast, Permute, Relayout
+from wave_core.ops.reduce import Reduce, identity_value
+from wave_core.ops.shape import (
+    Assemble,
+    Bitcast,
+    Broadcast,
+    Permute,
+    Relayout,
+    Squeeze,
+)
 from wave_core.ops.traits import Trait
 from wave_core.passes.tile_rules import expands
 
@@ -75,14 +83,40 @@ def expand_self_index(expander: Expander, op: SelfIndex, scope: Scope) -> None:
 
 @expands(Permute, Broadcast)
 def expand_alias(expander: Expander, op: Op, scope: Scope) -> None:
-    """A change of dimension order, or new dimensions: the operand's registers."""
+    """Another order of dimensions, more, or fewer: the operand's registers."""
     value = op.operands[0]
     whole = expander.placement(op)
-    part = project(whole, dims_of(value))
+    part = project(whole, value.register_type.dims)
     shape, layouts = op.register_type.shape, (part.layout, whole.layout)
     for ids in ids_of(whole):
         piece = expander.piece(value, restrict(ids, whole, part), scope)
         new = expander.spread(op, piece, shape, layouts, scope)
+        expander.define(op, ids, new, scope)
+
+
+@expands(Squeeze)
+def expand_squeeze(expander: Expander, op: Squeeze, scope: Scope) -> None:
+    """The operand's registers; what goes has one element."""
+    dims = op.value.register_type.dims
+    gone = [dim for dim in dims if dim not in op.register_type.dims]
+    for dim, size in static_tile(op, gone, expander.geometry).items():
+        if size != 1:
+            message = f"`squeeze` of `{dim}`, of which a wave holds {size} elements"
+            raise internal_error("WV9903", message)
+    expand_alias(expander, op, scope)
+
+
+@expands(Bitcast)
+def expand_bitcast(expander: Expander, op: Bitcast, scope: Scope) -> None:
+    """One op for each piece: the piece of the value that has the same bits."""
+    value, whole = op.value, expander.placement(op)
+    dims = dict(zip(value.register_type.dims, op.register_type.dims, strict=True))
+    part = expander.placement(value)
+    for ids in ids_of(whole):
+        numbers = {s[0]: number for s, number in zip(whole.steps, ids, strict=True)}
+        own = tuple(numbers[dims[step[0]]] for step in part.steps)
+        piece = expander.piece(value, own, scope)
+        new = expander.emit(op, Bitcast(piece, op.dtype), scope)
         expander.define(op, ids, new, scope)
 
 
@@ -113,6 +147,24 @@ def _picked(
     position = {piece: i for i, piece in enumerate(used)}
     picks = tuple((position[r // width], r % width) for r in chosen)
     return Assemble(tuple(sources[p] for p in used), picks, op.register_type.shape)
+
+
+@expands(Reduce)
+def expand_reduce(expander: Expander, op: Reduce, scope: Scope) -> None:
+    """One reduction for each piece of the result, over all pieces along the dim."""
+    kind = op.register_type
+    filler, dims = identity_value(op.kind, kind.dtype), (str(op.dim),)
+    gathered: dict[tuple[int, ...], list[Op]] = {}
+    for value in op.sources:
+        whole = expander.placement(value)
+        part = project(whole, kind.dims)
+        for ids in ids_of(whole):
+            piece = expander.masked_piece(op, value, ids, dims, filler, scope)
+            gathered.setdefault(restrict(ids, whole, part), []).append(piece)
+    for ids in ids_of(expander.placement(op)):
+        init = None if op.init is None else expander.operand(op, ids, op.init, scope)
+        new = Reduce(tuple(gathered[ids]), init, op.kind, op.dim, op.block)
+        expander.define(op, ids, expander.emit(op, new, scope), scope)
 
 
 @expands(Op)

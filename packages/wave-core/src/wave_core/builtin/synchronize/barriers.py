@@ -9,9 +9,14 @@ from wave_core.analysis.dependences.accesses import touched_buffers
 from wave_core.analysis.dependences.storage import sharing_buffers
 from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.diagnostics import user_error
-from wave_core.ir import Region, insert_before, walk
-from wave_core.ops.control import Conditional, Iterate
-from wave_core.ops.sync import MemoryCounterWait, SharedMemoryBarrier, WorkgroupBarrier
+from wave_core.ir import Region, insert_before, walk_op
+from wave_core.ops.control import Conditional, Iterate, While
+from wave_core.ops.sync import (
+    MemoryCounterWait,
+    SharedMemoryBarrier,
+    WaveFence,
+    WorkgroupBarrier,
+)
 from wave_core.ops.traits import EffectKind
 from wave_core.passes import Pass
 
@@ -20,7 +25,6 @@ if TYPE_CHECKING:
 
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
-    from wave_core.ops.memory import Allocate
     from wave_core.passes import PassContext
 
 
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 class _Pending:
     """Buffers touched since the last barrier.
 
+    ``updated`` holds those that atomics touched, which meet each other freely,
     ``copied`` holds those that a copy is on its way to. ``drained`` says that all
     accesses have completed, which a bare workgroup barrier does not wait for, and
     ``landed`` that all copies have.
@@ -35,6 +40,7 @@ class _Pending:
 
     read: set[Op] = field(default_factory=set["Op"])
     written: set[Op] = field(default_factory=set["Op"])
+    updated: set[Op] = field(default_factory=set["Op"])
     copied: set[Op] = field(default_factory=set["Op"])
     drained: bool = False
     landed: bool = False
@@ -46,35 +52,42 @@ class _Pending:
             self.landed = self.landed or op.load == 0
         whole = isinstance(op, SharedMemoryBarrier)
         meets = whole or isinstance(op, WorkgroupBarrier)
-        if meets and (self.landed or (whole and op.wait_async_ops)):
+        if meets and (self.landed or (whole and op.lands_all)):
             self.copied.clear()
         if whole or (meets and self.drained):
             self.read.clear()
             self.written.clear()
+            self.updated.clear()
 
     def clear(self) -> None:
         """Every wave has seen everything."""
-        self.read.clear()
-        self.written.clear()
-        self.copied.clear()
+        for touched in (self.read, self.written, self.updated, self.copied):
+            touched.clear()
 
     def merge(self, other: _Pending) -> None:
         """The union of what two paths leave."""
         self.read |= other.read
         self.written |= other.written
+        self.updated |= other.updated
         self.copied |= other.copied
         self.drained = self.landed = False
 
     def copy(self) -> _Pending:
         """A state of its own."""
-        sets = set(self.read), set(self.written), set(self.copied)
+        sets = set(self.read), set(self.written), set(self.updated), set(self.copied)
         return _Pending(*sets, self.drained, self.landed)
 
-    def conflicts(self, kind: EffectKind, buffers: frozenset[Op]) -> bool:
-        """Whether an access of memory that is in ``buffers`` may meet one pending."""
-        if not buffers.isdisjoint(self.written | self.copied):
+    def conflicts(self, kind: EffectKind, buffer: Op, near: frozenset[Op]) -> bool:
+        """Whether an access of ``buffer`` may meet one that is pending.
+
+        ``near`` has the buffers that share bytes with it.
+        """
+        if not near.isdisjoint(self.written | self.copied):
             return True
-        return kind is not EffectKind.READ and not buffers.isdisjoint(self.read)
+        others = near - {buffer} if kind is EffectKind.READ_WRITE else near
+        if not others.isdisjoint(self.updated):
+            return True
+        return kind is not EffectKind.READ and not near.isdisjoint(self.read)
 
     def add(self, kind: EffectKind, buffer: Op) -> None:
         """Note an access."""
@@ -83,21 +96,22 @@ class _Pending:
             self.landed = False
             return
         self.drained = False
-        if kind is EffectKind.READ:
-            self.read.add(buffer)
-        else:
-            self.written.add(buffer)
+        kinds = {EffectKind.READ: self.read, EffectKind.READ_WRITE: self.updated}
+        kinds.get(kind, self.written).add(buffer)
 
 
 @dataclass(frozen=True)
 class InsertSafeBarriers(Pass):
     """Put a barrier before every LDS access that follows a conflicting one.
 
-    Two accesses of one buffer conflict if one of them writes. A barrier behind which
+    Two accesses of one buffer conflict if one of them writes; two atomics do not. A
+    barrier behind which
     a copy to LDS has to be there waits for it. What a loop's body
     touches counts as touched before its first op, for the iteration before. A
     barrier that a conditional's body needs against what came before stands before
-    the conditional, where all waves pass. The author's own barriers count. Correct
+    the conditional, where all waves pass. The author's own barriers count. A buffer
+    whose barriers are all the author's gets fences, which keep the order of accesses
+    within a wave. Correct
     without any analysis of which elements are touched; the memory plugin's pass
     places fewer.
 
@@ -150,13 +164,22 @@ class _Guard:
         for op in region.ops:
             pending.pass_over(op)
             inside = isinstance(op, Conditional)
-            ahead = _all_touched(op) if inside else touched_buffers(op)
-            if any(
-                pending.conflicts(kind, self._sharing[buffer]) for kind, buffer in ahead
-            ):
+            ahead = [
+                touched
+                for each in (walk_op(op) if inside else (op,))
+                for touched in touched_buffers(each)
+            ]
+            meeting = [
+                buffer
+                for kind, buffer in ahead
+                if pending.conflicts(kind, buffer, self._sharing[buffer])
+            ]
+            if any(buffer.guarded for buffer in meeting):
                 _insert(op, divergent, landed=bool(pending.copied))
                 inserted += 1
                 pending.clear()
+            elif meeting:
+                insert_before(op, WaveFence())
             around = divergent if self._uniformity.together(op) else op
             for nested in op.regions:
                 inserted += self._nested(op, nested, pending, around)
@@ -168,7 +191,7 @@ class _Guard:
         self, op: Op, region: Region, pending: _Pending, divergent: Op | None
     ) -> int:
         before = pending.copy()
-        if isinstance(op, Iterate):
+        if isinstance(op, Iterate | While):
             pending.merge(_left_pending(region))
         inserted = self.region(region, pending, divergent)
         pending.merge(before)
@@ -198,12 +221,3 @@ def _left_pending(region: Region) -> _Pending:
         for kind, buffer in touched_buffers(op):
             left.add(kind, buffer)
     return left
-
-
-def _all_touched(op: Op) -> list[tuple[EffectKind, Allocate]]:
-    """The LDS buffers that ``op`` or an op within touches."""
-    found = touched_buffers(op)
-    for nested in op.regions:
-        for inner in walk(nested):
-            found.extend(touched_buffers(inner))
-    return found

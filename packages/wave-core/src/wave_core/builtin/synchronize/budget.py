@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.storage import lds_bytes, static_bytes
+from wave_core.analysis.dependences.storage import (
+    buffers_of,
+    lds_bytes,
+    static_bytes,
+)
 from wave_core.diagnostics import user_error
-from wave_core.ops.memory import Allocate
 from wave_core.passes import Pass
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ class CheckLdsBudget(Pass):
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Add up the buffers."""
-        buffers = [op for op in graph.walk() if isinstance(op, Allocate)]
+        buffers = buffers_of(graph)
         sizes = [(static_bytes(op, graph.bindings), op) for op in buffers]
         used = lds_bytes(buffers, graph.bindings)
         budget = context.target.memory.lds_bytes

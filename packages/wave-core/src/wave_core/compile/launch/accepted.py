@@ -76,7 +76,6 @@ class AcceptedLaunches:
     """The launches of one kernel on one device that were found right."""
 
     def __init__(self, signature: Signature) -> None:
-        """Nothing is known yet."""
         self._names = tuple(row.name for row in signature.parameters)
         self._tensors = tuple(row.position for row in signature.tensors)
         self._written = tuple(

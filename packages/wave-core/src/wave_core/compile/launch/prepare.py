@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from wave_core.compile import codes
 from wave_core.compile.frozen import FrozenMap
 from wave_core.compile.launch.overlap import overlap
 from wave_core.compile.launch.report import LaunchReport
@@ -19,7 +18,7 @@ from wave_core.constraints.reordering import permutes_grid
 from wave_core.passes.options import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from wave_core.compile.launch.signature import LaunchShape
     from wave_core.constraints import Constraint
@@ -115,7 +114,7 @@ def _in_order(
 def _report_call(report: LaunchReport, what: str, *notes: str) -> None:
     signature = report.signature
     report.kernel(
-        codes.ARGUMENT_COUNT,
+        "WV0703",
         f"`{signature.kernel}` {what}",
         signature.location,
         "this kernel",
@@ -152,7 +151,7 @@ def _check_one_device(report: LaunchReport, buffers: Mapping[str, ArrayView]) ->
         here, first = buffers[row.name].place, buffers[on_gpu[0].name].place
         if here != first:
             report.argument(
-                codes.DEVICE,
+                "WV0708",
                 row,
                 f"on device `{here}`, and `{on_gpu[0].name}` is on `{first}`",
                 f"copy it there: `argument.to({first!r})`",
@@ -169,7 +168,7 @@ def _check_aliasing(report: LaunchReport, buffers: Mapping[str, ArrayView]) -> N
         if overlap(buffers[one.name], buffers[other.name]):
             output, rest = (one, other) if one.is_output else (other, one)
             report.argument(
-                codes.OVERLAP,
+                "WV0712",
                 output,
                 f"written by the kernel and shares memory with `{rest.name}`",
                 "allocate the output by itself",
@@ -185,7 +184,7 @@ def _check_sizes(
     for symbol in shape.dynamic:
         if symbol not in sizes:
             report.kernel(
-                codes.UNDETERMINED,
+                "WV0717",
                 f"nothing gives `{symbol}` a value",
                 report.signature.location,
                 "this kernel uses it",
@@ -209,7 +208,7 @@ def _check_condition(
         return
     symbols = sorted(condition.free_symbols & known.keys(), key=str)
     report.kernel(
-        codes.ASSUMPTION,
+        "WV0718",
         f"`{condition}` does not hold for this launch",
         constraint.location,
         "the kernel was compiled for sizes where it does",
@@ -229,12 +228,13 @@ def _grid(
         if value.is_constant:
             found.append(max(0, value.constant_value))
             continue
+        names = ", ".join(sorted(f"`{symbol}`" for symbol in value.free_symbols))
         report.kernel(
-            codes.UNDETERMINED,
+            "WV0717",
             f"the number of workgroups on axis {axis}, `{value}`, is not known",
             report.signature.location,
             "this kernel",
-            f"bind {_listed(value.free_symbols)} in WaveCompileOptions(subs={{...}})",
+            f"bind {names} in WaveCompileOptions(subs={{...}})",
         )
     return tuple(found)
 
@@ -251,7 +251,7 @@ def _check_reordering(
     if not rows or permutes_grid(rows, grid, values):
         return
     report.kernel(
-        codes.NO_PERMUTATION,
+        "WV0324",
         f"the reordering does not permute the grid {' x '.join(map(str, grid))}",
         rows[0].location,
         "maps two workgroups to one tile, or one outside",
@@ -269,7 +269,3 @@ def launch_grid(shape: LaunchShape, sizes: Mapping[Expr, int]) -> tuple[int, ...
     grid = _grid(report, shape, sizes)
     report.raise_if_errors()
     return grid
-
-
-def _listed(symbols: Iterable[Expr]) -> str:
-    return ", ".join(sorted(f"`{symbol}`" for symbol in symbols))

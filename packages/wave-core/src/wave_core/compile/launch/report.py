@@ -33,7 +33,7 @@ class LaunchReport:
         parameter: Parameter,
         what: str,
         help: str,  # noqa: A002 - the word that is printed
-        notes: Iterable[str] = (),
+        notes: Iterable[str] | str = (),
         other: Parameter | None = None,
     ) -> None:
         """Something is wrong with one argument: ``what`` ends "argument `a` is"."""
@@ -48,7 +48,7 @@ class LaunchReport:
                 parameter.location,
                 f"declared as `{parameter}`",
                 secondary,
-                tuple(notes),
+                notes,
                 help,
                 parameter=parameter.name,
                 position=parameter.position,
@@ -62,12 +62,12 @@ class LaunchReport:
         at: Location | None,
         label: str,
         help: str,  # noqa: A002 - the word that is printed
-        notes: Iterable[str] = (),
+        notes: Iterable[str] | str = (),
     ) -> None:
         """Something is wrong with the launch as a whole."""
         secondary = [(self._call, "launched here")]
         self._found.append(
-            make_diagnostic(code, message, at, label, secondary, tuple(notes), help)
+            make_diagnostic(code, message, at, label, secondary, notes, help)
         )
 
     def raise_if_errors(self) -> None:

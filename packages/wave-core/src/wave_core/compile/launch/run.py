@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
-from wave_core.compile import codes
-from wave_core.compile.cost import lane_steps
+from wave_core.analysis.loops import trips
 from wave_core.compile.frozen import FrozenMap
 from wave_core.compile.launch.accepted import Accepted
+from wave_core.compile.launch.logs import LaunchLogs
 from wave_core.compile.launch.prepare import launch_grid, prepare
+from wave_core.compile.launch.tensors import CODES
 from wave_core.diagnostics import (
     Severity,
     SimulationError,
@@ -18,6 +21,7 @@ from wave_core.diagnostics import (
     launch_error,
 )
 from wave_core.executors import LaunchRequest
+from wave_core.ops.control import Iterate
 from wave_core.symbols import symbol
 from wave_runtime.errors import LaunchRefused, Misfit, RuntimeFailure
 from wave_runtime.kernel import stream_of
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
     from wave_core.compile.compiled import Compiled
     from wave_core.compile.launch.prepare import Prepared
     from wave_core.diagnostics import Diagnostic, Location
+    from wave_core.executors import Snapshot
+    from wave_core.ir.graph import Region
+    from wave_core.symbols import Expr
 
 
 @dataclass(frozen=True)
@@ -39,24 +46,42 @@ class LaunchRecord:
         grid: Workgroups on each axis.
         sizes: Values of the symbols that the launch bound.
         run_s: Seconds from checked arguments to results.
-        counters: What the device counted, as JSON values.
         reports: What the device found.
         result: The device's own report; ``None`` for an empty grid.
+        logs: What `debug_log` kept, by label.
+        snapshots: What breakpoints showed.
     """
 
     device: str
     grid: tuple[int, ...]
     sizes: Mapping[str, int]
     run_s: float = 0.0
-    counters: Mapping[str, Any] = FrozenMap[str, Any]()
     reports: tuple[Diagnostic, ...] = ()
     result: object = None
+    logs: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=dict[str, "Mapping[str, Any]"]
+    )
+    snapshots: tuple[Snapshot, ...] = ()
+
+    @cached_property
+    def counters(self) -> Mapping[str, Any]:
+        """Counts of the device, as JSON values; some devices work it out now."""
+        counters = getattr(self.result, "counters", None)
+        to_json = getattr(counters, "to_json", None)
+        counted = to_json() if callable(to_json) else counters
+        return FrozenMap[str, Any](dict(counted or {}))  # pyright: ignore[reportArgumentType, reportCallIssue] - a mapping
 
 
 def launch(
-    compiled: Compiled, given: tuple[Any, ...], named: Mapping[str, Any]
+    compiled: Compiled,
+    given: tuple[Any, ...],
+    named: Mapping[str, Any],
+    into: dict[str, Any] | None = None,
 ) -> LaunchRecord:
     """Check arguments, given in order and by name, and run the kernel on them.
+
+    Logs go to ``into``, and to their printers and handlers, before a defect that a
+    simulator found is raised.
 
     Raises:
         LaunchError: WV07xx.
@@ -72,28 +97,45 @@ def launch(
         # Whether gradients are tracked is no property of an argument.
         if seen is not None and not any(v.requires_grad for v in prepared.buffers):
             compiled.accepted.remember(seen, accepted)
+    name, grid, sizes = compiled.device.name, accepted.grid, accepted.sizes
+    logs = LaunchLogs.of(compiled.shape, sizes, arguments, compiled.executor)
     if accepted.is_empty:
-        return LaunchRecord(compiled.device.name, accepted.grid, accepted.sizes)
+        return LaunchRecord(name, grid, sizes, logs=_show(logs, into))
     request = LaunchRequest(
         graph=compiled.lowered,
         target=compiled.target,
-        arguments=arguments,
-        sizes=accepted.sizes,
+        arguments=(*arguments, *logs.arguments),
+        sizes={**sizes, **logs.sizes} if logs.rows else sizes,
         settings=compiled.launch_settings,
         ordinal=accepted.ordinal,
         stream=stream,
-        seen=seen,
+        seen=None if logs.rows else seen,
     )
     started = time.perf_counter()
     try:
         result = compiled.executor.launch(request)
     except RuntimeFailure as failure:
         raise dressed(failure, compiled, capture_location()) from failure
-    record = _record(compiled, accepted, result, time.perf_counter() - started)
-    errors = [row for row in record.reports if row.severity is Severity.ERROR]
+    run_s = time.perf_counter() - started
+    shown = _show(logs, into)
+    reports = tuple(getattr(result, "reports", ()))
+    errors = [row for row in reports if row.severity is Severity.ERROR]
     if errors:
         raise SimulationError(errors)
-    return record
+    own = getattr(result, "snapshots", None)
+    stops = logs.snapshots(compiled.shape.bindings, prod(grid)) if own is None else own
+    return LaunchRecord(name, grid, sizes, run_s, reports, result, shown, stops)
+
+
+def _show(
+    logs: LaunchLogs, into: dict[str, Any] | None
+) -> Mapping[str, Mapping[str, Any]]:
+    """Give the logs of a launch to all who want them."""
+    found = logs.finish()
+    if into is not None:
+        into.update(found)
+    logs.show(found)
+    return found
 
 
 def _checked(
@@ -111,17 +153,6 @@ def _checked(
     return prepared
 
 
-_CODES = {
-    Misfit.ALIGNMENT: codes.ALIGNMENT,
-    Misfit.DTYPE: codes.DTYPE,
-    Misfit.EXTENT: codes.EXTENT,
-    Misfit.KIND: codes.ARGUMENT_KIND,
-    Misfit.LAYOUT: codes.LAYOUT,
-    Misfit.OVERLAP: codes.OVERLAP,
-}
-"""Refusals of devices that fit the kernel's types; all else is the device."""
-
-
 def dressed(
     failure: RuntimeFailure, compiled: Compiled, call: Location | None
 ) -> Exception:
@@ -129,7 +160,7 @@ def dressed(
     signature, name = compiled.shape.signature, compiled.device.name
     why = failure.why if isinstance(failure, LaunchRefused) else Misfit.DEVICE
     return launch_error(
-        _CODES.get(why, codes.DEVICE),
+        CODES[why],
         f"device `{name}` cannot run `{signature.kernel}`: {failure}",
         at=signature.location,
         label="this kernel",
@@ -143,35 +174,26 @@ def dressed(
     )
 
 
-def _record(
-    compiled: Compiled, accepted: Accepted, result: Any, run_s: float
-) -> LaunchRecord:
-    name, grid, sizes = compiled.device.name, accepted.grid, accepted.sizes
-    if result is None:
-        return LaunchRecord(name, grid, sizes, run_s)
-    counters = getattr(result, "counters", None)
-    to_json = getattr(counters, "to_json", None)
-    counted = to_json() if callable(to_json) else counters
-    return LaunchRecord(
-        name,
-        grid,
-        sizes,
-        run_s,
-        FrozenMap[str, Any](dict(counted or {})),  # pyright: ignore[reportArgumentType, reportCallIssue] - a mapping
-        tuple(getattr(result, "reports", ())),
-        result,
-    )
-
-
 def cost_of(compiled: Compiled, sizes: Mapping[str, int]) -> int:
-    """Lane-steps of a simulation with these values of dynamic symbols."""
+    """Lane-steps of a simulation with these values of dynamic symbols.
+
+    Ops that all lanes execute together: about the work that it takes.
+    """
     known = {symbol(name): value for name, value in sizes.items()}
-    grid = launch_grid(compiled.shape, known)
-    geometry = compiled.geometry
-    threads = geometry.waves_per_workgroup * geometry.lanes
-    return lane_steps(
-        compiled.lowered, grid, threads, {**compiled.shape.bindings, **known}
-    )
+    groups = prod(launch_grid(compiled.shape, known))
+    threads = compiled.geometry.waves_per_workgroup * compiled.geometry.lanes
+    values = {**compiled.shape.bindings, **known}
+    return groups * threads * _ops_of(compiled.lowered.body, values)
+
+
+def _ops_of(region: Region, sizes: Mapping[Expr, int]) -> int:
+    """Ops that a lane executes; loops count as often as they run."""
+    count = 0
+    for op in region.ops:
+        count += 1
+        repeat = trips(op, sizes) if isinstance(op, Iterate) else 1
+        count += repeat * sum(_ops_of(nested, sizes) for nested in op.regions)
+    return count
 
 
 def _check_automatic(
@@ -196,7 +218,7 @@ def _check_automatic(
         return
     signature = compiled.shape.signature
     raise launch_error(
-        codes.COST,
+        "WV0720",
         f"simulating `{signature.kernel}` takes about {cost:.2g} lane-steps, more than "
         f"the {limit:.2g} that device `auto` may spend",
         at=signature.location,

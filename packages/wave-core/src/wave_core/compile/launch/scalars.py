@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from wave_core.compile import codes
-
 if TYPE_CHECKING:
     from wave_core.compile.launch.report import LaunchReport
     from wave_core.compile.launch.signature import Parameter
@@ -25,7 +23,7 @@ def check_scalar(
         value = cast("Any", value).item()
     elif hasattr(value, "shape"):
         what = f"an array, not a number of type {parameter.dtype}"
-        report.argument(codes.SCALAR, parameter, what, "pass `argument.item()`")
+        report.argument("WV0715", parameter, what, "pass `argument.item()`")
         return None
     dtype = parameter.dtype
     if dtype.is_bool:
@@ -41,7 +39,7 @@ def _exact(
     if type(value) is wanted:
         return value
     shown = f"{value!r}, of type {type(value).__name__}"
-    report.argument(codes.SCALAR, parameter, shown, help_text)
+    report.argument("WV0715", parameter, shown, help_text)
     return None
 
 
@@ -49,12 +47,12 @@ def _integer(report: LaunchReport, parameter: Parameter, value: Any) -> int | No
     found = _exact(report, parameter, value, int, "pass an int; nothing is rounded")
     if found is None:
         return None
-    reach = 1 << (parameter.dtype.bits - 1)
-    if -reach <= found < reach:
+    held = parameter.dtype.integer_range
+    if found in held:
         return found
     what = f"{found}, beyond the range of {parameter.dtype}"
-    help_text = f"{parameter.dtype} holds {-reach} to {reach - 1}"
-    report.argument(codes.SCALAR, parameter, what, help_text)
+    help_text = f"{parameter.dtype} holds {held[0]} to {held[-1]}"
+    report.argument("WV0715", parameter, what, help_text)
     return None
 
 
@@ -64,7 +62,7 @@ def _float(report: LaunchReport, parameter: Parameter, value: Any) -> float | No
     if overflows(parameter.dtype, value):
         what = f"{value}, beyond the range of {parameter.dtype}"
         help_text = "pass a smaller number, or declare a wider type"
-        report.argument(codes.SCALAR, parameter, what, help_text)
+        report.argument("WV0715", parameter, what, help_text)
         return None
     return float(value)
 

@@ -14,6 +14,7 @@ from wave_core.types import MemoryType, RegisterType, Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wave_core.compile.launch.logs import LogArray
     from wave_core.constraints import Constraint
     from wave_core.diagnostics import Location
     from wave_core.ir.graph import Graph
@@ -60,7 +61,6 @@ class Parameter:
         return symbol(self.name)
 
     def __str__(self) -> str:
-        """Name and type as in the kernel."""
         if self.shape is None:
             return f"{self.name}: {self.dtype}"
         dims = ", ".join(map(str, self.shape))
@@ -77,10 +77,11 @@ class Signature:
 
     @classmethod
     def of(cls, graph: Graph) -> Signature:
-        """The signature of a traced kernel."""
+        """The signature of a traced kernel; logs are no parameters of a launch."""
         usage = parameter_usage(graph)
         rows: list[Parameter] = []
-        for position, argument in enumerate(graph.parameters):
+        own = graph.parameters[: len(graph.parameters) - len(graph.logs)]
+        for position, argument in enumerate(own):
             kind, name, at = argument.type, argument.label, argument.location
             assert kind is not None, "parameters are typed when they are traced"
             if isinstance(kind, RegisterType):
@@ -100,7 +101,6 @@ class Signature:
         return tuple(row for row in self.parameters if row.is_tensor)
 
     def __str__(self) -> str:
-        """The kernel's head, as an author would write it."""
         return f"{self.kernel}({', '.join(map(str, self.parameters))})"
 
 
@@ -118,6 +118,7 @@ class LaunchShape:
         bindings: Symbols bound at compile time.
         constraints: The kernel's constraints.
         dynamic: Symbols that a launch must bind.
+        logs: The arrays that a launch allocates.
         device: What runs the kernel.
     """
 
@@ -127,3 +128,4 @@ class LaunchShape:
     constraints: tuple[Constraint, ...] = ()
     dynamic: tuple[Expr, ...] = ()
     device: ExecutorSpec = ON_CPU
+    logs: tuple[LogArray, ...] = ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.compile import codes
 from wave_core.symbols.node import Kind
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ def _check(
             "pass an argument of that size, or compile with another value of "
             f"`{extent.dimension}`"
         )
-        report.argument(codes.SHAPE, parameter, what, advice)
+        report.argument("WV0707", parameter, what, advice)
         return
     notes = [
         f"`{other.parameter.name}` is {other.given} long in dimension "
@@ -196,13 +195,13 @@ def _check(
     ]
     first = others[0].parameter if others else None
     advice = "arguments must agree on the sizes they share"
-    report.argument(codes.SIZE_CONFLICT, parameter, what, advice, notes, first)
+    report.argument("WV0716", parameter, what, advice, notes, first)
 
 
 def _report_unsolved(report: LaunchReport, extent: _Extent, wanted: Expr) -> None:
     names = ", ".join(f"`{s}`" for s in sorted(wanted.free_symbols, key=str))
     report.argument(
-        codes.UNDETERMINED,
+        "WV0717",
         extent.parameter,
         f"{extent.given} long in dimension {extent.position}, `{extent.dimension}`, "
         f"which does not give a value of {names}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from wave_core.compile import codes
 from wave_core.compile.launch.overlap import overlaps_itself
 from wave_core.types import DTYPES
 from wave_runtime.arrays import ArrayView, view
@@ -19,12 +18,16 @@ if TYPE_CHECKING:
 MAX_ELEMENTS = 2**31 - 1
 
 
-_CODES = {
-    Misfit.KIND: codes.ARGUMENT_KIND,
-    Misfit.DTYPE: codes.DTYPE,
-    Misfit.DEVICE: codes.DEVICE,
-    Misfit.LAYOUT: codes.LAYOUT,
+CODES = {
+    Misfit.KIND: "WV0704",
+    Misfit.DTYPE: "WV0705",
+    Misfit.DEVICE: "WV0708",
+    Misfit.LAYOUT: "WV0709",
+    Misfit.ALIGNMENT: "WV0710",
+    Misfit.OVERLAP: "WV0712",
+    Misfit.EXTENT: "WV0713",
 }
+"""The codes of what the runtime says of arguments."""
 
 
 def check_tensor(
@@ -35,7 +38,7 @@ def check_tensor(
         given = view(value)
     except UnfitArgument as unfit:
         notes = [unfit.note] if unfit.note else []
-        report.argument(_CODES[unfit.why], parameter, unfit.what, unfit.help, notes)
+        report.argument(CODES[unfit.why], parameter, unfit.what, unfit.help, notes)
         return None
     _check_place(report, parameter, given, shape)
     checks = (_check_dtype, _check_rank, _check_memory, _check_extent, _check_grad)
@@ -60,7 +63,7 @@ def _check_place(
         return
     on_cpu = shape.device.reads == ("cpu",)
     report.argument(
-        codes.DEVICE,
+        "WV0708",
         parameter,
         f"a {given.kind} on device `{given.place}`",
         (
@@ -83,7 +86,7 @@ def _report_strides(
     report: LaunchReport, parameter: Parameter, given: ArrayView, shape: LaunchShape
 ) -> None:
     report.argument(
-        codes.LAYOUT,
+        "WV0709",
         parameter,
         f"strided by {given.strides} bytes, and device `{shape.device.name}` takes "
         "row-major arrays only",
@@ -101,9 +104,9 @@ def _check_dtype(report: LaunchReport, parameter: Parameter, given: ArrayView) -
     if parameter.is_output:
         advice = f"allocate it as {wanted}"
     report.argument(
-        codes.DTYPE,
+        "WV0705",
         parameter,
-        f"{_article(describe(given))}; the kernel wants {wanted}",
+        f"a {describe(given)}; the kernel wants {wanted}",
         f"{advice}, or declare the parameter with {_declared(given.dtype)}",
         ["nothing is converted silently"],
     )
@@ -113,18 +116,14 @@ def _declared(dtype: str) -> str:
     return f"dtype {dtype}" if dtype in DTYPES else "the type of the data"
 
 
-def _article(text: str) -> str:
-    return f"a {text}"
-
-
 def _check_rank(report: LaunchReport, parameter: Parameter, given: ArrayView) -> None:
     wanted = len(parameter.extents)
     if len(given.shape) == wanted:
         return
     report.argument(
-        codes.RANK,
+        "WV0706",
         parameter,
-        f"{_article(describe(given))}; the kernel wants {wanted} dimensions",
+        f"a {describe(given)}; the kernel wants {wanted} dimensions",
         "reshape the argument, or declare the parameter with its dimensions",
     )
 
@@ -134,14 +133,14 @@ def _check_memory(report: LaunchReport, parameter: Parameter, given: ArrayView) 
     width = given.item_bytes
     if any(stride % width for stride in given.strides):
         report.argument(
-            codes.LAYOUT,
+            "WV0709",
             parameter,
             f"strided by {given.strides} bytes, not by whole elements of {width} bytes",
             "pass a copy with `numpy.ascontiguousarray(argument)`",
         )
     elif all(given.shape) and given.pointer % width:
         report.argument(
-            codes.ALIGNMENT,
+            "WV0710",
             parameter,
             f"at address {given.pointer:#x}, not a multiple of {width} bytes",
             "allocate it aligned; slices at odd byte offsets are not",
@@ -157,7 +156,7 @@ def _check_extent(report: LaunchReport, parameter: Parameter, given: ArrayView) 
         reach += (size - 1) * abs(stride) // given.item_bytes
     if max(count, reach) > MAX_ELEMENTS:
         report.argument(
-            codes.EXTENT,
+            "WV0713",
             parameter,
             f"{max(count, reach)} elements from end to end, more than {MAX_ELEMENTS}",
             "launch the kernel on parts of the tensor",
@@ -167,11 +166,11 @@ def _check_extent(report: LaunchReport, parameter: Parameter, given: ArrayView) 
 
 def _check_grad(report: LaunchReport, parameter: Parameter, given: ArrayView) -> None:
     if given.requires_grad and (parameter.is_output or _tracks_gradients()):
-        what = "written by the kernel and requires grad"
+        done = "written" if parameter.is_output else "read"
         report.argument(
-            codes.REQUIRES_GRAD,
+            "WV0714",
             parameter,
-            what if parameter.is_output else "read by the kernel and requires grad",
+            f"{done} by the kernel and requires grad",
             "pass `argument.detach()`; under `torch.no_grad()` inputs pass as they are",
             ["the launch is invisible to autograd: no gradient would flow through it"],
         )
@@ -186,7 +185,7 @@ def _tracks_gradients() -> bool:
 def _check_output(report: LaunchReport, parameter: Parameter, given: ArrayView) -> None:
     if not given.writable:
         report.argument(
-            codes.READ_ONLY,
+            "WV0711",
             parameter,
             f"a read-only {given.kind}, and the kernel writes it",
             "pass an array that can be written",
@@ -194,7 +193,7 @@ def _check_output(report: LaunchReport, parameter: Parameter, given: ArrayView) 
         )
     elif overlaps_itself(given):
         report.argument(
-            codes.OVERLAP,
+            "WV0712",
             parameter,
             f"written by the kernel, and elements share memory (shape {given.shape}, "
             f"strides {given.strides} bytes)",

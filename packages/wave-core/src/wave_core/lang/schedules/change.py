@@ -9,13 +9,13 @@ from wave_core.lang.schedules.pipelines import Place, place_ref
 from wave_core.lang.schedules.record import (
     Nodes,
     Recorded,
-    nodes_ref,
     op_plain,
     recorder,
     refs_of,
     whole,
     wrong_argument,
 )
+from wave_core.ops import sync
 from wave_core.ops.base import Op
 
 if TYPE_CHECKING:
@@ -134,32 +134,46 @@ def _numbers(name: str, given: object, count: int, least: int) -> tuple[int, ...
     return tuple(whole("interleave_operations", name, row, least) for row in rows)
 
 
-@coded_arguments
-def insert_before(target: Nodes, op: Op) -> None:
-    """Put a barrier, wait, priority or hint before the first of some nodes."""
-    _insert("insert_before", "before", nodes_ref("insert_before", target), op)
+def MemoryCounterWaitBarrier(  # noqa: N802 - schedules insert ops by their class
+    load: int | None = None,
+    store: int | None = None,
+    ds: int | None = None,
+    exp: int | None = None,
+) -> tuple[Op, Op]:
+    """Ops to insert: wait for memory operations of the wave, then for the waves."""
+    return sync.MemoryCounterWait(load, store, ds, exp), sync.WorkgroupBarrier()
 
 
 @coded_arguments
-def insert_after(target: Nodes, op: Op) -> None:
-    """Put a barrier, wait, priority or hint after the last of some nodes."""
-    _insert("insert_after", "after", nodes_ref("insert_after", target), op)
+def insert_before(target: Nodes | Place, op: Op | Sequence[Op]) -> None:
+    """Put barriers, waits or hints before nodes, or a part of a pipeline."""
+    _insert("insert_before", "before", place_ref("insert_before", target), op)
 
 
 @coded_arguments
-def insert_at_start(place: Nodes | Place, op: Op) -> None:
-    """Put a barrier, wait, priority or hint first in a part of a pipeline or a loop."""
+def insert_after(target: Nodes | Place, op: Op | Sequence[Op]) -> None:
+    """Put barriers, waits or hints after nodes, or a part of a pipeline."""
+    _insert("insert_after", "after", place_ref("insert_after", target), op)
+
+
+@coded_arguments
+def insert_at_start(place: Nodes | Place, op: Op | Sequence[Op]) -> None:
+    """Put barriers, waits or hints first in a part of a pipeline or a loop."""
     _insert("insert_at_start", "start", place_ref("insert_at_start", place), op)
 
 
 @coded_arguments
-def insert_at_end(place: Nodes | Place, op: Op) -> None:
-    """Put a barrier, wait, priority or hint last in a part of a pipeline or a loop."""
+def insert_at_end(place: Nodes | Place, op: Op | Sequence[Op]) -> None:
+    """Put barriers, waits or hints last in a part of a pipeline or a loop."""
     _insert("insert_at_end", "end", place_ref("insert_at_end", place), op)
 
 
-def _insert(what: str, where: str, target: Ref, op: object) -> None:
-    recorder(what).add("insert", where, target, op_plain(what, op))
+def _insert(what: str, where: str, target: Ref, given: Op | Sequence[Op]) -> None:
+    ops = list(given) if isinstance(given, (list, tuple)) else [given]
+    if where in {"after", "start"}:
+        ops.reverse()  # each comes right behind the target, before those put earlier
+    for op in ops:
+        recorder(what).add("insert", where, target, op_plain(what, op))
 
 
 @coded_arguments

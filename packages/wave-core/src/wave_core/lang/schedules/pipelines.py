@@ -46,7 +46,6 @@ class Pipeline:
         """How often the loop is unrolled once it is pipelined."""
 
     def __enter__(self) -> Self:
-        """Stages follow."""
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from wave_core.diagnostics import capture_location, user_error
 from wave_core.ops import sync
@@ -15,14 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from wave_core.diagnostics import Location
-    from wave_core.passes.manual import Plain
+    from wave_core.passes.manual import Carrier, Plain
+
+
+class NodesAreCounted(BaseException):
+    """A schedule asks how many nodes there are, which only a kernel can tell.
+
+    No error, and passed on by what catches those.
+    """
 
 
 class Recorder:
-    """The steps of the schedule that is being recorded."""
+    """The steps of the schedule that is being recorded, or carried out on a kernel."""
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, carrier: Carrier | None = None) -> None:
+        self._carrier = carrier
         self.steps: list[Step] = []
         self.open: dict[int, Location] = {}
         """Pipelines that no ``with`` has closed yet, and where they were made."""
@@ -31,7 +38,19 @@ class Recorder:
         """Append a step of the line that is running."""
         place = capture_location() if at is None else at
         self.steps.append(Step(name, arguments, place))
+        if self._carrier is not None:
+            self._carrier.carry_out(self.steps[-1])
         return Ref(len(self.steps) - 1)
+
+    def count(self, ref: Ref) -> int:
+        """How many nodes a step has found.
+
+        Raises:
+            NodesAreCounted: where no kernel is there yet.
+        """
+        if self._carrier is None:
+            raise NodesAreCounted
+        return self._carrier.count(ref)
 
 
 _ACTIVE: ContextVar[Recorder | None] = ContextVar("wave_schedule", default=None)
@@ -67,7 +86,6 @@ class Recorded:
     __slots__ = ("ref",)
 
     def __init__(self, ref: Ref) -> None:
-        """Stand for what a step gives."""
         self.ref = ref
 
 
@@ -75,7 +93,8 @@ class Nodes(Recorded):
     """Ops of a kernel that is not known yet: what a step of a schedule finds.
 
     ``nodes[0]``, ``nodes[1:]`` and ``nodes + others`` give nodes again. How many there
-    are depends on the kernel, so a schedule cannot count them or walk through them.
+    are depends on the kernel: a schedule that counts them, or walks through them, is
+    run again for each kernel.
     """
 
     __slots__ = ()
@@ -99,30 +118,13 @@ class Nodes(Recorded):
         refs = refs_of("+", [other, self])
         return Nodes(recorder("+").add("joined", refs))
 
+    def __len__(self) -> int:
+        """How many there are in the kernel."""
+        return recorder("len").count(self.ref)
+
     def __iter__(self) -> Iterator[Nodes]:
-        """Refused: how many there are is not known yet."""
-        _uncountable()
-
-    def __len__(self) -> int:  # noqa: PLE0303 - it never returns
-        """Refused: how many there are is not known yet."""
-        _uncountable()
-
-    def __bool__(self) -> bool:  # noqa: PLE0304 - it never returns
-        """Refused: whether there are any is not known yet."""
-        _uncountable()
-
-
-def _uncountable() -> NoReturn:
-    raise user_error(
-        "WV0511",
-        "how many nodes there are is not known when a schedule is recorded",
-        at=capture_location(),
-        label="counted here",
-        help=(
-            "pass the nodes on as they are, and pick some by `nodes[2:4]`",
-            "`partition_by_dim(nodes, dim, 2)` splits them into two lists",
-        ),
-    )
+        """Each node, as a list of one."""
+        return (self[position] for position in range(len(self)))
 
 
 def nodes_ref(what: str, given: object) -> Ref:
@@ -161,16 +163,13 @@ def op_plain(what: str, given: object) -> Plain:
     Raises:
         UserError: WV0511 for what is no barrier, wait, priority or hint.
     """
-    if not isinstance(given, Op) or not _is_own(type(given)):
+    own = getattr(sync, type(given).__name__, None) is type(given)
+    if not isinstance(given, Op) or not own:
         raise wrong_argument(what, given, "a barrier, a wait, a priority or a hint")
     given.location = capture_location()
     given.infer()
     rows = tuple((name, _attribute(v)) for name, v in given.attributes.items())
     return ("op", given.op_name, rows)
-
-
-def _is_own(cls: type[Op]) -> bool:
-    return getattr(sync, cls.__name__, None) is cls
 
 
 def _attribute(value: object) -> Plain:

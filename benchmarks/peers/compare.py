@@ -1,0 +1,197 @@
+"""Wave beside Triton on chips that are not there: one table.
+
+``python compare.py --triton PYTHON [--target gfx942] [--only gemm] [--repeats 5]``;
+``nox -s peers`` runs it. PYTHON is that of an environment with Triton. Each compilation
+and each launch is a process of its own with a time limit; what compiling costs is asked
+of both sides by turns, in this one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import select
+import statistics
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rows import JOBS
+
+HERE = Path(__file__).parent
+SECONDS = 240
+"""That one process may take for one answer."""
+
+TARGETS = ("gfx942", "gfx950")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two, compiled.
+
+    Attributes:
+        title: Whose, and how it was compiled.
+        command: The process that compiles it again.
+        found: What the model says of it.
+    """
+
+    title: str
+    command: list[str]
+    found: dict
+
+
+class Failed(Exception):
+    """A process said no, or nothing in time."""
+
+
+def run_program(command, stdin=""):
+    """The output of a process, or a reason."""
+    try:
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, text=True, timeout=SECONDS,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise Failed(f"more than {SECONDS} s") from None
+    if done.returncode:
+        raise Failed(next(reversed(done.stderr.strip().splitlines()), "no reason"))
+    return done.stdout
+
+
+def side_of(title, python, program, row, folder):
+    """Compile a row and ask the model, each in a process."""
+    folder.mkdir()
+    described = folder / "row.json"
+    described.write_text(json.dumps(row))
+    command = [python, str(HERE / program), str(described), str(folder / "code")]
+    run_program(command)
+    model = [sys.executable, str(HERE / "emulated.py"), *command[2:]]
+    return Side(title, command, json.loads(run_program(model)))
+
+
+def triton_side(job, target, python, folder):
+    """The configuration that takes the fewest cycles.
+
+    Raises:
+        Failed: none could be compiled and executed.
+    """
+    sides = []
+    for number, peer in enumerate(job.peers):
+        row = asdict(peer) | {
+            "target": target, "types": job.types, "buffers": job.buffers,
+            "grid": job.grid_of(peer), "numbers": job.numbers,
+        }  # fmt: skip
+        place = folder / str(number)
+        title = f"Triton {peer.title}"
+        try:
+            found = side_of(title, python, "triton_code.py", row, place)
+        except Failed as reason:
+            print(f"{job.title}, {target}, {title}: {reason}", file=sys.stderr)
+            continue
+        sides.append(found)
+    if not sides:
+        raise Failed("no configuration of Triton's")
+    return min(sides, key=lambda side: side.found["cycles"]["total"])
+
+
+def wave_side(job, target, preset, folder):
+    """Ours, with nothing set but a preset where one is asked for."""
+    row = {
+        "kernel": job.kernel, "shape": job.shape, "target": target, "preset": preset,
+    }  # fmt: skip
+    title = f"Wave, preset {preset}" if preset else "Wave"
+    return side_of(title, sys.executable, "wave_code.py", row, folder / "wave")
+
+
+@contextmanager
+def compiling(side):
+    """A process that has compiled once and does so again when asked."""
+    process = subprocess.Popen(
+        side.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def seconds_of(process):
+    """CPU seconds of one compilation more."""
+    process.stdin.write("again\n")
+    process.stdin.flush()
+    ready, _, _ = select.select([process.stdout], [], [], SECONDS)
+    line = process.stdout.readline() if ready else ""
+    if not line:
+        raise Failed("no answer of a compiler")
+    return json.loads(line)["cpu_seconds"]
+
+
+def alternated(sides, repeats):
+    """The median CPU seconds of each side, asked by turns; the first do not count."""
+    with compiling(sides[0]) as one, compiling(sides[1]) as other:
+        both = (one, other)
+        times = [[seconds_of(each) for each in both] for _ in range(repeats + 1)]
+    return [statistics.median(column) for column in zip(*times[1:], strict=True)]
+
+
+def rows_of(name, target, python, preset, repeats):
+    """The rows of the table for one kernel on one chip."""
+    job = JOBS[name]
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        sides = [wave_side(job, target, preset, folder),
+                 triton_side(job, target, python, folder)]  # fmt: skip
+        seconds = alternated(sides, repeats)
+    for side, spent in zip(sides, seconds, strict=True):
+        cycles, loop = side.found["cycles"], side.found["loop"]
+        yield (
+            job.title, target, side.title,
+            f"{cycles['mfma_utilisation']:.1%}",
+            "-" if loop is None else f"{loop:.3f}",
+            f"{cycles['total']:,.0f}",
+            f"{cycles['microseconds']:,.0f}",
+            f"{cycles['matrix_tflops']:,.0f}",
+            f"{spent:.2f}",
+        )  # fmt: skip
+
+
+TITLES = (
+    "kernel", "chip", "whose", "matrix units", "others/kFLOP", "cycles", "us",
+    "TFLOP/s", "compile CPU s",
+)  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--triton", required=True, metavar="PYTHON")
+    parser.add_argument("--target", action="append", choices=TARGETS)
+    parser.add_argument("--only", action="append", choices=tuple(JOBS))
+    parser.add_argument("--preset", help="for ours; none by default")
+    parser.add_argument("--repeats", type=int, default=5)
+    chosen = parser.parse_args()
+    table = Table(*TITLES, title="by the emulator's model; no GPU", box=None)
+    failed = False
+    for name in chosen.only or JOBS:
+        for target in chosen.target or TARGETS:
+            try:
+                rows = rows_of(
+                    name, target, chosen.triton, chosen.preset, chosen.repeats
+                )
+                for row in rows:
+                    table.add_row(*row)
+            except Failed as reason:
+                failed = True
+                table.add_row(name, target, f"failed: {reason}")
+    Console(width=150, highlight=False).print(table)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""Elements below a byte, and powers of two: taken from their bits and made of them.
+
+No instruction of all chips converts them, so registers of 32 bits do, one for each
+element.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_backend_amdgpu.codegen.rules.constants import gathered
+from wave_backend_amdgpu.codegen.rules.shape import WORD, recast, sliced
+from wave_backend_amdgpu.codegen.types import Value, element, vector
+from wave_core.types import DTYPES
+
+if TYPE_CHECKING:
+    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.types import DType
+
+F32, I32 = DTYPES["f32"], DTYPES["i32"]
+_MANTISSA, _BIAS = 23, 127
+"""Of f32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Bits of the exponent and of the mantissa, and the exponent of one."""
+
+    exponent: int
+    mantissa: int
+    bias: int
+
+    @property
+    def greatest(self) -> int:
+        """The code of the greatest magnitude: there is neither infinity nor NaN."""
+        return (1 << (self.exponent + self.mantissa)) - 1
+
+    @property
+    def step(self) -> float:
+        """The distance of numbers around 0."""
+        return 2.0 ** (1 - self.bias - self.mantissa)
+
+
+FORMATS = {
+    "f4e2m1fn": Format(2, 1, 1),
+    "f6e2m3fn": Format(2, 3, 1),
+    "f6e3m2fn": Format(3, 2, 3),
+}
+"""Source: OCP microscaling formats specification 1.0, section 5.3."""
+
+SCALE = "f8e8m0fnu"
+
+
+def is_small(dtype: DType) -> bool:
+    """Whether elements go through registers of 32 bits here."""
+    return dtype.is_packed or dtype.name == SCALE
+
+
+class _Words:
+    """Integer arithmetic on 32 bits for each element of a lane."""
+
+    def __init__(self, emit: Emitter, registers: int) -> None:
+        self.emit = emit
+        self.registers = registers
+        self.kind = vector("i32", registers)
+        self._floats = vector("f32", registers)
+
+    def number(self, value: int) -> str:
+        """A number in every element."""
+        return self.emit.constant(value, I32, self.registers)
+
+    def apply(self, form: str, name: str, other: str | int) -> str:
+        """One operation; the other operand may be a number."""
+        other = self.number(other) if isinstance(other, int) else other
+        return self.emit.builder.op(f"arith.{form} {name}, {other} : {self.kind}")
+
+    def where(self, test: str, name: str, other: int, yes: str, no: str) -> str:
+        """``yes`` where an unsigned comparison with a number holds."""
+        condition = self.apply(f"cmpi {test},", name, other)
+        tests = vector("i1", self.registers)
+        kinds = self.kind if self.registers == 1 else f"{tests}, {self.kind}"
+        return self.emit.builder.op(f"arith.select {condition}, {yes}, {no} : {kinds}")
+
+    def of_float(self, name: str) -> str:
+        """The bits of an f32."""
+        text = f"arith.bitcast {name} : {self._floats} to {self.kind}"
+        return self.emit.builder.op(text)
+
+    def as_float(self, name: str) -> str:
+        """The f32 with these bits."""
+        text = f"arith.bitcast {name} : {self.kind} to {self._floats}"
+        return self.emit.builder.op(text)
+
+    def scaled(self, name: str, factor: float) -> str:
+        """The bits of the f32 that is a number of steps."""
+        builder, kind = self.emit.builder, self._floats
+        name = builder.op(f"arith.uitofp {name} : {self.kind} to {kind}")
+        step = self.emit.constant(factor, F32, self.registers)
+        return self.of_float(builder.op(f"arith.mulf {name}, {step} : {kind}"))
+
+    def plus(self, name: str, number: float) -> str:
+        """The bits of the sum of f32s, rounded to nearest even."""
+        other = self.emit.constant(number, F32, self.registers)
+        text = f"arith.addf {name}, {other} : {self._floats}"
+        return self.of_float(self.emit.builder.op(text))
+
+
+def whole(emit: Emitter, name: str, dtype: DType, registers: int) -> tuple[str, DType]:
+    """Small elements as f32 or i32, which hold all their numbers; and which it is."""
+    words = _Words(emit, registers)
+    code = _codes(emit, Value(name, element(dtype), registers), dtype.bits)
+    if dtype.is_integer:
+        rest = WORD - dtype.bits
+        return words.apply("shrsi", words.apply("shli", code, rest), rest), I32
+    made = _power_bits if dtype.name == SCALE else _float_bits
+    return words.as_float(made(words, code, dtype)), F32
+
+
+def small(emit: Emitter, name: str, dtype: DType, registers: int) -> str:
+    """An f32 rounded to nearest even, at most the greatest; or an i32 that wraps."""
+    words = _Words(emit, registers)
+    if dtype.is_integer:
+        code = words.apply("andi", name, (1 << dtype.bits) - 1)
+    else:
+        made = _power_code if dtype.name == SCALE else _float_code
+        code = made(words, name, dtype)
+    return _joined(emit, code, dtype, registers)
+
+
+def _float_bits(words: _Words, code: str, dtype: DType) -> str:
+    row = FORMATS[dtype.name]
+    size = words.apply("andi", code, row.greatest)
+    exponents = (_BIAS - row.bias) << _MANTISSA
+    shifted = words.apply("shli", size, _MANTISSA - row.mantissa)
+    steps = words.apply("andi", size, (1 << row.mantissa) - 1)
+    bits = words.where(
+        *("ult", size, 1 << row.mantissa),
+        words.scaled(steps, row.step),
+        words.apply("addi", shifted, exponents),
+    )
+    sign = words.apply("shrui", code, dtype.bits - 1)
+    return words.apply("ori", bits, words.apply("shli", sign, WORD - 1))
+
+
+def _float_code(words: _Words, name: str, dtype: DType) -> str:
+    """Rounded as integers, or around 0 by an addition that keeps whole steps.
+
+    NaN and infinities have bits above all numbers, so they become the greatest one.
+    """
+    row = FORMATS[dtype.name]
+    bits = words.of_float(name)
+    size, dropped = words.apply("andi", bits, 2**31 - 1), _MANTISSA - row.mantissa
+    odd = words.apply("andi", words.apply("shrui", size, dropped), 1)
+    half = words.apply("addi", size, (1 << (dropped - 1)) - 1)
+    rounded = words.apply("shrui", words.apply("addi", half, odd), dropped)
+    above = words.apply("subi", rounded, (_BIAS - row.bias) << row.mantissa)
+    magic = row.step * 2.0**_MANTISSA
+    exponent = _BIAS + 1 - row.bias - row.mantissa + _MANTISSA
+    steps = words.apply(
+        "subi", words.plus(words.as_float(size), magic), exponent << _MANTISSA
+    )
+    first = (_BIAS + 1 - row.bias) << _MANTISSA
+    code = words.where("ult", size, first, steps, above)
+    code = words.apply("minui", code, row.greatest)
+    sign = words.apply("shrui", bits, WORD - 1)
+    return words.apply("ori", code, words.apply("shli", sign, dtype.bits - 1))
+
+
+def _power_bits(words: _Words, code: str, _dtype: DType) -> str:
+    bits = words.apply("shli", code, _MANTISSA)
+    least, nan = words.number(1 << (_MANTISSA - 1)), words.number(0x7FC00000)
+    bits = words.where("ult", code, 1, least, bits)
+    return words.where("ugt", code, 254, nan, bits)
+
+
+def _power_code(words: _Words, name: str, _dtype: DType) -> str:
+    """The exponent, one more from a half on; the sign does not count."""
+    size = words.apply("andi", words.of_float(name), 2**31 - 1)
+    odd = words.apply("minui", words.apply("shrui", size, _MANTISSA), 1)
+    half = words.apply("addi", size, (1 << (_MANTISSA - 1)) - 1)
+    code = words.apply("shrui", words.apply("addi", half, odd), _MANTISSA)
+    return words.apply("minui", code, 255)
+
+
+def _unit(bits: int) -> int:
+    """The widest integers that so many bits are cut into; 0 where there are none."""
+    return next((unit for unit in (WORD, 16, 8) if bits % unit == 0), 0)
+
+
+def _codes(emit: Emitter, value: Value, bits: int) -> str:
+    """The bits of each element in an i32 of its own."""
+    builder, count = emit.builder, value.registers
+    unit = _unit(bits * count)
+    if not unit:
+        parts = [
+            recast(emit, Value(sliced(emit, value, i, 1), value.item, 1), f"i{bits}", 1)
+            for i in range(count)
+        ]
+        names = [builder.op(f"arith.extui {p.name} : i{bits} to i32") for p in parts]
+        return gathered(emit, names, "i32")
+    found = recast(emit, value, f"i{unit}", bits * count // unit)
+    units = [sliced(emit, found, i, 1) for i in range(found.registers)]
+    if unit < WORD:
+        units = [builder.op(f"arith.extui {u} : i{unit} to i32") for u in units]
+    return gathered(
+        emit, [_field(emit, units, unit, bits, i) for i in range(count)], "i32"
+    )
+
+
+def _field(emit: Emitter, units: list[str], unit: int, bits: int, index: int) -> str:
+    word, (first, shift) = _Words(emit, 1), divmod(index * bits, unit)
+    name = word.apply("shrui", units[first], shift)
+    if shift + bits > unit:
+        rest = word.apply("shli", units[first + 1], unit - shift)
+        name = word.apply("ori", name, rest)
+    return word.apply("andi", name, (1 << bits) - 1)
+
+
+def _joined(emit: Emitter, codes: str, dtype: DType, count: int) -> str:
+    """Elements of their bits, which are the low ones of an i32 each."""
+    builder, bits, item = emit.builder, dtype.bits, element(dtype)
+    value, word = Value(codes, "i32", count), _Words(emit, 1)
+    unit = _unit(bits * count)
+    items = [sliced(emit, value, i, 1) for i in range(count)]
+    if not unit:
+        cut = [builder.op(f"arith.trunci {name} : i32 to i{bits}") for name in items]
+        made = [recast(emit, Value(name, f"i{bits}", 1), item, 1).name for name in cut]
+        return gathered(emit, made, item)
+    units = [word.number(0)] * (bits * count // unit)
+    for index, name in enumerate(items):
+        first, shift = divmod(index * bits, unit)
+        part = word.apply("shli", name, shift)
+        units[first] = word.apply("ori", units[first], part)
+        if shift + bits > unit:
+            rest = word.apply("shrui", name, unit - shift)
+            units[first + 1] = word.apply("ori", units[first + 1], rest)
+    if unit < WORD:
+        units = [builder.op(f"arith.trunci {u} : i32 to i{unit}") for u in units]
+    found = Value(gathered(emit, units, f"i{unit}"), f"i{unit}", len(units))
+    return recast(emit, found, item, count).name

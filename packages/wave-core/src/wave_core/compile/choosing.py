@@ -1,0 +1,197 @@
+"""What an author leaves open, settled before a kernel is compiled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from wave_core.compile.bindings import Bound, bound_value
+from wave_core.compile.front import Traces, bound_kernel
+from wave_core.compile.option_rows import given
+from wave_core.constraints import Tunable
+from wave_core.constraints.geometry import Geometry
+from wave_core.diagnostics import UserError, blamed_on_plugin
+from wave_core.plugin.results import Choice, ChoiceRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from wave_core.compile.launchable import LaunchableWave
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.compile.session import Session
+    from wave_core.ir.graph import Graph
+    from wave_core.symbols import Expr
+
+T = TypeVar("T")
+
+TRIED = 3
+"""Choices that are worth a compilation, should the best not fit after all."""
+
+PLAIN = "default"
+"""The preset of a kernel for which nothing is chosen."""
+
+AUTO = "auto"
+"""The preset that means `PLAIN` where no installed plugin chooses."""
+
+Values = dict["Expr", Bound]
+"""A way to settle the symbols that are left open."""
+
+
+def open_values(
+    options: WaveCompileOptions, kernel: LaunchableWave
+) -> tuple[Values, ...]:
+    """Each way to settle what neither the options settle nor the launch.
+
+    The usual one comes first; where nothing is open, it is the only one, and empty.
+
+    Raises:
+        UserError: WV0822 for values that no symbol can have.
+    """
+    tunables = (row for row in kernel.constraints if isinstance(row, Tunable))
+    every = [_rows(options, each) for each in tunables]
+    return tuple(
+        {k: v for row in rows for k, v in row.items()} for rows in product(*every)
+    )
+
+
+def _rows(options: WaveCompileOptions, tunable: Tunable) -> list[Values]:
+    """The rows that agree with the options, of the symbols that are open."""
+    bound, at = options.bindings, tunable.location
+    rows = [
+        {key: bound_value(key, value, at) for key, value in row.items()}
+        for row in tunable.rows()
+    ]
+    agreeing = [
+        row for row in rows if all(bound.get(k, v) == v for k, v in row.items())
+    ]
+    settled = {*bound, *options.dynamic_symbols}
+    left = [
+        {key: value for key, value in row.items() if key not in settled}
+        for row in agreeing or rows[:1]
+    ]
+    return [row for place, row in enumerate(left) if row not in left[:place]]
+
+
+def first_that_fits(
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    session: Session,
+    compiled: Callable[[WaveCompileOptions, Traces], T],
+    check: Callable[[T], None] = lambda _: None,
+) -> T:
+    """What ``compiled`` makes of the best choice that it can compile.
+
+    An estimate can be wrong about what fits a machine: where a choice is refused, the
+    next one is tried, and last the plain preset, whose refusal is the user's.
+
+    Args:
+        options: The options of the user.
+        kernel: What to compile.
+        session: Where plugins are.
+        compiled: Compiles by options that leave nothing open.
+        check: Refuses a choice that compiles, and could not be used.
+
+    Raises:
+        UserError: as ``compiled``.
+    """
+    traces = Traces(kernel, session)
+    *better, last = settlements(options, kernel, session, traces)
+    for choice in better:
+        try:
+            found = compiled(choice, traces)
+            check(found)
+        except UserError:
+            continue
+        return found
+    return compiled(last, traces)
+
+
+def settlements(
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    session: Session,
+    traces: Traces | None = None,
+) -> list[WaveCompileOptions]:
+    """The options with all that is open settled, the best first.
+
+    Args:
+        options: The options of the user.
+        kernel: What to compile.
+        session: Where plugins are.
+        traces: Keeps what is traced on the way.
+
+    Raises:
+        UserError: as `choices`.
+    """
+    usual = open_values(options, kernel)[0]
+    plain = _with(options, usual, {"preset": PLAIN})
+    if options.preset not in session.plugins.choosers:
+        return [plain if options.preset == AUTO else _with(options, usual, {})]
+    chosen = [
+        _with(options, {**usual, **each.subs}, {"preset": PLAIN, **each.options})
+        for each in choices(options, kernel, session, traces)
+        if not each.refused
+    ]
+    return [*chosen[:TRIED], plain]
+
+
+def choices(
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    session: Session,
+    traces: Traces | None = None,
+) -> list[Choice]:
+    """What the chooser that ``options.preset`` names finds, the best first.
+
+    Raises:
+        PluginError: WV0819 where the chooser fails.
+        UserError: for mistakes in the kernel, its constraints or the bindings.
+    """
+    traces = traces or Traces(kernel, session)
+    request = _request(options, kernel, session, traces)
+    # The function of the kernel is the author's: its failures are not the plugin's.
+    request.graph(request.values[0])
+    info = session.plugins.choosers[options.preset].provider
+    choose = session.plugins.load_chooser(options.preset)
+    what = f"chooser `{options.preset}` of plugin {info}"
+    with blamed_on_plugin(what, options.location, help=info.way_out):
+        return list(choose(request))
+
+
+def _request(
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    session: Session,
+    traces: Traces,
+) -> ChoiceRequest:
+    target = session.target(options.target, options.location)
+
+    def graph(values: Mapping[Expr, Any]) -> Graph:
+        return traces.look(_with(options, values, {}))
+
+    def geometry(values: Mapping[Expr, Any]) -> Geometry:
+        bound = bound_kernel(_with(options, values, {}), kernel, session)
+        sizes = {s: n for s, n in bound.known.items() if type(n) is int}
+        return Geometry(bound.constraints, sizes, target, kernel.location)
+
+    return ChoiceRequest(
+        target,
+        {row.name: value for row, value in given(options) if row.name != "preset"},
+        open_values(options, kernel),
+        frozenset(session.plugins.presets),
+        frozenset(session.plugins.pass_specs),
+        graph,
+        geometry,
+    )
+
+
+def _with(
+    options: WaveCompileOptions,
+    subs: Mapping[Expr, Any],
+    changes: Mapping[str, Any],
+) -> WaveCompileOptions:
+    """The options with symbols bound and other options given."""
+    if not subs and not changes:
+        return options
+    return replace(options, subs={**options.subs, **subs}, **changes)

@@ -1,0 +1,234 @@
+"""What is left open: the usual values, what a chooser finds, what users settle."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+import wave_core.lang as tkw
+from wave_core.compile import Config, Session, WaveCompileOptions
+from wave_core.compile.choosing import (
+    choices,
+    first_that_fits,
+    open_values,
+    settlements,
+)
+from wave_core.compile.compiler import lower_front
+from wave_core.compile.front import front_of
+from wave_core.diagnostics import PluginError, UserError, user_error
+from wave_core.plugin import Choice, ChooserSpec, hookimpl
+from wave_core.symbols import symbol
+
+N, TILE, WAVES, SPACE = tkw.sym.N, tkw.sym.TILE, tkw.sym.WAVES, tkw.sym.SPACE
+ROWS = ((64, 1), (128, 2), (100, 3))
+
+
+def kernel_with(*tunables):
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(N, TILE, 0),
+            tkw.WaveConstraint(N, TILE / WAVES),
+            tkw.HardwareConstraint(),
+            *tunables,
+        ]
+    )
+    def twice(a: tkw.Memory[N, tkw.GLOBAL_ADDRESS_SPACE, tkw.f32]):
+        value = tkw.read(a)
+        tkw.write(value + value, a)
+
+    return twice
+
+
+TWICE = kernel_with(tkw.Tunable((TILE, WAVES), ROWS))
+
+
+def options(preset="toy", **more):
+    return WaveCompileOptions(subs={"N": 300, **more}, preset=preset, verify_each=True)
+
+
+def session_with(choose):
+    """A session whose preset ``toy`` chooses by ``choose``."""
+    plugin = SimpleNamespace(__name__="toy", REQUIRES_API=(1, 5))
+
+    @hookimpl
+    def wave_register_choosers():
+        yield ChooserSpec("toy", "toy_chooser:choose")
+
+    plugin.wave_register_choosers = wave_register_choosers
+    session = Session({"toy": plugin}, config=Config(cache=False), entry_points=())
+    session.plugins.load_chooser = lambda _: choose
+    return session
+
+
+def tiles_of(found):
+    return [each.subs[symbol("TILE")] for each in found]
+
+
+@pytest.mark.parametrize(
+    ("settled", "values"),
+    [
+        ({}, [(64, 1), (128, 2), (100, 3)]),
+        ({"TILE": 128}, [(None, 2)]),
+        ({"TILE": 32}, [(None, 1)]),
+        ({"TILE": 32, "WAVES": 4}, [(None, None)]),
+    ],
+    ids=["nothing", "one of a row", "one that no row has", "both"],
+)
+def test_what_is_settled_leaves_the_rows_that_agree(settled, values):
+    found = open_values(options(**settled), TWICE)
+    names = symbol("TILE"), symbol("WAVES")
+    assert [tuple(map(row.get, names)) for row in found] == values
+
+
+def test_several_tunables_combine_and_the_usual_values_come_first():
+    kernel = kernel_with(
+        tkw.Tunable(TILE, (64, 128)),
+        tkw.Tunable(SPACE, (tkw.GLOBAL_ADDRESS_SPACE, tkw.SHARED_ADDRESS_SPACE)),
+    )
+    found = open_values(options(WAVES=1), kernel)
+    rows = [(row[symbol("TILE")], str(row[symbol("SPACE")])) for row in found]
+    assert rows == [(64, "global"), (64, "shared"), (128, "global"), (128, "shared")]
+
+
+def test_a_preset_that_does_not_choose_takes_the_usual_values():
+    session = Session(config=Config(cache=False), entry_points=())
+    (found,) = settlements(options("naive"), TWICE, session)
+    assert (found.preset, found.subs[symbol("TILE")]) == ("naive", 64)
+    assert front_of(found, TWICE, session).geometry.grid[0].constant_value == 5
+
+
+def test_the_chooser_is_asked_and_the_plain_preset_comes_last():
+    def choose(request):
+        assert request.options["verify_each"] is True
+        assert "naive" in request.presets
+        ordered = sorted(request.values, key=lambda row: -row[symbol("TILE")])
+        yield from (Choice(row, {"preset": "naive"}) for row in ordered)
+        yield Choice(request.values[0], refused="too slow")
+
+    found = settlements(options(), TWICE, session_with(choose))
+    assert tiles_of(found) == [128, 100, 64, 64]
+    assert [each.preset for each in found] == ["naive"] * 3 + ["default"]
+
+
+@pytest.mark.parametrize("plugins", ["core alone", "installed"])
+def test_auto_is_asked_for_where_nothing_is_and_means_default_without_a_chooser(
+    plugins,
+):
+    chosen = {"entry_points": ()} if plugins == "core alone" else {}
+    session = Session(config=Config(cache=False), **chosen)
+    asked = WaveCompileOptions(subs={"N": 300})
+    assert asked.preset == "auto"
+    (found,) = settlements(asked, TWICE, session)
+    assert (found.preset, found.subs[symbol("TILE")]) == ("default", 64)
+
+
+def test_the_function_of_the_author_runs_once():
+    calls = []
+
+    @tkw.wave(TWICE.constraints)
+    def noted(a: tkw.Memory[N, tkw.GLOBAL_ADDRESS_SPACE, tkw.f32]):
+        calls.append(a)
+        tkw.write(tkw.read(a), a)
+
+    def choose(request):
+        assert request.graph(request.values[0]).name == "noted"
+        yield Choice(request.values[0], {"preset": "naive"})
+
+    assert lowered(noted, session_with(choose)).trace_s > 0
+    assert len(calls) == 1
+
+
+def test_what_fails_in_the_function_of_the_author_is_not_blamed_on_the_plugin():
+    @tkw.wave(TWICE.constraints)
+    def broken(a: tkw.Memory[N, tkw.GLOBAL_ADDRESS_SPACE, tkw.f32]):
+        tkw.write(tkw.read(a) + 1 // 0, a)
+
+    with pytest.raises(ZeroDivisionError):
+        lowered(broken, session_with(lambda request: request.graph({}) and []))
+
+
+def test_a_choice_that_is_refused_after_it_compiled_gives_way():
+    def choose(request):
+        yield Choice(request.values[1], {"preset": "naive"})
+
+    def check(settled):
+        if settled.subs[symbol("TILE")] == 128:
+            raise user_error("WV0605", "too large")
+
+    found = first_that_fits(
+        options(), TWICE, session_with(choose), lambda settled, _: settled, check
+    )
+    assert (found.preset, found.subs[symbol("TILE")]) == ("default", 64)
+
+
+def test_geometry_and_graph_are_those_of_the_values_asked_for():
+    def choose(request):
+        *_, last = request.values
+        grids = [request.geometry(row).grid[0] for row in request.values[:2]]
+        assert [grid.constant_value for grid in grids] == [5, 3]
+        with pytest.raises(UserError, match="WV0308"):
+            request.geometry(last)
+        assert request.graph({}).name == request.graph(request.values[1]).name
+        return []
+
+    assert choices(options(), TWICE, session_with(choose)) == []
+
+
+def test_a_choice_that_cannot_be_compiled_gives_way_to_the_next():
+    def choose(request):
+        yield Choice(request.values[2], {"preset": "naive"})
+        yield Choice(request.values[1], {"preset": "naive"})
+
+    found = lowered(TWICE, session_with(choose))
+    assert found.geometry.grid[0].constant_value == 3
+
+
+def lowered(kernel, session):
+    """The kernel as it was traced for the choice that its passes took."""
+
+    def compiled(settled, traces):
+        front = front_of(settled, kernel, session, traces=traces)
+        lower_front(front, kernel)
+        return front
+
+    return first_that_fits(options(), kernel, session, compiled)
+
+
+def test_the_refusal_of_the_plain_preset_is_the_users():
+    kernel = kernel_with(tkw.Tunable((TILE, WAVES), ((100, 3),)))
+    with pytest.raises(UserError, match="WV0308"):
+        lowered(kernel, session_with(lambda _: []))
+
+
+def test_a_chooser_that_fails_is_blamed():
+    def choose(request):
+        raise KeyError(str(len(request.values)))
+
+    with pytest.raises(PluginError, match="chooser `toy` of plugin `toy` failed") as e:
+        settlements(options(), TWICE, session_with(choose))
+    assert e.value.code == "WV0819"
+
+
+@pytest.mark.parametrize(
+    ("symbols", "values", "wanted"),
+    [
+        (TILE + 1, (1, 2), "`symbols` of Tunable is TILE + 1"),
+        (TILE, (), "`values` of Tunable is ()"),
+        (TILE, 64, "`values` of Tunable is 64"),
+        ((TILE, WAVES), ((64, 1), (128,)), "it takes rows of 2 values"),
+    ],
+    ids=["expression", "empty", "number", "short row"],
+)
+def test_what_is_no_tunable(symbols, values, wanted):
+    with pytest.raises(UserError) as caught:
+        tkw.Tunable(symbols, values)
+    assert caught.value.code == "WV0327"
+    assert wanted in str(caught.value)
+
+
+def test_values_that_no_symbol_has():
+    kernel = kernel_with(tkw.Tunable(TILE, (64, "wide")))
+    with pytest.raises(UserError, match="`TILE` is bound to 'wide'") as caught:
+        open_values(options(WAVES=1), kernel)
+    assert caught.value.code == "WV0822"

@@ -1,0 +1,1 @@
+"""Preset ``auto``: which way to compile a kernel an estimate finds fastest."""

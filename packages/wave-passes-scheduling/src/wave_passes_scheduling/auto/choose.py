@@ -1,0 +1,119 @@
+"""The chooser ``auto``: every way to settle what is open, the fastest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.diagnostics import UserError
+from wave_core.plugin import Choice
+from wave_core.types import AddressSpace
+from wave_passes_scheduling.auto.estimate import cycles_of, need_of
+from wave_passes_scheduling.auto.ways import WAYS, Way
+from wave_passes_scheduling.auto.work import Work, work_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ir import Graph
+    from wave_core.plugin import ChoiceRequest
+    from wave_core.symbols import Expr
+    from wave_core.targets import Target
+    from wave_passes_scheduling.auto.estimate import Need
+
+OWN = frozenset(
+    {
+        "disable_passes",
+        "multi_buffer_count",
+        "override_schedule",
+        "passes",
+        "pipeline",
+        "reorder",
+        "schedule",
+        "unroll_factor",
+    }
+)
+"""Options by which authors schedule themselves."""
+
+CYCLES = "cycles"
+
+
+def choose(request: ChoiceRequest) -> list[Choice]:
+    """The ways to compile a kernel, the fastest first, then those that do not fit.
+
+    Nothing where there is no loop that multiplies, or a target without figures: the
+    usual configuration is as good as any.
+    """
+    target = request.target
+    if target.registers is None or target.peaks is None:
+        return []
+    found = [each for work in _works(request) for each in _choices(request, *work)]
+    return sorted(
+        found, key=lambda each: (bool(each.refused), each.figures.get(CYCLES, 0.0))
+    )
+
+
+def _works(request: ChoiceRequest) -> Iterator[tuple[Mapping[Expr, object], Work]]:
+    """The work for each way to settle the open symbols that the machine can do."""
+    traced: dict[tuple[object, ...], Graph] = {}
+    spread: dict[tuple[object, ...], Geometry] = {}
+    asked = request.options.get("use_fast_math")
+    assert asked is None or isinstance(asked, bool), "checked with the options"
+    for values in request.values:
+        # Sizes leave the trace as it is, address spaces the geometry.
+        spaces = tuple(v for v in values.values() if isinstance(v, AddressSpace))
+        sizes = tuple(v for v in values.values() if not isinstance(v, AddressSpace))
+        try:
+            if spaces not in traced:
+                traced[spaces] = request.graph(values)
+            if sizes not in spread:
+                spread[sizes] = request.geometry(values)
+            graph, geometry = traced[spaces], spread[sizes]
+            work = work_of(graph, geometry, request.target, fast_math=asked)
+        except UserError:
+            continue
+        if work is not None and work.matrix:
+            yield values, work
+
+
+def _choices(
+    request: ChoiceRequest, values: Mapping[Expr, object], work: Work
+) -> Iterator[Choice]:
+    """Each configuration for one way to settle the symbols."""
+    own = not OWN.isdisjoint(request.options)
+    for way in WAYS[:1] if own else WAYS:
+        idle = way.through_lds and not work.staged
+        idle |= way.chained and not work.between
+        if idle or way.name not in request.presets:
+            continue
+        need = need_of(work, way, request.target)
+        refused = _refused(work, way, need, request.target)
+        figures = {"registers": need.registers, "bytes of LDS": need.lds}
+        if not refused:
+            cycles = cycles_of(work, way, need, request.target)
+            figures |= {CYCLES: cycles, "workgroups at once": need.resident}
+            figures["% of matrix units"] = 100 * _busy(work, request.target) / cycles
+        yield Choice(values, {"preset": way.name}, figures, refused)
+
+
+def _busy(work: Work, target: Target) -> float:
+    """Cycles that the matrix units of the chip work, shared evenly."""
+    assert target.registers is not None, "who asks has looked"
+    assert target.peaks is not None, "who asks has looked"
+    each = work.groups / target.peaks.compute_units
+    return each * work.trips * work.matrix * work.waves / target.registers.simds
+
+
+def _refused(work: Work, way: Way, need: Need, target: Target) -> str:
+    """Why a configuration does not fit; empty where it does."""
+    assert target.registers is not None, "who asks has looked"
+    file, limit = target.registers, target.registers.limit(work.waves)
+    if work.waves < way.waves * file.simds:
+        return f"waves of a SIMD have to alternate: {work.waves} waves are too few"
+    if work.trips < way.fewest:
+        return f"{work.trips:.0f} iterations are too few to overlap"
+    if need.registers > limit:
+        return f"{need.registers} registers, and a wave has {limit}"
+    if need.lds > target.memory.lds_bytes:
+        return f"{need.lds:.0f} bytes of LDS, and there are {target.memory.lds_bytes}"
+    return "" if need.resident else "no compute unit holds a whole workgroup"

@@ -1,0 +1,145 @@
+"""The cycles that a kernel takes in one configuration, estimated within milliseconds.
+
+A compute unit runs as many workgroups at once as registers, LDS and waves allow. Each
+needs the matrix units, the vector units, LDS and the path to memory for some time; how
+long they wait for each other follows from a model of queues.
+
+Units: cycles of one SIMD, bytes, registers of 32 bits a lane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_core.targets import RegisterFile, Target
+    from wave_passes_scheduling.auto.ways import Way
+    from wave_passes_scheduling.auto.work import Work
+
+WIDE = 16
+"""Bytes that a lane moves at a time."""
+
+OTHERS = 1.1
+"""Vector instructions by those that are counted: addresses and moves come on top."""
+
+SHORT = 0.46
+"""The share of the results between two products that registers hold at a time."""
+
+SPARE = 17
+"""Registers for addresses and whatever else the code needs."""
+
+SCATTERED = 2.0
+"""How much more of the path to memory a matrix operand takes that is not staged: lanes
+read short pieces of many rows."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """The resources of a workgroup.
+
+    Attributes:
+        registers: Of each lane.
+        lds: Bytes.
+        resident: Workgroups that a compute unit runs at once; 0 where none fits.
+    """
+
+    registers: int
+    lds: float
+    resident: int
+
+
+def need_of(work: Work, way: Way, target: Target) -> Need:
+    """The resources that a workgroup takes."""
+    assert target.registers is not None, "who asks has looked"
+    fetched = work.lds / (work.lanes * work.waves) / 4
+    live = way.late if target.transposed_read_bits else way.live
+    registers = work.carried + SHORT * work.between + live * work.fragments
+    registers = round(registers + way.ahead * fetched + SPARE)
+    lds = work.lds * way.copies
+    resident = _resident(work.waves, registers, lds, target, target.registers)
+    return Need(registers, lds, resident)
+
+
+def _resident(
+    waves: int, registers: int, lds: float, target: Target, file: RegisterFile
+) -> int:
+    """Workgroups that fit on a compute unit at once."""
+    taken = -(-registers // file.granule) * file.granule
+    on_simd = min(file.max_waves, file.total // taken)
+    if registers > file.per_wave:
+        return 0
+    by_waves = on_simd * file.simds // waves
+    return by_waves if not lds else min(by_waves, int(target.memory.lds_bytes // lds))
+
+
+def cycles_of(work: Work, way: Way, need: Need, target: Target) -> float:
+    """Cycles of the whole launch."""
+    assert target.peaks is not None, "who asks has looked"
+    # The compute unit that has most of them is the last to end.
+    each = max(1, ceil(work.groups / target.peaks.compute_units))
+    sets, rest = divmod(each, need.resident)
+    time = sets * iteration(work, way, need.resident, target)
+    if rest:
+        time += iteration(work, way, rest, target)
+    fill = target.costs.global_latency * (2.0 - way.memory)
+    return time * work.trips + fill * (sets + bool(rest))
+
+
+def iteration(work: Work, way: Way, resident: int, target: Target) -> float:
+    """Cycles of one iteration of ``resident`` workgroups on a compute unit."""
+    costs, peaks, file = target.costs, target.peaks, target.registers
+    assert peaks is not None, "who asks has looked"
+    assert file is not None, "who asks has looked"
+    through = sum(each.of_wave for each in work.staged)
+    scattered = sum(each.of_wave for each in work.direct)
+    lines = sum(each.lines for each in work.staged)
+    lds = (work.waves * through + work.lds) / _lds_rate(target)
+    memory = (lines + SCATTERED * work.waves * scattered) / peaks.l2_bytes
+    # Waves of a workgroup that share a SIMD want the same unit at the same time,
+    # unless they alternate.
+    on_simd = work.waves / file.simds
+    together = max(1.0, on_simd) if way.waves == 1 else 1.0
+    count = max(1, round(resident * on_simd / together))
+    groups = resident / count
+    of_simd = together * work.matrix, together * (OTHERS * work.vector + work.issue)
+    shared = groups * lds, groups * memory
+    waits = way.lds * shared[0], way.memory * shared[1]
+    wait = way.memory * costs.global_latency
+    wait += work.exchanges * costs.exchange_latency
+    time = queued((*of_simd, *waits), wait, count)
+    return max(time, count * max(*of_simd, *shared))
+
+
+def queued(demands: Sequence[float], wait: float, count: int) -> float:
+    """Cycles in which each of ``count`` takes its turn at every unit once.
+
+    What comes to a unit finds there what it would find with one fewer: mean value
+    analysis of a closed network of queues. Source: Reiser and Lavenberg, Mean-Value
+    Analysis of Closed Multichain Queuing Networks, 1980.
+
+    Args:
+        demands: Cycles that each of them needs of each unit.
+        wait: Cycles that it waits for what is no unit.
+        count: How many there are.
+    """
+    lengths, time = [0.0] * len(demands), 0.0
+    for others in range(count):
+        each = [
+            need * (1 + ahead) for need, ahead in zip(demands, lengths, strict=True)
+        ]
+        time = wait + sum(each)
+        lengths = [(others + 1) * spent / time for spent in each]
+    return time
+
+
+def _lds_rate(target: Target) -> float:
+    """Bytes of LDS in a cycle where nothing collides."""
+    phases = target.memory.phases(WIDE, reads=True)
+    assert target.peaks is not None, "who asks has looked"
+    if phases is None:
+        return target.peaks.lds_bytes
+    return phases.banks * target.memory.bank_bytes

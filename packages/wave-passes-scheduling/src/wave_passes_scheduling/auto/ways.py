@@ -1,0 +1,57 @@
+"""The configurations among which ``auto`` chooses, and what each leaves to wait for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Way:
+    """One configuration of the pipeline.
+
+    Attributes:
+        name: Its preset.
+        memory: The share of a fetch from memory that a workgroup waits for.
+        lds: The share of the accesses of LDS that it waits for.
+        copies: Tiles in LDS of each memory.
+        ahead: Tiles on their way from memory in registers.
+        live: The share of what an iteration reads that registers hold at a time.
+        late: The same where LDS can be read transposed: what is not packed anew can be
+            read as late as it is used.
+        waves: The fewest waves of a workgroup on a SIMD that it works with.
+        fewest: The fewest iterations that it can overlap.
+        through_lds: Whether it has a use for tiles in LDS alone.
+        chained: Whether it needs products that multiply what others made.
+    """
+
+    name: str
+    memory: float
+    lds: float
+    copies: int = 1
+    ahead: float = 1.0
+    live: float = 1.0
+    late: float = 1.0
+    waves: int = 1
+    fewest: int = 2
+    through_lds: bool = False
+    chained: bool = False
+
+
+_AHEAD: dict[str, Any] = {
+    "copies": 2,
+    "fewest": 3,
+    "ahead": 1.3,
+    "live": 1.3,
+    "late": 0.9,
+}
+
+WAYS = (
+    Way("default", 0.55, 0.55, ahead=0.0, live=0.6, late=0.2, fewest=0),
+    Way("prefetch", 0.62, 0.2, ahead=1.3, live=0.65, late=0.25),
+    Way("fetch-ahead", 0.5, 0.0, **_AHEAD, through_lds=True),
+    Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True),
+    Way("pingpong", 0.1, 0.0, **_AHEAD, waves=2, through_lds=True),
+)
+"""The shares are fitted to cycles and registers of compiled loops, which
+``benchmarks/bench_auto.py`` prints beside the estimates."""

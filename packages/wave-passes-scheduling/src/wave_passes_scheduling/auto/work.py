@@ -1,0 +1,284 @@
+"""The work of a kernel, counted on its trace: nothing is laid out, nothing compiled.
+
+Units: cycles of one SIMD, bytes, registers of 32 bits a lane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, log2, prod
+from typing import TYPE_CHECKING
+
+from wave_core.analysis.matrix import instruction_of, matrix_roles
+from wave_core.constraints import FastMath
+from wave_core.ir import region_of, resolve
+from wave_core.ops.compare import Cast
+from wave_core.ops.control import Iterate
+from wave_core.ops.matrix import Mma
+from wave_core.ops.memory import Allocate, Read
+from wave_core.ops.reduce import Reduce
+from wave_core.ops.structure import Argument
+from wave_core.symbols import constant
+from wave_core.types import AddressSpace, RegisterType, dim_name
+from wave_passes_scheduling.loops.analysis import innermost_loops
+from wave_passes_scheduling.loops.costs import FREE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_core.constraints.geometry import Geometry
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr
+    from wave_core.targets import MatrixInstruction, Target
+
+UNKNOWN = 4096
+"""A size that comes with the launch is reckoned with as this."""
+
+SLOW = frozenset({"exp", "exp2", "log", "log2", "log10", "reciprocal", "sqrt", "rsqrt"})
+"""Ops at a quarter of the rate. Source: AMD CDNA3 ISA, transcendental instructions."""
+
+PAIRED = frozenset({"add", "sub", "mul", "fma"})
+"""Ops that one instruction does for two registers. Source: AMD CDNA3 ISA, V_PK_ADD_F32
+and V_PK_MUL_F32; reductions are counted likewise (V_PK_ADD_F32, V_MAX3_F32)."""
+
+CAREFUL = 1.9
+"""How much longer elementwise work takes that keeps to subnormals, NaN and infinities;
+of the softmax in attention, compiled for gfx942."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What a loop reads anew in each iteration.
+
+    Attributes:
+        of_wave: Bytes that a wave works on.
+        of_group: Bytes that the workgroup has of the memory, each counted once.
+        lines: Bytes of the cache lines that hold these.
+        staged: Whether it goes through LDS.
+    """
+
+    of_wave: float
+    of_group: float
+    lines: float
+    staged: bool
+
+
+@dataclass(frozen=True)
+class Work:
+    """One iteration of the loop that counts, for one wave.
+
+    Attributes:
+        matrix: Cycles that its products take.
+        issue: Cycles in which products begin, and nothing elementwise can.
+        vector: Cycles that everything elementwise takes.
+        exchanges: How often lanes exchange values, one after the other.
+        fetched: The memories that it reads.
+        carried: Registers of values that go from iteration to iteration.
+        between: Registers of values that products leave for other products.
+        lanes: Lanes of a wave.
+        waves: Waves of a workgroup.
+        groups: Workgroups of the launch.
+        trips: Iterations.
+    """
+
+    matrix: float
+    issue: float
+    vector: float
+    exchanges: int
+    fetched: tuple[Fetched, ...]
+    carried: float
+    between: float
+    lanes: int
+    waves: int
+    groups: float
+    trips: float
+
+    @property
+    def fragments(self) -> float:
+        """Registers of what a wave reads in an iteration."""
+        return sum(each.of_wave for each in self.fetched) / 4 / self.lanes
+
+    @property
+    def staged(self) -> tuple[Fetched, ...]:
+        """What goes through LDS."""
+        return tuple(each for each in self.fetched if each.staged)
+
+    @property
+    def direct(self) -> tuple[Fetched, ...]:
+        """What each wave reads from memory for itself."""
+        return tuple(each for each in self.fetched if not each.staged)
+
+    @property
+    def lds(self) -> float:
+        """Bytes of LDS that one copy of each staged tile takes."""
+        return sum(each.of_group for each in self.staged)
+
+
+def work_of(
+    graph: Graph, geometry: Geometry, target: Target, *, fast_math: bool | None = None
+) -> Work | None:
+    """The work of the loop that multiplies most; nothing where no loop does.
+
+    Args:
+        graph: The trace, with constraints.
+        geometry: How it spreads over the machine.
+        target: The machine.
+        fast_math: Whether it is asked for; the kernel's choice if left out.
+
+    Raises:
+        UserError: where an instruction does not fit the operands, or a tile an axis.
+    """
+    counted = [_Counting(loop, geometry, target) for loop in innermost_loops(graph)]
+    found = [each.work() for each in counted]
+    most = max(found, key=lambda each: each.matrix * each.trips, default=None)
+    if fast_math is None:
+        fast_math = any(isinstance(row, FastMath) for row in graph.constraints)
+    if most is None or fast_math:
+        return most
+    return replace(most, vector=CAREFUL * most.vector)
+
+
+class _Counting:
+    """One loop with what is asked about it."""
+
+    def __init__(self, loop: Iterate, geometry: Geometry, target: Target) -> None:
+        self.loop = loop
+        self.geometry = geometry
+        self.target = target
+        around = (op for op in region_of(loop).around if isinstance(op, Iterate))
+        # Sizes of tiles do not depend on which iteration it is.
+        self.loops = {dim_name(op.axis): constant(0) for op in (loop, *around)}
+        self.tiles: dict[str, int] = {}
+        self.sizes: dict[Op, float] = {}
+
+    def work(self) -> Work:
+        """The counts."""
+        ops = list(self.loop.body.ops)
+        products = [op for op in ops if isinstance(op, Mma)]
+        reads = [op for op in ops if isinstance(op, Read)]
+        moving = [op for op in reads if self._moves(op)]
+        still = [op for op in reads if not self._moves(op)]
+        own = [op for op in products if not isinstance(op.acc, Argument)]
+        settled = self._settled(ops)
+        counts = [self._instructions(op) for op in products]
+        axes = self.loops
+        return Work(
+            matrix=sum(count * cycles for count, cycles in counts),
+            issue=self.target.costs.valu_cycles * sum(count for count, _ in counts),
+            vector=sum(self._vector_cycles(op) for op in ops if op not in settled),
+            exchanges=sum(map(self._exchanges, ops)),
+            fetched=tuple(map(self._fetched, moving)),
+            carried=sum(map(self._registers, (*self.loop.inits, *still))),
+            between=sum(map(self._registers, own)),
+            lanes=self.target.wave_size,
+            waves=self.geometry.waves_per_workgroup,
+            groups=prod(map(_size, self.geometry.grid)),
+            trips=prod(_size(self.geometry.trip_count(axis)) for axis in axes),
+        )
+
+    def _moves(self, read: Read) -> bool:
+        """Whether each iteration of the loop reads something else."""
+        axis = dim_name(self.loop.axis)
+        dims = {*read.memory.memory_type.dims, *read.register_type.dims}
+        return any(self.geometry.loop_axis(dim) == axis for dim in dims)
+
+    def _settled(self, ops: Sequence[Op]) -> set[Op]:
+        """What is computed of constants and indices.
+
+        It is the same in each iteration, or proved away where tiles divide the sizes.
+        """
+        found: set[Op] = set()
+        for op in ops:
+            grows = isinstance(op, Mma | Read) or op.type is None
+            if not grows and found.issuperset(op.operands):
+                found.add(op)
+        return found
+
+    def _instructions(self, op: Mma) -> tuple[int, float]:
+        """Matrix instructions of a wave, and the cycles of each."""
+        row = instruction_of(op, self.geometry, self.target)
+        roles = matrix_roles(op)
+        sizes = dict(zip((roles.m, roles.n, roles.k), row.shape, strict=True))
+        dims = {*op.lhs.register_type.dims, *op.rhs.register_type.dims}
+        tiles = prod(-(-self._tile(dim) // sizes.get(dim, 1)) for dim in dims)
+        return tiles * row.issues, self._cycles(op, row)
+
+    def _cycles(self, op: Mma, row: MatrixInstruction) -> float:
+        """Cycles of an instruction: published, or by the peak of the chip."""
+        peaks, file = self.target.peaks, self.target.registers
+        if row.cycles is not None or peaks is None or file is None:
+            return row.cycles or self.target.costs.mma_cycles
+        rate = dict(peaks.matrix).get(str(op.lhs.register_type.dtype))
+        flops = 2 * prod(row.shape) / row.issues
+        return flops * file.simds / rate if rate else self.target.costs.mma_cycles
+
+    def _vector_cycles(self, op: Op) -> float:
+        if isinstance(op, Mma | Read) or op.op_name in FREE or op.type is None:
+            return 0.0
+        elements = max(map(self._elements, (op, *op.operands)), default=0.0)
+        # Lanes compute what they share each for itself.
+        registers = max(1.0, elements / self.target.wave_size)
+        return self._cycles_of(op) * registers
+
+    def _exchanges(self, op: Op) -> int:
+        """Steps in which lanes that share a result of a reduction combine theirs."""
+        if not isinstance(op, Reduce):
+            return 0
+        sharing = self.target.wave_size / max(1.0, self._elements(op))
+        return max(0, ceil(log2(sharing)))
+
+    def _cycles_of(self, op: Op) -> float:
+        """Cycles of an op for each register of its operands."""
+        costs = self.target.costs
+        if op.op_name in SLOW:
+            return 4 * costs.valu_cycles
+        if isinstance(op, Cast) and op.register_type.dtype.bits < 32:
+            return costs.narrow_cycles
+        paired = op.op_name in PAIRED or isinstance(op, Reduce)
+        return costs.valu_cycles * (0.5 if paired else 1)
+
+    def _fetched(self, op: Read) -> Fetched:
+        dims = op.register_type.dims
+        split = (self.geometry.split_among_waves(dim) for dim in dims)
+        sharing = prod(self.geometry.waves[axis] for axis in split if axis is not None)
+        of_wave = self._elements(op) * op.register_type.dtype.bits / 8
+        if isinstance(resolve(op.memory), Allocate):
+            return Fetched(of_wave, 0.0, 0.0, staged=True)
+        of_group = of_wave * sharing
+        lines = of_group * self._unused(op)
+        staged = op.memory.memory_type.space is AddressSpace.SHARED
+        return Fetched(of_wave, of_group, lines, staged)
+
+    def _unused(self, op: Read) -> float:
+        """How much larger cache lines are than what is read of each, at least 1."""
+        stored = op.memory.memory_type
+        inner = stored.dims[-1] if stored.dims else ""
+        if inner not in op.register_type.dims:
+            return 1.0
+        row = self._tile(inner) * stored.dtype.bits / 8
+        return max(1.0, self.target.memory.cache_line_bytes / row)
+
+    def _registers(self, op: Op) -> float:
+        if not isinstance(op.type, RegisterType):
+            return 0.0
+        return self._elements(op) * op.type.dtype.bits / 32 / self.target.wave_size
+
+    def _elements(self, op: Op) -> float:
+        """Elements of a value that a wave holds."""
+        if op not in self.sizes:
+            held = isinstance(op.type, RegisterType)
+            dims = op.register_type.dims if held else ()
+            self.sizes[op] = prod(map(self._tile, dims)) if held else 0.0
+        return self.sizes[op]
+
+    def _tile(self, dim: str) -> int:
+        if dim not in self.tiles:
+            self.tiles[dim] = _size(self.geometry.tile(dim, self.loops))
+        return self.tiles[dim]
+
+
+def _size(expr: Expr) -> int:
+    """A size; what comes with the launch is taken for large."""
+    found = expr.subs(dict.fromkeys(expr.free_symbols, UNKNOWN))
+    return found.constant_value if found.is_constant else UNKNOWN

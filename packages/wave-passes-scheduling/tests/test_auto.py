@@ -1,0 +1,248 @@
+"""``auto``: the work that it counts, and which configuration it finds best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pipelined_kernels import staged_gemm
+
+import wave_core.lang as tkw
+from wave_core.compile import Session, WaveCompileOptions
+from wave_core.compile.choosing import choices, settlements
+from wave_core.compile.front import front_of
+from wave_core.targets import Peaks, RegisterFile, generic_target
+from wave_passes_scheduling.auto.estimate import queued
+from wave_passes_scheduling.auto.work import CAREFUL, Fetched, work_of
+
+M, N, K = tkw.sym.M, tkw.sym.N, tkw.sym.K
+BLOCK, DEPTH, WAVES = tkw.sym.BLOCK, tkw.sym.DEPTH, tkw.sym.WAVES
+SPACE = tkw.sym.SPACE
+SHARED, GLOBAL = tkw.SHARED_ADDRESS_SPACE, tkw.GLOBAL_ADDRESS_SPACE
+
+CHIP = replace(
+    generic_target(),
+    name="chip",
+    registers=RegisterFile(total=512, per_wave=512, granule=8, max_waves=8, simds=4),
+    peaks=Peaks(100, 2.0, 4000.0, (("f16", 2048),), 256, lds_bytes=128),
+)
+"""A chip like those of today, which no backend makes code for."""
+
+TILES = tkw.Tunable((BLOCK, DEPTH, WAVES), ((128, 32, 2), (256, 32, 4), (64, 64, 2)))
+STAGING = tkw.Tunable(SPACE, (GLOBAL, SHARED))
+
+
+@pytest.fixture(scope="module")
+def session():
+    return Session()
+
+
+def gemm_of(*tunables):
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, BLOCK, 0),
+            tkw.WorkgroupConstraint(N, BLOCK, 1),
+            tkw.TilingConstraint(K, DEPTH),
+            tkw.WaveConstraint(M, BLOCK / 2),
+            tkw.WaveConstraint(N, BLOCK / WAVES),
+            tkw.HardwareConstraint(),
+            *tunables,
+        ]
+    )
+    def gemm(
+        a: tkw.Memory[M, K, SPACE, tkw.f16],
+        b: tkw.Memory[N, K, SPACE, tkw.f16],
+        c: tkw.Memory[M, N, GLOBAL, tkw.f32],
+    ):
+        @tkw.iterate(K, init_args=[tkw.Register[M, N, tkw.f32](0.0)])
+        def repeat(acc: tkw.Register[M, N, tkw.f32]) -> tkw.Register[M, N, tkw.f32]:
+            return tkw.mma(tkw.read(a), tkw.read(b), acc)
+
+        tkw.write(repeat, c)
+
+    return gemm
+
+
+GEMM = gemm_of(TILES, STAGING)
+
+
+def options(size, target=CHIP, **more):
+    sizes = {M: size, N: size, K: size}
+    return WaveCompileOptions(subs=sizes, target=target, preset="auto", **more)
+
+
+def tile(choice):
+    return {str(symbol): value for symbol, value in choice.subs.items()}["BLOCK"]
+
+
+def presets(found):
+    return [each.options["preset"] for each in found]
+
+
+def test_the_work_of_a_product_is_counted_on_its_trace(session):
+    settled = settlements(options(1024), gemm_of(TILES), session)[-1]
+    settled = replace(settled, subs={**settled.subs, SPACE: SHARED})
+    front = front_of(settled, GEMM, session)
+    work = work_of(front.traced, front.geometry, front.target)
+    # 64 x 64 x 32 of a wave in instructions of 16 x 16 x 16, 512 FLOPs a cycle.
+    assert work.matrix == 4 * 4 * 2 * (2 * 16**3 // 512)
+    assert work.issue == 4 * 4 * 2 * CHIP.costs.valu_cycles
+    assert (work.vector, work.exchanges) == (0, 0)
+    # 64 x 32 elements of 2 bytes for each of two waves; lines of 64 bytes and more.
+    row = Fetched(
+        4096.0, 8192.0, 8192.0 * front.target.memory.cache_line_bytes / 64, True
+    )
+    assert work.fetched == (row, row)
+    assert (work.carried, work.fragments, work.lds) == (64, 32, 16384)
+    assert (work.waves, work.groups, work.trips) == (4, 64, 32)
+
+
+def chained(*more):
+    """A product, two to the power of it, masked, and a product with that."""
+    constraints = [
+        tkw.WorkgroupConstraint(M, 32, 0),
+        tkw.TilingConstraint(K, 32),
+        tkw.HardwareConstraint(mma_rows=32),
+        *more,
+    ]
+
+    @tkw.wave(constraints)
+    def both(
+        a: tkw.Memory[K, N, GLOBAL, tkw.f16],
+        b: tkw.Memory[M, N, GLOBAL, tkw.f16],
+        c: tkw.Memory[N, M, GLOBAL, tkw.f32],
+    ):
+        zero = tkw.Register[N, M, tkw.f32](0.0)
+
+        @tkw.iterate(K, init_args=[zero])
+        def repeat(acc: tkw.Register[N, M, tkw.f32]) -> tkw.Register[N, M, tkw.f32]:
+            nothing = tkw.Register[K, M, tkw.f32](0.0)
+            scores = tkw.mma(tkw.read(a), tkw.read(b), nothing)
+            weights = tkw.cast(tkw.exp2(scores), tkw.f16)
+            mapped = tkw.read(a, mapping=TURNED)
+            return tkw.mma(mapped, weights, acc)
+
+        tkw.write(repeat, c)
+
+    return both
+
+
+I, J = (tkw.IndexMapping.iterator(number) for number in (0, 1))
+TURNED = tkw.IndexMapping(2, inputs={K: J, N: I}, outputs={N: I, K: J})
+
+
+def work_of_chained(session, *more, **options):
+    sizes = {M: 64, N: 32, K: 64}
+    asked = WaveCompileOptions(subs=sizes, target=CHIP, **options)
+    front = front_of(asked, chained(*more), session)
+    given = options.get("use_fast_math")
+    return work_of(front.traced, front.geometry, front.target, fast_math=given)
+
+
+def test_fast_math_is_reckoned_with_where_the_kernel_or_the_options_allow_it(session):
+    exact = work_of_chained(session).vector
+    # Of 32 x 32 elements 2 ** x at a quarter of the rate, and narrowed.
+    fast = 16 * (4 * CHIP.costs.valu_cycles + CHIP.costs.narrow_cycles)
+    assert exact == pytest.approx(CAREFUL * fast)
+    assert work_of_chained(session, tkw.FastMath()).vector == fast
+    assert work_of_chained(session, use_fast_math=True).vector == fast
+    kept = work_of_chained(session, tkw.FastMath(), use_fast_math=False)
+    assert kept.vector == exact
+
+
+def test_products_of_products_run_beside_each_other_and_others_do_not(session):
+    asked = WaveCompileOptions(
+        subs={M: 4096, N: 32, K: 4096}, target=CHIP, preset="auto"
+    )
+    assert "prefetch-attention" in presets(choices(asked, chained(), session))
+    assert "prefetch-attention" not in presets(choices(options(4096), GEMM, session))
+
+
+def test_turns_at_units_wait_for_each_other():
+    assert queued((30.0, 10.0), 5.0, 1) == 45
+    # The second finds the first at a unit as often as that is there.
+    assert queued((10.0, 10.0), 0.0, 2) == 30
+    many = queued((30.0, 10.0), 100.0, 40)
+    assert 40 * 30 <= many < 1.1 * 40 * 30
+
+
+def test_large_products_take_large_tiles_and_small_ones_fill_the_chip(session):
+    large, small = (choices(options(n), GEMM, session)[0] for n in (8192, 512))
+    assert tile(large) >= 128
+    assert tile(small) == 64
+    assert large.options["preset"] != "default"
+
+
+def test_the_fastest_comes_first_and_what_does_not_fit_last(session):
+    found = choices(options(4096), GEMM, session)
+    fitting = [each for each in found if not each.refused]
+    times = [each.figures["cycles"] for each in fitting]
+    assert times == sorted(times)
+    assert found[: len(fitting)] == fitting
+    assert all(0 < each.figures["% of matrix units"] <= 100 for each in fitting)
+
+
+SMALL = replace(CHIP, registers=replace(CHIP.registers, total=256, per_wave=128))
+NARROW = replace(CHIP, memory=replace(CHIP.memory, lds_bytes=20000))
+
+
+@pytest.mark.parametrize(
+    ("target", "size", "why"),
+    [
+        (SMALL, 4096, "registers, and a wave has"),
+        (NARROW, 4096, "bytes of LDS, and there are 20000"),
+        (CHIP, 4096, "waves of a SIMD have to alternate: 4 waves are too few"),
+        (CHIP, 64, "iterations are too few to overlap"),
+    ],
+    ids=["registers", "LDS", "waves", "iterations"],
+)
+def test_what_does_not_fit_says_why(session, target, size, why):
+    found = choices(options(size, target), GEMM, session)
+    assert any(why in each.refused for each in found)
+    assert not found[0].refused
+
+
+def test_what_the_author_schedules_stays(session):
+    found = choices(options(4096, unroll_factor=2), GEMM, session)
+    assert set(presets(found)) == {"default"}
+    (kept,) = {each.unroll_factor for each in settlements(options(512), GEMM, session)}
+    assert kept == 1
+
+
+def test_what_the_author_binds_stays(session):
+    asked = WaveCompileOptions(
+        subs={M: 4096, N: 4096, K: 4096, BLOCK: 64}, target=CHIP, preset="auto"
+    )
+    found = settlements(asked, GEMM, session)
+    assert {each.subs[next(iter(TILES.symbols))] for each in found} == {64}
+
+
+def test_sizes_of_the_launch_are_taken_for_large(session):
+    asked = WaveCompileOptions(dynamic_symbols=[M, N, K], target=CHIP, preset="auto")
+    assert tile(choices(asked, GEMM, session)[0]) >= 128
+
+
+def test_tiles_that_the_author_copies_go_through_lds_as_they_are(session):
+    asked = options(512)
+    front = front_of(
+        settlements(asked, staged_gemm(), session)[-1], staged_gemm(), session
+    )
+    work = work_of(front.traced, front.geometry, front.target)
+    assert work.lds == 0
+    assert [each.staged for each in work.fetched] == [False, False, True, True]
+
+
+def test_nothing_is_chosen_without_figures_or_products(session):
+    assert choices(options(512, "generic"), GEMM, session) == []
+
+    @tkw.wave([tkw.WorkgroupConstraint(M, 64, 0), tkw.HardwareConstraint()])
+    def twice(a: tkw.Memory[M, GLOBAL, tkw.f32]):
+        tkw.write(tkw.read(a) + tkw.read(a), a)
+
+    asked = WaveCompileOptions(subs={M: 100}, target=CHIP, preset="auto")
+    assert choices(asked, twice, session) == []
+    assert presets_of(settlements(asked, twice, session)) == ["default"]
+
+
+def presets_of(found):
+    return [each.preset for each in found]

@@ -1,0 +1,160 @@
+"""Preset ``auto`` on kernels of the library: every choice is right; one is taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import process_time
+
+import pytest
+
+from wave_core.compile import Config, Session, run_case
+from wave_core.compile.bisect import bisect_case
+from wave_core.compile.choosing import choices, settlements
+from wave_core.compile.kernels import make_case
+from wave_core.diagnostics import UserError
+from wave_core.plugin import Choice
+from wave_core.symbols import symbol
+
+SESSION = Session(config=Config(cache=False), announce=lambda _: None)
+TARGETS = ("gfx942", "gfx950")
+LARGE = {
+    "gemm": {"M": 8192, "N": 8192, "K": 8192},
+    "attention": {"B": 64, "M": 4096, "N": 64, "K1": 64, "K2": 4096},
+    "attention d128": {"B": 64, "M": 4096, "N": 128, "K1": 128, "K2": 4096},
+    "attention-heads": {"B": 4, "M": 4096, "H": 32, "N": 64, "K1": 64, "K2": 4096},
+    "conv2d": {"N": 32, "H": 64, "W": 64, "C": 64, "NF": 128},
+}
+"""Sizes at which every way to compile the kernel has something to overlap."""
+SMALL = {
+    "gemm": {"M": 131, "N": 67, "K": 200},
+    "attention": {"B": 1, "M": 67, "N": 64, "K1": 64, "K2": 200},
+    "attention d128": {"B": 1, "M": 67, "N": 128, "K1": 128, "K2": 200},
+    "attention-heads": {"B": 1, "M": 67, "H": 2, "N": 64, "K1": 64, "K2": 200},
+    "conv2d": {"N": 1, "H": 9, "W": 8, "C": 24, "NF": 35},
+}
+"""Sizes that no tile divides."""
+
+
+def case_of(kernel, shape, target, **options):
+    kernel = kernel.partition(" ")[0]
+    factory = SESSION.plugins.load_kernel(kernel)
+    case = make_case(factory, kernel, shape, {}, target)
+    return replace(case, options=replace(case.options, preset="auto", **options))
+
+
+def fitting(kernel, target):
+    case = case_of(kernel, LARGE[kernel], target)
+    found = choices(case.options, case.kernel, SESSION)
+    return [each for each in found if not each.refused]
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("place", range(12))
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", SMALL)
+def test_every_choice_is_right_as_machine_code(kernel, target, place):
+    found = fitting(kernel, target)
+    choice = found[place % len(found)]
+    case = case_of(kernel, SMALL[kernel], target, device="emulator")
+    subs = {**case.options.subs, **choice.subs}
+    asked = replace(case.options, subs=subs, **choice.options, poison_outputs=True)
+    report = run_case(case, options=asked, session=SESSION, seed=place)
+    assert report.passed, report.to_json()
+    assert report.record.reports == ()
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("device", ["sim", "emulator"])
+@pytest.mark.parametrize("kernel", [*SMALL, "softmax", "copy"])
+def test_nothing_set_is_right(kernel, device):
+    case = case_of(kernel, SMALL.get(kernel, {}), "gfx942", device=device)
+    report = run_case(case, session=SESSION, seed=3)
+    assert report.passed, report.to_json()
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (0, 64, 32), (127, 129, 33)], ids=str)
+def test_sizes_at_the_edge(sizes):
+    shape = dict(zip("MNK", sizes, strict=True))
+    case = case_of("gemm", shape, "gfx950", device="emulator")
+    report = run_case(case, session=SESSION, seed=5)
+    assert report.passed, report.to_json()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_product_stages_and_pipelines_by_itself(target):
+    best = fitting("gemm", target)[0]
+    subs = {str(symbol): str(value) for symbol, value in best.subs.items()}
+    assert subs["ADDRESS_SPACE"] == "shared"
+    assert best.options["preset"] in {"fetch-ahead", "pingpong"}
+    assert best.figures["% of matrix units"] > 85
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", ["attention", "attention d128"])
+def test_attention_stages_and_takes_the_instruction_of_most_rows(kernel, target):
+    best = fitting(kernel, target)[0]
+    subs = {str(symbol): str(value) for symbol, value in best.subs.items()}
+    assert subs["ADDRESS_SPACE"] == "shared"
+    assert subs["MMA_ROWS"] == "32"
+    assert int(subs["BLOCK_N"]) == LARGE[kernel]["N"]
+
+
+@pytest.mark.parametrize("keys", [1, 33, 127, 129])
+def test_attention_of_few_keys(keys):
+    shape = SMALL["attention"] | {"K2": keys}
+    case = case_of("attention", shape, "gfx950", device="emulator")
+    report = run_case(case, session=SESSION, seed=keys)
+    assert report.passed, report.to_json()
+
+
+@pytest.mark.parametrize("kernel", ["gemm", "attention"])
+def test_choosing_costs_milliseconds(kernel):
+    case = case_of(kernel, LARGE[kernel], "gfx942")
+    tries = []
+    for _ in range(3):  # The least counts: garbage may be collected during any.
+        start = process_time()
+        choices(case.options, case.kernel, SESSION)
+        tries.append(process_time() - start)
+    assert min(tries) < 0.25
+
+
+def test_a_choice_that_needs_more_than_the_chip_has_gives_way_before_it_is_launched():
+    tile, blocks = 512, (symbol("BLOCK_M"), symbol("BLOCK_N"))
+
+    def choose(request):
+        assert len(request.values) > 1
+        yield Choice(dict.fromkeys(blocks, tile), {"preset": "naive"})
+
+    session = Session(config=Config(cache=False), announce=lambda _: None)
+    session.plugins.load_chooser = lambda _: choose
+    case = case_of("gemm", {"M": 64, "N": 64, "K": 64}, "gfx942", device="emulator")
+    report = run_case(case, session=session, seed=1)
+    assert report.passed
+    assert report.kernel.options.subs[blocks[0]] != tile
+
+
+def test_what_nobody_chooses_for_is_compiled_as_by_default():
+    case = case_of("gemm", {"M": 64, "N": 64, "K": 64}, "gfx942", device="sim")
+    without = Config(cache=False, disabled_plugins=("passes_scheduling",))
+    session = Session(config=without)
+    assert "auto" not in session.plugins.choosers
+    assert run_case(case, session=session, seed=2).kernel.options.preset == "default"
+
+
+def test_a_kernel_that_no_way_fits_is_refused_as_by_default():
+    case = case_of("gemm", {"M": 64, "N": 64, "K": 64}, "gfx942", device="emulator")
+    tiles = dict.fromkeys(("BLOCK_M", "BLOCK_N"), 512) | {"BLOCK_K": 64}
+    subs = {**case.options.subs, **tiles}
+    asked = replace(case.options, subs=subs, cost_limit=None)
+    plain = replace(settlements(asked, case.kernel, SESSION)[-1], preset="default")
+    with pytest.raises(UserError) as usual:
+        run_case(case, options=plain, session=SESSION)
+    with pytest.raises(UserError) as chosen:
+        run_case(case, options=asked, session=SESSION)
+    assert chosen.value.code == usual.value.code
+
+
+def test_bisection_settles_what_is_open():
+    case = case_of("gemm", {"M": 40, "N": 64, "K": 64}, "gfx942", device="sim")
+    found = bisect_case(case, session=SESSION, seed=1)
+    assert found.first_wrong is None

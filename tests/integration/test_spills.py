@@ -1,0 +1,140 @@
+"""No preset spills: a schedule that needs too many registers gives way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+import wave_core.lang as tkw
+from wave_backend_amdgpu.compile.backend import Settings, compile_graph
+from wave_backend_amdgpu.metrics.measure import measure
+from wave_core.compile import Config, Session, wave_compile
+from wave_core.compile.kernels import make_case
+
+M, N, K = tkw.sym.M, tkw.sym.N, tkw.sym.K
+SIDE = 4096
+SHARED, GLOBAL = tkw.SHARED_ADDRESS_SPACE, tkw.GLOBAL_ADDRESS_SPACE
+PRESETS = (
+    "default",
+    "prefetch",
+    "fetch-ahead",
+    "four-stage",
+    "modulo",
+    "pingpong",
+    "prefetch-attention",
+)
+CHIPS = ("gfx942", "gfx950")
+SIZES = (64, 128, 256)
+TILES = tuple(product(SIZES, SIZES, (32, 64), (4, 8)))
+FEW = (
+    ("gfx950", "pingpong", (256, 256, 64, 8)),
+    ("gfx950", "four-stage", (256, 256, 64, 8)),
+    ("gfx942", "modulo", (256, 256, 64, 8)),
+)
+LARGEST = (256, 256, 64, 4)
+KNOWN = {("gfx942", "fetch-ahead", LARGEST), ("gfx942", "four-stage", LARGEST)}
+"""Accumulators fill one half of the file, and the other half is two registers short."""
+
+MANY = [row for row in product(CHIPS, PRESETS[:-1], TILES) if row not in FEW]
+SPILLS = pytest.mark.xfail(reason="two registers", strict=True)
+CASES = [
+    *FEW,
+    *(
+        pytest.param(*row, marks=(pytest.mark.fuzz, *([SPILLS] * (row in KNOWN))))
+        for row in MANY
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def session():
+    return Session(config=Config(cache=False), announce=lambda _: None)
+
+
+def staged_gemm(m, n, k, waves):
+    """A product with both factors in LDS; two rows of waves."""
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, m, 0),
+            tkw.WorkgroupConstraint(N, n, 1),
+            tkw.TilingConstraint(K, k),
+            tkw.WaveConstraint(M, m // 2),
+            tkw.WaveConstraint(N, n // (waves // 2)),
+            tkw.HardwareConstraint(),
+        ]
+    )
+    def gemm(
+        a: tkw.Memory[M, K, SHARED, tkw.f16],
+        b: tkw.Memory[N, K, SHARED, tkw.f16],
+        c: tkw.Memory[M, N, GLOBAL, tkw.f32],
+    ):
+        @tkw.iterate(K, init_args=[tkw.Register[M, N, tkw.f32](0.0)])
+        def repeat(acc):
+            return tkw.mma(tkw.read(a), tkw.read(b), acc)
+
+        tkw.write(repeat, c)
+
+    return gemm
+
+
+def spilled(session, kernel, options):
+    """Registers that the code object spills, and what was compiled."""
+    found = wave_compile(options, kernel, session=session)
+    settings = Settings(intermediates=True)
+    output = compile_graph(found.graph, found.compiled.target, settings)
+    name = output.artifact.manifest.name
+    taken = measure(output.assembly, name, found.compiled.target).resources
+    return taken.vgpr_spills + taken.sgpr_spills, found.compiled
+
+
+@pytest.mark.parametrize(("target", "preset", "tile"), CASES)
+def test_products_spill_nothing(session, target, preset, tile):
+    subs = dict.fromkeys((M, N, K), SIDE)
+    options = tkw.WaveCompileOptions(subs=subs, target=target, preset=preset)
+    spills, compiled = spilled(session, staged_gemm(*tile), options)
+    assert spills == 0, [warning.render() for warning in compiled.warnings]
+
+
+@pytest.mark.parametrize(
+    ("target", "preset", "width"),
+    [
+        ("gfx942", "modulo", 128),
+        *(
+            pytest.param(*row, marks=pytest.mark.fuzz)
+            for row in product(CHIPS, PRESETS, (64, 128))
+            if row != ("gfx942", "modulo", 128)
+        ),
+    ],
+)
+def test_attention_spills_nothing(session, target, preset, width):
+    shape = {"B": 4, "M": SIDE, "K2": SIDE, "K1": width, "N": width}
+    settings = {"STAGED": 1, "BLOCK_N": width}
+    factory = session.plugins.load_kernel("attention")
+    case = make_case(factory, "attention", shape, settings, target)
+    options = replace(case.options, preset=preset)
+    spills, compiled = spilled(session, case.kernel, options)
+    assert spills == 0, [warning.render() for warning in compiled.warnings]
+
+
+def test_a_schedule_that_does_not_fit_says_what_it_needs(session):
+    subs = dict.fromkeys((M, N, K), SIDE)
+    options = tkw.WaveCompileOptions(subs=subs, target="gfx950", preset="four-stage")
+    kernel = wave_compile(options, staged_gemm(256, 256, 64, 8), session=session)
+    (warning,) = kernel.compiled.warnings
+    assert warning.code == "WV0508"
+    assert "has another schedule than was asked for" in warning.message
+    assert "`four-stage` needs 296 registers of 256" in warning.render()
+
+
+def test_ping_pong_takes_as_many_clusters_as_registers_ask_for(session):
+    def clusters(target):
+        subs = dict.fromkeys((M, N, K), SIDE)
+        options = tkw.WaveCompileOptions(subs=subs, target=target, preset="pingpong")
+        kernel = wave_compile(options, staged_gemm(256, 256, 64, 8), session=session)
+        rows = [run.statistics for run in kernel.timings.passes]
+        return sum(row.get("clusters", 0) for row in rows)
+
+    assert clusters("gfx950") > 2
