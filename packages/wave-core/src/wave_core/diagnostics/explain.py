@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
@@ -42,6 +41,8 @@ def _unknown(name: str, rows: Mapping[str, Code]) -> UserError:
             f"codes like `{name}` belong to package {package}, which is not installed",
             help=f"pip install {package}, or enable its plugin",
         )
+    from difflib import get_close_matches  # noqa: PLC0415 - only for mistakes
+
     similar = get_close_matches(name, rows, n=3, cutoff=0.75)
     hints = [f"did you mean {' or '.join(similar)}?"] if similar else []
     hints.append("`wave explain` lists them all")

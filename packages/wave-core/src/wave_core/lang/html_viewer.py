@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from wave_core.diagnostics import capture_location, launch_error
-from wave_runtime.artifact import write_whole
 
 
 def html_viewer(
@@ -36,8 +33,10 @@ def html_viewer(
             at=capture_location(),
             help="give what was filled: `kernel(a, b, debug_logs=logs)`",
         )
+    from wave_runtime.artifact import write_whole  # noqa: PLC0415 - as numpy below
+
     rows = [_row(label, log) for label, log in logs.items()]
-    template = files("wave_core.lang").joinpath("html_viewer.html").read_text("utf-8")
+    template = Path(__file__).with_name("html_viewer.html").read_text("utf-8")
     page = template.replace("@DATA@", _safe(json.dumps(rows)))
     write_whole(Path(path), page.encode())
 
@@ -60,6 +59,8 @@ def _safe(text: str) -> str:
 
 
 def _row(label: str, log: Mapping[str, Any]) -> dict[str, object]:
+    from base64 import b64encode  # noqa: PLC0415
+
     import numpy as np  # noqa: PLC0415 - the language does not load it
 
     value, logged = _host(log["value"]), _host(log["logged"])

@@ -6,9 +6,8 @@ what earlier steps gave by their numbers; everything else in it is plain.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import secrets
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -90,7 +89,9 @@ class ManualSchedule:
         Another one each time where they depend on the kernel.
         """
         if self.replay is not None:
-            return secrets.token_hex(32)
+            return os.urandom(32).hex()
+        import hashlib  # noqa: PLC0415 - takes longer to load than this module
+
         rows = [(step.name, _json(step.arguments)) for step in self.steps]
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 from dataclasses import MISSING, dataclass, field as dataclass_field, fields
-from difflib import get_close_matches
 from enum import Enum
 from functools import cache
 from typing import (
@@ -297,5 +296,7 @@ def unknown_option(owner: str, name: str, known: Collection[str]) -> UserError:
 
 def did_you_mean(name: str, known: Iterable[str]) -> tuple[str, ...]:
     """The help line that names what was probably meant, if anything was."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for mistakes
+
     close = get_close_matches(name, sorted(known), n=1)
     return tuple(f"did you mean `{match}`?" for match in close)
