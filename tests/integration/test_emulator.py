@@ -18,6 +18,7 @@ from programs import PROGRAMS, distance
 
 import wave_core.lang as language
 from wave_core.compile import Session, wave_compile
+from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
 from wave_kernels.plugin import KERNELS
@@ -97,6 +98,27 @@ def test_every_kernel_of_the_library_is_tested(factories):
 @pytest.mark.parametrize("name", ["copy", "gemm", "gemm-staged", "softmax"])
 def test_sizes_that_come_with_the_launch(session, factories, name, chip):
     check(session, factories, name, SMALL[name], chip, {"DYNAMIC": 1})
+
+
+@pytest.mark.parametrize("chip", ["gfx942", "gfx950"])
+def test_softmax_is_as_accurate_as_it_says(session, factories, chip):
+    case = make_case(factories["softmax"], "softmax", {"M": 6, "N": 257}, {}, chip)
+    rows = np.random.default_rng(3).normal(0, 20, (6, 257)).astype("float32")
+    rows[1, 200] = np.nan
+    rows[2, 3] = np.inf
+    rows[3] = -np.inf
+    rows[4, 1:] = -np.inf
+    (found,), _ = launched(session, case, "emulator", [rows, np.empty_like(rows)])
+    wanted = torch.softmax(torch.from_numpy(rows).double(), 1).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-30)
+
+
+def test_softmax_takes_the_instruction_of_exp2_as_it_is(session, factories):
+    case = make_case(factories["softmax"], "softmax", SMALL["softmax"], {}, "gfx942")
+    files = emit(case.options, case.kernel, "asm", session).files
+    text = files["softmax.s"].decode()
+    assert "v_exp_f32" in text
+    assert "v_ldexp_f32" not in text
 
 
 def example(name, chip, device, monkeypatch):

@@ -28,12 +28,15 @@ def softmax_kernel(dtype: DType = tkl.f32) -> Any:
     """``b[m, :] = softmax(a[m, :])``, the maximum subtracted first.
 
     Shapes: ``a, b: [M, N]``. Dtypes: ``dtype``. ``N`` is held whole by a wave, so it
-    must be bound; ``M`` may be dynamic.
+    must be bound; ``M`` may be dynamic. Accuracy: in f32 1e-5 of each result that is
+    larger than 1e-30, with fast math too, which is therefore the default. A row with
+    NaN or plus infinity, or with nothing but minus infinity, becomes NaN.
     """
     constraints = [
         tkw.HardwareConstraint(vector_shapes={M: 1, N: N}),
         tkw.WorkgroupConstraint(M, 1, 0),
         tkw.WaveConstraint(M, 1),
+        tkw.FastMath(),
     ]
 
     @tkw.wave(constraints)
