@@ -23,7 +23,7 @@ RESTRICTED = {
 # What a function may import: libraries that load slowly, and ours that reach them.
 LAZY = (
     *("torch", "sympy", "numpy", "networkx", "ml_dtypes", "rich"),
-    *("filelock", "iree", "platformdirs", "wave_"),
+    *("difflib", "filelock", "hashlib", "iree", "platformdirs", "wave_"),
 )
 # Distributions whose module has another name.
 MODULES = {"iree_base_compiler": "iree", "iree_base_runtime": "iree"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -59,8 +60,6 @@ def _safe(text: str) -> str:
 
 
 def _row(label: str, log: Mapping[str, Any]) -> dict[str, object]:
-    from base64 import b64encode  # noqa: PLC0415
-
     import numpy as np  # noqa: PLC0415 - the language does not load it
 
     value, logged = _host(log["value"]), _host(log["logged"])
