@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # Compiling and simulating takes as long as the machine needs, so hypothesis sets no
@@ -11,3 +12,40 @@ from hypothesis import settings
 settings.register_profile("wave", deadline=None, print_blob=True)
 settings.register_profile("wave-ci", settings.get_profile("wave"), derandomize=True)
 settings.load_profile("wave-ci" if os.environ.get("CI") else "wave")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--each-value",
+        action="store_true",
+        help="of products of parameters, only cases with a value that none had before",
+    )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    if not config.getoption("--each-value"):
+        return
+    seen: dict[tuple[object, str], set[tuple[str, int]]] = {}
+    kept = [item for item in items if _brings_a_value(item, seen)]
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[each for each in items if each not in chosen])
+    items[:] = kept
+
+
+def _brings_a_value(
+    item: pytest.Item, seen: dict[tuple[object, str], set[tuple[str, int]]]
+) -> bool:
+    """Whether a case has a value of a parameter that its test has not had before.
+
+    Cases of a product share their values as objects, so identity tells them apart.
+    """
+    if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+        return True
+    before = seen.setdefault((item.parent, item.originalname), set())
+    values = {(name, id(value)) for name, value in item.callspec.params.items()}
+    new = not values <= before
+    before |= values
+    return new

@@ -121,13 +121,17 @@ def tests(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("package", [nox.param(each, id=each.name) for each in PACKAGES])
 def tests_isolated(session: nox.Session, package: ws.Package) -> None:
-    """Risk: an undeclared dependency. One package, only what it declares installed."""
+    """Risk: an undeclared dependency. One package, only what it declares installed.
+
+    What a test needs depends on single values of its parameters, not on their products.
+    """
     install_editable(session, ws.closure(package))
     others = {each.name for each in PACKAGES}
     asked = package.test_requirements
     wanted = [r for r in asked if ws.requirement_name(r) not in others]
     install(session, *wanted, *TEST_TOOLS)
-    session.run("pytest", "-n", "2", str(package.tests), *session.posargs)
+    tests = ("-n", "2", "--each-value", str(package.tests))
+    session.run("pytest", *tests, *session.posargs)
     discard(session)
 
 
