@@ -12,7 +12,7 @@ from tinygrad.runtime.autogen.amd.cdna import ins as cdna
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.costs.caches import count_misses
-from wave_emulator_amdgcn.costs.estimate import estimate
+from wave_emulator_amdgcn.costs.estimate import estimate, launch_cycles
 from wave_emulator_amdgcn.costs.meter import Meter
 from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.costs.timeline import Timeline
@@ -314,6 +314,39 @@ def test_the_time_is_that_at_the_stated_clock(measured):
     assert cycles["matrix_tflops"] == pytest.approx(
         flops / cycles["microseconds"] / 1e6
     )
+
+
+def test_under_load_the_clock_is_an_interval(measured):
+    cycles = measured("gemm_padded").cycles
+    for end in ("low", "high"):
+        ghz = cycles[f"loaded_{end}_ghz"]
+        assert cycles[f"loaded_{end}_tflops"] == pytest.approx(
+            2 * 512**3 / (cycles["total"] / ghz) / 1e3
+        )
+    assert cycles["loaded_low_ghz"] < cycles["loaded_high_ghz"] < cycles["clock_ghz"]
+
+
+def test_clocks_under_load_are_known_of_two_chips():
+    known = {name for name, cost in COSTS.items() if cost.loaded_ghz}
+    assert known == {"gfx942", "gfx950"}
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 100, 101])
+@pytest.mark.parametrize("resident", [1, 2])
+def test_a_launch_takes_no_less_than_its_busiest_unit(monkeypatch, groups, resident):
+    """The first set takes 10 cycles to start, which the following ones overlap."""
+    work = 90.0
+
+    def replay(_unit, _resident, count):
+        return Replay(max(100.0, work * count + 5), {"mfma": work * count}, {})
+
+    monkeypatch.setattr(Unit, "replay", replay)
+    cost = COSTS["gfx942"]
+    unit = Unit(ARCHITECTURES["gfx942"], cost, None, None, 0.0, resident)
+    sets = unit.replay(resident, 3 * resident)
+    steady, total = launch_cycles(unit, sets, groups)
+    assert steady <= total
+    assert total >= work * groups
 
 
 def test_a_stream_is_bound_by_memory(code_object):

@@ -102,6 +102,7 @@ def _tables(
             f"{numbers['microseconds']:,.1f} us",
         ),
         ("matrix units", f"{numbers['matrix_tflops']:,.1f} TFLOP/s"),
+        *_loaded(numbers),
         ("waves on a SIMD", f"{numbers['waves_per_simd']:g}"),
     ]
     rows += [
@@ -122,6 +123,16 @@ def _tables(
         (("line", "waits for", "share of stalls"), lines),
         (("address", "instruction", "waits for", "share of stalls"), stalls),
     )
+
+
+def _loaded(numbers: Mapping[str, float]) -> Sequence[tuple[str, str]]:
+    """The speed of matrix units at the clocks that power leaves them."""
+    if not numbers["matrix_tflops"] or "loaded_low_ghz" not in numbers:
+        return []
+    low, high = (f"{numbers[f'loaded_{end}_ghz']:g}" for end in ("low", "high"))
+    least, most = (f"{numbers[f'loaded_{end}_tflops']:,.1f}" for end in ("low", "high"))
+    return [(f"the same at {low} to {high} GHz, as under load",
+             f"{least} to {most} TFLOP/s")]  # fmt: skip
 
 
 def _basis(basis: Mapping[str, int]) -> Sequence[tuple[str, str]]:

@@ -35,7 +35,9 @@ class Estimate:
         counters: instructions by kind; bytes, cache lines and LDS cycles of all waves.
         cycles: ``per_workgroup`` on one compute unit in steady state, ``total`` for the
             launch, ``microseconds`` of that at ``clock_ghz``, ``matrix_tflops`` of its
-            matrix instructions in this time, ``mfma_utilisation`` and those of other
+            matrix instructions in this time; ``loaded_low_tflops`` at
+            ``loaded_low_ghz`` to ``loaded_high_tflops`` at ``loaded_high_ghz``, where
+            clocks under load are known; ``mfma_utilisation`` and those of other
             units (0 to 1), ``waves_per_simd``, ``memory_share`` of what L2 is asked.
         stalls: the instructions that waves waited at longest: place, reason, share.
         lines: the same by line of the source; ``?`` where the code has no lines.
@@ -59,7 +61,7 @@ def estimate(code: CodeObject, kernel: Kernel, result: LaunchResult) -> Estimate
     per_group = len(unit.turns.paths)
     groups = max(1, result.waves // per_group)
     sets = unit.replay(unit.resident, _SETS * unit.resident)
-    steady, total = _times(unit, sets, -(-groups // unit.cost.units))
+    steady, total = launch_cycles(unit, sets, -(-groups // unit.cost.units))
     cycles = {
         "per_workgroup": steady,
         "total": total,
@@ -78,16 +80,19 @@ def estimate(code: CodeObject, kernel: Kernel, result: LaunchResult) -> Estimate
     return Estimate(counted, cycles, stalls, _lines(code, sets.stalls), basis)
 
 
-def _times(unit: Unit, sets: Replay, share: int) -> tuple[float, float]:
+def launch_cycles(unit: Unit, sets: Replay, share: int) -> tuple[float, float]:
     """Cycles of a workgroup in steady state, and of ``share`` of them on a unit.
 
-    One set fills the unit and drains it: what further sets take is steady, and no more
-    than the sets one after the other.
+    ``sets`` is the replay of three sets of resident workgroups.
+
+    One set fills the unit and drains it: what further sets take is steady, no more
+    than the sets one after the other, and no less than any unit works for them.
     """
     resident = unit.resident
     first = unit.replay(resident, resident).cycles
     steady = (sets.cycles - first) / ((_SETS - 1) * resident)
-    steady = min(steady, first / resident)
+    busy = max(sets.busy.values(), default=0.0) / (_SETS * resident)
+    steady = min(max(steady, busy), first / resident)
     if share >= resident:
         return steady, first + steady * (share - resident)
     total = unit.replay(share, share).cycles
@@ -95,18 +100,26 @@ def _times(unit: Unit, sets: Replay, share: int) -> tuple[float, float]:
 
 
 def _rates(unit: Unit, result: LaunchResult, total: float) -> dict[str, float]:
-    """The time at the clock of the vendor's peaks, and the matrix units' speed."""
+    """The time at the clock of the vendor's peaks, and the matrix units' speed.
+
+    Under load the clock is lower: the speed at the ends of what was measured there.
+    """
     flops = sum(
         matrix_flops(bound.instruction) * bound.count
         for bound in result.program.executed()
         if bound.usage.unit == "mfma"
     )
-    microseconds = total / (1e3 * unit.cost.ghz)
-    return {
+    tflops_per_ghz = flops / result.part / (1e3 * total or 1.0)
+    rates = {
         "clock_ghz": unit.cost.ghz,
-        "microseconds": microseconds,
-        "matrix_tflops": flops / result.part / (1e6 * microseconds or 1.0),
+        "microseconds": total / (1e3 * unit.cost.ghz),
+        "matrix_tflops": tflops_per_ghz * unit.cost.ghz,
     }
+    loaded = zip(("low", "high"), unit.cost.loaded_ghz or (), strict=False)
+    for end, ghz in loaded:
+        rates[f"loaded_{end}_ghz"] = ghz
+        rates[f"loaded_{end}_tflops"] = tflops_per_ghz * ghz
+    return rates
 
 
 def _utilisation(replay: Replay) -> dict[str, float]:

@@ -3,7 +3,8 @@
 ``peak``: derived from the vendor's published peak, compute units and clock. ``paper``:
 CDNA3 white paper, RDNA3 and RDNA4 slides. ``gcn``: AMD's GCN architecture white paper
 and GPUOpen's "Understanding Memory Coalescing on GCN". ``llvm``: LLVM's scheduling
-models. ``assumed``: no source; chosen to be plausible, and to be read as such.
+models. ``load``: measured while matrix units are busy, below. ``assumed``: no source;
+chosen to be plausible, and to be read as such.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Cost:
             (``assumed``).
         units: compute units (``paper``).
         ghz: the clock at which the vendor states the peaks (``peak``).
+        loaded_ghz: the lowest and the highest clock in long matrix products, as power
+            allows (``load``); ``None`` where none was found.
     """
 
     simds: int
@@ -73,7 +76,21 @@ class Cost:
     backlog: int
     units: int
     ghz: float
+    loaded_ghz: tuple[float, float] | None = None
 
+
+_LOADED_GFX942 = (1.115, 1.230)
+"""Medians of f16 and fp8, bf16 between them, of an MI300X's slowest die, at 750 W.
+
+Source: AMD, "Measuring Max-Achievable FLOPs, Part 2", table 1, February 2025.
+"""
+
+_LOADED_GFX950 = (1.37, 1.59)
+"""Of an MI355X, from the speed of f16 products and the measured share of matrix units.
+
+1437 TFLOP/s are 99.8 % of the units at 1.37 GHz, 1634 are 98 % of them at 1.59. Source:
+AMD, ROCm/gfx950-gluon-tutorials, kernels/gemm/inter_wave/a16w16 and kernels/gemm.
+"""
 
 _GFX90A = {"F16": 256, "BF16": 256, "I8": 256, "F32": 64, "F64": 64}
 _GFX942 = {
@@ -97,11 +114,11 @@ COSTS = {
     ),
     "gfx942": Cost(
         4, 8, 512, 8, 4, 16, 4, 16, _GFX942, 12, 128, 64,
-        16, 64, 32768, 120, 64, 180, 8.3, 500, 200, 32, 304, 2.1,
+        16, 64, 32768, 120, 64, 180, 8.3, 500, 200, 32, 304, 2.1, _LOADED_GFX942,
     ),
     "gfx950": Cost(
         4, 8, 512, 8, 4, 16, 4, 16, _GFX950, 12, 128, 64,
-        16, 64, 32768, 120, 64, 180, 13.0, 500, 200, 32, 256, 2.4,
+        16, 64, 32768, 120, 64, 180, 13.0, 500, 200, 32, 256, 2.4, _LOADED_GFX950,
     ),
     "gfx1100": Cost(
         2, 16, 1536, 24, 1, 4, 1, 8, _GFX1100, 8, 128, 40,
