@@ -24,7 +24,7 @@ from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.reduce import Reduce, Shuffle
 from wave_core.ops.shape import Assemble
 from wave_core.passes import Pass
-from wave_core.symbols import constant, symbol
+from wave_core.symbols import Layout, constant, symbol
 from wave_core.types import DTYPES, AccessMapping
 
 if TYPE_CHECKING:
@@ -34,9 +34,16 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
-    from wave_core.symbols import Digit, Expr, Layout
+    from wave_core.symbols import Digit, Expr
+
+    _Column = list[tuple[Op, int]]
+    """For each register of the result a register of a value that counts into it."""
 
 _COMBINE: dict[str, type[Op]] = {"sum": Add, "max": Maximum, "min": Minimum}
+
+_TOGETHER = {"sum": 2, "max": 3, "min": 3}
+"""Vectors that are combined at a time: machines add pairs of registers by one
+instruction, and have one for the extreme of three numbers."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +51,10 @@ class DecomposeReductions(Pass):
     """Lower every reduction to registers, then lanes, then waves.
 
     Needs expanded tiles whose nonexistent elements already hold the identity.
-    First the vectors of all pieces are combined, then the registers of each
-    vector, then lanes by a butterfly of shuffles over the lane digits of the
-    reduced dimension, then the waves that share it through LDS. The initial value
-    comes last and counts once. Sums of narrow floats add up in f32.
+    First the vectors of all pieces are combined, then halves of the vector that is
+    left (thirds for extremes), then lanes by a butterfly of shuffles over the lane
+    digits of the reduced dimension, then the waves that share it through LDS. The
+    initial value comes last and counts once. Sums of narrow floats add up in f32.
 
     Example::
 
@@ -96,6 +103,7 @@ class _Decomposition:
         self._op = op
         self._geometry = geometry
         self._combine = _COMBINE[op.kind]
+        self._together = _TOGETHER[op.kind]
         self._dim = str(op.dim)
         self._source = self._row(op.sources[0])
         self._result = self._row(op)
@@ -108,8 +116,7 @@ class _Decomposition:
         values = [
             self._cast(self._like_first(v), wide, self._source) for v in op.sources
         ]
-        value = self._tree(values, self._source)
-        value = self._registers(value)
+        value = self._registers(self._fewer(values, self._source))
         value = self._lanes(value)
         value = self._waves(value, wide)
         if op.init is not None:
@@ -147,27 +154,62 @@ class _Decomposition:
             return value
         return self._emit(Cast(value, DTYPES[dtype]), row)
 
-    def _tree(self, values: Sequence[Op], row: Placement) -> Op:
-        """Combine pairwise, so that rounding grows with the depth only."""
-        level = list(values)
-        while len(level) > 1:
-            pairs = zip(level[::2], level[1::2], strict=False)
-            combined = [self._emit(self._combine(a, b), row) for a, b in pairs]
-            level = [*combined, *level[len(combined) * 2 :]]
-        return level[0]
+    def _fewer(self, values: Sequence[Op], row: Placement) -> list[Op]:
+        """Combine level by level, so that rounding grows with the depth only.
 
-    def _registers(self, value: Op) -> Op:
-        """Combine the registers of a vector that differ in the reduced index only."""
+        What is left is fewer than are combined at a time.
+        """
+        level, ways = list(values), self._together
+        while len(level) >= ways:
+            rows = zip(*(level[at::ways] for at in range(ways)), strict=False)
+            combined = [self._combined(row, values) for values in rows]
+            level = [*combined, *level[len(combined) * ways :]]
+        return level
+
+    def _combined(self, row: Placement, values: Sequence[Op]) -> Op:
+        """One after the other."""
+        found, *others = values
+        for other in others:
+            found = self._emit(self._combine(found, other), row)
+        return found
+
+    def _registers(self, values: Sequence[Op]) -> Op:
+        """Combine the registers that differ in the reduced index only.
+
+        Each step does so with vectors of neighbours, as wide as they come.
+        """
         groups = register_groups(self._source, self._result)
-        shape = value.register_type.shape
-        parts = [
-            self._emit(
-                Assemble((value,), tuple((0, g[k]) for g in groups), shape),
-                self._result,
-            )
-            for k in range(len(groups[0]))
+        columns: list[_Column] = [
+            [(value, group[at]) for group in groups]
+            for value in values
+            for at in range(len(groups[0]))
         ]
-        return self._tree(parts, self._result)
+        while len(columns) > 1:
+            ways = min(self._together, len(columns))
+            width = len(columns) // ways
+            parts = [columns[at * width : (at + 1) * width] for at in range(ways)]
+            row = self._wide(width)
+            found = self._combined(row, [self._vector(part, row) for part in parts])
+            made = [
+                [(found, at + width * r) for r in range(len(groups))]
+                for at in range(width)
+            ]
+            columns = made + columns[ways * width :]
+        return self._vector(columns, self._result)
+
+    def _vector(self, columns: Sequence[_Column], row: Placement) -> Op:
+        """The columns as registers, those of one register of the result together."""
+        picked = [item for group in zip(*columns, strict=True) for item in group]
+        sources = tuple(dict.fromkeys(value for value, _ in picked))
+        picks = tuple((sources.index(value), register) for value, register in picked)
+        shape = self._op.sources[0].register_type.shape
+        return self._emit(Assemble(sources, picks, shape), row)
+
+    def _wide(self, width: int) -> Placement:
+        """Of a vector with ``width`` registers for each of the result."""
+        layout = self._result.layout
+        count = width * layout.registers
+        return Placement(Layout.make(layout.lanes, count, {}))
 
     def _lanes(self, value: Op) -> Op:
         """A butterfly over each lane digit of the reduced dimension."""
@@ -205,7 +247,7 @@ class _Decomposition:
             access = Access((number, LANE, REGISTER), registers)
             self._facts.put(ACCESS, read, access)
             parts.append(read)
-        return self._tree(parts, self._result)
+        return self._combined(self._result, self._fewer(parts, self._result))
 
     def _buffer(self, dtype: str) -> Op:
         """A slot for each wave, lane and register, at the top of the kernel."""
