@@ -52,6 +52,13 @@ def test_sums_add_pairs_of_registers(emitted):
     assert single <= 1 + 6
 
 
+@pytest.mark.parametrize("kind", REDUCTIONS)
+def test_partners_of_a_butterfly_come_together(emitted, kind):
+    text = emitted(kernel_of(kind), "asm", "gfx950", {M: 4, N: 64})
+    assert instructions(text, "v_permlane(16|32)_swap_b32") == 2
+    assert instructions(text, "v_cndmask_b32") == 1, "of the write alone"
+
+
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1100", "gfx1201"])
 @pytest.mark.parametrize("size", [1, 61, 128, 65 * 16, 64 * 11])
 @pytest.mark.parametrize("kind", REDUCTIONS)

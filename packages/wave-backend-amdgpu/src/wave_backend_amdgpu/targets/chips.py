@@ -165,6 +165,7 @@ def gfx950() -> Target:
         direct_to_lds_bits=(32, 96, 128),
         lds_granule=1280,
         transposed_read_bits=TRANSPOSED,
+        lane_swaps=(16, 32),
         # Source: AMD CDNA4 ISA, V_CVT_PK_F16_F32 and V_PERMLANE32_SWAP.
         costs=CostTable(narrow_cycles=2, exchange_latency=16),
     )

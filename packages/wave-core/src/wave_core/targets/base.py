@@ -233,6 +233,9 @@ class Target:
     are one instruction: ``lds`` or ``global``, ``add`` or ``extreme`` (min and max),
     and the element type. ``transposed_read_bits`` are pairs: for elements
     of so many bits there is a `TransposedRead`, which gives a lane so many.
+    ``lane_swaps`` are the distances at which lanes of two registers change places by
+    one instruction: those whose number has the bit in the first register go to the
+    second, the others of the second to the first.
     """
 
     name: str
@@ -247,6 +250,7 @@ class Target:
     float8: Float8 = Float8.NONE
     direct_to_lds_bits: tuple[int, ...] = ()
     transposed_read_bits: tuple[tuple[int, int], ...] = ()
+    lane_swaps: tuple[int, ...] = ()
     float_atomics: tuple[tuple[str, str, str], ...] = ()
     registers: RegisterFile | None = None
     lds_granule: int = 512

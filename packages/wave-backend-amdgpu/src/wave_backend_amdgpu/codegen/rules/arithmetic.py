@@ -20,9 +20,12 @@ from wave_backend_amdgpu.codegen.rules.floats import (
     narrowed,
     widened,
 )
+from wave_backend_amdgpu.codegen.rules.shape import both_sides
 from wave_backend_amdgpu.codegen.types import element, vector
 from wave_core.backends import lowers
+from wave_core.ir import resolve
 from wave_core.ops import arithmetic as ops
+from wave_core.ops.reduce import Shuffle
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
@@ -63,6 +66,10 @@ are made of infinities."""
 
 _FAST_EXTREME = " fastmath<nnan,nsz>"
 """What it allows a maximum or minimum: to prefer the number to NaN."""
+
+
+_EITHER_WAY = (ops.Add, ops.Maximum, ops.Minimum)
+"""What is the same whichever operand comes first."""
 
 
 class Operands:
@@ -148,7 +155,18 @@ def elementwise(op: Binary | Unary, emit: Emitter) -> None:
     if name == "math.exp2" and emit.options.fast_math and work.dtype == F32:
         work.finish(_bare_exp2(work))
         return
-    work.finish(work.apply(name, *work.names))
+    work.finish(work.apply(name, *(_partners(work) or work.names)))
+
+
+def _partners(work: Operands) -> tuple[str, str] | None:
+    """The operands of a step of a butterfly, where they come without a selection."""
+    op = work.op
+    if not isinstance(op, _EITHER_WAY) or work.dtype != work.source:
+        return None
+    moved = resolve(op.rhs)
+    if not isinstance(moved, Shuffle) or resolve(moved.value) is not resolve(op.lhs):
+        return None
+    return both_sides(moved, work.emit)
 
 
 def _bare_exp2(work: Operands) -> str:

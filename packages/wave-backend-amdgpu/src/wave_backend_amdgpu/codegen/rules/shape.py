@@ -105,6 +105,27 @@ def _moved(op: Shuffle, emit: Emitter, word: str) -> str:
     return name
 
 
+def both_sides(op: Shuffle, emit: Emitter) -> tuple[str, str] | None:
+    """What the two partners of a butterfly hold, the same in both of them.
+
+    Nothing where the machine has no instruction that gives both.
+    """
+    if op.mode != "xor" or op.offset not in emit.target.lane_swaps:
+        return None
+    builder, value = emit.builder, emit.value(op.value)
+    swap = f"rocdl.permlane{op.offset}.swap"
+    pairs = [
+        builder.op(f"{swap} {word}, {word}, false, false : (i32, i32) -> <(i32, i32)>")
+        for word in _words(emit, value)
+    ]
+    pair = "!llvm.struct<(i32, i32)>"
+    one, other = (
+        [builder.op(f"llvm.extractvalue {name}[{side}] : {pair}") for name in pairs]
+        for side in (0, 1)
+    )
+    return _elements(emit, one, value).name, _elements(emit, other, value).name
+
+
 def _partner(op: Shuffle, width: int) -> Expr | None:
     """Where `gpu.shuffle` leaves the group: which lane of the wave a lane reads.
 
