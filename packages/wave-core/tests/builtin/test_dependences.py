@@ -46,7 +46,7 @@ def _pair(lowered):
             tkw.write(tkw.read(shared), b)
 
     def make(write, read, mask=None, turns=8):
-        graph = lowered(kernel, upto="reorder-workgroups", M=128, K=turns)
+        graph = lowered(kernel, upto="split-accesses", M=128, K=turns)
         first, second = shared_accesses(graph)
         graph.facts.put(ACCESS, first.op, Access((write,), 1, mask))
         graph.facts.put(ACCESS, second.op, Access((read,), 1))

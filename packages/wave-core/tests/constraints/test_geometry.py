@@ -6,6 +6,7 @@ import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_core.constraints import workgroup_symbol
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import UserError
 from wave_core.symbols import le, parse_expr, symbol
@@ -116,7 +117,7 @@ def test_reordering_reads_a_coordinate_as_another():
         tkw.ReorderingConstraint(3 - tkw.WORKGROUP_0, 0),
         M=64,
     )
-    assert swapped.reorder(swapped.base("M", {})) is parse_expr("48 - 16*$WG0")
+    assert swapped.numbering == ((workgroup_symbol(0), parse_expr("3 - $HW0")),)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,12 @@ import numpy as np
 
 from wave_core.analysis.effects import written_memories
 from wave_core.analysis.loops import looks_at_others
-from wave_core.constraints import device_symbol, wave_symbol, workgroup_symbol
+from wave_core.constraints import (
+    device_symbol,
+    hardware_symbol,
+    wave_symbol,
+    workgroup_symbol,
+)
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import launch_error
 from wave_core.ir.graph import Graph, walk
@@ -34,7 +39,8 @@ class Units:
 
     The workgroups of all devices are numbered through, device by device.
     Unit ``u`` is wave ``u % waves_per_workgroup`` of workgroup
-    ``first + u // waves_per_workgroup``; axis 0 varies fastest in both.
+    ``first + u // waves_per_workgroup``; axis 0 varies fastest in both. ``numbering``
+    is that of the geometry.
     """
 
     grid: tuple[int, ...]
@@ -42,6 +48,7 @@ class Units:
     first: int
     workgroups: int
     devices: tuple[int, ...] = ()
+    numbering: tuple[tuple[Expr, Expr], ...] = ()
 
     @property
     def waves_per_workgroup(self) -> int:
@@ -79,8 +86,9 @@ class Units:
         found: dict[Expr, int | Array] = {}
         groups = self.first + self.local_workgroup
         device = groups // max(1, int(np.prod(self.grid, dtype=np.int64)))
+        counted = hardware_symbol if self.numbering else workgroup_symbol
         for rows, index, name in (
-            (self.grid, groups, workgroup_symbol),
+            (self.grid, groups, counted),
             (self.devices, device, device_symbol),
             (self.waves, self.wave, wave_symbol),
         ):
@@ -90,6 +98,8 @@ class Units:
                 value = (rest % extent).reshape(shape)
                 found[name(axis)] = value if extent > 1 else 0
                 rest = rest // extent
+        for name, value in self.numbering:
+            found[name] = evaluate(value, found)
         return found
 
     def describe(self, unit: int) -> str:
@@ -106,21 +116,6 @@ def coordinates(linear: int, extents: tuple[int, ...]) -> tuple[int, ...]:
         found.append(int(linear % extent))
         linear //= extent
     return tuple(found)
-
-
-def chunks(
-    grid: tuple[int, ...],
-    waves: tuple[int, ...],
-    devices: tuple[int, ...],
-    lanes: int,
-    limit: int,
-) -> Iterator[Units]:
-    """Cut the grid into parts of at most ``limit`` lanes, whole workgroups each."""
-    total = int(np.prod((*grid, *devices), dtype=np.int64))
-    per_group = int(np.prod(waves, dtype=np.int64)) * lanes
-    size = max(1, limit // per_group)
-    for first in range(0, total, size):
-        yield Units(grid, waves, first, min(size, total - first), devices)
 
 
 @dataclass(frozen=True)
@@ -159,8 +154,13 @@ class Launch:
 
     def chunks(self, limit: int) -> Iterator[Units]:
         """Parts of the launch of at most ``limit`` lanes, whole workgroups each."""
-        rows = self.grid, self.waves, self.devices
-        return chunks(*rows, self.target.wave_size, limit)
+        total = int(np.prod((*self.grid, *self.devices), dtype=np.int64))
+        per_group = self.geometry.waves_per_workgroup * self.target.wave_size
+        size = max(1, limit // per_group)
+        rows, numbering = (self.grid, self.waves), self.geometry.numbering
+        for first in range(0, total, size):
+            count = min(size, total - first)
+            yield Units(*rows, first, count, self.devices, numbering)
 
     @property
     def shared(self) -> list[Buffer]:

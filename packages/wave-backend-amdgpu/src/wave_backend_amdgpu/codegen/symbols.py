@@ -14,6 +14,7 @@ from wave_core.constraints.distribution import (
     workgroup_symbol,
 )
 from wave_core.constraints.machine import LANE
+from wave_core.constraints.order import hardware_symbol
 from wave_core.ops.control import Iterate, symbols_set_by
 from wave_core.symbols import Expr, Facts, symbol
 from wave_core.types import DTYPES, DType, RegisterType
@@ -185,12 +186,21 @@ def _split(emit: Emitter, name: str, counts: tuple[int, ...]) -> list[str]:
 
 
 def _bind_workgroups(emit: Emitter, geometry: Geometry) -> None:
+    _bind_hardware(emit, geometry)
+    for symbol_, value in geometry.numbering:
+        name = emit.indices.wrapped(emit.expr(value))
+        emit.indices.bind(symbol_, name, 32, 0)
+
+
+def _bind_hardware(emit: Emitter, geometry: Geometry) -> None:
+    """The coordinates that the hardware counts."""
     builder, grid = emit.builder, geometry.grid
+    symbol_of = hardware_symbol if geometry.numbering else workgroup_symbol
     for axis in range(min(len(grid), GRID_AXES)):
         name = builder.op(f"gpu.block_id {'xyz'[axis]}")
         name = builder.op(f"arith.index_castui {name} : index to i32")
         if axis < GRID_AXES - 1 or len(grid) <= GRID_AXES:
-            emit.indices.bind(workgroup_symbol(axis), name, 32, 0)
+            emit.indices.bind(symbol_of(axis), name, 32, 0)
             continue
         # Axes beyond the third share the third of the hardware.
         for further in range(axis, len(grid)):
@@ -199,4 +209,4 @@ def _bind_workgroups(emit: Emitter, geometry: Geometry) -> None:
             if further < len(grid) - 1:
                 own = builder.op(f"arith.remui {name}, {count} : i32")
                 name = builder.op(f"arith.divui {name}, {count} : i32")
-            emit.indices.bind(workgroup_symbol(further), own, 32, 0)
+            emit.indices.bind(symbol_of(further), own, 32, 0)

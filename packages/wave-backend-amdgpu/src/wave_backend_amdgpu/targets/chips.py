@@ -138,6 +138,9 @@ def _cdna(
         float_atomics=CDNA3_ATOMICS,
         registers=CDNA_REGISTERS,
         lds_granule=512,
+        # Source: AMD CDNA3 and CDNA4 white papers: accelerator complex dies of MI300X
+        # and MI355X, in the mode in which all of them are one device.
+        dies=8,
         peaks=PEAKS[name],
     )
 
@@ -146,7 +149,7 @@ def gfx90a() -> Target:
     """MI200: one die of an MI250X."""
     memories, rows = memory.spec(64 * KIB, 32, 64), cdna.cdna2()
     chip = _cdna("gfx90a", "AMD Instinct MI200", memories, rows, Float8.NONE)
-    return replace(chip, float_atomics=CDNA2_ATOMICS)
+    return replace(chip, float_atomics=CDNA2_ATOMICS, dies=1)
 
 
 def gfx942() -> Target:

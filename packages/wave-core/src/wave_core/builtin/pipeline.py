@@ -121,15 +121,6 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         summary="one instruction for each contiguous run",
     ),
     PassSpec(
-        "reorder-workgroups",
-        Phase.LEGALIZE,
-        f"{_HERE}.legalize.reorder:ReorderWorkgroups",
-        after=("split-accesses",),
-        requires={Fact.EXPANDED},
-        preserves={Analysis.REGION_FACTS},
-        summary="workgroup coordinates as the constraints say",
-    ),
-    PassSpec(
         "insert-safe-barriers",
         Phase.SYNCHRONIZE,
         f"{_HERE}.synchronize.barriers:InsertSafeBarriers",

@@ -23,6 +23,10 @@ from wave_core.constraints.hardware import (
     PlacedWorkgroups as PlacedWorkgroups,
     ReorderingConstraint as ReorderingConstraint,
 )
+from wave_core.constraints.order import (
+    DieOrder as DieOrder,
+    hardware_symbol as hardware_symbol,
+)
 from wave_core.constraints.symbolic import (
     Assumption as Assumption,
     IteratorBindings as IteratorBindings,
@@ -41,6 +45,7 @@ from wave_core.constraints.tunable import Tunable as Tunable
 BUILTIN_CONSTRAINTS: tuple[type[Constraint], ...] = (
     Assumption,
     DeviceConstraint,
+    DieOrder,
     FastMath,
     GridConstraint,
     PlacedWorkgroups,

@@ -12,6 +12,7 @@ from wave_core.constraints.distribution import (
     WorkgroupConstraint,
 )
 from wave_core.constraints.hardware import HardwareConstraint
+from wave_core.constraints.order import DieOrder
 from wave_core.diagnostics import user_error
 from wave_core.symbols import Expr, SymbolError
 
@@ -113,16 +114,17 @@ def _no_value(row: Constraint, size: Expr, error: Exception) -> Exception:
 
 
 def check_unique(rows: Sequence[Constraint], collector: Collector) -> None:
-    """A dimension has at most one tile of each kind."""
+    """A dimension has at most one tile of each kind, a kernel one order of dies."""
     first: dict[tuple[type[Constraint], str], Constraint] = {}
     for row in rows:
-        if not isinstance(row, _TILED):
+        if not isinstance(row, (*_TILED, DieOrder)):
             continue
-        other = first.setdefault((type(row), str(row.dim)), row)
+        owner = "the kernel" if isinstance(row, DieOrder) else f"`{row.dim}`"
+        other = first.setdefault((type(row), owner), row)
         if other is not row:
             collector.error(
                 "WV0323",
-                f"`{row.dim}` has two {type(row).__name__}s",
+                f"{owner} has two {type(row).__name__}s",
                 at=row.location,
                 secondary=[(other.location, "the first one")],
                 help=("keep one of the two",),

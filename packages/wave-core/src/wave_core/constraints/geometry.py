@@ -37,6 +37,12 @@ from wave_core.constraints.hardware import (
     ReorderingConstraint,
 )
 from wave_core.constraints.machine import LANE
+from wave_core.constraints.order import (
+    MOST_WORKGROUPS,
+    DieOrder,
+    Numbering,
+    hardware_symbol,
+)
 from wave_core.constraints.symbolic import Assumption, SymbolicAlias, with_aliases
 from wave_core.constraints.threads import of_waves
 from wave_core.diagnostics import Collector, user_error
@@ -57,6 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from wave_core.constraints.base import Constraint
+    from wave_core.constraints.order import Definition
     from wave_core.diagnostics import Location
     from wave_core.targets import Target
 
@@ -83,7 +90,8 @@ class Geometry:
         devices: Devices on each device axis.
         hardware: The kernel's hardware constraint.
         lanes: Lanes of a wave.
-        reorderings: The kernel's reorderings of workgroups.
+        numbering: What workgroup symbols are of the coordinates that the hardware
+            counts, in order of computation; nothing where they are the same.
     """
 
     def __init__(
@@ -117,7 +125,6 @@ class Geometry:
         self._placed = {
             c.workgroup_dim for c in rows if isinstance(c, PlacedWorkgroups)
         }
-        self.reorderings = [c for c in rows if isinstance(c, ReorderingConstraint)]
         self._assumptions = [c for c in rows if isinstance(c, Assumption)]
         with Collector().phase("constraints") as collector:
             check_unique(rows, collector)
@@ -125,6 +132,7 @@ class Geometry:
             check_waves(self._waves, self._groups, collector)
         self.devices = self._device_counts()
         self.grid = self._grid()
+        self.numbering = self._numbering(rows, target.dies)
         self.waves = self._wave_counts()
         check_threads(self, target)
 
@@ -252,26 +260,20 @@ class Geometry:
             outer = outer - tiling.start
         return ceildiv(outer, self._loop_tile(tiling))
 
-    def reorder(self, expr: Expr) -> Expr:
-        """``expr`` with workgroup coordinates read as the reorderings say."""
-        return expr.subs(
-            {
-                workgroup_symbol(r.workgroup_dim): self.bind(r.new_expr)
-                for r in self.reorderings
-            }
-        )
-
     @cached_property
     def facts(self) -> Facts:
         """Facts about the uniform symbols and ``$LANE``."""
         facts = Facts().with_range(LANE, 0, self.lanes - 1)
         for symbol_of, counts in (
             (workgroup_symbol, self.grid),
+            (hardware_symbol, self.grid if self.numbering else ()),
             (device_symbol, self.devices),
             (wave_symbol, self.waves),
         ):
             for axis, count in enumerate(counts):
                 facts = facts.with_range(symbol_of(axis), 0, count - 1)
+        for name, _ in self.numbering[: -len(self.grid)]:
+            facts = facts.with_range(name, 0, MOST_WORKGROUPS)
         for assumption in self._assumptions:
             facts = facts.with_assumption(self.bind(assumption.expr))
         return facts
@@ -370,6 +372,18 @@ class Geometry:
             self._groups_along(primary[axis]) if axis in primary else constant(1)
             for axis in range(max(primary, default=0) + 1)
         )
+
+    def _numbering(
+        self, rows: Sequence[Constraint], dies: int
+    ) -> tuple[Definition, ...]:
+        numbering = Numbering(self.grid)
+        for order in (row for row in rows if isinstance(row, DieOrder)):
+            count = order.dies or dies
+            if count > 1:
+                numbering.give_to_dies(count, order.rows)
+        given = (row for row in rows if isinstance(row, ReorderingConstraint))
+        numbering.reorder({r.workgroup_dim: self.bind(r.new_expr) for r in given})
+        return numbering.definitions
 
     def _groups_along(self, group: WorkgroupConstraint) -> Expr:
         """Workgroups of one device along the axis that ``group`` sizes."""

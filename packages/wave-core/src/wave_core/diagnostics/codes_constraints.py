@@ -201,7 +201,8 @@ Fix: read or compute the value inside the loop; what does not depend on the
 loop is hoisted by the compiler.
 
 WV0323: a dimension has two constraints of one kind
-Cause: a dimension has one workgroup tile, one wave tile and one loop tile.
+Cause: a dimension has one workgroup tile, one wave tile and one loop tile; a
+kernel has one `DieOrder`.
 Bad:
     WorkgroupConstraint(M, 64, 0)
     WorkgroupConstraint(M, 128, 1)
@@ -211,7 +212,8 @@ Fix: keep one of the two.
 
 WV0324: a reordering does not permute the grid
 Cause: `ReorderingConstraint` says on which tile a workgroup works. If two
-workgroups get the same tile, another tile is never worked on.
+workgroups get the same tile, another tile is never worked on. `DieOrder`
+permutes every grid of less than 2**31 workgroups.
 Bad:
     ReorderingConstraint(WORKGROUP_0 // 2, 0)
 Good:

@@ -15,6 +15,7 @@ from wave_core.constraints import (
     Assumption as Assumption,
     Constraint as Constraint,
     DeviceConstraint as DeviceConstraint,
+    DieOrder as DieOrder,
     FastMath as FastMath,
     GridConstraint as GridConstraint,
     HardwareConstraint as HardwareConstraint,

@@ -227,7 +227,8 @@ class Peaks:
 class Target:
     """A machine, as far as the compiler needs to know it.
 
-    Units: ``wave_size`` lanes; ``max_workgroup_threads`` threads.
+    Units: ``wave_size`` lanes; ``max_workgroup_threads`` threads. ``dies`` are handed
+    workgroups in turn, and each has an L2 of its own.
     ``direct_to_lds_bits`` are the widths, a lane, of copies from global memory to
     LDS that go through no register. ``float_atomics`` are the updates of floats that
     are one instruction: ``lds`` or ``global``, ``add`` or ``extreme`` (min and max),
@@ -254,6 +255,7 @@ class Target:
     float_atomics: tuple[tuple[str, str, str], ...] = ()
     registers: RegisterFile | None = None
     lds_granule: int = 512
+    dies: int = 1
     costs: CostTable = CostTable()
     peaks: Peaks | None = None
 

@@ -78,6 +78,7 @@ def attention_kernel(
             mma_rows=MMA_ROWS,
             vector_shapes={B: 0},
         ),
+        tkw.DieOrder(),
         TILES,
         STAGING,
         tkw.FastMath(),
@@ -159,6 +160,7 @@ def head_attention_kernel(
             mma_rows=MMA_ROWS,
             vector_shapes={B: 0, H: 0},
         ),
+        tkw.DieOrder(),
         TILES,
         tkw.FastMath(),
     ]

@@ -131,6 +131,7 @@ def conv_kernel(stride: int = 1) -> Any:
         tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
         tkw.WaveConstraint(NF, BLOCK_N / WAVES_N),
         tkw.HardwareConstraint(),
+        tkw.DieOrder(),
         TILES,
         STAGING,
     ]

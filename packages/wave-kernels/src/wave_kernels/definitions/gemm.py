@@ -58,6 +58,7 @@ def gemm_kernel(
         tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
         tkw.WaveConstraint(N, BLOCK_N / WAVES_N),
         tkw.HardwareConstraint(mma_type=mma_type),
+        tkw.DieOrder(),
         TILES,
         STAGING,
     ]

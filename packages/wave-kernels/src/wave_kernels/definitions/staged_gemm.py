@@ -37,6 +37,7 @@ def staged_gemm_kernel() -> Any:
         tkw.WaveConstraint(M, BLOCK_M / 2),
         tkw.WaveConstraint(N, BLOCK_N / 2),
         tkw.HardwareConstraint(),
+        tkw.DieOrder(),
     ]
 
     @tkw.wave(constraints)

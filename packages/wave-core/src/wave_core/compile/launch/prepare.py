@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from wave_core.compile.frozen import FrozenMap
@@ -12,8 +13,9 @@ from wave_core.compile.launch.report import LaunchReport
 from wave_core.compile.launch.scalars import check_scalar
 from wave_core.compile.launch.sizes import find_sizes
 from wave_core.compile.launch.tensors import check_tensor
-from wave_core.constraints import Assumption, ReorderingConstraint
+from wave_core.constraints import Assumption, DieOrder, ReorderingConstraint
 from wave_core.constraints.check import check_sizes
+from wave_core.constraints.order import MOST_WORKGROUPS
 from wave_core.constraints.reordering import permutes_grid
 from wave_core.passes.options import did_you_mean
 
@@ -246,6 +248,9 @@ def _check_reordering(
     grid: tuple[int, ...],
 ) -> None:
     """Reordered workgroups work on every tile once."""
+    for order in (row for row in shape.constraints if isinstance(row, DieOrder)):
+        if prod(grid) > MOST_WORKGROUPS:
+            _too_many(report, order, grid)
     rows = [c for c in shape.constraints if isinstance(c, ReorderingConstraint)]
     values = {**shape.bindings, **sizes}
     if not rows or permutes_grid(rows, grid, values):
@@ -256,6 +261,17 @@ def _check_reordering(
         rows[0].location,
         "maps two workgroups to one tile, or one outside",
         "map the workgroup coordinates one to one onto the grid",
+    )
+
+
+def _too_many(report: LaunchReport, order: DieOrder, grid: tuple[int, ...]) -> None:
+    report.kernel(
+        "WV0324",
+        f"the grid {' x '.join(map(str, grid))} has more than {MOST_WORKGROUPS} "
+        "workgroups",
+        order.location,
+        "counts no more",
+        "use larger tiles, or leave DieOrder out",
     )
 
 
