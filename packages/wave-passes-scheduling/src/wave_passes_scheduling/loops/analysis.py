@@ -70,7 +70,8 @@ def analyse(
     held = _held(graph, loop)
     rows = _strongest(edges)
     file, waves = profile.registers, known.geometry.waves_per_workgroup
-    room = None if file is None else file.limit(waves)
+    # Values take neighbours: of a full file, some registers stay without use.
+    room = None if file is None else file.limit(waves) - file.granule
     (move,) = profile.uses(OpKind.VALU)
     problem = LoopProblem(
         tasks, profile.resources, rows, profile.name, held=held, room=room, move=move
