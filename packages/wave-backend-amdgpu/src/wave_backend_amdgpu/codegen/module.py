@@ -79,6 +79,7 @@ class Generated:
         wave_size: Lanes of a wave.
         where: The location of the function, as a suffix.
         probes: What the probes look at, in order of their addresses.
+        order: How the compiler orders instructions; empty for its usual way.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Generated:
     wave_size: int
     where: str = ""
     probes: tuple[str, ...] = ()
+    order: str = ""
 
     @property
     def symbol(self) -> str:

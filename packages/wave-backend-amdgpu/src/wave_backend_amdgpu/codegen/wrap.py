@@ -49,8 +49,10 @@ def _layout(code: Generated) -> str:
 
 def _function(code: Generated, arguments: str) -> list[str]:
     size = f"[{code.threads}, 1, 1] subgroup_size = {code.wave_size}"
+    order = f'passthrough = [["amdgpu-sched-strategy", "{code.order}"]], '
     head = (
-        f"func.func {code.symbol}({arguments}) attributes {{translation_info = "
+        f"func.func {code.symbol}({arguments}) attributes {{"
+        f"{order if code.order else ''}translation_info = "
         "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline "
         f"workgroup_size = {size}>}} {{"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from wave_backend_amdgpu.compile.dump import Dumps
 from wave_backend_amdgpu.compile.flags import code_flags, program_flags
 from wave_backend_amdgpu.compile.limits import check_limits, lds_bytes
 from wave_backend_amdgpu.compile.request import Answer, Form, Request, Step
+from wave_backend_amdgpu.compile.spills import ORDERS, with_fewest_spills
 from wave_backend_amdgpu.compile.worker import Worker, default_worker
 from wave_backend_amdgpu.plugin import (
     DEBUG_LINES,
@@ -36,6 +37,8 @@ from wave_runtime.grid import GridExpression
 from wave_runtime.manifest import BindingInfo, ConstantInfo, Manifest, digest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from wave_core.backends import LoweringTable
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.ir import Graph
@@ -175,13 +178,20 @@ def compile_graph(
     """
     settings = settings or Settings()
     code, text = mlir_of(graph, target, settings, table)
-    answer = _answer(graph, target, text, Form.CODE, settings, table)
+    texts = [text] if settings.override else _texts(code, executable)
+    compiled = partial(_answer, graph, target, Form.CODE, settings, table)
+    text, answer = with_fewest_spills(texts, compiled)
     artifact = _artifact(code, graph, target, answer)
     output = Output(artifact, answer.text or text, answer.assembly, answer.llvm)
     texts = {".mlir": output.mlir, ".ll": output.llvm, ".s": output.assembly}
     binaries = {".hsaco": artifact.code, ".json": artifact.manifest.to_json()}
     settings.dumps.write(_stem(graph, target), graph, texts, binaries)
     return output
+
+
+def _texts(code: Generated, wrap: Callable[[Generated], str]) -> Iterator[str]:
+    """The MLIR of a kernel for each order of instructions."""
+    return (wrap(replace(code, order=order)) for order in ORDERS)
 
 
 def _artifact(
@@ -204,7 +214,7 @@ def compile_probed(
     code, text = mlir_of(graph, target, settings, table)
     if not code.probes:
         return None
-    answer = _answer(graph, target, text, Form.CODE, settings, table)
+    answer = _answer(graph, target, Form.CODE, settings, table, text)
     return Probed(_artifact(code, graph, target, answer), code.probes)
 
 
@@ -221,7 +231,7 @@ def final_mlir(
     """The MLIR that would be compiled; raises as `compile_graph`."""
     _, text = mlir_of(graph, target, settings, table)
     if table.module_passes and settings.override is None:
-        text = _answer(graph, target, text, Form.TEXT, settings, table).text
+        text = _answer(graph, target, Form.TEXT, settings, table, text).text
     settings.dumps.write(_stem(graph, target), graph, {".mlir": text}, {})
     return text
 
@@ -249,8 +259,8 @@ def compile_vmfb(
     check_limits(graph, target)
     interface = StreamInterface()
     code = generate(graph, target, settings.code, table or own_table(), interface)
-    text = program(code)
-    answer = _answer(graph, target, text, Form.PROGRAM, settings, table)
+    compiled = partial(_answer, graph, target, Form.PROGRAM, settings, table)
+    text, answer = with_fewest_spills(_texts(code, program), compiled)
     texts = {".mlir": answer.text or text}
     output = answer.output
     settings.dumps.write(_stem(graph, target), graph, texts, {".vmfb": output})
@@ -260,10 +270,10 @@ def compile_vmfb(
 def _answer(
     graph: Graph,
     target: Target,
-    text: str,
     form: Form,
     settings: Settings,
     table: LoweringTable | None,
+    text: str,
 ) -> Answer:
     """The compiler's answer to ``text``, after the passes of plugins."""
     flags = program_flags if form is Form.PROGRAM else code_flags

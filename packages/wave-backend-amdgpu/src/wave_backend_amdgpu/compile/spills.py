@@ -1,0 +1,119 @@
+"""Registers that code spills, and what the compiler can do about it.
+
+A wave that has no register left for a value writes it to memory and reads it back. How
+many it needs depends on the order of instructions, of which the compiler knows several:
+where its usual one spills, others are tried.
+"""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from wave_core.diagnostics import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from wave_backend_amdgpu.compile.request import Answer
+
+ORDERS = ("", "iterative-minreg", "max-ilp")
+"""Orders of instructions: the usual one, one that takes as few registers as it can, and
+one that keeps what waits for each other apart. Source: LLVM, values of the attribute
+``amdgpu-sched-strategy``."""
+
+_ELF = b"\x7fELF"
+
+_NOTES = 7
+"""SHT_NOTE. Source: the ELF specification, section types."""
+
+_METADATA = 32
+"""NT_AMDGPU_METADATA. Source: LLVM AMDGPU usage, note records."""
+
+
+class _Kernel(msgspec.Struct, rename=lambda name: f".{name}"):
+    """What the metadata says of one kernel."""
+
+    vgpr_spill_count: int = 0
+    sgpr_spill_count: int = 0
+
+
+class _Metadata(msgspec.Struct):
+    kernels: list[_Kernel] = msgspec.field(
+        name="amdhsa.kernels", default_factory=list[_Kernel]
+    )
+
+
+def with_fewest_spills(
+    texts: Iterable[str], compiled: Callable[[str], Answer]
+) -> tuple[str, Answer]:
+    """The first text whose code spills nothing, or the one whose code spills least.
+
+    Args:
+        texts: MLIR in different orders of instructions, the usual one first.
+        compiled: The compiler; what it refuses of the others is left out.
+
+    Raises:
+        UserError: as ``compiled``, of the first text.
+    """
+    waiting = iter(texts)
+    best = _Compiled.by(compiled, next(waiting))
+    while best.spills and (text := next(waiting, None)) is not None:
+        with suppress(UserError):
+            best = min(best, _Compiled.by(compiled, text), key=attrgetter("spills"))
+    return best.text, best.answer
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    """What became of a text."""
+
+    text: str
+    answer: Answer
+    spills: int
+
+    @classmethod
+    def by(cls, compiled: Callable[[str], Answer], text: str) -> _Compiled:
+        answer = compiled(text)
+        return cls(text, answer, spilled_registers(answer.output))
+
+
+def spilled_registers(output: bytes) -> int:
+    """Registers that the kernels of a code object spill, or of a module with one."""
+    start = output.find(_ELF)
+    if start < 0:
+        return 0
+    decode = msgspec.msgpack.Decoder(_Metadata).decode
+    rows = (row for note in _notes(output[start:]) for row in decode(note).kernels)
+    return sum(row.vgpr_spill_count + row.sgpr_spill_count for row in rows)
+
+
+def _notes(elf: bytes) -> Iterator[bytes]:
+    """The metadata among the notes of a file of 64 bits, lowest byte first."""
+    (table,) = struct.unpack_from("<Q", elf, 40)
+    size, count = struct.unpack_from("<HH", elf, 58)
+    for place in range(table, table + size * count, size):
+        (kind,) = struct.unpack_from("<I", elf, place + 4)
+        begin, length = struct.unpack_from("<QQ", elf, place + 24)
+        if kind == _NOTES:
+            yield from _metadata(elf[begin : begin + length])
+
+
+def _metadata(section: bytes) -> Iterator[bytes]:
+    place = 0
+    while place < len(section):
+        named, length, kind = struct.unpack_from("<III", section, place)
+        begin = place + 12 + _padded(named)
+        if kind == _METADATA:
+            yield section[begin : begin + length]
+        place = begin + _padded(length)
+
+
+def _padded(length: int) -> int:
+    """Notes take whole words of 32 bits."""
+    return -(-length // 4) * 4

@@ -1,0 +1,67 @@
+"""Code that spills is compiled in other orders, and what spills least is taken."""
+
+from __future__ import annotations
+
+import struct
+
+import msgspec
+import pytest
+
+from wave_backend_amdgpu.compile.request import Answer
+from wave_backend_amdgpu.compile.spills import spilled_registers, with_fewest_spills
+from wave_core.diagnostics import user_error
+
+
+def code(*spills):
+    """A code object of which only the metadata is there."""
+    rows = [
+        {".name": "k", ".vgpr_spill_count": n, ".sgpr_spill_count": 0} for n in spills
+    ]
+    text = msgspec.msgpack.encode({"amdhsa.kernels": rows, "amdhsa.version": [1, 2]})
+    other = struct.pack("<III4s4s", 4, 4, 1, b"GNU\0", b"junk")
+    note = struct.pack("<III8s", 7, len(text), 32, b"AMDGPU\0") + text
+    notes = other + note.ljust(-(-len(note) // 4) * 4, b"\0")
+    head = bytearray(64)
+    head[:4] = b"\x7fELF"
+    struct.pack_into("<Q", head, 40, 64)
+    struct.pack_into("<HH", head, 58, 64, 2)
+    sections = bytearray(128)
+    struct.pack_into("<I", sections, 64 + 4, 7)
+    struct.pack_into("<QQ", sections, 64 + 24, 192, len(notes))
+    return bytes(head + sections + notes)
+
+
+@pytest.mark.parametrize("before", [b"", b"a module around it"])
+@pytest.mark.parametrize(("spills", "total"), [((), 0), ((0,), 0), ((5, 300), 305)])
+def test_spills_stand_in_the_metadata(spills, total, before):
+    assert spilled_registers(before + code(*spills)) == total
+
+
+def test_what_is_no_code_spills_nothing():
+    assert spilled_registers(b"") == spilled_registers(b"func.func") == 0
+
+
+@pytest.mark.parametrize(
+    ("spills", "asked", "best"),
+    [
+        ([0, 0], 1, 0),
+        ([2, 0, 0], 2, 1),
+        ([2, 19, 1], 3, 2),
+        ([2, 19, 2], 3, 0),
+        ([2, None, 1], 3, 2),
+    ],
+)
+def test_what_spills_least_is_taken(spills, asked, best):
+    texts = [str(place) for place in range(len(spills))]
+    tried = []
+
+    def compiled(text):
+        tried.append(text)
+        found = spills[int(text)]
+        if found is None:
+            raise user_error("WV0606", "crashed")
+        return Answer(output=code(found))
+
+    text, answer = with_fewest_spills(iter(texts), compiled)
+    assert (len(tried), text) == (asked, str(best))
+    assert spilled_registers(answer.output) == spills[best]
