@@ -72,6 +72,19 @@ def test_nothing_set_is_right(kernel, device):
     assert report.passed, report.to_json()
 
 
+@pytest.mark.parametrize("set_", [{}, {"BLOCK_M": 64}], ids=["nothing", "one tile"])
+def test_a_report_names_what_was_chosen(set_):
+    factory = SESSION.plugins.load_kernel("gemm")
+    case = make_case(factory, "gemm", {"M": 64, "N": 64, "K": 256}, set_, "gfx942")
+    found = run_case(case, session=SESSION, seed=1).to_json()
+    best = settlements(case.options, case.kernel, SESSION)[0]
+    assert found["preset"] == best.preset != "auto"
+    for name, value in found["settled"].items():
+        assert str(value) == str(best.subs[symbol(name)])
+    assert found["settled"].items() >= set_.items()
+    assert found["waves"] == found["settled"]["WAVES_M"] * found["settled"]["WAVES_N"]
+
+
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (0, 64, 32), (127, 129, 33)], ids=str)
 def test_sizes_at_the_edge(sizes):
     shape = dict(zip("MNK", sizes, strict=True))

@@ -41,6 +41,8 @@ def test_run_for_people(wave):
     assert done.code == 0
     assert "copy(a: f32[M, N], b: f32[M, N])" in done.out
     assert "expand-tiles" in done.out
+    assert "compiled as " in done.out
+    assert "preset default, 1 wave a workgroup" in done.out
 
 
 def test_run_users_file(wave, case_file):

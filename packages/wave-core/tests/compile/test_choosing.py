@@ -162,6 +162,75 @@ def test_a_choice_that_is_refused_after_it_compiled_gives_way():
     assert (found.preset, found.subs[symbol("TILE")]) == ("default", 64)
 
 
+@pytest.mark.parametrize(
+    ("code", "data", "times"),
+    [
+        ("WV0405", {}, 2),
+        ("WV0308", {}, 4),
+        ("WV0406", {"needed": 2, "limit": 1}, 4),
+    ],
+    ids=["anything else", "constraints", "fit"],
+)
+def test_what_fails_whatever_the_tiles_is_tried_once_more(code, data, times):
+    tried = []
+
+    def choose(request):
+        yield from [Choice(request.values[0], {"preset": "naive"})] * 3
+
+    def compiled(settled, _):
+        tried.append(settled.preset)
+        raise user_error(code, "refused", **data)
+
+    with pytest.raises(UserError, match=code):
+        first_that_fits(options(), TWICE, session_with(choose), compiled)
+    assert tried == ["naive"] * (times - 1) + ["default"]
+
+
+def core_alone(told):
+    return Session(config=Config(cache=False), entry_points=(), announce=told.append)
+
+
+def needs(most, presets=("default",)):
+    """Refuses what keeps more than ``most`` in memory, under these presets."""
+
+    def compiled(settled):
+        needed = settled.subs[symbol("TILE")]
+        if settled.preset in presets and needed > most:
+            raise user_error("WV0406", "too large", needed=needed, limit=most, help="-")
+        return settled
+
+    return compiled
+
+
+def auto(tile):
+    return WaveCompileOptions(subs={"N": 300, "TILE": tile}, preset="auto")
+
+
+def test_what_fits_without_staging_is_compiled_so_and_the_change_is_named():
+    told = []
+    found = first_that_fits(
+        auto(512), TWICE, core_alone(told), lambda each, _: needs(256)(each)
+    )
+    assert (found.preset, found.subs[symbol("TILE")]) == ("naive", 512)
+    (note,) = told
+    assert note == (
+        "`twice` is compiled as preset `naive`: too large;"
+        " with `TILE=256` in place of 512 it fits"
+    )
+
+
+@pytest.mark.parametrize(
+    ("most", "helps"),
+    [(128, ("with `TILE=128` in place of 512 it fits", "-")), (100, ("-",))],
+    ids=["two halvings", "more"],
+)
+def test_a_refusal_names_the_smallest_change_that_fits(most, helps):
+    check = needs(most, ("default", "naive"))
+    with pytest.raises(UserError) as caught:
+        first_that_fits(auto(512), TWICE, core_alone([]), lambda each, _: check(each))
+    assert caught.value.diagnostics[0].help == helps
+
+
 def test_geometry_and_graph_are_those_of_the_values_asked_for():
     def choose(request):
         *_, last = request.values

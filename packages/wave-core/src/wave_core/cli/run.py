@@ -89,6 +89,7 @@ def _show(report: CaseReport) -> None:
         ("shape", sizes_text),
         ("target", report.kernel.compiled.target.name),
         ("device", report.record.device),
+        ("compiled as", _chosen(report)),
         ("grid", " x ".join(map(str, report.record.grid))),
         ("max abs error", f"{report.max_abs_error:.3g}"),
         (
@@ -101,6 +102,17 @@ def _show(report: CaseReport) -> None:
         ("result", verdict),
     ]
     print_table(("", ""), rows)
+
+
+def _chosen(report: CaseReport) -> str:
+    """Preset and waves, and the symbols that the author leaves open."""
+    kernel = report.kernel
+    waves = kernel.compiled.geometry.waves_per_workgroup
+    values = " ".join(f"{name}={value}" for name, value in kernel.settled.items())
+    each = (
+        f"preset {kernel.options.preset}, {waves} wave{'s' * (waves != 1)} a workgroup"
+    )
+    return f"{each}, {values}" if values else each
 
 
 def _counter_rows(report: CaseReport) -> list[tuple[str, str]]:

@@ -71,6 +71,8 @@ class CaseReport:
             "target": self.kernel.compiled.target.name,
             "device": self.record.device,
             "preset": self.kernel.options.preset,
+            "settled": self.kernel.settled,
+            "waves": self.kernel.compiled.geometry.waves_per_workgroup,
             "grid": list(self.record.grid),
             "passed": self.passed,
             "max_abs_error": _finite(self.max_abs_error),

@@ -7,6 +7,12 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from wave_core.compile.bindings import Bound, bound_value
+from wave_core.compile.fitting import (
+    depends_on_tiles,
+    needs_too_much,
+    smallest_change,
+    with_help,
+)
 from wave_core.compile.front import Traces, bound_kernel
 from wave_core.compile.option_rows import given
 from wave_core.constraints import Tunable
@@ -30,6 +36,9 @@ TRIED = 3
 
 PLAIN = "default"
 """The preset of a kernel for which nothing is chosen."""
+
+BARE = "naive"
+"""The preset that needs least of a machine: nothing is staged, nothing overlaps."""
 
 AUTO = "auto"
 """The preset that means `PLAIN` where no installed plugin chooses."""
@@ -82,8 +91,10 @@ def first_that_fits(
 ) -> T:
     """What ``compiled`` makes of the best choice that it can compile.
 
-    An estimate can be wrong about what fits a machine: where a choice is refused, the
-    next one is tried, and last the plain preset, whose refusal is the user's.
+    An estimate can be wrong about what fits a machine: where a choice needs more of
+    something than there is, the next one is tried, and last the plain preset, whose
+    refusal is the user's. What is refused for a reason that other tiles share leaves
+    only the last. What ``auto`` compiles in no other way is compiled without staging.
 
     Args:
         options: The options of the user.
@@ -101,10 +112,57 @@ def first_that_fits(
         try:
             found = compiled(choice, traces)
             check(found)
-        except UserError:
+        except UserError as error:
+            if not depends_on_tiles(error):
+                break
             continue
         return found
-    return compiled(last, traces)
+    try:
+        return compiled(last, traces)
+    except UserError as error:
+        if options.preset != AUTO or not needs_too_much(error):
+            raise
+        return _barest(
+            error,
+            last,
+            kernel,
+            session,
+            lambda settled: compiled(settled, traces),
+            check,
+        )
+
+
+def _barest(
+    error: UserError,
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    session: Session,
+    compiled: Callable[[WaveCompileOptions], T],
+    check: Callable[[T], None],
+) -> T:
+    """What fits with the fewest passes, where it does.
+
+    Raises:
+        UserError: ``error``, with the smallest change that fits.
+    """
+
+    def fits(other: WaveCompileOptions) -> bool:
+        try:
+            check(compiled(other))
+        except UserError:
+            return False
+        return True
+
+    change = smallest_change(options, kernel, fits)
+    try:
+        found = compiled(replace(options, preset=BARE))
+        check(found)
+    except UserError:
+        raise (with_help(error, change) if change else error) from None
+    why = "; ".join(filter(None, (error.diagnostics[0].message, change)))
+    told = f"`{kernel.name}` is compiled as preset `{BARE}`: {why}"
+    session.announce(told, told)
+    return found
 
 
 def settlements(

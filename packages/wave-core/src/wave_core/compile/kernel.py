@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wave_core.compile.key import content_key
 from wave_core.compile.launch.run import LaunchRecord, cost_of, launch
 from wave_core.compile.printing import explained
+from wave_core.constraints import Tunable
 from wave_core.diagnostics import capture_location, launch_error
 
 if TYPE_CHECKING:
@@ -63,6 +64,20 @@ class WaveKernel:
     def options(self) -> WaveCompileOptions:
         """The options it was compiled with."""
         return self.compiled.options
+
+    @property
+    def settled(self) -> dict[str, object]:
+        """What symbols are that the author leaves open, by name, as JSON values."""
+        rows = (row for row in self._source.constraints if isinstance(row, Tunable))
+        values = self.options.bindings
+        return {
+            str(symbol): value
+            if isinstance(value := values[symbol], int)
+            else str(value)
+            for row in rows
+            for symbol in row.symbols
+            if symbol in values
+        }
 
     @property
     def graph(self) -> Graph:

@@ -81,6 +81,8 @@ def check_copies(
         at=loop.location,
         label=f"its buffers take {own} bytes",
         help=f"`multi_buffer_count={most}` fits" if most > 0 else "use smaller tiles",
+        needed=own * count + others,
+        limit=room,
     )
 
 

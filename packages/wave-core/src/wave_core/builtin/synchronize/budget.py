@@ -56,5 +56,7 @@ class CheckLdsBudget(Pass):
                 label=f"the largest buffer: {largest[0][0]} bytes",
                 secondary=[(op.location, f"{size} bytes") for size, op in largest[1:4]],
                 help=("use smaller tiles", "let buffers share memory"),
+                needed=used,
+                limit=budget,
             )
         return False

@@ -1,0 +1,70 @@
+"""What to change in a kernel that needs more of a machine than there is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING
+
+from wave_core.constraints import TilingConstraint, WorkgroupConstraint
+from wave_core.diagnostics import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from wave_core.compile.launchable import LaunchableWave
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.symbols import Expr
+
+HALVINGS = 2
+"""How often tiles are halved, to find what fits."""
+
+Tiles = dict["Expr", int]
+"""Sizes of tiles."""
+
+
+def needs_too_much(error: UserError) -> bool:
+    """Whether a machine has less of something than is needed: LDS, or registers."""
+    return any({"needed", "limit"} <= row.data.keys() for row in error.diagnostics)
+
+
+def depends_on_tiles(error: UserError) -> bool:
+    """Whether other tiles may be compiled: it is about constraints (WV03), or fit."""
+    return error.code.startswith("WV03") or needs_too_much(error)
+
+
+def smallest_change(
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    fits: Callable[[WaveCompileOptions], bool],
+) -> str:
+    """The fewest halvings of tiles with which a kernel fits; empty where none does."""
+    for tiles in _smaller(options, kernel):
+        if fits(replace(options, subs={**options.subs, **tiles})):
+            changes = (
+                f"`{symbol}={size}` in place of {options.subs[symbol]}"
+                for symbol, size in tiles.items()
+            )
+            return f"with {' and '.join(changes)} it fits"
+    return ""
+
+
+def with_help(error: UserError, text: str) -> UserError:
+    """The error, with one more thing to do about it, before all others."""
+    first, *others = error.diagnostics
+    return UserError([replace(first, help=(text, *first.help)), *others])
+
+
+def _smaller(options: WaveCompileOptions, kernel: LaunchableWave) -> Iterator[Tiles]:
+    """Smaller tiles, of loops first: these change neither grid nor waves."""
+    rows = [
+        *(row for row in kernel.constraints if isinstance(row, TilingConstraint)),
+        *(row for row in kernel.constraints if isinstance(row, WorkgroupConstraint)),
+    ]
+    known = {k: v for k, v in options.bindings.items() if isinstance(v, int)}
+    sizes = (row.tile_size for row in rows if row.tile_size is not None)
+    names = dict.fromkeys(symbol for size in sizes for symbol in size.free_symbols)
+    symbols = [symbol for symbol in names if symbol in known]
+    for count in range(1, HALVINGS + 1):
+        for halved in combinations_with_replacement(symbols, count):
+            yield {s: known[s] >> halved.count(s) or 1 for s in dict.fromkeys(halved)}
