@@ -157,6 +157,7 @@ def small_floats() -> Iterator[Figure]:
     sizes |= dict.fromkeys((example.BLOCK_M, example.BLOCK_N, example.BLOCK_K), 256)
     direct = {"preset": "fetch-ahead", "use_global_to_shared": True}
     rows: tuple[tuple[str, dict[str, Any], float], ...] = (
+        ("nothing set", {"preset": "auto"}, 0.025),
         ("default", {}, 0.036),
         ("prefetch", {"preset": "prefetch"}, 0.036),
         ("fetch-ahead, direct to LDS", direct, 0.025),

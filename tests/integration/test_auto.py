@@ -14,6 +14,7 @@ from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
 from wave_core.plugin import Choice
 from wave_core.symbols import symbol
+from wave_passes_scheduling.auto.ways import WAYS
 
 SESSION = Session(config=Config(cache=False), announce=lambda _: None)
 TARGETS = ("gfx942", "gfx950")
@@ -42,10 +43,13 @@ def case_of(kernel, shape, target, **options):
     return replace(case, options=replace(case.options, preset="auto", **options))
 
 
-def fitting(kernel, target):
+def choices_of(kernel, target):
     case = case_of(kernel, LARGE[kernel], target)
-    found = choices(case.options, case.kernel, SESSION)
-    return [each for each in found if not each.refused]
+    return choices(case.options, case.kernel, SESSION)
+
+
+def fitting(kernel, target):
+    return [each for each in choices_of(kernel, target) if not each.refused]
 
 
 @pytest.mark.covering(1)
@@ -61,6 +65,27 @@ def test_every_choice_is_right_as_machine_code(kernel, target, place):
     report = run_case(case, options=asked, session=SESSION, seed=place)
     assert report.passed, report.to_json()
     assert report.record.reports == ()
+
+
+BEYOND_PRESETS = [way for way in WAYS if way.options.keys() - {"preset"}]
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("way", BEYOND_PRESETS, ids=lambda way: str(way.options))
+@pytest.mark.parametrize("device", ["sim", "emulator"])
+@pytest.mark.parametrize("sizes", [(1, 131, 127), (63, 65, 129), (64, 1, 192)], ids=str)
+def test_ways_with_options_are_right_at_edges(way, sizes, device):
+    found = choices_of("gemm", "gfx950")
+    choice = min(
+        (each for each in found if each.options == way.options),
+        key=lambda each: each.figures["registers"],
+    )
+    shape = dict(zip("MNK", sizes, strict=True))
+    case = case_of("gemm", shape, "gfx950", device=device)
+    subs = {**case.options.subs, **choice.subs}
+    asked = replace(case.options, subs=subs, **choice.options, poison_outputs=True)
+    report = run_case(case, options=asked, session=SESSION, seed=7)
+    assert report.passed, report.to_json()
 
 
 @pytest.mark.covering(1)

@@ -404,6 +404,17 @@ def test_tiles_of_256(preset, direct):
     torch.testing.assert_close(arguments[-1], expected, rtol=1e-5, atol=atol)
 
 
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("device", ["sim", "emulator"])
+@pytest.mark.parametrize("sizes", [(1, 67, 416), (63, 65, 384), (64, 1, 544)])
+def test_small_floats_are_copied_directly_by_themselves(sizes, device):
+    torch.manual_seed(2)
+    kernel, arguments, expected = gemm_mxfp4.build(*sizes, device=device, preset="auto")
+    assert [row.name for row in kernel.options.passes] == ["copy-direct-to-lds"]
+    kernel(*arguments)
+    torch.testing.assert_close(arguments[-1], expected, rtol=1e-5, atol=1e-4)
+
+
 def refused(session, kernel, subs, target="gfx950"):
     with pytest.raises(UserError) as caught:
         launch(session, kernel, ("sim", target), subs=subs)

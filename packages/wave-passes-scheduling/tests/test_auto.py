@@ -12,7 +12,9 @@ from wave_core.compile import Session, WaveCompileOptions
 from wave_core.compile.choosing import choices, settlements
 from wave_core.compile.front import front_of
 from wave_core.targets import Peaks, RegisterFile, generic_target
-from wave_passes_scheduling.auto.estimate import queued
+from wave_passes_scheduling.auto.choose import choose
+from wave_passes_scheduling.auto.estimate import iteration, queued
+from wave_passes_scheduling.auto.ways import COPIER, WAYS
 from wave_passes_scheduling.auto.work import CAREFUL, Fetched, work_of
 
 M, N, K = tkw.sym.M, tkw.sym.N, tkw.sym.K
@@ -180,6 +182,69 @@ def test_the_fastest_comes_first_and_what_does_not_fit_last(session):
     assert times == sorted(times)
     assert found[: len(fitting)] == fitting
     assert all(0 < each.figures["% of matrix units"] <= 100 for each in fitting)
+
+
+COPYING = replace(CHIP, direct_to_lds_bits=(32, 128))
+
+
+def chosen_with(request_of, target, passes):
+    """What is found on a chip where these passes are installed."""
+    request = replace(request_of(target), passes=frozenset(passes))
+    return [each for each in choose(request) if not each.refused]
+
+
+@pytest.fixture
+def request_of(session, monkeypatch):
+    """From a target to what the chooser is asked."""
+    monkeypatch.setattr(session.plugins, "load_chooser", lambda _: lambda r: [r])
+    return lambda target: choices(options(4096, target), GEMM, session)[0]
+
+
+def test_direct_copies_are_offered_where_pass_and_chip_have_them(request_of):
+    found = chosen_with(request_of, COPYING, {COPIER})
+    direct = [each for each in found if "passes" in each.options]
+    assert direct
+    through = {
+        (tuple(each.subs.items()), each.options["preset"]): each.figures["registers"]
+        for each in found
+        if "passes" not in each.options
+    }
+    same = [(tuple(row.subs.items()), row.options["preset"]) for row in direct]
+    pairs = [
+        (row, through[key])
+        for row, key in zip(direct, same, strict=True)
+        if key in through
+    ]
+    # Nothing is on its way in registers.
+    assert pairs
+    assert all(row.figures["registers"] < others for row, others in pairs)
+    narrow = replace(CHIP, direct_to_lds_bits=(32,))
+    for target, passes in ((COPYING, ()), (CHIP, {COPIER}), (narrow, {COPIER})):
+        left = chosen_with(request_of, target, passes)
+        assert all("passes" not in each.options for each in left)
+
+
+def test_unrolled_fetches_come_together_and_are_waited_for_where_they_take_long(
+    session,
+):
+    ways = [way for way in WAYS if way.name == "pingpong"]
+    once, twice = sorted(ways, key=lambda way: way.unroll)
+    settled = settlements(options(4096), gemm_of(TILES), session)[-1]
+    settled = replace(settled, subs={**settled.subs, SPACE: SHARED})
+    front = front_of(settled, GEMM, session)
+    work = replace(work_of(front.traced, front.geometry, front.target), waves=8)
+    slow = replace(CHIP, peaks=replace(CHIP.peaks, l2_bytes=16))
+    for target, leaner in ((CHIP, True), (slow, False)):
+        times = [iteration(work, way, 1, target) for way in (once, twice)]
+        assert (times[1] < times[0]) is leaner
+
+
+def test_options_of_a_choice_can_be_given():
+    for way in WAYS:
+        asked = replace(options(4096), **way.options)
+        assert asked.preset == way.name
+        assert asked.unroll_factor == way.unroll
+        assert [row.name for row in asked.passes] == [COPIER] * way.direct
 
 
 SMALL = replace(CHIP, registers=replace(CHIP.registers, total=256, per_wave=128))

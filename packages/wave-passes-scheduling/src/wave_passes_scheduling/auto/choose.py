@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from wave_core.diagnostics import UserError
 from wave_core.plugin import Choice
 from wave_core.types import AddressSpace
-from wave_passes_scheduling.auto.estimate import cycles_of, need_of
-from wave_passes_scheduling.auto.ways import WAYS, Way
+from wave_passes_scheduling.auto.estimate import WIDE, cycles_of, need_of
+from wave_passes_scheduling.auto.ways import COPIER, WAYS, Way
 from wave_passes_scheduling.auto.work import Work, work_of
 
 if TYPE_CHECKING:
@@ -82,9 +82,7 @@ def _choices(
     """Each configuration for one way to settle the symbols."""
     own = not OWN.isdisjoint(request.options)
     for way in WAYS[:1] if own else WAYS:
-        idle = way.through_lds and not work.staged
-        idle |= way.chained and not work.between
-        if idle or way.name not in request.presets:
+        if not _offered(request, way) or _idle(work, way):
             continue
         need = need_of(work, way, request.target)
         refused = _refused(work, way, need, request.target)
@@ -93,7 +91,20 @@ def _choices(
             cycles = cycles_of(work, way, need, request.target)
             figures |= {CYCLES: cycles, "workgroups at once": need.resident}
             figures["% of matrix units"] = 100 * _busy(work, request.target) / cycles
-        yield Choice(values, {"preset": way.name}, figures, refused)
+        yield Choice(values, way.options, figures, refused)
+
+
+def _offered(request: ChoiceRequest, way: Way) -> bool:
+    """Whether what it asks for is installed, and the target has it."""
+    copies = WIDE * 8 in request.target.direct_to_lds_bits
+    direct = copies and COPIER in request.passes
+    return way.name in request.presets and (direct or not way.direct)
+
+
+def _idle(work: Work, way: Way) -> bool:
+    """Whether it has nothing to do that another way would not do as well."""
+    staged = not way.through_lds or bool(work.staged)
+    return not staged or (way.chained and not work.between)
 
 
 def _busy(work: Work, target: Target) -> float:

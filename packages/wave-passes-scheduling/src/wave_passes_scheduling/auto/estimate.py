@@ -36,6 +36,10 @@ SCATTERED = 2.0
 """How much more of the path to memory a matrix operand takes that is not staged: lanes
 read short pieces of many rows."""
 
+BUNCHED = 0.12
+"""The share that is waited for of fetches that take longer than products: those of all
+iterations of a trip are issued together."""
+
 
 @dataclass(frozen=True)
 class Need:
@@ -110,6 +114,8 @@ def iteration(work: Work, way: Way, resident: int, target: Target) -> float:
     waits = way.lds * shared[0], way.memory * shared[1]
     wait = way.memory * costs.global_latency
     wait += work.exchanges * costs.exchange_latency
+    if way.unroll > 1:
+        wait += BUNCHED * max(0.0, count * (way.unroll * shared[1] - of_simd[0]))
     time = queued((*of_simd, *waits), wait, count)
     return max(time, count * max(*of_simd, *shared))
 

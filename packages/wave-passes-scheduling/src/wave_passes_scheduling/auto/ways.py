@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COPIER = "copy-direct-to-lds"
+"""The pass that makes copies direct."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """One configuration of the pipeline.
+    """One configuration of the pipeline: a preset, and options beside it.
 
     Attributes:
         name: Its preset.
+        direct: Whether tiles go to LDS directly, where that is proved right and takes
+            fewer instructions.
+        unroll: Iterations in a trip of the loop.
         memory: The share of a fetch from memory that a workgroup waits for.
         lds: The share of the accesses of LDS that it waits for.
         copies: Tiles in LDS of each memory.
@@ -28,6 +37,8 @@ class Way:
     name: str
     memory: float
     lds: float
+    direct: bool = False
+    unroll: int = 1
     copies: int = 1
     ahead: float = 1.0
     live: float = 1.0
@@ -36,6 +47,16 @@ class Way:
     fewest: int = 2
     through_lds: bool = False
     chained: bool = False
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        """The options of compilation that ask for it."""
+        found: dict[str, object] = {"preset": self.name}
+        if self.unroll > 1:
+            found["unroll_factor"] = self.unroll
+        if self.direct:
+            found["passes"] = (f"{COPIER}{{cheaper=true}}",)
+        return found
 
 
 _AHEAD: dict[str, Any] = {
@@ -46,11 +67,17 @@ _AHEAD: dict[str, Any] = {
     "late": 0.9,
 }
 
+_DIRECT: dict[str, Any] = {"direct": True, "through_lds": True, "ahead": 0.0}
+"""Nothing is on its way in registers."""
+
 WAYS = (
     Way("default", 0.55, 0.55, ahead=0.0, live=0.6, late=0.2, fewest=0),
     Way("prefetch", 0.62, 0.2, ahead=1.3, live=0.65, late=0.25),
     Way("fetch-ahead", 0.5, 0.0, **_AHEAD, through_lds=True),
+    Way("prefetch", 0.62, 0.2, **_DIRECT, live=0.9, late=0.5),
+    Way("fetch-ahead", 0.3, 0.0, copies=2, fewest=3, live=1.3, late=0.9, **_DIRECT),
     Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True),
+    Way("pingpong", 0.08, 0.0, **_AHEAD, waves=2, through_lds=True, unroll=2),
     Way("pingpong", 0.1, 0.0, **_AHEAD, waves=2, through_lds=True),
 )
 """The shares are fitted to cycles and registers of compiled loops, which
