@@ -76,6 +76,8 @@ CASES = [
      MOVE, {A: 1, B: 2, C: 2}),
     ("a store", cdna.buffer_store_dwordx3(v[20:22], v[9], s[20:23], 0), MOVE,
      {A: 1, B: 2, C: 2}),
+    ("a store", cdna.buffer_store_dwordx4(v[20:23], v[9], s[20:23], s[4]), MOVE,
+     {A: 0, B: 1, C: 1}),
     ("transcendental", cdna.v_exp_f32_e32(v[20], v[1]), READ20, {A: 0, B: 1, C: 1}),
     ("part of a VGPR", cdna.v_add_f16_e64(v[20], v[1], v[2], opsel=8), READ20,
      {A: 0, B: 1, C: 1}),

@@ -28,6 +28,9 @@ _EXEC = 3 << (SCALAR + EXEC)
 _VCC = 3 << (SCALAR + VCC)
 _M0 = 1 << (SCALAR + M0)
 _VCCZ, _EXECZ = 251, 252
+_SCALAR_CODES = 128
+"""Codes of operands below this are scalar registers. Source: CDNA3 ISA, SSRC0."""
+
 _LATER = ("gfx942", "gfx950")
 _ALL = ("gfx90a", *_LATER)
 _TRANSCENDENTAL = tuple(
@@ -121,13 +124,22 @@ def _partial(bound: Bound) -> bool:
 
 
 def _wide_store(bound: Bound) -> bool:
-    """A store of more than 8 bytes whose offset is in no scalar register."""
-    ins = bound.instruction
-    if "STORE" not in ins.name or bound.usage.unit != "vmem":
-        return False
-    if ins.encoding == "MUBUF" and ins.get("soffset") < 128:
+    """A store of more than 8 bytes."""
+    if "STORE" not in bound.instruction.name or bound.usage.unit != "vmem":
         return False
     return _data(bound).bit_count() > 2
+
+
+def _overwritten(chip: States, first: Bound, second: Bound) -> int:
+    """The second writes what the first stores; a scalar offset takes it a state less.
+
+    Source: CDNA3 ISA, and for a scalar offset on gfx942 and gfx950 LLVM's #197267.
+    """
+    if not _data(first) & second.usage.writes:
+        return 0
+    ins = first.instruction
+    scalar = ins.encoding == "MUBUF" and ins.get("soffset") < _SCALAR_CODES
+    return chip.stored - scalar
 
 
 def _data(bound: Bound) -> int:
@@ -292,7 +304,7 @@ ROWS = (
         _same_register),
     Row("S_SETREG, S_SETREG of one register", 2, _MODE, _MODE, _same_register),
     Row("a store of more than 8 bytes, VALU writes its data", 2, _wide_store, _valu,
-        lambda chip, one, two: chip.stored if _data(one) & two.usage.writes else 0),
+        _overwritten),
     Row("a transcendental, VALU reads its result", 1, _SLOW, _QUICK, _read(1, VECTOR),
         _LATER),
     Row("VALU writes a part of a VGPR, VALU reads it", 1, _both(_valu, _partial),
