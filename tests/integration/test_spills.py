@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import wave_core.lang as tkw
-from wave_backend_amdgpu.compile.backend import Settings, compile_graph
+from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
 from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, run_case, wave_compile
 from wave_core.compile.choosing import open_values
@@ -89,7 +89,7 @@ def staged_gemm(m, n, k, waves):
 def spilled(session, kernel, options):
     """Registers that the code object spills, and what was compiled."""
     found = wave_compile(options, kernel, session=session)
-    settings = Settings(intermediates=True)
+    settings = replace(settings_of(options), intermediates=True)
     output = compile_graph(found.graph, found.compiled.target, settings)
     name = output.artifact.manifest.name
     taken = measure(output.assembly, name, found.compiled.target).resources
@@ -166,6 +166,18 @@ def test_a_schedule_that_does_not_fit_says_what_it_needs(session):
     assert warning.code == "WV0508"
     assert "has another schedule than was asked for" in warning.message
     assert "`four-stage` needs 296 registers of 248" in warning.render()
+
+
+def test_waves_of_a_simd_leave_schedules_fewer_registers(session):
+    subs = dict.fromkeys((M, N, K), SIDE)
+    options = tkw.WaveCompileOptions(
+        subs=subs, target="gfx942", preset="fetch-ahead", waves_per_eu=4
+    )
+    kernel = staged_gemm(128, 128, 32, 4)
+    needed, compiled = spilled(session, kernel, options)
+    assert needed == 0
+    (warning,) = compiled.warnings
+    assert "registers of 120" in warning.render()
 
 
 def test_ping_pong_takes_as_many_clusters_as_registers_ask_for(session):

@@ -267,6 +267,13 @@ def test_what_does_not_fit_says_why(session, target, size, why):
     assert not found[0].refused
 
 
+def test_waves_of_a_simd_leave_a_wave_fewer_registers(session):
+    found = choices(options(4096, waves_per_eu=4), GEMM, session)
+    fitting = [each for each in found if not each.refused]
+    assert all(each.figures["registers"] <= 128 for each in fitting)
+    assert any(each.figures["registers"] > 128 for each in found)
+
+
 def test_what_the_author_schedules_stays(session):
     found = choices(options(4096, unroll_factor=2), GEMM, session)
     assert set(presets(found)) == {"default"}

@@ -218,7 +218,7 @@ class _Trial(PassObserver):
         front = self.front
         runner = front.plan.runner((self,), Verify.EACH)
         plugins = self.session.plugins
-        context = plugins.pass_context(front.target, self.case.kernel, front.schedule)
+        context = plugins.pass_context(front.machine, self.case.kernel, front.schedule)
         try:
             runner.run(front.traced.clone(), context)
         except _FoundError:

@@ -75,6 +75,11 @@ class Traced:
     started: float
     trace_s: float
 
+    @property
+    def machine(self) -> Target:
+        """The target, with the registers that are left for waves to be as many."""
+        return self.target.shared_by(self.options.waves_per_eu)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Compiled(Traced):
@@ -131,7 +136,7 @@ class Compiled(Traced):
             graph = self.traced.clone()
             runner = self.plan.runner(verify=Verify.NEVER)
             plugins = self.session.plugins
-            context = plugins.pass_context(self.target, schedule=self.schedule)
+            context = plugins.pass_context(self.machine, schedule=self.schedule)
             runner.run(graph, context, stop_after=phase)
             self.copies[phase] = graph
         return self.copies[phase]

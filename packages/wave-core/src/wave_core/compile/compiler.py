@@ -198,7 +198,7 @@ def _check_each_pass(
     Raises:
         InternalError: WV9902 or WV9903, with the name of the pass.
     """
-    context = front.session.plugins.pass_context(front.target, kernel, front.schedule)
+    context = front.session.plugins.pass_context(front.machine, kernel, front.schedule)
     runner = front.plan.runner((), Verify.EACH)
     runner.run(front.traced.clone(), context, stop_after)
 
@@ -216,7 +216,7 @@ def lower_front(
     observers = [session.plugins.observer(), printer(options, front.plan.pipeline)]
     verify = Verify.EACH if options.verify_each else Verify.ENDS
     runner = front.plan.runner(observers, verify)
-    context = session.plugins.pass_context(front.target, kernel, front.schedule)
+    context = session.plugins.pass_context(front.machine, kernel, front.schedule)
     try:
         report = runner.run(lowered, context, stop_after)
     except WaveError as error:

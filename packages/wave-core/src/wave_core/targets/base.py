@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -160,8 +160,14 @@ class RegisterFile:
     def limit(self, waves: int) -> int:
         """The most registers of a lane with which a workgroup of ``waves`` can run."""
         on_simd = -(-waves // self.simds)
-        each = self.total // on_simd // self.granule * self.granule
-        return min(self.per_wave, each)
+        return min(self.per_wave, self._share(on_simd))
+
+    def shared_by(self, on_simd: int) -> RegisterFile:
+        """The file, of which a wave has no more than lets as many run on a SIMD."""
+        return replace(self, per_wave=min(self.per_wave, self._share(on_simd)))
+
+    def _share(self, on_simd: int) -> int:
+        return self.total // on_simd // self.granule * self.granule
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +264,12 @@ class Target:
     dies: int = 1
     costs: CostTable = CostTable()
     peaks: Peaks | None = None
+
+    def shared_by(self, on_simd: int | None) -> Target:
+        """The same, where so many waves are to run on a SIMD at once; or any number."""
+        if on_simd is None or on_simd < 1 or self.registers is None:
+            return self  # What is no count is refused with the options.
+        return replace(self, registers=self.registers.shared_by(on_simd))
 
     def default_mma(
         self,

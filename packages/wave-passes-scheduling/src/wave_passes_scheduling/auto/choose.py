@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import UserError
@@ -44,9 +45,12 @@ def choose(request: ChoiceRequest) -> list[Choice]:
     Nothing where there is no loop that multiplies, or a target without figures: the
     usual configuration is as good as any.
     """
-    target = request.target
+    waves = request.options.get("waves_per_eu")
+    assert waves is None or isinstance(waves, int), "checked with the options"
+    target = request.target.shared_by(waves)
     if target.registers is None or target.peaks is None:
         return []
+    request = replace(request, target=target)
     found = [each for work in _works(request) for each in _choices(request, *work)]
     return sorted(
         found, key=lambda each: (bool(each.refused), each.figures.get(CYCLES, 0.0))

@@ -230,6 +230,6 @@ def view_of(found: WaveKernel) -> ScheduleView:
     step = runner.load(compiled.plan.pipeline.passes[at])
     graph = compiled.after(names[at - 1]).clone()
     plugins = compiled.session.plugins
-    context = plugins.pass_context(compiled.target, schedule=compiled.schedule)
+    context = plugins.pass_context(compiled.machine, schedule=compiled.schedule)
     loops = cast("ScheduleLoops", step).plan(graph, context)
     return ScheduleView(found.name, tuple(loops))
