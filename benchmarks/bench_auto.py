@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from measure import Figure, median, report
 from steady import Trial, steady, trial_of
 
-from wave_backend_amdgpu.compile.backend import Settings, compile_graph, settings_of
+from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
 from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.choosing import choices
@@ -105,12 +105,12 @@ def trials_of(kernel: str, chosen: Choice, target: str) -> Callable[[int], Trial
     return trial
 
 
-def compiled(case: KernelCase, chosen: Choice, settings: Settings | None = None) -> Any:
-    """The code of a case, with the choice written out."""
+def compiled(case: KernelCase, chosen: Choice, *, texts: bool = False) -> Any:
+    """The code of a case, with the choice written out; with its listing."""
     options = replace(case.options, **{"preset": "default", **chosen.options})
     found = wave_compile(options, case.kernel, session=SESSION)
-    inside = replace(settings_of(options), worker=None)
-    return compile_graph(found.graph, found.compiled.target, settings or inside)
+    settings = replace(settings_of(options), worker=None, intermediates=texts)
+    return compile_graph(found.graph, found.compiled.target, settings)
 
 
 # ---- parts
@@ -187,7 +187,7 @@ def _measured(kernel: str, target: str, chosen: Choice) -> Measured:
     assert work is not None, "the kernel multiplies"
     way = next(each for each in WAYS if each.options == chosen.options)
     need = need_of(work, way, front.target)
-    code = compiled(case, chosen, Settings(intermediates=True))
+    code = compiled(case, chosen, texts=True)
     taken = measure(code.assembly, code.artifact.manifest.name, front.target).resources
     steps = steady(trials_of(kernel, chosen, target), ITERATIONS, SHARE)
     guess = iteration(work, way, steps.resident, front.target)

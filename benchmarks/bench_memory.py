@@ -22,7 +22,7 @@ from measure import Figure, median, report
 from staged_gemm import SQUARE, TARGET, Tile, options_of, options_of_any, staged_gemm
 
 import wave_core.lang as tkl
-from wave_backend_amdgpu.compile.backend import Settings, compile_graph
+from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
 from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.compile.kernels import make_case
@@ -90,7 +90,8 @@ def code() -> Iterator[Figure]:
     options = options_of(SIDE, SIDE, SIDE)
     kernel = wave_compile(options, staged_gemm(SQUARE), session=SESSION)
     target = kernel.compiled.target
-    output = compile_graph(kernel.graph, target, Settings(intermediates=True))
+    settings = dataclasses.replace(settings_of(options), intermediates=True)
+    output = compile_graph(kernel.graph, target, settings)
     hot = measure(output.assembly, output.artifact.manifest.name, target).hot
     assert hot is not None, "the kernel has a loop"
     others = hot.counts["total"] - hot.counts["matrix"]

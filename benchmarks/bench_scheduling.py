@@ -22,7 +22,7 @@ from measure import Figure, median, report
 from staged_gemm import FLAT, SQUARE, TARGET, Tile, options_of, staged_gemm
 from steady import Trial, steady, trial_of
 
-from wave_backend_amdgpu.compile.backend import Settings, compile_graph, settings_of
+from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
 from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, WaveCompileOptions, wave_compile
 from wave_core.compile.kernels import make_case
@@ -81,12 +81,12 @@ def attention(width: int, **options: Any) -> tuple[Any, Any]:
     return library("attention", shape, {"STAGED": 1, "BLOCK_N": width}, **options)
 
 
-def compiled(kernel: Any, options: Any, settings: Settings | None = None) -> Output:
-    """The code object, from this process, whose CPU time counts."""
+def compiled(kernel: Any, options: Any, *, texts: bool = False) -> Output:
+    """The code object, from this process, whose CPU time counts; with its listing."""
     found = wave_compile(options, kernel, session=SESSION)
     target = found.compiled.target
-    inside = replace(settings_of(options), worker=None)
-    return compile_graph(found.graph, target, settings or inside)
+    settings = replace(settings_of(options), worker=None, intermediates=texts)
+    return compile_graph(found.graph, target, settings)
 
 
 # ---- compile time
@@ -171,7 +171,7 @@ def small_floats() -> Iterator[Figure]:
 def _code(
     name: str, kernel: Any, chosen: Any, limit: float, waves: int
 ) -> Iterator[Figure]:
-    output = compiled(kernel, chosen, Settings(intermediates=True))
+    output = compiled(kernel, chosen, texts=True)
     target = SESSION.target(chosen.target)
     found = measure(output.assembly, output.artifact.manifest.name, target)
     hot, taken = found.hot, found.resources
