@@ -20,9 +20,10 @@ SMALL = {
     "copy": {"M": 19, "N": 70},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-staged": {"M": 33, "N": 17, "K": 50},
+    "gemm-stream-k": {"M": 33, "N": 17, "K": 50},
     "softmax": {"M": 5, "N": 70},
 }
-DYNAMIC = ("copy", "gemm", "gemm-staged", "softmax")
+DYNAMIC = ("copy", "gemm", "gemm-staged", "gemm-stream-k", "softmax")
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 
 

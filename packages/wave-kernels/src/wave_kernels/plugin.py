@@ -28,6 +28,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         f"{_CASES}.gemm:staged_gemm_case",
         "c = a b^T through LDS by hand",
     ),
+    KernelSpec(
+        "gemm-stream-k",
+        f"{_CASES}.gemm:stream_k_case",
+        "c = a b^T by as many workgroups as there are units",
+    ),
     KernelSpec("softmax", f"{_CASES}.softmax:softmax_case", "softmax of each row"),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
@@ -15,6 +16,7 @@ from wave_kernels.cases.sizes import (
 )
 from wave_kernels.definitions.gemm import gemm_kernel
 from wave_kernels.definitions.staged_gemm import staged_gemm_kernel
+from wave_kernels.definitions.stream_k import stream_k_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 _WAVES = ("WAVES_M", "WAVES_N")
+
+WORKERS = 8
+"""Workgroups of stream-K where none are asked for: no chip holds fewer at once."""
 
 TOLERANCE = 1e-3
 """Of max(abs(A) abs(B)^T): f16 operands, f32 accumulation."""
@@ -44,6 +49,37 @@ def staged_gemm_case(
     """``c = a b^T`` with the tiles of a and b copied to LDS by the author."""
     tiles = with_defaults(settings, {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 32})
     return _case(staged_gemm_kernel(), shape, settings, tiles, target)
+
+
+def stream_k_case(
+    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
+) -> KernelCase:
+    """``c = a b^T`` by ``WORKERS`` workgroups, which share what tiles are left over.
+
+    ``STAGED=1`` stages a and b in LDS.
+    """
+    tiles = with_defaults(settings, {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 32})
+    count = with_defaults(settings, {"WORKERS": WORKERS})
+    made = _case(
+        stream_k_kernel(),
+        shape,
+        settings,
+        tiles | count | left_open(settings, ("STAGED",)),
+        target,
+    )
+    workers, block = count["WORKERS"], (tiles["BLOCK_M"], tiles["BLOCK_N"])
+
+    def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
+        import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
+
+        a, b, c = made.make_arguments(rng)
+        locks = np.zeros(workers, "int32")
+        return [a, b, poisoned((workers, *block), tkl.f32), locks, c]
+
+    given = {tkl.sym.WORKERS: workers, tkl.sym.ONE: 1}
+    subs = {**made.options.subs, **given}
+    options = replace(made.options, subs=subs)
+    return replace(made, options=options, make_arguments=make_arguments, outputs=(4,))
 
 
 def _case(
