@@ -50,6 +50,8 @@ class Cost:
         ghz: the clock at which the vendor states the peaks (``peak``).
         loaded_ghz: the lowest and the highest clock in long matrix products, as power
             allows (``load``); ``None`` where none was found.
+        hbm_share: the part of ``hbm_bytes`` that streams reach (``load``); 1 where no
+            figure was found.
     """
 
     simds: int
@@ -77,6 +79,7 @@ class Cost:
     units: int
     ghz: float
     loaded_ghz: tuple[float, float] | None = None
+    hbm_share: float = 1.0
 
 
 _LOADED_GFX942 = (1.115, 1.230)
@@ -90,6 +93,14 @@ _LOADED_GFX950 = (1.37, 1.59)
 
 1437 TFLOP/s are 99.8 % of the units at 1.37 GHz, 1634 are 98 % of them at 1.59. Source:
 AMD, ROCm/gfx950-gluon-tutorials, kernels/gemm/inter_wave/a16w16 and kernels/gemm.
+"""
+
+_STREAMED_GFX942 = 4.067 / 5.3
+_STREAMED_GFX950 = 5.488 / 8.0
+"""TB/s that BabelStream's ``Mul``, one array to another, must reach, of the peak.
+
+Of an MI355X, and of chips before it. Source: AMD's acceptance tests of machines,
+AMD-AGI/Primus-SaFE, Bench/preflight/node/node_check/babel_stream_memory.sh.
 """
 
 _GFX90A = {"F16": 256, "BF16": 256, "I8": 256, "F32": 64, "F64": 64}
@@ -115,10 +126,12 @@ COSTS = {
     "gfx942": Cost(
         4, 8, 512, 8, 4, 16, 4, 16, _GFX942, 12, 128, 64,
         16, 64, 32768, 120, 64, 180, 8.3, 500, 200, 32, 304, 2.1, _LOADED_GFX942,
+        _STREAMED_GFX942,
     ),
     "gfx950": Cost(
         4, 8, 512, 8, 4, 16, 4, 16, _GFX950, 12, 128, 64,
         16, 64, 32768, 120, 64, 180, 13.0, 500, 200, 32, 256, 2.4, _LOADED_GFX950,
+        _STREAMED_GFX950,
     ),
     "gfx1100": Cost(
         2, 16, 1536, 24, 1, 4, 1, 8, _GFX1100, 8, 128, 40,

@@ -291,7 +291,8 @@ class Timeline:
         latency = cost.l1_latency
         if missed:
             work.append(("l2", missed / cost.l2_bytes))
-            work.append(("hbm", missed * self.share / cost.hbm_bytes))
+            streamed = cost.hbm_bytes * cost.hbm_share
+            work.append(("hbm", missed * self.share / streamed))
             latency += cost.l2_latency + round(cost.hbm_latency * self.share)
         # What waits for memory is held, and so are as many lines as its latency hides.
         needs = (("l1", cost.backlog), ("hbm", cost.hbm_latency))
