@@ -254,8 +254,8 @@ NARROW = replace(CHIP, memory=replace(CHIP.memory, lds_bytes=20000))
 @pytest.mark.parametrize(
     ("target", "size", "why"),
     [
-        (SMALL, 4096, "registers, and a wave has"),
-        (NARROW, 4096, "bytes of LDS, and there are 20000"),
+        (SMALL, 4096, " registers, and a wave has 128"),
+        (NARROW, 4096, "2 copies of its tiles take 65536 bytes of LDS, and there are"),
         (CHIP, 4096, "waves of a SIMD have to alternate: 4 waves are too few"),
         (CHIP, 64, "iterations are too few to overlap"),
     ],

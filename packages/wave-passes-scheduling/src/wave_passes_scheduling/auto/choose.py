@@ -128,7 +128,9 @@ def _refused(work: Work, way: Way, need: Need, target: Target) -> str:
     if work.trips < way.fewest:
         return f"{work.trips:.0f} iterations are too few to overlap"
     if need.registers > limit:
-        return f"{need.registers} registers, and a wave has {limit}"
-    if need.lds > target.memory.lds_bytes:
-        return f"{need.lds:.0f} bytes of LDS, and there are {target.memory.lds_bytes}"
+        return f"about {need.registers} registers, and a wave has {limit}"
+    room = target.memory.lds_bytes
+    if need.lds > room:
+        copies = f"{way.copies} {'copies' if way.copies > 1 else 'copy'} of its tiles"
+        return f"{copies} take {need.lds:.0f} bytes of LDS, and there are {room}"
     return "" if need.resident else "no compute unit holds a whole workgroup"
