@@ -89,6 +89,13 @@ def geometry(*constraints, **bindings):
     return Geometry(rows, values, generic_target())
 
 
+@pytest.mark.parametrize("grid", [(0,), (0, 3), (3, 0), (2, 3, 0), (0, 0)])
+def test_no_tiles_have_no_order(grid):
+    numbering = Numbering(list(map(constant, grid)))
+    numbering.give_to_dies(8, 4)
+    assert numbering.definitions == ()
+
+
 def test_one_die_counts_as_the_hardware_does():
     assert geometry(tkw.DieOrder(), M=160).numbering == ()
     assert geometry(tkw.DieOrder(dies=2), M=160).numbering

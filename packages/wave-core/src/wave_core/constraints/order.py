@@ -74,6 +74,8 @@ class Numbering:
 
     def give_to_dies(self, dies: int, rows: int) -> None:
         """Each die has consecutive tiles, counted in bands of ``rows``."""
+        if any(extent is constant(0) for extent in self._grid):
+            return  # Of no tiles, none has a place.
         number, count = constant(0), constant(1)
         for place, extent in zip(self._places, self._grid, strict=True):
             if extent is not constant(1):
