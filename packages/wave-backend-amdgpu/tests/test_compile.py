@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from wave_backend_amdgpu.bindings import KEPT
 from wave_backend_amdgpu.codegen.options import CodeOptions
 from wave_backend_amdgpu.compile.backend import (
     Settings,
@@ -36,6 +37,21 @@ def test_every_kernel_for_every_target(lowered, worker, name, target):
     code = compile_graph(graph, chip, Settings(worker=worker)).artifact.code
     assert code[:4] == b"\x7fELF"
     assert int.from_bytes(code[18:20], "little") == MACHINE_AMDGPU
+    # MLIR that is given goes through all of IREE's passes.
+    _, text = mlir_of(graph, chip, Settings())
+    settings = Settings(worker=worker, override=text)
+    assert compile_graph(graph, chip, settings).artifact.code == code
+
+
+def test_more_sets_of_options_than_are_kept(lowered, worker):
+    graph, chip = lowered("copy")
+    each = [CodeOptions(waves_per_eu=count) for count in range(1, KEPT + 2)]
+
+    def compiled():
+        settings = [Settings(code, worker=worker) for code in each]
+        return [compile_graph(graph, chip, s).artifact.code for s in settings]
+
+    assert compiled() == compiled()
 
 
 @pytest.mark.parametrize("name", ["gemm", "copy", "softmax"])

@@ -2,7 +2,7 @@
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportAttributeAccessIssue=false
-# The compiler's Python package has no types, and lacks two functions of its C API.
+# The compiler's Python package has no types, and lacks some functions of its C API.
 """IREE's compiler: the only module that imports it.
 
 The C API is stable between releases; the MLIR syntax that `codegen` writes is not, so
@@ -14,10 +14,12 @@ from __future__ import annotations
 import ctypes
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from iree.compiler import ir, version
 from iree.compiler.api import Output, Session, Source, ctypes_dl
+
+from wave_backend_amdgpu.compile.kernel_passes import kernel_passes
 
 VERSION = str(version.VERSION)
 """The compiler's version."""
@@ -100,13 +102,39 @@ def _malformed(error: Any) -> CompilerError:
     )
 
 
-def compile_code(text: str, flags: tuple[str, ...]) -> bytes:
-    """The code object of a module with one executable.
+class Compiler:
+    """IREE with its state for each set of options, which takes longer than a kernel.
 
-    Raises:
-        CompilerError: where the compiler refuses it.
+    One thread at a time.
     """
-    return _Compilation(text, flags).code()
+
+    def __init__(self) -> None:
+        """Nothing is loaded until something is compiled."""
+        self._machines: dict[tuple[str, ...], _Machine] = {}
+
+    def code(self, text: str, flags: tuple[str, ...], *, generated: bool) -> bytes:
+        """The code object of a module with one executable.
+
+        Args:
+            text: The module.
+            flags: Options.
+            generated: Whether `codegen` wrote it, so that the passes for what it writes
+                are enough. Others may write whatever IREE compiles.
+
+        Raises:
+            CompilerError: where the compiler refuses it.
+        """
+        if not generated or _SOURCE.search(text) is None:
+            with _Module(_session(flags), text) as module:
+                return module.executable()
+        machine = self._machines.pop(flags, None)
+        if machine is None or machine.compiled == RENEWED:
+            machine = _Machine(flags)
+        # The last to be used is the last here, and the first is forgotten.
+        self._machines[flags] = machine
+        if len(self._machines) > KEPT:
+            del self._machines[next(iter(self._machines))]
+        return machine.code(text)
 
 
 def compile_program(text: str, flags: tuple[str, ...]) -> bytes:
@@ -115,52 +143,162 @@ def compile_program(text: str, flags: tuple[str, ...]) -> bytes:
     Raises:
         CompilerError: where the compiler refuses it.
     """
-    return _Compilation(text, flags).program()
+    with _Module(_session(flags), text) as module:
+        return module.program()
 
 
-class _Compilation:
-    """One module through the compiler."""
+KEPT = 4
+"""Sets of options whose state is kept at a time."""
 
-    def __init__(self, text: str, flags: tuple[str, ...]) -> None:
+RENEWED = 256
+"""Kernels after which the state is made anew: their types and constants stay in it."""
+
+_SOURCE = re.compile(r"^hal\.executable\.source public (@\S+) \{$", re.MULTILINE)
+"""The line with which `codegen.wrap` begins an executable."""
+
+_VARIANT = re.compile(r"^ *(hal\.executable\.variant .*\{)$", re.MULTILINE)
+"""The line with which IREE begins an executable for one machine."""
+
+_EMPTY = """\
+hal.executable.source public @empty {
+hal.executable.export public @empty ordinal(0) layout(#hal.pipeline.layout<
+constants = 0, bindings = []>) count(%device: !hal.device) -> (index, index, index) {
+%one = arith.constant 1 : index
+hal.return %one, %one, %one : index, index, index
+}
+builtin.module {
+}
+}
+"""
+"""An executable without a kernel."""
+
+
+class _Machine:
+    """IREE's state for one set of options.
+
+    Attributes:
+        compiled: Kernels until now.
+    """
+
+    def __init__(self, flags: tuple[str, ...]) -> None:
+        self.compiled = 0
+        self._session = _session(flags)
+        self._passes = kernel_passes(flags)
+        with _Module(self._session, _EMPTY) as module:
+            module.run(after="stream", to="executable-sources")
+            found = _VARIANT.search(module.text())
+        assert found is not None, "IREE describes the machine of its options"
+        self._variant = found[1]
+
+    def code(self, text: str) -> bytes:
+        """The code object of a module that `codegen` wrote.
+
+        Its executable is put where IREE would put it, and taken up behind IREE's own
+        code generation; lines keep their numbers.
+        """
+        self.compiled += 1
+        begin = rf"hal.executable public \1 {{ {self._variant}"
+        put = _SOURCE.sub(begin, text, count=1) + "}"
+        with _Module(self._session, put) as module:
+            module.apply(self._passes)
+            module.run(after="executable-targets", to="hal")
+            return module.binary()
+
+
+def _session(flags: tuple[str, ...]) -> Session:
+    session = Session()
+    try:
+        session.set_flags(*flags)
+    except ValueError as error:
+        raise CompilerError((Message("error", str(error)),)) from None
+    return session
+
+
+class _Module:
+    """One module in the compiler, from entering to leaving it.
+
+    Raises:
+        CompilerError: from entering and from what compiles, where it is refused.
+    """
+
+    def __init__(self, session: Session, text: str) -> None:
         self._messages: list[Message] = []
-        self._session = Session()
-        try:
-            self._session.set_flags(*flags)
-        except ValueError as error:
-            raise CompilerError((Message("error", str(error)),)) from None
-        self._invocation = self._session.invocation()
+        self._invocation = session.invocation()
         self._callback = _CALLBACK(self._heard)
-        library: Any = ctypes_dl._dylib
-        enable = library.ireeCompilerInvocationEnableCallbackDiagnostics
-        enable.restype = None
+        enable = _function("InvocationEnableCallbackDiagnostics", None)
         enable.argtypes = [ctypes.c_void_p, ctypes.c_int, _CALLBACK, ctypes.c_void_p]
         enable(self._invocation._inv_p, 0, self._callback, None)
-        self._source = Source.wrap_buffer(self._session, text.encode() + b"\0")
+        self._source = Source.wrap_buffer(session, text.encode() + b"\0")
+
+    def __enter__(self) -> Self:
+        """Read the text."""
+        try:
+            self._check(done=self._invocation.parse_source(self._source))
+        except CompilerError:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give back what the module takes, before its session is."""
+        self._invocation.close()
+        self._source.close()
 
     def _heard(self, severity: int, text: Any, size: int, _data: object) -> None:
         words = ctypes.string_at(text, size).decode(errors="replace")
         self._messages.append(Message(_SEVERITIES[severity], words))
 
-    def _run(self, pipeline: ctypes_dl.PipelineType) -> None:
-        parsed = self._invocation.parse_source(self._source)
-        if not (parsed and self._invocation.execute(pipeline)):
+    def _check(self, *, done: bool) -> None:
+        if not done:
             raise CompilerError(tuple(self._messages))
 
-    def code(self) -> bytes:
+    def apply(self, passes: str) -> None:
+        """Run passes."""
+        self._check(done=self._invocation.execute_text_pass_pipeline(passes))
+
+    def run(self, *, after: str, to: str) -> None:
+        """Run the phases of IREE's pipeline behind one, up to another."""
+        phases = {"InvocationSetCompileFromPhase": after}
+        phases["InvocationSetCompileToPhase"] = to
+        for name, phase in phases.items():
+            choose = _function(name, None)
+            choose.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+            choose(self._invocation._inv_p, phase.encode())
+        self._execute(ctypes_dl.PipelineType.IREE_COMPILER_PIPELINE_STD)
+
+    def _execute(self, pipeline: ctypes_dl.PipelineType) -> None:
+        self._check(done=self._invocation.execute(pipeline))
+
+    def executable(self) -> bytes:
         """Run the pipeline for one executable."""
-        self._run(ctypes_dl.PipelineType.IREE_COMPILER_PIPELINE_HAL_EXECUTABLE)
-        output = Output.open_membuffer()
-        library: Any = ctypes_dl._dylib
-        write = library.ireeCompilerInvocationOutputHALExecutable
-        write.restype = ctypes.c_void_p
-        write.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        status = write(self._invocation._inv_p, output._output_p)
-        ctypes_dl._handle_error(status)
-        return bytes(output.map_memory())
+        self._execute(ctypes_dl.PipelineType.IREE_COMPILER_PIPELINE_HAL_EXECUTABLE)
+        return self.binary()
 
     def program(self) -> bytes:
         """Run the whole pipeline."""
-        self._run(ctypes_dl.PipelineType.IREE_COMPILER_PIPELINE_STD)
+        self._execute(ctypes_dl.PipelineType.IREE_COMPILER_PIPELINE_STD)
         output = Output.open_membuffer()
         self._invocation.output_vm_bytecode(output)
         return bytes(output.map_memory())
+
+    def binary(self) -> bytes:
+        """The code object of the only executable."""
+        output = Output.open_membuffer()
+        write = _function("InvocationOutputHALExecutable", ctypes.c_void_p)
+        write.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        ctypes_dl._handle_error(write(self._invocation._inv_p, output._output_p))
+        return bytes(output.map_memory())
+
+    def text(self) -> str:
+        """The module as text."""
+        output = Output.open_membuffer()
+        self._invocation.output_ir(output)
+        return bytes(output.map_memory()).decode()
+
+
+def _function(name: str, result: Any) -> Any:
+    """A function of the compiler's C API, which the package does not declare."""
+    library: Any = ctypes_dl._dylib
+    found = getattr(library, f"ireeCompiler{name}")
+    found.restype = result
+    return found

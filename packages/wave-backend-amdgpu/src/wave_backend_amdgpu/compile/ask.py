@@ -40,9 +40,9 @@ def ask(
         answer = worker.run(request, time_limit_s)
     else:
         # The compiler is loaded when something is compiled.
-        from wave_backend_amdgpu.compile.inprocess import run  # noqa: PLC0415
+        from wave_backend_amdgpu.compile.inprocess import InProcess  # noqa: PLC0415
 
-        answer = run(request)
+        answer = InProcess().run(request)
     if answer.failure:
         raise _ended(answer.failure, request, graph)
     if answer.failed is not None:

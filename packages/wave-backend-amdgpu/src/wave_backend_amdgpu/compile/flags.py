@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from wave_core.targets import Target
 
 
+DEBUG_INFO = "--iree-rocm-emit-debug-info"
+"""Keeps the places of the kernel's lines in the code object."""
+
+
 def code_flags(target: Target, options: CodeOptions) -> tuple[str, ...]:
     """For one code object."""
     return (*program_flags(target, options), "--iree-rocm-container-type=hsaco")
@@ -25,5 +29,5 @@ def program_flags(target: Target, options: CodeOptions) -> tuple[str, ...]:
     if options.denormals is not Denormals.PRESERVE:
         rows.append(f"--iree-rocm-denormal-fp-math-f32={options.denormals.value}")
     if options.debug:
-        rows.append("--iree-rocm-emit-debug-info")
+        rows.append(DEBUG_INFO)
     return tuple(rows)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from wave_backend_amdgpu.bindings import CompilerError, compile_code, compile_program
+from wave_backend_amdgpu.bindings import Compiler, CompilerError, compile_program
 from wave_backend_amdgpu.compile.request import Answer, Form, Request
 from wave_backend_amdgpu.compile.steps import edited, refused
 
@@ -18,41 +18,52 @@ _LOADED_BY = os.getpid()
 _DUMP = "--iree-hal-dump-executable-intermediates-to="
 
 
-def run(request: Request) -> Answer:
-    """Compile. The compiler may end the process; see `worker`."""
-    if os.getpid() != _LOADED_BY:
-        why = "this process is a fork of one that has compiled within itself"
-        return Answer(errors=(f"{why}; compile in a worker, which is the default",))
-    found = edited(request)
-    if isinstance(found, Answer):
-        return found
-    changed = found.text if found.steps else ""
-    if found.form is Form.TEXT:
-        return Answer(text=changed)
-    return msgspec.structs.replace(_compiled(found), text=changed)
+class InProcess:
+    """The compiler in this process, and what it keeps between requests."""
 
+    def __init__(self) -> None:
+        self._compiler = Compiler()
 
-def _compiled(request: Request) -> Answer:
-    if not request.intermediates:
-        return _answer(request, request.flags, None)
-    with tempfile.TemporaryDirectory(prefix="wave-") as folder:
-        flags = (*request.flags, _DUMP + folder)
-        return _answer(request, flags, Path(folder))
+    def run(self, request: Request) -> Answer:
+        """Compile. The compiler may end the process; see `worker`."""
+        if os.getpid() != _LOADED_BY:
+            why = "this process is a fork of one that has compiled within itself"
+            return Answer(errors=(f"{why}; compile in a worker, which is the default",))
+        found = edited(request)
+        if isinstance(found, Answer):
+            return found
+        changed = found.text if found.steps else ""
+        if found.form is Form.TEXT:
+            return Answer(text=changed)
+        return msgspec.structs.replace(self._compiled(found), text=changed)
 
+    def _compiled(self, request: Request) -> Answer:
+        if not request.intermediates:
+            return self._answer(request, request.flags, None)
+        with tempfile.TemporaryDirectory(prefix="wave-") as folder:
+            flags = (*request.flags, _DUMP + folder)
+            return self._answer(request, flags, Path(folder))
 
-def _answer(request: Request, flags: tuple[str, ...], folder: Path | None) -> Answer:
-    make = compile_code if request.form is Form.CODE else compile_program
-    try:
-        output = make(request.text, flags)
-    except CompilerError as error:
-        return refused(error)
-    if folder is None:
-        return Answer(output=output)
-    return Answer(
-        output=output,
-        assembly=_only(folder, "*.rocmasm"),
-        llvm=_only(folder, "*.optimized.ll"),
-    )
+    def _answer(
+        self, request: Request, flags: tuple[str, ...], folder: Path | None
+    ) -> Answer:
+        try:
+            output = self._output(request, flags)
+        except CompilerError as error:
+            return refused(error)
+        if folder is None:
+            return Answer(output=output)
+        return Answer(
+            output=output,
+            assembly=_only(folder, "*.rocmasm"),
+            llvm=_only(folder, "*.optimized.ll"),
+        )
+
+    def _output(self, request: Request, flags: tuple[str, ...]) -> bytes:
+        if request.form is Form.PROGRAM:
+            return compile_program(request.text, flags)
+        generated = not request.steps and not request.verified
+        return self._compiler.code(request.text, flags, generated=generated)
 
 
 def _only(folder: Path, pattern: str) -> str:

@@ -45,12 +45,13 @@ def serve() -> None:
     answers = os.dup(1)
     os.dup2(2, 1)
     # Loaded before the first request, while the caller is still tracing.
-    from wave_backend_amdgpu.compile.inprocess import run  # noqa: PLC0415
+    from wave_backend_amdgpu.compile.inprocess import InProcess  # noqa: PLC0415
 
+    compiler = InProcess()
     while (data := _next(caller)) is not None:
         request = msgspec.msgpack.decode(data, type=Request)
         with _limited(request.memory_limit_mib):
-            answer = run(request)
+            answer = compiler.run(request)
         send(answers, msgspec.msgpack.encode(answer))
 
 
