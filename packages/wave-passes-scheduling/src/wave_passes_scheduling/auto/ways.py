@@ -74,7 +74,7 @@ WAYS = (
     Way("default", 0.55, 0.55, ahead=0.0, live=0.6, late=0.2, fewest=0),
     Way("prefetch", 0.62, 0.2, ahead=1.3, live=0.65, late=0.25),
     Way("fetch-ahead", 0.5, 0.0, **_AHEAD, through_lds=True),
-    Way("prefetch", 0.62, 0.2, **_DIRECT, live=0.9, late=0.5),
+    Way("prefetch", 0.75, 0.2, **_DIRECT, live=0.9, late=0.5),
     Way("fetch-ahead", 0.3, 0.0, copies=2, fewest=3, live=1.3, late=0.9, **_DIRECT),
     Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True),
     Way("pingpong", 0.08, 0.0, **_AHEAD, waves=2, through_lds=True, unroll=2),
