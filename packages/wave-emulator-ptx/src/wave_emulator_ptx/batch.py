@@ -1,0 +1,189 @@
+"""The state of workgroups that run together: threads, registers, memories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from wave_emulator_ptx.arrays import Array, Bools, Bytes, Ints, Selection
+from wave_emulator_ptx.errors import Report
+
+if TYPE_CHECKING:
+    from wave_emulator_ptx.clocks import Clocks
+    from wave_emulator_ptx.memory import GlobalMemory
+    from wave_emulator_ptx.shared import SharedMemory
+    from wave_emulator_ptx.syntax import Instruction
+
+LANES = 32
+DONE = np.iinfo(np.int64).max
+"""The place of a thread that has ended."""
+
+Size: TypeAlias = "tuple[int, int, int]"
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Threads that passed a barrier without waiting, and what their warps had seen."""
+
+    threads: Ints
+    told: Ints
+
+
+@dataclass(frozen=True)
+class Copy:
+    """An asynchronous copy in flight.
+
+    Attributes:
+        threads: who began it.
+        groups: for each thread the group that its copy belongs to.
+        where: bytes of shared memory, [threads, bytes].
+        values: what goes there.
+        line: of the instruction.
+    """
+
+    threads: Ints
+    groups: Ints
+    where: Ints
+    values: Bytes
+    line: int
+
+    def part(self, chosen: Bools) -> Copy:
+        """That of some of the threads."""
+        return Copy(
+            self.threads[chosen],
+            self.groups[chosen],
+            self.where[chosen],
+            self.values[chosen],
+            self.line,
+        )
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The launch: workgroups, threads of each, and which workgroups are here."""
+
+    grid: Size
+    block: Size
+    workgroups: Ints
+
+    @property
+    def warps(self) -> int:
+        """Of a workgroup; the last one may be part empty."""
+        threads = self.block[0] * self.block[1] * self.block[2]
+        return -(-threads // LANES)
+
+    @property
+    def threads(self) -> int:
+        """Of all workgroups here, with those that fill up the last warps."""
+        return len(self.workgroups) * self.warps * LANES
+
+
+@dataclass
+class Batch:
+    """Workgroups in one state; threads are numbered through all of them.
+
+    Attributes:
+        shape: of the launch.
+        registers: bits by slot, each for every thread.
+        memory: global memory.
+        shared: shared memory of all workgroups.
+        parameters: bytes of the kernel's parameters.
+        local: bytes of each thread, [threads, bytes].
+        clocks: what warps know of each other.
+        checks: whether hazards are looked for.
+        place: the next instruction of each thread.
+        waits: the barrier at which a thread waits, or -1.
+        wanted: threads for which that barrier waits, 0 for the whole workgroup.
+        arrived: threads that only announced themselves, and what they had seen by
+            then, by workgroup and barrier.
+        group: the group of copies that each thread fills, counted from 0.
+        copies: in flight, in the order in which they began.
+        reports: hazards, by instruction and code.
+    """
+
+    shape: Shape
+    registers: list[Array]
+    memory: GlobalMemory
+    shared: SharedMemory
+    parameters: Bytes
+    local: Bytes
+    clocks: Clocks
+    checks: bool
+    place: Ints = field(init=False)
+    waits: Ints = field(init=False)
+    wanted: Ints = field(init=False)
+    arrived: dict[tuple[int, int], list[Arrival]] = field(
+        default_factory=dict[tuple[int, int], "list[Arrival]"]
+    )
+    group: Ints = field(init=False)
+    copies: list[Copy] = field(default_factory=list[Copy])
+    reports: dict[tuple[str, int], Report] = field(
+        default_factory=dict[tuple[str, int], Report]
+    )
+
+    def __post_init__(self) -> None:
+        """All threads are at the first instruction; those that fill up have ended."""
+        count = self.shape.threads
+        self.all = np.arange(count)
+        x, y, z = self.shape.block
+        self.within = self.all % (self.shape.warps * LANES)
+        self.place = np.where(self.within < x * y * z, 0, DONE)
+        self.waits = np.full(count, -1, np.int64)
+        self.wanted = np.zeros(count, np.int64)
+        self.group = np.zeros(count, np.int64)
+
+    def ordinals(self, selection: Selection) -> Ints:
+        """The threads of a selection."""
+        return self.all if isinstance(selection, slice) else selection
+
+    def workgroup(self, threads: Ints) -> Ints:
+        """The ordinals in this batch of the workgroups of threads."""
+        return threads // (self.shape.warps * LANES)
+
+    def lanes_of(self, threads: Ints) -> Ints:
+        """For each thread those of its warp, [threads, 32]."""
+        return (threads // LANES * LANES)[:, None] + np.arange(LANES)
+
+    def report(
+        self,
+        instruction: Instruction,
+        code: str,
+        message: str,
+        threads: Ints,
+        *,
+        address: int | None = None,
+        other_line: int | None = None,
+    ) -> None:
+        """Note a hazard; an instruction's second one of a code only counts."""
+        if not len(threads):
+            return
+        key = code, instruction.line
+        before = self.reports.get(key)
+        first = threads[:1]
+        self.reports[key] = Report(
+            code,
+            before.message if before else message,
+            str(instruction),
+            instruction.line,
+            instruction.source,
+            before.workgroup
+            if before
+            else int(self.shape.workgroups[self.workgroup(first)[0]]),
+            before.thread if before else int(self.within[first[0]]),
+            before.address if before else address,
+            len(threads) + (before.count if before else 0),
+            before.other_line if before else other_line,
+        )
+
+
+#: What an instruction does to the selected threads of a batch.
+Step: TypeAlias = Callable[[Batch, Selection], None]
+#: Values of an operand, one for each selected thread, or one for all.
+Reader: TypeAlias = Callable[[Batch, Selection], Array]
+#: Stores the bits of a result.
+Writer: TypeAlias = Callable[[Batch, Selection, Array], None]
+#: Which selected threads a guard lets through.
+Guard: TypeAlias = Callable[[Batch, Selection], Bools]

@@ -1,0 +1,52 @@
+"""What of other warps' work each warp has seen: vector clocks by barrier.
+
+A warp's clock counts the barriers that it has arrived at. ``seen[w, v]`` is the clock
+of warp ``v`` up to which warp ``w`` knows its accesses are done; ``seen[w, w]`` is up
+to where its own lanes have met.
+
+Source: Virtual Time and Global States of Distributed Systems, 1989.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from wave_emulator_ptx.arrays import Ints
+
+
+class Clocks:
+    """The clocks of the warps of a batch of workgroups; warps are numbered throughout.
+
+    Attributes:
+        clock: of each warp, int64[warps].
+        seen: int64[warps, warps of a workgroup].
+    """
+
+    def __init__(self, workgroups: int, warps: int) -> None:
+        """Nobody has met anybody."""
+        self.warps = warps
+        self.clock = np.ones(workgroups * warps, np.int64)
+        self.seen = np.zeros((workgroups * warps, warps), np.int64)
+
+    def announce(self, warps: Ints) -> Ints:
+        """Warps of a workgroup arrive at a barrier.
+
+        Returns:
+            What they did and have seen until now, int64[warps of a workgroup].
+        """
+        told = self.seen[warps].max(axis=0)
+        told[warps % self.warps] = self.clock[warps]
+        self.clock[warps] += 1
+        return told
+
+    def hear(self, warps: Ints, told: Ints) -> None:
+        """Warps have seen what others told them at a barrier."""
+        self.seen[warps] = np.maximum(self.seen[warps], told)
+
+    def converge(self, warps: Ints) -> None:
+        """The lanes of each warp have met."""
+        self.seen[warps, warps % self.warps] = self.clock[warps]
+        self.clock[warps] += 1

@@ -1,0 +1,142 @@
+"""Arithmetic of floats as the PTX ISA rounds it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from wave_emulator_ptx.arrays import Array
+
+NARROW = (np.dtype(np.float16), np.dtype(np.float32))
+
+
+def flush(values: Array) -> Array:
+    """Subnormal f32 become zeros of their sign (``.ftz``)."""
+    small = np.abs(values) < np.float32(2.0**-126)
+    return np.where(small, np.copysign(np.float32(0), values), values)
+
+
+def fused(a: Array, b: Array, c: Array) -> Array:
+    """``a * b + c`` with one rounding, to the type of the operands.
+
+    Products of narrow types are exact in f64; the sum is rounded to odd, so that the
+    second rounding cannot err (Boldo and Melquiond, Emulation of FMA, 2008).
+    """
+    if a.dtype == np.float64:
+        return _fused_double(a, b, c)
+    wide = a.astype(np.float64) * b.astype(np.float64)
+    return _sum_to_odd(wide, c.astype(np.float64)).astype(a.dtype)
+
+
+def _sum_to_odd(a: Array, b: Array) -> Array:
+    """A sum that is exact, or has an odd last bit and the sign of its error."""
+    total, error = _two_sum(a, b)
+    bits = total.view(np.int64)
+    inexact = (error != 0) & np.isfinite(total) & ((bits & 1) == 0)
+    outward = (error > 0) == (total > 0)
+    return np.where(inexact, bits + np.where(outward, 1, -1), bits).view(np.float64)
+
+
+def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    total = a + b
+    part = total - a
+    error = (a - (total - part)) + (b - part)
+    return total, np.where(np.isfinite(total), error, 0)
+
+
+def _fused_double(a: Array, b: Array, c: Array) -> Array:
+    a, b, c = np.broadcast_arrays(a, b, c)
+    high, low = _two_product(a, b)
+    total, error = _two_sum(high, c)
+    plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, a * b + c)
+    found = np.where(np.isfinite(low), total + _sum_to_odd(error, low), plain)
+    near = _between(a, 480) & _between(b, 480) & _between(c, 900)
+    for place in np.flatnonzero(
+        ~near & np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
+    ):
+        found[place] = _fused_exactly(float(a[place]), float(b[place]), float(c[place]))
+    return found
+
+
+def _between(a: Array, exponent: int) -> Array:
+    """Whether no error of a product or sum of such numbers is lost at either end."""
+    size = np.abs(a)
+    return (a == 0) | ((size > 2.0**-exponent) & (size < 2.0**exponent))
+
+
+def _fused_exactly(a: float, b: float, c: float) -> float:
+    total = Fraction(a) * Fraction(b) + Fraction(c)
+    if not total:
+        return a * b + c  # the sign of a zero
+    try:
+        return float(total)
+    except OverflowError:
+        return math.inf if total > 0 else -math.inf
+
+
+def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """Dekker's product: its rounding and the error of that."""
+    product = a * b
+    (a1, a2), (b1, b2) = _split(a), _split(b)
+    return product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+def _split(a: Array) -> tuple[Array, Array]:
+    scaled = a * np.float64(2**27 + 1)
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+def lesser(a: Array, b: Array) -> Array:
+    """The minimum: a number beats NaN, -0 is below +0."""
+    return np.where((a == 0) & (b == 0), -((-a) + (-b)), np.fmin(a, b))
+
+
+def greater(a: Array, b: Array) -> Array:
+    """The maximum: a number beats NaN, +0 is above -0."""
+    return np.where((a == 0) & (b == 0), a + b, np.fmax(a, b))
+
+
+def one_nan(values: Array) -> Array:
+    """The NaN that arithmetic gives: all ones but for the sign; f64 keeps its own."""
+    if values.dtype == np.float64:
+        return values
+    bits = np.array((1 << 8 * values.dtype.itemsize - 1) - 1)
+    nan = bits.astype(f"u{values.dtype.itemsize}").view(values.dtype)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isnan(values), nan, values)
+
+
+def or_nan(result: Array, *operands: Array) -> Array:
+    """NaN where an operand is (``.NaN``)."""
+    unknown = np.logical_or.reduce([np.isnan(each) for each in operands])
+    return np.where(unknown, np.array(np.nan, result.dtype), result)
+
+
+def towards(values: Array, exact: Array, mode: str) -> Array:
+    """What was rounded to the nearest, rounded as `mode` (rz, rm, rp) says instead."""
+    wide = values.astype(np.float64)
+    down = {
+        "rz": np.abs(wide) > np.abs(exact),
+        "rm": wide > exact,
+        "rp": wide < exact,
+    }[mode]
+    goal = {"rz": np.float64(0), "rm": -np.inf, "rp": np.inf}[mode]
+    if values.dtype not in NARROW:
+        return _toward_by_bits(values, down & np.isfinite(exact), float(goal))
+    next_one = np.nextafter(values, np.array(goal, values.dtype))
+    return np.where(down & np.isfinite(exact), next_one, values)
+
+
+def _toward_by_bits(values: Array, moved: Array, goal: float) -> Array:
+    """One step of the last place for types that numpy cannot step."""
+    bits = values.view(f"i{values.dtype.itemsize}")
+    away = (
+        (values.astype(np.float64) > 0) == (goal == np.inf) if goal else moved & False
+    )
+    step = np.where(away, 1, -1)
+    return np.where(moved, bits + step, bits).astype(bits.dtype).view(values.dtype)

@@ -1,0 +1,246 @@
+"""Loads and stores by state space: where bytes are, and what is wrong with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_ptx.errors import UnknownInstructionError
+from wave_emulator_ptx.memory import FIRST, clashing, rows
+from wave_emulator_ptx.syntax import Address, Instruction, Operand
+from wave_emulator_ptx.types import TYPES
+
+if TYPE_CHECKING:
+    from wave_emulator_ptx.arrays import Array, Bools, Bytes, Ints, Selection
+    from wave_emulator_ptx.batch import Batch, Reader
+    from wave_emulator_ptx.scope import Scope
+    from wave_emulator_ptx.shared import Found
+
+SHARED = 1024
+"""The first address of shared memory: the hardware keeps the bytes below."""
+LOCAL = 1 << 28
+PARAMETERS = 1 << 30
+"""The first addresses of the other spaces; each is its own in the generic space."""
+
+MESSAGES = {
+    "EP0501": "another thread touches these bytes, and nothing orders the two",
+    "EP0505": "nobody wrote these bytes",
+    "EP0506": "a copy into these bytes is in flight",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an instruction finds its operand in memory.
+
+    Attributes:
+        instruction: whose operand it is.
+        address: of each selected thread.
+        size: bytes of a thread.
+        atomic: whether other threads may do the same at the same time.
+    """
+
+    instruction: Instruction
+    address: Reader
+    size: int
+    atomic: bool = False
+
+    def addresses(self, batch: Batch, chosen: Selection) -> tuple[Ints, Ints]:
+        """The threads, and the address of each."""
+        threads = batch.ordinals(chosen)
+        found = self.address(batch, chosen).astype(np.int64)
+        return threads, np.broadcast_to(found, threads.shape)
+
+
+def place(
+    instruction: Instruction,
+    operand: Operand,
+    scope: Scope,
+    size: int,
+    *,
+    atomic: bool = False,
+) -> Place:
+    """The operand in brackets of an instruction."""
+    if not isinstance(operand, Address):
+        raise UnknownInstructionError(f"{instruction}: no address", instruction.line)
+    return Place(
+        instruction, scope.read(operand, TYPES["u64"], instruction), size, atomic
+    )
+
+
+def load(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:
+    """The bytes of each thread; zeros where there is no memory."""
+    good = _aligned(batch, at, threads, addresses)
+    found = np.zeros((len(threads), at.size), np.uint8)
+    left = good.copy()
+    for inside, read in (
+        (_in_shared, _load_shared),
+        (_in_parameters, _load_parameters),
+        (_in_local, _load_local),
+        (_in_global, _load_global),
+    ):
+        here = left & inside(batch, addresses, at.size)
+        if here.any():
+            found[here] = read(batch, at, threads[here], addresses[here])
+        left &= ~here
+    _nowhere(batch, at, threads, addresses, left)
+    return found
+
+
+def store(
+    batch: Batch, at: Place, threads: Ints, addresses: Ints, values: Bytes
+) -> None:
+    """Write the bytes of each thread; where there is no memory, nothing."""
+    left = _aligned(batch, at, threads, addresses)
+    for inside, write in (
+        (_in_shared, _store_shared),
+        (_in_local, _store_local),
+        (_in_global, _store_global),
+    ):
+        here = left & inside(batch, addresses, at.size)
+        if here.any():
+            write(batch, at, threads[here], addresses[here], values[here])
+        left &= ~here
+    _nowhere(batch, at, threads, addresses, left)
+
+
+def shared_bytes(batch: Batch, threads: Ints, addresses: Ints, size: int) -> Ints:
+    """Places in the shared memory of the batch, [threads, bytes]."""
+    first = batch.workgroup(threads) * batch.shared.size + addresses - SHARED
+    return first[:, None] + np.arange(size)
+
+
+def in_shared(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bools:
+    """Threads with an aligned address of shared memory; the others are reported."""
+    good = _aligned(batch, at, threads, addresses)
+    inside = good & _in_shared(batch, addresses, at.size)
+    _nowhere(batch, at, threads, addresses, good & ~inside)
+    return inside
+
+
+def tell(
+    batch: Batch, at: Instruction, threads: Ints, addresses: Ints, found: list[Found]
+) -> None:
+    """Report the conflicts of an access of shared memory."""
+    for each in found:
+        first = int(np.flatnonzero(each.threads)[0])
+        batch.report(
+            at, each.code, MESSAGES[each.code], threads[each.threads],
+            address=int(addresses[first]), other_line=int(each.lines[first]) or None,
+        )  # fmt: skip
+
+
+def _aligned(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bools:
+    good = addresses % at.size == 0
+    if not good.all():
+        batch.report(
+            at.instruction, "EP0509", f"not a multiple of {at.size} bytes",
+            threads[~good], address=int(addresses[~good][0]),
+        )  # fmt: skip
+    return good
+
+
+def _nowhere(
+    batch: Batch, at: Place, threads: Ints, addresses: Ints, left: Bools
+) -> None:
+    if left.any():
+        batch.report(
+            at.instruction, "EP0503", f"{at.size} bytes where there is no memory",
+            threads[left], address=int(addresses[left][0]),
+        )  # fmt: skip
+
+
+def _apart(batch: Batch, at: Place, threads: Ints, where: Ints, values: Bytes) -> None:
+    """Report threads of one instruction that write differently to one place."""
+    clash = clashing(values, where)
+    if clash.any() and not at.atomic:
+        batch.report(
+            at.instruction, "EP0508", "threads write different values to one place",
+            threads[clash], address=int(where[clash][0]),
+        )  # fmt: skip
+
+
+# ------------------------------------------------------------------ spaces
+
+
+def _in_shared(batch: Batch, addresses: Ints, size: int) -> Bools:
+    offsets = addresses - SHARED
+    return (offsets >= 0) & (offsets + size <= batch.shared.size)
+
+
+def _in_local(batch: Batch, addresses: Ints, size: int) -> Bools:
+    offsets = addresses - LOCAL
+    return (offsets >= 0) & (offsets + size <= batch.local.shape[1])
+
+
+def _in_parameters(batch: Batch, addresses: Ints, size: int) -> Bools:
+    offsets = addresses - PARAMETERS
+    return (offsets >= 0) & (offsets + size <= len(batch.parameters))
+
+
+def _in_global(batch: Batch, addresses: Ints, size: int) -> Bools:
+    return (addresses >= FIRST) & batch.memory.inside(addresses, size)
+
+
+def _load_shared(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:
+    where = shared_bytes(batch, threads, addresses, at.size)
+    if batch.checks:
+        note = batch.shared.update if at.atomic else batch.shared.read
+        found = note(threads, where, at.instruction.line)
+        tell(batch, at.instruction, threads, addresses, found)
+    return rows(batch.shared.data, at.size)[where[:, 0] // at.size]
+
+
+def _store_shared(
+    batch: Batch, at: Place, threads: Ints, addresses: Ints, values: Bytes
+) -> None:
+    where = shared_bytes(batch, threads, addresses, at.size)
+    if batch.checks:
+        _apart(batch, at, threads, where[:, 0], values)
+        note = batch.shared.update if at.atomic else batch.shared.write
+        found = note(threads, where, at.instruction.line)
+        tell(batch, at.instruction, threads, addresses, found)
+    rows(batch.shared.data, at.size)[where[:, 0] // at.size] = values
+
+
+def _load_parameters(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:
+    del threads
+    offsets = addresses - PARAMETERS
+    return batch.parameters[offsets[:, None] + np.arange(at.size)]
+
+
+def _local(
+    batch: Batch, threads: Ints, addresses: Ints, size: int
+) -> tuple[Array, Array]:
+    del batch
+    return threads[:, None], (addresses - LOCAL)[:, None] + np.arange(size)
+
+
+def _load_local(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:
+    return batch.local[_local(batch, threads, addresses, at.size)]
+
+
+def _store_local(
+    batch: Batch, at: Place, threads: Ints, addresses: Ints, values: Bytes
+) -> None:
+    batch.local[_local(batch, threads, addresses, at.size)] = values
+
+
+def _load_global(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:
+    found, unwritten = batch.memory.load(addresses, at.size)
+    if unwritten.any():
+        batch.report(
+            at.instruction, "EP0505", MESSAGES["EP0505"], threads[unwritten],
+            address=int(addresses[unwritten][0]),
+        )  # fmt: skip
+    return found
+
+
+def _store_global(
+    batch: Batch, at: Place, threads: Ints, addresses: Ints, values: Bytes
+) -> None:
+    if batch.checks:
+        _apart(batch, at, threads, addresses, values)
+    batch.memory.store(addresses, values)

@@ -1,0 +1,148 @@
+"""Conversions between types (section 9.7.9.22)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_ptx import floats
+from wave_emulator_ptx.errors import UnknownInstructionError
+from wave_emulator_ptx.isa.arithmetic import computed, values
+from wave_emulator_ptx.types import TYPES, Type, in_modifiers
+
+if TYPE_CHECKING:
+    from wave_emulator_ptx.arrays import Array, Selection
+    from wave_emulator_ptx.batch import Batch, Step
+    from wave_emulator_ptx.scope import Scope
+    from wave_emulator_ptx.syntax import Instruction
+
+INTEGRAL = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+KNOWN = frozenset({"rn", "rna", "rz", "rm", "rp", "ftz", "sat", "satfinite", "relu"})
+
+
+def bind(instruction: Instruction, scope: Scope) -> Step:
+    """``cvt.to.from``.
+
+    Raises:
+        UnknownInstructionError: EP0301, a pair of types or a rounding is missing.
+    """
+    kinds = in_modifiers(instruction.modifiers)
+    names = {each.name for each in kinds}
+    if len(kinds) != 2 or set(instruction.modifiers) - KNOWN - set(INTEGRAL) - names:
+        raise UnknownInstructionError(str(instruction), instruction.line)
+    to, source = kinds
+    if to.lanes == 2 and source.lanes == 1:
+        return _bind_pair(instruction, scope, to, source)
+
+    def convert(a: Array) -> Array:
+        return converted(a, to, source, instruction.modifiers)
+
+    return computed(instruction, scope, convert, to, [source])
+
+
+def _bind_pair(instruction: Instruction, scope: Scope, to: Type, source: Type) -> Step:
+    """``d, a, b``: a is the upper half, b the lower one."""
+    write = scope.write(instruction.operands[0], to, instruction)
+    upper, lower = (
+        values(scope, each, source, instruction) for each in instruction.operands[1:]
+    )
+
+    def step(batch: Batch, chosen: Selection) -> None:
+        both = np.broadcast_arrays(lower(batch, chosen), upper(batch, chosen))
+        found = converted(np.stack(both, axis=-1), to, source, instruction.modifiers)
+        if to.name in {"f16x2", "bf16x2"}:
+            found = floats.one_nan(found)
+        write(batch, chosen, to.encode(found))
+
+    return step
+
+
+def converted(a: Array, to: Type, source: Type, modifiers: tuple[str, ...]) -> Array:
+    """Values of one type as values of another."""
+    with np.errstate(all="ignore"):
+        if source.kind == "f" and to.kind == "f":
+            return _float_to_float(a, to, modifiers)
+        if source.kind == "f":
+            return _float_to_integer(a, to, modifiers)
+        if to.kind == "f":
+            return _integer_to_float(a, to, modifiers)
+        return _integer_to_integer(a, to, modifiers)
+
+
+def _float_to_float(a: Array, to: Type, modifiers: tuple[str, ...]) -> Array:
+    if "ftz" in modifiers and a.dtype == np.float32:
+        a = floats.flush(a)
+    for name in set(INTEGRAL) & set(modifiers):
+        a = INTEGRAL[name](a)
+    if "relu" in modifiers:
+        a = np.where(a > 0, a, np.where(np.isnan(a), a, np.zeros_like(a)))
+    if "sat" in modifiers:
+        a = np.where(np.isnan(a), np.zeros_like(a), np.clip(a, 0, 1))
+    if to.name == "tf32":
+        return _tf32(a)
+    found = a.astype(to.values)
+    for mode in {"rz", "rm", "rp"} & set(modifiers):
+        found = floats.towards(found, a.astype(np.float64), mode)
+    if "satfinite" in modifiers:
+        found = _finite(found, a, to)
+    if "ftz" in modifiers and to.values == np.float32:
+        found = floats.flush(found)
+    return found
+
+
+def _finite(found: Array, exact: Array, to: Type) -> Array:
+    """Beyond the largest number it is the largest number; NaN stays."""
+    largest = {"e4m3x2": 448.0, "e5m2x2": 57344.0, "f16x2": 65504.0}.get(to.name)
+    top = float(largest or np.finfo(np.float32).max)
+    wide = exact.astype(np.float64)
+    limited = np.clip(wide, -top, top).astype(to.values)
+    return np.where(np.isnan(wide), found, limited)
+
+
+def _tf32(a: Array) -> Array:
+    """Ten bits of fraction; ties away from zero (``.rna``)."""
+    bits = a.view(np.uint32)
+    rounded = (bits + np.uint32(0x1000)) & np.uint32(0xFFFFE000)
+    kept = bits & np.uint32(0xFFFFE000)
+    return np.where(np.isfinite(a), rounded, kept).view(np.float32)
+
+
+def _float_to_integer(a: Array, to: Type, modifiers: tuple[str, ...]) -> Array:
+    """Rounded, kept within the type; NaN is 0, and 2**63 where there are 64 bits."""
+    modes = set(INTEGRAL) & set(modifiers)
+    wide = a.astype(np.float64)
+    whole = INTEGRAL[modes.pop() if modes else "rzi"](wide)
+    limits = np.iinfo(to.values)
+    kept = np.where(np.isnan(whole), 0, whole)
+    inside = np.clip(kept, float(limits.min), float(limits.max))
+    # The largest 64-bit integers are no doubles: they are put in afterwards.
+    most = inside >= float(limits.max)
+    found = np.where(most, 0, inside).astype(to.values)
+    found = np.where(most, np.array(limits.max, to.values), found)
+    if to.width < 64:
+        return found
+    nan = np.array(1 << 63, np.uint64).view(to.values)
+    return np.where(np.isnan(wide), nan, found)
+
+
+def _integer_to_float(a: Array, to: Type, modifiers: tuple[str, ...]) -> Array:
+    found = a.astype(to.values)
+    for mode in {"rz", "rm", "rp"} & set(modifiers):
+        found = floats.towards(found, a.astype(np.float64), mode)
+    return found
+
+
+def _integer_to_integer(a: Array, to: Type, modifiers: tuple[str, ...]) -> Array:
+    if "sat" in modifiers:
+        limits, own = np.iinfo(to.values), np.iinfo(a.dtype)
+        a = np.clip(a, max(limits.min, own.min), min(limits.max, own.max))
+    return a.astype(to.values)
+
+
+def bind_address(instruction: Instruction, scope: Scope) -> Step:
+    """``cvta``: addresses are the same in every space, so it moves them."""
+    kind = TYPES[instruction.modifiers[-1]]
+    write = scope.write(instruction.operands[0], kind, instruction)
+    read = scope.read(instruction.operands[1], kind, instruction)
+    return lambda batch, chosen: write(batch, chosen, read(batch, chosen))

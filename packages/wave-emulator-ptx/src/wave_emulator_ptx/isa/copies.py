@@ -1,0 +1,124 @@
+"""Asynchronous copies from global to shared memory (section 9.7.9.25).
+
+A copy reads when it is issued. Its bytes arrive when its thread waits for its group,
+the latest time that the ISA permits; until then every use of them is reported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_ptx.batch import Batch, Copy, Step
+from wave_emulator_ptx.errors import UnknownInstructionError
+from wave_emulator_ptx.isa.access import (
+    Place,
+    in_shared,
+    load,
+    place,
+    shared_bytes,
+    tell,
+)
+from wave_emulator_ptx.memory import rows
+from wave_emulator_ptx.syntax import Instruction, Number
+from wave_emulator_ptx.types import TYPES
+
+if TYPE_CHECKING:
+    from wave_emulator_ptx.arrays import Bytes, Ints, Selection
+    from wave_emulator_ptx.scope import Scope
+
+U32 = TYPES["u32"]
+
+
+def bind(instruction: Instruction, scope: Scope) -> Step:
+    """``cp.async`` and its groups.
+
+    Raises:
+        UnknownInstructionError: EP0301, for bulk copies and barriers in memory.
+    """
+    words = instruction.modifiers
+    if words == ("async", "commit_group"):
+        return _commit
+    if words in {("async", "wait_group"), ("async", "wait_all")}:
+        return _bind_wait(instruction)
+    if words[:2] in {("async", "ca"), ("async", "cg")}:
+        return _bind_copy(instruction, scope)
+    raise UnknownInstructionError(str(instruction), instruction.line)
+
+
+def _commit(batch: Batch, chosen: Selection) -> None:
+    batch.group[chosen] += 1
+
+
+def _bind_copy(instruction: Instruction, scope: Scope) -> Step:
+    """``[to], [from], size, bytes``: what the source has not is zero."""
+    to, source, size, *given = instruction.operands
+    if not isinstance(size, Number):
+        raise UnknownInstructionError(str(instruction), instruction.line)
+    there = place(instruction, to, scope, size.value)
+    here = place(instruction, source, scope, size.value)
+    hinted = "L2::cache_hint" in instruction.modifiers
+    asked = given[: len(given) - hinted]
+    count = scope.read(asked[0], U32, instruction) if asked else None
+
+    def step(batch: Batch, chosen: Selection) -> None:
+        threads, addresses = there.addresses(batch, chosen)
+        wanted = np.full(len(threads), size.value)
+        if count:
+            wanted = np.broadcast_to(count(batch, chosen), threads.shape)
+        values = _source(batch, here, chosen, wanted)
+        good = in_shared(batch, there, threads, addresses)
+        _begin(batch, there, threads[good], addresses[good], values[good])
+
+    return step
+
+
+def _source(batch: Batch, here: Place, chosen: Selection, wanted: Ints) -> Bytes:
+    """The first bytes of each thread, then zeros; no read where none is wanted."""
+    threads, addresses = here.addresses(batch, chosen)
+    values = np.zeros((len(threads), here.size), np.uint8)
+    some = wanted > 0
+    if some.any():
+        values[some] = load(batch, here, threads[some], addresses[some])
+    values[np.arange(here.size) >= wanted[:, None]] = 0
+    return values
+
+
+def _begin(
+    batch: Batch, there: Place, threads: Ints, addresses: Ints, values: Bytes
+) -> None:
+    where = shared_bytes(batch, threads, addresses, there.size)
+    line = there.instruction.line
+    if batch.checks:
+        found = batch.shared.begin_copy(threads, where, line)
+        tell(batch, there.instruction, threads, addresses, found)
+    batch.copies.append(Copy(threads, batch.group[threads], where, values, line))
+
+
+def _bind_wait(instruction: Instruction) -> Step:
+    """Copies of all groups but the last so many are done; ``wait_all``: all."""
+    number = instruction.operands[0] if instruction.operands else None
+    left = number.value if isinstance(number, Number) else -1
+
+    def step(batch: Batch, chosen: Selection) -> None:
+        waiting = np.zeros(len(batch.all), np.bool_)
+        waiting[chosen] = True
+        flying: list[Copy] = []
+        for copy in batch.copies:
+            last = batch.group[copy.threads] - left
+            done = waiting[copy.threads] & ((copy.groups < last) | (left < 0))
+            _land(batch, copy.part(done))
+            flying.append(copy.part(~done))
+        batch.copies[:] = [each for each in flying if len(each.threads)]
+
+    return step
+
+
+def _land(batch: Batch, copy: Copy) -> None:
+    if not len(copy.threads):
+        return
+    size = copy.where.shape[1]
+    rows(batch.shared.data, size)[copy.where[:, 0] // size] = copy.values
+    if batch.checks:
+        batch.shared.end_copy(copy.threads, copy.where, copy.line)

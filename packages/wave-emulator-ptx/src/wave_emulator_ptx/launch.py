@@ -1,0 +1,227 @@
+"""Launches: arguments, workgroups in batches, and what was found."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_ptx.batch import Batch, Shape, Size
+from wave_emulator_ptx.clocks import Clocks
+from wave_emulator_ptx.errors import LaunchError, Report
+from wave_emulator_ptx.memory import APART, FIRST, GlobalMemory, Piece
+from wave_emulator_ptx.parser import parse
+from wave_emulator_ptx.program import Program, program_of
+from wave_emulator_ptx.run import run
+from wave_emulator_ptx.shared import SharedMemory
+from wave_emulator_ptx.types import TYPES
+
+if TYPE_CHECKING:
+    from wave_emulator_ptx.arrays import Array, Bytes
+    from wave_emulator_ptx.syntax import Module, Variable
+
+MOST_THREADS = 1024
+MOST_SHARED = 232_448
+"""Bytes of a workgroup of sm_90; smaller chips have less."""
+BATCH_THREADS = 4096
+
+
+@dataclass(frozen=True)
+class LaunchOptions:
+    """How to execute.
+
+    Attributes:
+        hazards: look for races, unwritten memory and early uses of copies.
+        poison: ordinals of array arguments whose bytes count as unwritten.
+        order: seed of a random order of the warps; None for all together.
+        limit: of warp-instructions of a batch of workgroups.
+    """
+
+    hazards: bool = True
+    poison: frozenset[int] = frozenset()
+    order: int | None = None
+    limit: int = 100_000_000
+
+
+@dataclass(frozen=True)
+class LaunchResult:
+    """What a launch did.
+
+    Attributes:
+        reports: hazards, in the order of the text.
+        instructions: executed by warps.
+        warps: of the launch.
+    """
+
+    reports: list[Report] = field(default_factory=list[Report])
+    instructions: int = 0
+    warps: int = 0
+
+
+DEFAULTS = LaunchOptions()
+
+
+def load(text: str) -> Module:
+    """Read PTX.
+
+    Raises:
+        PtxSyntaxError: EP0101.
+    """
+    return parse(text)
+
+
+def emulate(
+    module: Module,
+    arguments: Sequence[Array | int | float],
+    *,
+    grid: Size,
+    block: Size,
+    kernel: str | None = None,
+    shared: int = 0,
+    options: LaunchOptions = DEFAULTS,
+) -> LaunchResult:
+    """Execute a kernel; arrays are written in place.
+
+    Args:
+        module: what `load` gives.
+        arguments: in the order of the parameters: C-contiguous arrays for pointers,
+            numbers for the others.
+        grid: workgroups.
+        block: threads of a workgroup.
+        kernel: its name; None for the only one.
+        shared: bytes of dynamic shared memory of a workgroup.
+        options: how to execute.
+
+    Raises:
+        LaunchError: EP0102, EP0201 to EP0203, before anything is written.
+        UnknownInstructionError: EP0301, likewise.
+        ExecutionError: EP0303, EP0304; arrays hold what was written so far.
+    """
+    program = program_of(module, kernel)
+    _check_sizes(program, grid, block, program.shared + shared)
+    arrays = _arrays(program, arguments)
+    pieces = [
+        Piece(data, _unwritten(data, number in options.poison))
+        for number, data in enumerate(arrays)
+    ]
+    declared = [Piece(each.copy()) for each in program.globals]
+    memory = GlobalMemory([*declared, *pieces])
+    parameters = _parameters(program, arguments)
+    result = LaunchResult()
+    for number, shape in enumerate(_shapes(grid, block)):
+        batch = _batch(program, shape, memory, parameters, shared, options)
+        order = None if options.order is None else [options.order, number]
+        done = run(program, batch, limit=options.limit, order=order)
+        result = LaunchResult(
+            _merged(result.reports, list(batch.reports.values())),
+            result.instructions + done,
+            result.warps + len(shape.workgroups) * shape.warps,
+        )
+    return result
+
+
+def _check_sizes(program: Program, grid: Size, block: Size, shared: int) -> None:
+    threads = block[0] * block[1] * block[2]
+    most = program.kernel.threads or MOST_THREADS
+    if not 1 <= threads <= min(most, MOST_THREADS) or min(block) < 1:
+        raise LaunchError("EP0203", f"a block {block}: it has 1 to {most} threads")
+    if min(grid) < 0:
+        raise LaunchError("EP0203", f"a grid {grid}")
+    if shared > MOST_SHARED:
+        message = f"{shared} bytes of shared memory: there are {MOST_SHARED}"
+        raise LaunchError("EP0203", message)
+
+
+def _arrays(program: Program, arguments: Sequence[Array | int | float]) -> list[Bytes]:
+    """The bytes of the arrays among the arguments."""
+    expected = program.kernel.parameters
+    if len(arguments) != len(expected):
+        message = f"{len(arguments)} arguments: the kernel takes {len(expected)}"
+        raise LaunchError("EP0201", message)
+    return [_bytes(each) for each in arguments if isinstance(each, np.ndarray)]
+
+
+def _bytes(array: Array) -> Bytes:
+    if not (array.flags.c_contiguous and array.flags.writeable):
+        raise LaunchError("EP0202", "an array is not contiguous, or read-only")
+    return array.reshape(-1).view(np.uint8)
+
+
+def _unwritten(data: Bytes, poisoned: bool) -> Array | None:  # noqa: FBT001
+    return np.zeros(len(data), np.bool_) if poisoned else None
+
+
+def _parameters(program: Program, arguments: Sequence[Array | int | float]) -> Bytes:
+    """The bytes of the parameters."""
+    found = np.zeros(program.parameter_bytes, np.uint8)
+    address = FIRST + len(program.globals) * APART
+    rows = zip(program.kernel.parameters, program.offsets, arguments, strict=True)
+    for parameter, offset, value in rows:
+        given: int | float
+        if isinstance(value, np.ndarray):
+            given, address = address, address + APART
+        else:
+            given = value
+        data = _packed(parameter, given)
+        found[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
+    return found
+
+
+def _packed(parameter: Variable, value: float) -> bytes:
+    kind = TYPES[parameter.type]
+    if parameter.count != 1:
+        raise LaunchError("EP0201", f"{parameter.name} is a structure")
+    if isinstance(value, float):
+        letters = {16: "e", 32: "f", 64: "d"}
+        if kind.width not in letters:
+            raise LaunchError("EP0201", f"{value} for {parameter.name}: {kind.name}")
+        return struct.pack("<" + letters[kind.width], value)
+    if not -(1 << kind.width - 1) <= value < 1 << kind.width:
+        raise LaunchError("EP0201", f"{value} for {parameter.name}: {kind.name}")
+    return (value & ((1 << kind.width) - 1)).to_bytes(kind.bytes, "little")
+
+
+def _shapes(grid: Size, block: Size) -> list[Shape]:
+    """The launch in parts of a few thousand threads."""
+    total = grid[0] * grid[1] * grid[2]
+    warps = -(-block[0] * block[1] * block[2] // 32)
+    each = max(BATCH_THREADS // (warps * 32), 1)
+    return [
+        Shape(grid, block, np.arange(first, min(first + each, total)))
+        for first in range(0, total, each)
+    ]
+
+
+def _batch(
+    program: Program,
+    shape: Shape,
+    memory: GlobalMemory,
+    parameters: Bytes,
+    shared: int,
+    options: LaunchOptions,
+) -> Batch:
+    clocks = Clocks(len(shape.workgroups), shape.warps)
+    size = -(-(program.shared + shared) // 16) * 16
+    return Batch(
+        shape,
+        program.scope.fresh(shape.threads),
+        memory,
+        SharedMemory(len(shape.workgroups), size, clocks),
+        parameters,
+        np.zeros((shape.threads, program.local), np.uint8),
+        clocks,
+        options.hazards,
+    )
+
+
+def _merged(before: list[Report], new: list[Report]) -> list[Report]:
+    """One report for each instruction and code."""
+    found = {(each.line, each.code): each for each in before}
+    for each in new:
+        key = each.line, each.code
+        first = found.get(key)
+        found[key] = replace(first, count=first.count + each.count) if first else each
+    return [found[key] for key in sorted(found)]

@@ -1,0 +1,100 @@
+"""Global memory: the arrays of a launch, at addresses of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_ptx.arrays import every, some
+
+if TYPE_CHECKING:
+    from wave_emulator_ptx.arrays import Array, Bools, Bytes, Ints
+
+FIRST = 1 << 32
+"""The lowest address; below it nothing is global."""
+APART = 1 << 32
+"""Bytes from one array to the next: an address is near one array only."""
+
+
+@dataclass
+class Piece:
+    """An array of the launch.
+
+    Attributes:
+        data: its bytes.
+        written: which of them somebody wrote, or None where all count as written.
+    """
+
+    data: Bytes
+    written: Bools | None = None
+
+
+class GlobalMemory:
+    """Bytes by address.
+
+    A load or store moves `size` bytes a thread; what lies outside of every array is
+    neither read (it is zero) nor written, and comes back as a mask of threads.
+    """
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        """Place arrays; the address of each is a multiple of 2**32."""
+        self.pieces = list(pieces)
+
+    def inside(self, addresses: Ints, size: int) -> Bools:
+        """Threads that stay within one array."""
+        ordinals, offsets = np.divmod(addresses - FIRST, APART)
+        lengths = np.array([len(each.data) for each in self.pieces] + [0])
+        known = (ordinals >= 0) & (ordinals < len(self.pieces))
+        return known & (offsets + size <= lengths[np.where(known, ordinals, -1)])
+
+    def load(self, addresses: Ints, size: int) -> tuple[Bytes, Bools]:
+        """Bytes by thread, and threads that read some that nobody wrote.
+
+        Addresses are multiples of the size.
+        """
+        found = np.zeros((len(addresses), size), np.uint8)
+        unwritten = np.zeros(len(addresses), np.bool_)
+        for piece, threads, places in self._places(addresses, size):
+            found[threads] = rows(piece.data, size)[places]
+            if piece.written is not None:
+                unwritten[threads] = ~every(rows(piece.written, size)[places])
+        return found, unwritten
+
+    def store(self, addresses: Ints, values: Bytes) -> None:
+        """Write the bytes of each thread; the last one wins."""
+        size = values.shape[1]
+        for piece, threads, places in self._places(addresses, size):
+            rows(piece.data, size)[places] = values[threads]
+            if piece.written is not None:
+                rows(piece.written, size)[places] = True
+
+    def _places(self, addresses: Ints, size: int) -> list[tuple[Piece, Ints, Ints]]:
+        """For each array: it, the threads that touch it, and which row of it."""
+        ordinals, offsets = np.divmod(addresses - FIRST, APART)
+        good = self.inside(addresses, size)
+        found: list[tuple[Piece, Ints, Ints]] = []
+        for ordinal in np.unique(ordinals[good]):
+            threads = np.flatnonzero(good & (ordinals == ordinal))
+            found.append((self.pieces[int(ordinal)], threads, offsets[threads] // size))
+        return found
+
+
+def rows(data: Array, size: int) -> Array:
+    """A view of bytes as rows of a size; what is left over is no row."""
+    return data[: len(data) // size * size].reshape(-1, size)
+
+
+def clashing(values: Bytes, places: Ints) -> Bools:
+    """Threads that write to the place of another one what differs from its bytes.
+
+    Places are aligned, so that two are equal or apart.
+    """
+    order = np.argsort(places, kind="stable")
+    there, data = places[order], values[order]
+    bad = (there[1:] == there[:-1]) & some(data[1:] != data[:-1])
+    clash = np.zeros(len(places), np.bool_)
+    clash[order[1:][bad]] = True
+    return clash

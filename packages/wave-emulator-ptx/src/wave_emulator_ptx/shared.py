@@ -1,0 +1,177 @@
+"""Shared memory of a batch of workgroups, and who touched which byte when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wave_emulator_ptx.arrays import every, some
+
+if TYPE_CHECKING:
+    from wave_emulator_ptx.arrays import Array, Bools, Ints
+    from wave_emulator_ptx.clocks import Clocks
+
+SEVERAL = -2
+"""A byte that several lanes of a warp read at one clock."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A conflict of an access: the threads that are part of it, as a mask over it.
+
+    Attributes:
+        code: the hazard.
+        threads: of the access.
+        lines: for each thread the line of the other access, 0 where there is none.
+    """
+
+    code: str
+    threads: Bools
+    lines: Ints
+
+
+class SharedMemory:
+    """Bytes by workgroup and offset.
+
+    Attributes:
+        size: bytes of a workgroup.
+        data: uint8[workgroups * size].
+        written: which of them anybody wrote.
+    """
+
+    def __init__(self, workgroups: int, size: int, clocks: Clocks) -> None:
+        """Nothing is written."""
+        total = workgroups * size
+        self.size = size
+        self.data = np.zeros(total, np.uint8)
+        self.written = np.zeros(total, np.bool_)
+        self._clocks = clocks
+        self._writer = np.full(total, -1, np.int64)
+        self._written_at = np.zeros(total, np.int64)
+        self._write_line = np.zeros(total, np.int64)
+        self._atomic = np.zeros(total, np.bool_)
+        self._reader = np.full((clocks.warps, total), -1, np.int64)
+        self._read_at = np.zeros((clocks.warps, total), np.int64)
+        self._read_line = np.zeros(total, np.int64)
+        self._copier = np.full(total, -1, np.int64)
+        self._copy_line = np.zeros(total, np.int64)
+
+    def read(self, threads: Ints, where: Ints, line: int) -> list[Found]:
+        """Note a read of ``where[thread, byte]``, and say what it conflicts with."""
+        found = [
+            self._in_flight(where),
+            self._after_write(threads, where),
+            self._unwritten(where),
+        ]
+        self._note_read(threads, where, line)
+        return [each for each in found if each.threads.any()]
+
+    def write(self, threads: Ints, where: Ints, line: int) -> list[Found]:
+        """Note a write, and say what it conflicts with."""
+        found = self._before_write(threads, where)
+        self._note_write(threads, where, line)
+        return found
+
+    def update(self, threads: Ints, where: Ints, line: int) -> list[Found]:
+        """Note an atomic access: it conflicts with those that are not, only."""
+        after = self._after_write(threads, where, self._atomic[where])
+        found = [
+            self._in_flight(where),
+            after,
+            self._after_read(threads, where),
+            self._unwritten(where),
+        ]
+        self._note_write(threads, where, line)
+        self._atomic[where] = True
+        return [each for each in found if each.threads.any()]
+
+    def begin_copy(self, threads: Ints, where: Ints, line: int) -> list[Found]:
+        """An asynchronous copy into these bytes begins, and may write from now on."""
+        found = self._before_write(threads, where)
+        self._copier[where] = threads[:, None]
+        self._copy_line[where] = line
+        return found
+
+    def end_copy(self, threads: Ints, where: Ints, line: int) -> None:
+        """The thread that began a copy knows that it is done."""
+        self._copier[where] = -1
+        self._note_write(threads, where, line)
+
+    def _before_write(self, threads: Ints, where: Ints) -> list[Found]:
+        found = [
+            self._in_flight(where),
+            self._after_write(threads, where),
+            self._after_read(threads, where),
+        ]
+        return [each for each in found if each.threads.any()]
+
+    def _note_write(self, threads: Ints, where: Ints, line: int) -> None:
+        self._writer[where] = threads[:, None]
+        self._written_at[where] = self._clock(threads)[:, None]
+        self._write_line[where] = line
+        self._atomic[where] = False
+        self.written[where] = True
+
+    # ------------------------------------------------------------------ conflicts
+
+    def _clock(self, threads: Ints) -> Ints:
+        return self._clocks.clock[threads // 32]
+
+    def _unordered(self, threads: Ints, warp: Array, clock: Array) -> Bools:
+        """Whether what a warp of the same workgroup did at a clock is not yet seen."""
+        seen = self._clocks.seen[threads[:, None] // 32, warp]
+        return clock > seen
+
+    def _unwritten(self, where: Ints) -> Found:
+        nobody = np.zeros(len(where), np.int64)
+        return Found("EP0505", ~every(self.written[where]), nobody)
+
+    def _in_flight(self, where: Ints) -> Found:
+        flying = self._copier[where] >= 0
+        lines = np.where(flying, self._copy_line[where], 0).max(axis=1)
+        return Found("EP0506", some(flying), lines)
+
+    def _after_write(
+        self, threads: Ints, where: Ints, harmless: Bools | None = None
+    ) -> Found:
+        writer = self._writer[where]
+        warp = writer // 32 % self._clocks.warps
+        bad = (writer >= 0) & (writer != threads[:, None])
+        bad &= self._unordered(threads, warp, self._written_at[where])
+        if harmless is not None:
+            bad &= ~harmless
+        lines = np.where(bad, self._write_line[where], 0).max(axis=1)
+        return Found("EP0501", some(bad), lines)
+
+    def _after_read(self, threads: Ints, where: Ints) -> Found:
+        bad = np.zeros(where.shape, np.bool_)
+        for warp in range(self._clocks.warps):
+            reader = self._reader[warp][where]
+            other = (reader != -1) & (reader != threads[:, None])
+            at = self._read_at[warp][where]
+            bad |= other & self._unordered(threads, np.array(warp), at)
+        lines = np.where(bad, self._read_line[where], 0).max(axis=1)
+        return Found("EP0501", some(bad), lines)
+
+    def _note_read(self, threads: Ints, where: Ints, line: int) -> None:
+        """Of each byte and warp the last reader, or that there were several.
+
+        Threads of one instruction may read a byte together, so each lane is noted
+        after those before it.
+        """
+        warp = threads // 32 % self._clocks.warps
+        now = self._clock(threads)
+        flat = where.ravel()
+        rows = np.repeat(warp, where.shape[1])
+        who = np.repeat(threads, where.shape[1])
+        when = np.repeat(now, where.shape[1])
+        before, at = self._reader[rows, flat], self._read_at[rows, flat]
+        several = (before != -1) & (before != who) & (at == when)
+        self._reader[rows, flat] = np.where(several, SEVERAL, who)
+        again = self._reader[rows, flat]
+        mixed = (again != who) & (again != SEVERAL)
+        self._reader[rows[mixed], flat[mixed]] = SEVERAL
+        self._read_at[rows, flat] = when
+        self._read_line[flat] = line

@@ -1,0 +1,98 @@
+"""Scalar types of PTX: their bits and the values that these mean (section 5.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+if TYPE_CHECKING:
+    from wave_emulator_ptx.arrays import Array
+
+WORDS: dict[int, Any] = {
+    1: np.bool_,
+    8: np.uint8,
+    16: np.uint16,
+    32: np.uint32,
+    64: np.uint64,
+}
+"""The dtype that holds the bits of a register, by its width."""
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type.
+
+    Attributes:
+        name: as PTX writes it.
+        width: bits of a register of it.
+        kind: b, u, s, f, or p for predicates.
+        values: the dtype of its values.
+        lanes: values in a register.
+    """
+
+    name: str
+    width: int
+    kind: str
+    values: Any
+    lanes: int = 1
+
+    @property
+    def words(self) -> Any:
+        """The dtype of its bits."""
+        return WORDS[self.width]
+
+    @property
+    def bytes(self) -> int:
+        """In memory."""
+        return self.width // 8
+
+    def decode(self, bits: Array) -> Array:
+        """Values of registers; those of packed types have one more axis."""
+        if self.lanes > 1:
+            bits = np.ascontiguousarray(bits).view(WORDS[self.width // self.lanes])
+            bits = bits.reshape(-1, self.lanes)
+        return bits.view(self.values)
+
+    def encode(self, values: Array) -> Array:
+        """Registers that hold values, rounded to the nearest where they have to be."""
+        kept = values.astype(self.values, copy=False)
+        if self.lanes > 1:
+            kept = np.ascontiguousarray(kept)
+        bits = kept.view(WORDS[self.width // self.lanes])
+        return bits.view(self.words)[..., 0] if self.lanes > 1 else bits
+
+
+def _integers(kind: str, letter: str) -> dict[str, Type]:
+    return {
+        f"{kind}{8 * size}": Type(
+            f"{kind}{8 * size}", 8 * size, kind, np.dtype(f"{letter}{size}")
+        )
+        for size in (1, 2, 4, 8)
+    }
+
+
+BF16 = np.dtype(ml_dtypes.bfloat16)
+
+TYPES: dict[str, Type] = {
+    **_integers("b", "u"),
+    **_integers("u", "u"),
+    **_integers("s", "i"),
+    "f16": Type("f16", 16, "f", np.dtype(np.float16)),
+    "bf16": Type("bf16", 16, "f", BF16),
+    "f32": Type("f32", 32, "f", np.dtype(np.float32)),
+    "tf32": Type("tf32", 32, "f", np.dtype(np.float32)),
+    "f64": Type("f64", 64, "f", np.dtype(np.float64)),
+    "f16x2": Type("f16x2", 32, "f", np.dtype(np.float16), 2),
+    "bf16x2": Type("bf16x2", 32, "f", BF16, 2),
+    "e4m3x2": Type("e4m3x2", 16, "f", np.dtype(ml_dtypes.float8_e4m3fn), 2),
+    "e5m2x2": Type("e5m2x2", 16, "f", np.dtype(ml_dtypes.float8_e5m2), 2),
+    "pred": Type("pred", 1, "p", np.dtype(np.bool_)),
+}
+
+
+def in_modifiers(modifiers: tuple[str, ...]) -> list[Type]:
+    """The types that an opcode's modifiers name, in their order."""
+    return [TYPES[each] for each in modifiers if each in TYPES]
