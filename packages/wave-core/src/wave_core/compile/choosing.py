@@ -94,7 +94,8 @@ def first_that_fits(
     An estimate can be wrong about what fits a machine: where a choice needs more of
     something than there is, the next one is tried, and last the plain preset, whose
     refusal is the user's. What is refused for a reason that other tiles share leaves
-    only the last. What ``auto`` compiles in no other way is compiled without staging.
+    only the last. What ``auto`` compiles in no other way is compiled without staging,
+    unless the author asks something of the passes that would be left out.
 
     Args:
         options: The options of the user.
@@ -120,7 +121,8 @@ def first_that_fits(
     try:
         return compiled(last, traces)
     except UserError as error:
-        if options.preset != AUTO or not needs_too_much(error):
+        asked = options.preset != AUTO or _asks_of_passes(options)
+        if asked or not needs_too_much(error):
             raise
         return _barest(
             error,
@@ -130,6 +132,15 @@ def first_that_fits(
             lambda settled: compiled(settled, traces),
             check,
         )
+
+
+OF_PASSES = frozenset({"disable_passes", "passes", "pipeline"})
+"""Options that name passes; others are about one, and say so in their row."""
+
+
+def _asks_of_passes(options: WaveCompileOptions) -> bool:
+    """Whether a preset of fewer passes would leave out what the author asks for."""
+    return any(row.setting or row.name in OF_PASSES for row, _ in given(options))
 
 
 def _barest(
