@@ -37,6 +37,7 @@ SMALL = {
     "copy": {"M": 19, "N": 70},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-staged": {"M": 33, "N": 17, "K": 50},
+    "gemm-stream-k": {"M": 33, "N": 17, "K": 50},
     "softmax": {"M": 5, "N": 70},
 }
 WITHOUT_32X32 = {"gfx1100", "gfx1201"}
