@@ -13,7 +13,7 @@ REPEATS = 9
 HEAVY = ("torch", "sympy", "numpy", "networkx")
 MODULES = (
     ("wave_core", 0.3, HEAVY),
-    ("wave_core.lang", 1.0, ("torch",)),
+    ("wave_core.lang", 0.3, ("torch",)),
     ("wave_kernels", 0.3, HEAVY),
     ("wave_sim_cpu.plugin", 0.3, HEAVY),
     ("wave_core.cli", 0.3, HEAVY),

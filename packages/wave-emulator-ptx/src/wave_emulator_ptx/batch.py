@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -162,20 +162,22 @@ class Batch:
             return
         key = code, instruction.line
         before = self.reports.get(key)
+        if before:
+            count = before.count + len(threads)
+            self.reports[key] = replace(before, count=count)
+            return
         first = threads[:1]
         self.reports[key] = Report(
             code,
-            before.message if before else message,
+            message,
             str(instruction),
             instruction.line,
             instruction.source,
-            before.workgroup
-            if before
-            else int(self.shape.workgroups[self.workgroup(first)[0]]),
-            before.thread if before else int(self.within[first[0]]),
-            before.address if before else address,
-            len(threads) + (before.count if before else 0),
-            before.other_line if before else other_line,
+            int(self.shape.workgroups[self.workgroup(first)[0]]),
+            int(self.within[first[0]]),
+            address,
+            len(threads),
+            other_line,
         )
 
 

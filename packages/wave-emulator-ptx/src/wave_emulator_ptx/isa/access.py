@@ -211,21 +211,18 @@ def _load_parameters(batch: Batch, at: Place, threads: Ints, addresses: Ints) ->
     return batch.parameters[offsets[:, None] + np.arange(at.size)]
 
 
-def _local(
-    batch: Batch, threads: Ints, addresses: Ints, size: int
-) -> tuple[Array, Array]:
-    del batch
+def _local(threads: Ints, addresses: Ints, size: int) -> tuple[Array, Array]:
     return threads[:, None], (addresses - LOCAL)[:, None] + np.arange(size)
 
 
 def _load_local(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:
-    return batch.local[_local(batch, threads, addresses, at.size)]
+    return batch.local[_local(threads, addresses, at.size)]
 
 
 def _store_local(
     batch: Batch, at: Place, threads: Ints, addresses: Ints, values: Bytes
 ) -> None:
-    batch.local[_local(batch, threads, addresses, at.size)] = values
+    batch.local[_local(threads, addresses, at.size)] = values
 
 
 def _load_global(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:

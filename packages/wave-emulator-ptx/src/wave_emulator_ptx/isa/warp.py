@@ -28,9 +28,8 @@ def present(batch: Batch, threads: Ints) -> Bools:
     return here[batch.lanes_of(threads)]
 
 
-def named(batch: Batch, threads: Ints, mask: Array) -> Bools:
+def named(threads: Ints, mask: Array) -> Bools:
     """For each thread which lanes of its warp a mask names, [threads, 32]."""
-    del batch
     wide = np.broadcast_to(mask, threads.shape)[:, None]
     return (wide >> np.arange(LANES, dtype=np.uint32)) & np.uint32(1) == 1
 
@@ -38,7 +37,7 @@ def named(batch: Batch, threads: Ints, mask: Array) -> Bools:
 def meet(batch: Batch, at: Instruction, threads: Ints, mask: Array) -> None:
     """Report lanes that a mask names, that have not ended, and that are not here."""
     lanes = batch.lanes_of(threads)
-    absent = named(batch, threads, mask) & ~present(batch, threads)
+    absent = named(threads, mask) & ~present(batch, threads)
     absent &= batch.place[lanes] != DONE
     bad = some(absent)
     if bad.any():
@@ -107,7 +106,7 @@ def bind_vote(instruction: Instruction, scope: Scope) -> Step:
         threads = batch.ordinals(chosen)
         given = mask(batch, chosen)
         meet(batch, instruction, threads, given)
-        asked = named(batch, threads, given) & present(batch, threads)
+        asked = named(threads, given) & present(batch, threads)
         every = np.broadcast_to(held(batch, slice(None)), batch.all.shape)
         votes = every[batch.lanes_of(threads)]
         write(batch, chosen, _verdict(mode, votes, asked))
@@ -149,7 +148,7 @@ def bind_reduce(instruction: Instruction, scope: Scope) -> Step:
         threads = batch.ordinals(chosen)
         given = mask(batch, chosen)
         meet(batch, instruction, threads, given)
-        asked = named(batch, threads, given)
+        asked = named(threads, given)
         given_by = np.broadcast_to(value(batch, slice(None)), batch.all.shape)
         neutral = _neutral(name, given_by[threads][:, None])
         lanes = np.where(asked, given_by[batch.lanes_of(threads)], neutral)
@@ -179,7 +178,7 @@ def bind_elect(instruction: Instruction, scope: Scope) -> Step:
         threads = batch.ordinals(chosen)
         given = mask(batch, chosen)
         meet(batch, instruction, threads, given)
-        leader = named(batch, threads, given).argmax(axis=1)
+        leader = named(threads, given).argmax(axis=1)
         write(batch, chosen, leader.astype(np.uint32))
         write_leads(batch, chosen, threads % LANES == leader)
 
