@@ -60,6 +60,14 @@ def test_takes_its_sizes_at_launch(session, name):
     check(session, made, "sim")
 
 
+@pytest.mark.parametrize("waves", [1, 4, 8])
+@pytest.mark.parametrize("columns", [256, 257, 1000, 2100])
+def test_softmax_shares_a_row_among_waves(session, columns, waves):
+    sizes, settings = {"M": 2, "N": columns}, {"WAVES_N": waves}
+    made = make_case(FACTORIES["softmax"], "softmax", sizes, settings, "generic")
+    check(session, made, "sim")
+
+
 def test_filters_may_move_further(session):
     check(session, case("conv2d", {"STRIDE": 2}), "sim")
 

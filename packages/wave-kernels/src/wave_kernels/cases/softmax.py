@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
-from wave_kernels.cases.sizes import normal, poisoned, with_defaults
+from wave_kernels.cases.sizes import (
+    left_open,
+    normal,
+    poisoned,
+    symbols,
+    with_defaults,
+)
 from wave_kernels.definitions.softmax import softmax_kernel
 
 if TYPE_CHECKING:
@@ -21,10 +27,10 @@ def softmax_case(
 ) -> KernelCase:
     """Softmax of each row of an f32 matrix; ``DYNAMIC=1`` leaves M to the launch."""
     sizes = with_defaults(shape, {"M": 128, "N": 256})
-    chosen = with_defaults(settings, {"DYNAMIC": 0})
-    subs = {tkl.sym.N: sizes["N"]}
-    if not chosen["DYNAMIC"]:
-        subs[tkl.sym.M] = sizes["M"]
+    waves = left_open(settings, ("WAVES_N",))
+    chosen = {**waves, **with_defaults(settings, {"DYNAMIC": 0})}
+    row = {"N": sizes["N"]}
+    subs, _ = symbols(row if chosen["DYNAMIC"] else sizes, waves)
     extents = (sizes["M"], sizes["N"])
 
     def make_arguments(rng: np.random.Generator) -> Sequence[Any]:

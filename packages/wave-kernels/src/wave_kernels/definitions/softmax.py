@@ -1,4 +1,4 @@
-"""Softmax over the rows of a matrix, one wave a row."""
+"""Softmax over the rows of a matrix, a workgroup a row."""
 
 # Kernels are written in Wave: symbols as types and sizes, decorators that run bodies.
 # pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
@@ -11,6 +11,8 @@ from __future__ import annotations
 from math import e, log2
 from typing import TYPE_CHECKING, Any
 
+import sympy
+
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 
@@ -19,6 +21,16 @@ if TYPE_CHECKING:
 
 M = tkl.sym.M
 N = tkl.sym.N
+WAVES_N = tkl.sym.WAVES_N
+
+STEP = 256
+"""What a wave loads by one instruction: four f32 for each of 64 lanes."""
+
+SHARE = sympy.Max(1, sympy.Min(N, STEP * sympy.ceiling(N / (STEP * WAVES_N))))
+"""What a wave has of a row: whole steps, so that a short row has fewer waves."""
+
+ROW = SHARE * sympy.Max(1, sympy.ceiling(N / SHARE))
+"""What all waves have together."""
 
 LOG2_E = log2(e)
 """exp(x) = exp2(x * log2(e)): the hardware's exponential is base 2."""
@@ -27,15 +39,18 @@ LOG2_E = log2(e)
 def softmax_kernel(dtype: DType = tkl.f32) -> Any:
     """``b[m, :] = softmax(a[m, :])``, the maximum subtracted first.
 
-    Shapes: ``a, b: [M, N]``. Dtypes: ``dtype``. ``N`` is held whole by a wave, so it
-    must be bound; ``M`` may be dynamic. Accuracy: in f32 1e-5 of each result that is
+    Shapes: ``a, b: [M, N]``. Dtypes: ``dtype``. A row is held whole by ``WAVES_N`` waves
+    at most, 4 by default, so ``N`` must be bound; ``M`` may be dynamic. Accuracy: in f32 1e-5 of each result that is
     larger than 1e-30, with fast math too, which is therefore the default. A row with
     NaN or plus infinity, or with nothing but minus infinity, becomes NaN.
     """
     constraints = [
-        tkw.HardwareConstraint(vector_shapes={M: 1, N: N}),
+        tkw.HardwareConstraint(vector_shapes={M: 1, N: SHARE}),
         tkw.WorkgroupConstraint(M, 1, 0),
+        tkw.WorkgroupConstraint(N, ROW, 1),
         tkw.WaveConstraint(M, 1),
+        tkw.WaveConstraint(N, SHARE),
+        tkw.Tunable(WAVES_N, (4,)),
         tkw.FastMath(),
     ]
 
