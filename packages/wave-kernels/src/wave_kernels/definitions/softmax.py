@@ -39,10 +39,11 @@ LOG2_E = log2(e)
 def softmax_kernel(dtype: DType = tkl.f32) -> Any:
     """``b[m, :] = softmax(a[m, :])``, the maximum subtracted first.
 
-    Shapes: ``a, b: [M, N]``. Dtypes: ``dtype``. A row is held whole by ``WAVES_N`` waves
-    at most, 4 by default, so ``N`` must be bound; ``M`` may be dynamic. Accuracy: in f32 1e-5 of each result that is
-    larger than 1e-30, with fast math too, which is therefore the default. A row with
-    NaN or plus infinity, or with nothing but minus infinity, becomes NaN.
+    Shapes: ``a, b: [M, N]``. Dtypes: ``dtype``. A row is held whole by ``WAVES_N``
+    waves at most, 4 by default, so ``N`` must be bound; ``M`` may be dynamic.
+    Accuracy: in f32 1e-5 of each result that is larger than 1e-30, with fast math too,
+    which is therefore the default. A row with NaN or plus infinity, or with nothing
+    but minus infinity, becomes NaN.
     """
     constraints = [
         tkw.HardwareConstraint(vector_shapes={M: 1, N: SHARE}),
