@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from wave_runtime import Artifact, BindingInfo, ConstantInfo, Manifest
 from wave_runtime.manifest import digest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 CODE = b"\x7fELF code"
 

@@ -129,7 +129,8 @@ def test_missing_driver_is_said(monkeypatch):
 def test_devices_are_opened_by_number(monkeypatch):
     monkeypatch.setattr(hip, "find_library", Library)
     assert open_device("hip:1").ordinal == 1
-    assert hip.architectures() == ("gfx942", "gfx942")
+    assert hip.architectures() == (("gfx942",), ("gfx942",))
+    assert open_device("hip").cards() == ("gfx942", "gfx942")
     with pytest.raises(DeviceError, match="hipGetDeviceProperties"):
         open_device("hip:7")
     with pytest.raises(DeviceError, match="no device"):

@@ -132,7 +132,9 @@ def gpus(monkeypatch):
 
 
 def test_auto_takes_the_gpu_of_the_target(make_session, copy_kernel, tiles, gpus):
-    session = make_session(**gpus(("other", "generic")), sim={"requires": {"expanded"}})
+    session = make_session(
+        **gpus((("other",), ("best", "generic"))), sim={"requires": {"expanded"}}
+    )
     kernel = compiled(session, tiles, copy_kernel, "auto", cost_limit=1)
     kernel(Remote(0x7000), Remote(0x9000))
     assert kernel.last_run.device == "cuda"
@@ -144,7 +146,10 @@ def test_auto_takes_the_gpu_of_the_target(make_session, copy_kernel, tiles, gpus
 
 @pytest.mark.parametrize(
     ("found", "says"),
-    [(None, "no GPU was found: no driver"), (("other",), "of target `generic`: other")],
+    [
+        (None, "no GPU was found: no driver"),
+        ((("other", "older"),), "of target `generic`: other"),
+    ],
 )
 def test_auto_falls_back_to_the_simulator(
     make_session, copy_kernel, tiles, gpus, found, says

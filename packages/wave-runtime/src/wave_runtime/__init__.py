@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wave_runtime.artifact import Artifact, load_artifact, save_artifact
-from wave_runtime.devices import device_names, open_device
+from wave_runtime.devices import cards_of, device_names, open_device
 from wave_runtime.errors import (
     ArtifactError,
     DeviceError,
@@ -25,6 +25,7 @@ __all__ = [
     "LoadedKernel",
     "Manifest",
     "RuntimeFailure",
+    "cards_of",
     "device_names",
     "load_artifact",
     "open_device",

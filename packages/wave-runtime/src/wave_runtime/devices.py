@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Protocol
 
 from wave_runtime.errors import DeviceError
@@ -12,7 +13,19 @@ if TYPE_CHECKING:
     from wave_runtime.artifact import Artifact
 
 GROUP = "wave_runtime.devices"
-"""The entry-point group; a value is ``"module:function"``, called without arguments."""
+"""The entry-point group; a value is ``"module:function"``, called with what stands
+after the colon of the name: ``1`` of ``hip:1``, and nothing without a colon."""
+
+OWN = tuple(
+    EntryPoint(name, f"wave_runtime.{module}:open_device", GROUP)
+    for name, module in (
+        ("cuda", "cuda"),
+        ("hip", "hip"),
+        ("iree", "iree_hal"),
+        ("null", "null"),
+    )
+)
+"""The devices of this package, declared as other packages declare theirs."""
 
 Buffer = tuple[int, int]
 """Memory on a device. Units: its address, its size in bytes."""
@@ -43,8 +56,10 @@ class Device(Protocol):
     """Something that runs code objects.
 
     Besides what is listed, a device may have ``memory``, where arguments must be
-    (``cpu``, ``cuda`` or ``rocm``; anywhere without it), and ``ordinal``, which GPU it
-    is.
+    (``cpu``, ``cuda`` or ``rocm``; anywhere without it), ``ordinal``, which GPU it
+    is, ``runs``, all targets whose code it runs (its architecture alone without it),
+    ``grid_limits``, the workgroups that it takes on each axis, and ``cards()``, which
+    describes every GPU of its kind.
     """
 
     @property
@@ -70,10 +85,22 @@ class Device(Protocol):
         ...
 
 
+def targets_of(device: Device) -> tuple[str, ...]:
+    """The targets whose code a device runs, best first; empty for any."""
+    alone = () if device.architecture is None else (device.architecture,)
+    found: tuple[str, ...] = getattr(device, "runs", alone)
+    return found
+
+
+def cards_of(device: Device) -> tuple[str, ...]:
+    """Each GPU of the kind of a device in words; empty for what is no GPU."""
+    cards = getattr(device, "cards", None)
+    return () if cards is None else tuple(cards())
+
+
 def device_names() -> tuple[str, ...]:
     """The names that `open_device` takes."""
-    found = {point.name for point in entry_points(group=GROUP)}
-    return tuple(sorted(found | {"hip", "iree", "null"}))
+    return tuple(sorted({point.name for point in _points()}))
 
 
 def open_device(name: str) -> Device:
@@ -82,23 +109,33 @@ def open_device(name: str) -> Device:
     Raises:
         DeviceError: where there is none of that name, or its driver is missing.
     """
-    kind, colon, ordinal = name.partition(":")
-    if kind == "hip" and (ordinal.isdecimal() or not colon):
-        from wave_runtime.hip import open_hip  # noqa: PLC0415 - needs a driver
-
-        return open_hip(int(ordinal or 0))
-    if kind == "iree":
-        from wave_runtime.iree_hal import IreeDevice  # noqa: PLC0415 - an extra
-
-        return IreeDevice(ordinal or "hip")
-    if name == "null":
-        from wave_runtime.null import open_null  # noqa: PLC0415 - one of several
-
-        return open_null()
-    for point in entry_points(group=GROUP):
-        if point.name == name:
-            made: Device = point.load()()
+    kind, colon, which = name.partition(":")
+    for point in _points():
+        if point.name == kind:
+            opener = point.load()
+            if colon and not inspect.signature(opener).parameters:
+                raise DeviceError(
+                    f"there is no device {name!r}: {kind!r} is one alone, open that"
+                )
+            made: Device = opener(which) if colon else opener()
             return made
     raise DeviceError(
         f"there is no device {name!r}; installed: {', '.join(device_names())}"
     )
+
+
+def _points() -> tuple[EntryPoint, ...]:
+    return (*OWN, *entry_points(group=GROUP))
+
+
+def ordinal_of(kind: str, which: str) -> int:
+    """Which GPU of a kind is meant, counted from 0.
+
+    Raises:
+        DeviceError: where it is no number.
+    """
+    if which and not which.isdecimal():
+        raise DeviceError(
+            f"there is no device '{kind}:{which}': GPUs have numbers, as in {kind}:1"
+        )
+    return int(which or 0)

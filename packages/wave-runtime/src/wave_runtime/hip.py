@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wave_runtime.arrays import view
+from wave_runtime.devices import ordinal_of
 from wave_runtime.errors import DeviceError
 from wave_runtime.kernarg import pack
 
@@ -186,6 +187,10 @@ class HipDevice:
         self._driver.call("hipInit", ctypes.c_uint(0))
         self.architecture: str | None = self._architecture(ordinal)
 
+    def cards(self) -> tuple[str, ...]:
+        """The instruction set of every GPU of the driver."""
+        return _architectures(self._driver)
+
     def _architecture(self, ordinal: int) -> str | None:
         properties = ctypes.create_string_buffer(_PROPERTIES_BYTES)
         self._driver.call("hipGetDeviceProperties", properties, ctypes.c_int(ordinal))
@@ -290,14 +295,26 @@ def open_hip(ordinal: int = 0) -> HipDevice:
     return HipDevice(find_library(), ordinal)
 
 
-def architectures() -> tuple[str, ...]:
-    """The instruction set of each GPU.
+def open_device(which: str = "") -> HipDevice:
+    """The GPU of a number as text; the first by default.
+
+    Raises:
+        DeviceError: without a driver or a GPU, or where it is no number.
+    """
+    return open_hip(ordinal_of("hip", which))
+
+
+def architectures() -> tuple[tuple[str, ...], ...]:
+    """The targets that each GPU runs: its instruction set alone.
 
     Raises:
         DeviceError: without a driver, or where it finds no GPU.
     """
-    library = find_library()
+    return tuple((name,) for name in _architectures(_Driver(find_library())))
+
+
+def _architectures(driver: _Driver) -> tuple[str, ...]:
     count = ctypes.c_int(0)
-    _Driver(library).call("hipGetDeviceCount", ctypes.byref(count))
-    devices = [HipDevice(library, place) for place in range(count.value)]
+    driver.call("hipGetDeviceCount", ctypes.byref(count))
+    devices = [HipDevice(driver.library, place) for place in range(count.value)]
     return tuple(each.architecture or "unknown" for each in devices)

@@ -106,6 +106,15 @@ class IreeDevice:
         """Launches are done when they return."""
 
 
+def open_device(which: str = "") -> IreeDevice:
+    """A driver of IREE by its name; that of AMD GPUs by default.
+
+    Raises:
+        DeviceError: where the driver or its device is missing.
+    """
+    return IreeDevice(which or "hip")
+
+
 class IreeCode:
     """A function of a loaded module.
 

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wave_runtime.arrays import glances, view
+from wave_runtime.devices import targets_of
 from wave_runtime.errors import DeviceError, LaunchRefused, Misfit
 from wave_runtime.kernarg import INTEGERS, scalar_packer
 from wave_runtime.plan import Plan, Planner
@@ -41,10 +42,12 @@ class LoadedKernel:
             DeviceError: where the device is of another architecture, or refuses.
         """
         manifest = artifact.manifest
-        if device.architecture not in (None, manifest.target):
+        targets = targets_of(device)
+        if targets and manifest.target not in targets:
             raise DeviceError(
                 f"`{manifest.name}` is compiled for {manifest.target}; device"
-                f" {device.name} is {device.architecture}"
+                f" {device.name} is {device.architecture}: compile it for"
+                f" {_any_of(targets)}"
             )
         self.manifest = manifest
         self.device = device
@@ -159,6 +162,11 @@ class LoadedKernel:
             " one of them",
             Misfit.OVERLAP,
         )
+
+
+def _any_of(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def stream_of(arguments: Sequence[Any]) -> int:

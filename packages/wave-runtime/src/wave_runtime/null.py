@@ -63,6 +63,6 @@ class NullDevice:
         """Nothing is under way."""
 
 
-def open_null() -> NullDevice:
+def open_device() -> NullDevice:
     """A fresh null device."""
     return NullDevice()

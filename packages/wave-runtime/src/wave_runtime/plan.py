@@ -66,6 +66,9 @@ class Planner:
         self._memory = getattr(device, "memory", None)
         self._ordinal = getattr(device, "ordinal", None)
         self._device = device.name
+        first = min(MAX_ITEMS // manifest.threads, MAX_GRID)
+        anywhere = (first, MAX_GRID, MAX_GRID)
+        self._limits: Grid = getattr(device, "grid_limits", anywhere)
         self._grid = [GridExpression(text) for text in manifest.grid]
         self._spread = [GridExpression(text) for text in manifest.devices]
         self._shapes = [
@@ -111,12 +114,12 @@ class Planner:
     def _counts(self, values: Mapping[str, int]) -> Grid:
         counts = [max(0, expression(values)) for expression in self._grid]
         counts += [1] * (3 - len(counts))
-        for axis, count in enumerate(counts):
-            limit = MAX_ITEMS // self._manifest.threads if axis == 0 else MAX_GRID
-            if count > min(limit, MAX_GRID):
+        for axis, (count, limit) in enumerate(zip(counts, self._limits, strict=True)):
+            if count > limit:
                 raise LaunchRefused(
                     f"{count} workgroups of {self._manifest.threads} threads on axis"
-                    f" {axis}, more than a launch can have",
+                    f" {axis}, more than a launch can have; device {self._device} takes"
+                    f" {limit}: use larger tiles, or another axis",
                     Misfit.EXTENT,
                 )
         return counts[0], counts[1], counts[2]

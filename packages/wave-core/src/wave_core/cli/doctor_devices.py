@@ -32,7 +32,8 @@ def device_checks() -> Iterator[Check]:
 
 def _device(runtime: Any, name: str) -> Check:
     try:
-        found = _gpus() if name == "hip" else _opened(runtime.open_device(name))
+        device = runtime.open_device(name)
+        found = _described(name, device, runtime.cards_of(device))
     except runtime.RuntimeFailure as error:
         return f"device: {name}", "missing", str(error)
     except ImportError as error:
@@ -40,14 +41,10 @@ def _device(runtime: Any, name: str) -> Check:
     return f"device: {name}", "ok", found
 
 
-def _gpus() -> str:
-    hip: Any = import_module("wave_runtime.hip")
-    found = enumerate(hip.architectures())
-    return ", ".join(f"hip:{place} is {name}" for place, name in found) or "no GPU"
-
-
-def _opened(device: Any) -> str:
-    return f"runs {device.architecture or 'any architecture'}"
+def _described(name: str, device: Any, cards: tuple[str, ...]) -> str:
+    if not cards:
+        return f"runs {device.architecture or 'any architecture'}"
+    return ", ".join(f"{name}:{place} is {card}" for place, card in enumerate(cards))
 
 
 def cache_check() -> Check:

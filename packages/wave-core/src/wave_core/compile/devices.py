@@ -73,11 +73,10 @@ def _pick(session: Session, target: str) -> tuple[str, str]:
         if not _may_run(session, row.value, target):
             continue
         found = session.gpus(row.value)
-        if target in found.architectures:
+        if any(target in targets for targets in found.targets):
             return name, f"a GPU of target `{target}` is here"
-        why = found.problem or (
-            f"no GPU here is of target `{target}`: {', '.join(found.architectures)}"
-        )
+        best = ", ".join(targets[0] for targets in found.targets)
+        why = found.problem or f"no GPU here is of target `{target}`: {best}"
     return LANES, why
 
 
@@ -90,9 +89,14 @@ def _may_run(session: Session, spec: ExecutorSpec, target: str) -> bool:
 
 @dataclass(frozen=True)
 class Gpus:
-    """The GPUs of a kind of device: their architectures, or why there are none."""
+    """The GPUs of a kind of device.
 
-    architectures: tuple[str, ...] = ()
+    Attributes:
+        targets: For each GPU, the targets whose code it runs, best first.
+        problem: Why there are none.
+    """
+
+    targets: tuple[tuple[str, ...], ...] = ()
     problem: str = ""
 
 
@@ -100,7 +104,7 @@ def look_for_gpus(function: str) -> Gpus:
     """The function that the ``"module:function"`` of an `ExecutorSpec` names."""
     module, _, name = function.partition(":")
     try:
-        return Gpus(tuple(getattr(import_module(module), name)()))
+        return Gpus(tuple(map(tuple, getattr(import_module(module), name)())))
     except DeviceError as error:
         return Gpus(problem=f"no GPU was found: {error}")
 

@@ -25,9 +25,10 @@ class ExecutorSpec:
             of that backend, and the compile options.
         reads: The memories that it reads and writes: ``cpu``, ``cuda``, ``rocm``.
         strided: Whether it takes arrays that are not row-major.
-        architectures: ``"module:function"`` that says which architectures the GPUs
-            of this machine have, in order, and raises the runtime's ``DeviceError``
-            where there are none; ``None`` for what is no GPU.
+        architectures: ``"module:function"`` that gives, for each GPU of this machine
+            in order, the targets whose code it runs, best first, and raises the
+            runtime's ``DeviceError`` where there are none; ``None`` for what is no
+            GPU.
     """
 
     name: str
