@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from wave_backend_amdgpu.codegen.emitter import Emitter, unsupported
 from wave_backend_amdgpu.codegen.rules.arithmetic import Operands
-from wave_backend_amdgpu.codegen.rules.constants import gathered
-from wave_backend_amdgpu.codegen.rules.shape import sliced
-from wave_backend_amdgpu.codegen.types import Value, element, vector
+from wave_backend_amdgpu.codegen.types import vector
+from wave_core.backends.emission import Value, element, gathered, sliced
 
 __all__ = [
     "Emitter",

@@ -7,43 +7,27 @@ it is, is what users edit by hand, and the compiler parses it in a few milliseco
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Hashable
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from wave_core.backends.emission import Regions
+
 if TYPE_CHECKING:
+    from wave_core.backends.emission import Block
     from wave_core.diagnostics import Location
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 """Names of symbols that MLIR reads without quotes."""
 
 
-class Block:
-    """An open region: its lines so far, and what they have computed."""
+class Builder(Regions):
+    """Appends operations to the innermost open region, or to one further out."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.memo: dict[Hashable, str] = {}
-
-
-class Builder:
-    """Appends operations to the innermost open region, or to one further out.
-
-    Further out is just before the operation that holds the inner regions, so what is
-    put there precedes all its uses, and no more.
-    """
-
-    def __init__(self) -> None:
-        self.blocks = [Block()]
+        super().__init__()
         self._last = 0
         self._constants: dict[str, str] = {}
         self._locations: dict[tuple[str, int, int], str] = {}
         self.where = ""
-
-    @property
-    def level(self) -> int:
-        """The depth of the innermost open region, from 0."""
-        return len(self.blocks) - 1
 
     def fresh(self) -> str:
         """A name that no value has."""
@@ -52,21 +36,13 @@ class Builder:
 
     def line(self, text: str, level: int | None = None) -> None:
         """Append an operation without results."""
-        lines = self.blocks[self.level if level is None else level].lines
-        lines.append(text + self.where)
+        self.append(text + self.where, level)
 
     def op(self, text: str, level: int | None = None) -> str:
         """Append an operation with one result; gives its name."""
         name = self.fresh()
         self.line(f"{name} = {text}", level)
         return name
-
-    def once(self, key: Hashable, make: Callable[[], str], level: int) -> str:
-        """The name under ``key`` in an open region; made where nobody asked before."""
-        memo = self.blocks[level].memo
-        if key not in memo:
-            memo[key] = make()
-        return memo[key]
 
     def constant(self, value: str, type_: str) -> str:
         """The name of a constant; equal ones share it."""
@@ -76,16 +52,6 @@ class Builder:
         if text not in self._constants:
             self._constants[text] = f"%c{len(self._constants)}"
         return self._constants[text]
-
-    @contextmanager
-    def region(self) -> Generator[Block]:
-        """Open a region; the caller puts its lines where they belong."""
-        block = Block()
-        self.blocks.append(block)
-        try:
-            yield block
-        finally:
-            self.blocks.pop()
 
     def splice(self, head: str, block: Block, tail: str) -> None:
         """Append an operation with a closed region as its body."""

@@ -6,21 +6,24 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.types import stored
 from wave_core.analysis.dependences.storage import lds_bytes
 from wave_core.analysis.effects import written_memories
-from wave_core.ir import ACCESS, Graph, resolve, walk
+from wave_core.backends.emission import stored
+from wave_core.backends.emission.memories import (
+    copied_memories,
+    extents,
+    size,
+    streamed_memories,
+    strides,
+)
+from wave_core.ir import Graph, resolve
 from wave_core.ops.atomic import Atomic
-from wave_core.ops.control import Iterate
 from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
-from wave_core.symbols import Expr, constant, product
+from wave_core.symbols import Expr, constant
 from wave_core.types.dtype import i8
 
 if TYPE_CHECKING:
-    from wave_core.types import DType, MemoryType
-
-PACKED = -1
-"""The key of the memory that packed buffers lie in; those of ops are positive."""
+    from wave_core.types import DType
 
 BUFFER_LIMIT = (1 << 31) - 16
 """Bytes below which a buffer instruction addresses; an offset at or above it is out of
@@ -71,38 +74,6 @@ class Memory:
         return BUFFER_LIMIT // self.dtype.bytes
 
 
-def extents(graph: Graph, kind: MemoryType) -> tuple[Expr, ...]:
-    """The extents in storage with what is known at compile time put in."""
-    return tuple(extent.subs(graph.bindings) for extent in kind.storage_shape)
-
-
-def strides(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """Row-major strides, in elements."""
-    found: list[Expr] = []
-    step = constant(1)
-    for extent in reversed(shape):
-        found.append(step)
-        step = step * extent
-    return tuple(reversed(found))
-
-
-def masked_memories(graph: Graph) -> set[int]:
-    """The memories with an access that leaves elements out, by key."""
-    found: set[int] = set()
-    for op in graph.walk():
-        if isinstance(op, Read | Write):
-            access = graph.facts.get(ACCESS, op)
-            if access is not None and access.mask is not None:
-                found.add(resolve(op.memory).ident)
-    return found
-
-
-def copied_memories(graph: Graph) -> set[int]:
-    """The memories that direct copies to LDS read, by key."""
-    copies = [op for op in graph.walk() if isinstance(op, GatherToLDS)]
-    return {resolve(op.source).ident for op in copies}
-
-
 def copies_are_marked(graph: Graph) -> bool:
     """Whether barriers alone say when copies to LDS have landed.
 
@@ -125,14 +96,6 @@ def pointed_memories(graph: Graph) -> set[int]:
     }
 
 
-def streamed_memories(graph: Graph) -> set[int]:
-    """The memories that loops read, by key."""
-    loops = [op for op in graph.walk() if isinstance(op, Iterate)]
-    bodies = [region for loop in loops for region in loop.regions]
-    reads = [op for body in bodies for op in walk(body) if isinstance(op, Read)]
-    return {resolve(op.memory).ident for op in reads}
-
-
 def stepped_memories(graph: Graph) -> set[int]:
     """The memories whose loads may all take what loops add as a scalar, by key.
 
@@ -148,11 +111,6 @@ def stepped_memories(graph: Graph) -> set[int]:
         ):
             unfit.add(resolve(op.memory).ident)
     return streamed_memories(graph) - unfit
-
-
-def size(shape: tuple[Expr, ...]) -> Expr:
-    """The number of elements."""
-    return product([constant(1), *shape])
 
 
 def choose_space(shape: tuple[Expr, ...], dtype: DType, *, wanted: bool) -> Space:

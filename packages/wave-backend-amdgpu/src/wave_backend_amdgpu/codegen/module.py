@@ -14,24 +14,25 @@ from wave_backend_amdgpu.codegen.memories import (
     Memory,
     Space,
     choose_space,
+    pointed_memories,
+    stepped_memories,
+)
+from wave_core.analysis.effects import written_memories
+from wave_core.backends.emission import Binding, Constant, stored
+from wave_core.backends.emission.memories import (
     copied_memories,
     extents,
     masked_memories,
-    pointed_memories,
     size,
-    stepped_memories,
     streamed_memories,
     strides,
 )
-from wave_backend_amdgpu.codegen.symbols import (
-    Constant,
+from wave_core.backends.emission.symbols import (
     bind_constants,
     bind_machine,
     constants_of,
     facts_of,
 )
-from wave_backend_amdgpu.codegen.types import stored
-from wave_core.analysis.effects import written_memories
 from wave_core.constraints.geometry import Geometry
 from wave_core.types import MemoryType
 
@@ -42,25 +43,6 @@ if TYPE_CHECKING:
     from wave_core.ops.structure import Argument
     from wave_core.symbols import Expr
     from wave_core.targets import Target
-
-
-@dataclass(frozen=True)
-class Binding:
-    """One pointer argument of the code.
-
-    Attributes:
-        name: The parameter.
-        dtype: The name of its element type.
-        shape: Its extents, over the symbols that a launch binds.
-        written: Whether the kernel writes it.
-        limit: Bytes that it may not reach; ``None`` for any size.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[Expr, ...]
-    written: bool
-    limit: int | None
 
 
 @dataclass(frozen=True)
@@ -198,7 +180,7 @@ def _memory(
     if count.is_constant:
         extent = str(count.constant_value)
     else:
-        dynamic = f"{{{emit.indices.index(count)}}}"
+        dynamic = f"{{{emit.index(count)}}}"
     zero = builder.constant("0", "index")
     head, place = emit.interface.subspan(position, zero)
     bound, plain = f"memref<{extent}x{item}{place}>", f"memref<{extent}x{item}>"

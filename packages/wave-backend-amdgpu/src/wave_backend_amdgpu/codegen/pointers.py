@@ -8,9 +8,9 @@ from wave_backend_amdgpu.codegen.memories import Space
 from wave_backend_amdgpu.codegen.types import vector
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.accesses import Piece
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_backend_amdgpu.codegen.memories import Memory
+    from wave_core.backends.emission.accesses import Piece
     from wave_core.symbols import Expr
 
 
@@ -27,7 +27,7 @@ def pointer(emit: Emitter, memory: Memory, offset: Expr) -> tuple[str, str]:
     )
     number = builder.op(f"arith.index_castui {base} : index to {width}")
     start = builder.op(f"llvm.inttoptr {number} : {width} to {kind}")
-    index = emit.indices.index(offset)
+    index = emit.index(offset)
     index = builder.op(f"arith.index_cast {index} : index to {width}")
     item = f"i{8 * memory.dtype.bytes}"
     name = builder.op(

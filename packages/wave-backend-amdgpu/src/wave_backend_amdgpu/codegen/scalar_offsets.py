@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from wave_core.symbols import Expr, Facts, constant
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.accesses import Piece
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_backend_amdgpu.codegen.memories import Memory
+    from wave_core.backends.emission.accesses import Piece
 
 
 def split_piece(emit: Emitter, memory: Memory, piece: Piece) -> tuple[Expr, Expr]:

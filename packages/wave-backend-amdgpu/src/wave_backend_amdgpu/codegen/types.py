@@ -1,41 +1,13 @@
-"""Element types and numbers in MLIR's spelling."""
+"""Types and numbers in MLIR's spelling."""
 
 from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wave_core.types import DType
-
-ELEMENTS = {
-    **{name: name for name in ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8")},
-    "f8e5m2": "f8E5M2",
-    "f8e5m2fnuz": "f8E5M2FNUZ",
-    "f8e4m3fn": "f8E4M3FN",
-    "f8e4m3fnuz": "f8E4M3FNUZ",
-    "f8e8m0fnu": "f8E8M0FNU",
-    "f6e2m3fn": "f6E2M3FN",
-    "f6e3m2fn": "f6E3M2FN",
-    "f4e2m1fn": "f4E2M1FN",
-    "i4": "i4",
-    **{f"u{bits}": f"i{bits}" for bits in (64, 32, 16, 8)},
-    "index": "i64",
-    "bool": "i1",
-}
-"""By name of the element type: what a register holds."""
-
-
-def element(dtype: DType) -> str:
-    """The type of one element in a register."""
-    return ELEMENTS[dtype.name]
-
-
-def stored(dtype: DType) -> str:
-    """The type of one element in memory: a truth value is a byte."""
-    return "i8" if dtype.is_bool else ELEMENTS[dtype.name]
 
 
 def vector(item: str, count: int) -> str:
@@ -82,17 +54,3 @@ def _special(value: float, dtype: DType) -> str:
         # The upper half of the f32 pattern is that of bf16.
         bits = int.from_bytes(data[-dtype.bytes :], "little")
     return f"0x{bits:0{2 * dtype.bytes}X}"
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A register value: its name, the element type, elements of one lane."""
-
-    name: str
-    item: str
-    registers: int
-
-    @property
-    def type(self) -> str:
-        """The MLIR type."""
-        return vector(self.item, self.registers)

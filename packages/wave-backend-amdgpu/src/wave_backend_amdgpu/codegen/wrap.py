@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.builder import Builder
-from wave_backend_amdgpu.codegen.expressions import Expressions
+from wave_backend_amdgpu.codegen.index import index_of
+from wave_backend_amdgpu.codegen.instructions import MlirInstructions
 from wave_backend_amdgpu.codegen.interface import constant_argument
-from wave_backend_amdgpu.codegen.symbols import EXTENT_LIMIT
-from wave_backend_amdgpu.codegen.types import ELEMENTS
+from wave_core.backends.emission import stored
+from wave_core.backends.emission.expressions import Expressions
+from wave_core.backends.emission.symbols import EXTENT_LIMIT
 from wave_core.symbols import Facts, constant, symbol
+from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.module import Binding, Generated
+    from wave_backend_amdgpu.codegen.module import Generated
+    from wave_core.backends.emission import Binding
 
 
 def executable(code: Generated) -> str:
@@ -93,7 +97,7 @@ def _count(code: Generated) -> list[str]:
     facts = Facts()
     for row in code.constants:
         facts = facts.with_range(symbol(row.name), 0, EXTENT_LIMIT - 1)
-    indices = Expressions(builder, facts)
+    indices = Expressions(MlirInstructions(builder), facts)
     words = [f"%w{i}" for i in range(sum(row.words for row in code.constants))]
     position = 0
     for row in code.constants:
@@ -101,7 +105,7 @@ def _count(code: Generated) -> list[str]:
         indices.bind(symbol(row.name), name, 32, 0)
         position += row.words
     grid = [*code.grid, *[constant(1)] * (3 - len(code.grid))]
-    names = [indices.index(count) for count in grid]
+    names = [index_of(builder, indices, facts, count) for count in grid]
     given = ", ".join(f"{word}: index" for word in words)
     return [
         (
@@ -116,8 +120,7 @@ def _count(code: Generated) -> list[str]:
 
 def _tensor(row: Binding) -> str:
     extents = [str(e) if e.is_constant else "?" for e in row.shape]
-    item = "i8" if row.dtype == "bool" else ELEMENTS[row.dtype]
-    return f"tensor<{'x'.join([*extents, item])}>"
+    return f"tensor<{'x'.join([*extents, stored(DTYPES[row.dtype])])}>"
 
 
 def _host(code: Generated, words: int) -> list[str]:

@@ -13,7 +13,6 @@ from wave_backend_amdgpu.codegen.interface import StreamInterface
 from wave_backend_amdgpu.codegen.module import Generated, generate
 from wave_backend_amdgpu.codegen.options import CodeOptions, Denormals
 from wave_backend_amdgpu.codegen.probes import has_probe
-from wave_backend_amdgpu.codegen.symbols import EXTENT_LIMIT
 from wave_backend_amdgpu.codegen.table import own_table
 from wave_backend_amdgpu.codegen.wrap import executable, program
 from wave_backend_amdgpu.compile.ask import ask
@@ -30,6 +29,7 @@ from wave_backend_amdgpu.plugin import (
     MEMORY_LIMIT,
     TIME_LIMIT,
 )
+from wave_core.backends.emission.symbols import EXTENT_LIMIT
 from wave_core.diagnostics import user_error
 from wave_core.symbols import product
 from wave_runtime.artifact import Artifact

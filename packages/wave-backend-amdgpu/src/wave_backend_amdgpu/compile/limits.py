@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.memories import extents, size
 from wave_backend_amdgpu.compile.names import name_of
 from wave_backend_amdgpu.compile.pressure import widest_point, words_of
+from wave_core.backends.emission.memories import extents, size
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import user_error
 from wave_core.ir import PLACEMENT, Graph

@@ -21,8 +21,9 @@ from wave_backend_amdgpu.codegen.rules.floats import (
     widened,
 )
 from wave_backend_amdgpu.codegen.rules.shape import both_sides
-from wave_backend_amdgpu.codegen.types import element, vector
+from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
+from wave_core.backends.emission import element
 from wave_core.ir import resolve
 from wave_core.ops import arithmetic as ops
 from wave_core.ops.reduce import Shuffle

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.accesses import by_register, simple
 from wave_backend_amdgpu.codegen.memories import Space
 from wave_backend_amdgpu.codegen.pointers import pointer
 from wave_backend_amdgpu.codegen.probes import probe
-from wave_backend_amdgpu.codegen.rules.constants import gathered
-from wave_backend_amdgpu.codegen.rules.shape import sliced
 from wave_backend_amdgpu.codegen.rules.sync import scope_words
-from wave_backend_amdgpu.codegen.types import Value, element, vector
+from wave_backend_amdgpu.codegen.types import vector
 from wave_backend_amdgpu.codegen.updates import (
     Place,
     add_by_exchange,
@@ -20,6 +17,8 @@ from wave_backend_amdgpu.codegen.updates import (
     extreme_by_bits,
 )
 from wave_core.backends import lowers
+from wave_core.backends.emission import Value, element, gathered, sliced
+from wave_core.backends.emission.accesses import by_register, simple
 from wave_core.ir import ACCESS, resolve
 from wave_core.ops import atomic
 from wave_core.ops.atomic import Atomic

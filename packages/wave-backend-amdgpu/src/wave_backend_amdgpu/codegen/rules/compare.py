@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.rules.floats import F32, narrowed, widened
 from wave_backend_amdgpu.codegen.rules.small import small, whole
-from wave_backend_amdgpu.codegen.types import element, vector
+from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
+from wave_core.backends.emission import element
 from wave_core.ops.compare import COMPARISONS, Cast, Comparison, Select
 from wave_core.types import DTYPES
 
@@ -43,7 +44,7 @@ def select(op: Select, emit: Emitter) -> None:
     condition = emit.value(op.condition)
     names = [emit.spread(emit.value(v), registers) for v in (op.on_true, op.on_false)]
     kind = vector(element(emit.dtype(op)), registers)
-    tests = condition.type
+    tests = vector(*condition.kind)
     kinds = kind if condition.registers == 1 else f"{tests}, {kind}"
     text = f"arith.select {condition.name}, {', '.join(names)} : {kinds}"
     emit.set(op, emit.builder.op(text), registers)

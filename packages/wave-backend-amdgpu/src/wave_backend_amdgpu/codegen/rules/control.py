@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.symbols import as_index
-from wave_backend_amdgpu.codegen.types import Value
+from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
+from wave_core.backends.emission import Kind, Value
+from wave_core.backends.emission.elements import as_index
 from wave_core.ops.control import Conditional, Iterate, SetSymbol, While
 from wave_core.ops.structure import GetResult
 from wave_core.symbols import as_expr, symbol
@@ -67,7 +68,7 @@ def _yield(
         return
     wanted = values if inits is None else inits
     names = [emit.spread(v, w.registers) for v, w in zip(values, wanted, strict=True)]
-    kinds = ", ".join(w.type for w in wanted)
+    kinds = ", ".join(vector(*w.kind) for w in wanted)
     emit.builder.line(f"scf.yield {', '.join(names)} : {kinds}")
 
 
@@ -86,7 +87,7 @@ def _close(
     pack = builder.fresh()
     pairs = zip(carried, inits, strict=True)
     args = ", ".join(f"{name} = {init.name}" for name, init in pairs)
-    kinds = ", ".join(init.type for init in inits)
+    kinds = ", ".join(vector(*init.kind) for init in inits)
     builder.splice(
         f"{pack}:{len(inits)} = {head} iter_args({args}) -> ({kinds}) {suffix} {{",
         block,
@@ -117,7 +118,7 @@ def while_loop(op: While, emit: Emitter) -> None:
         test = names[0] if op.by_lane else ""
         if op.condition is not None:
             test = emit.indices.truth(emit.expr(op.condition))
-        kinds = ", ".join(init.type for init in inits)
+        kinds = ", ".join(vector(*init.kind) for init in inits)
         passed = f" {', '.join(names)} : {kinds}" if inits else ""
         builder.line(f"scf.condition({test}){passed}")
     with builder.region() as after:
@@ -131,7 +132,7 @@ def while_loop(op: While, emit: Emitter) -> None:
     pairs = zip(names, inits, strict=True)
     args = ", ".join(f"{name} = {init.name}" for name, init in pairs)
     typed = zip(carried, inits, strict=True)
-    block = ", ".join(f"{name}: {init.type}" for name, init in typed)
+    block = ", ".join(f"{name}: {vector(*init.kind)}" for name, init in typed)
     pack = builder.fresh()
     head = f"{pack}:{len(inits)} = scf.while ({args}) : ({kinds}) -> ({kinds}) {{"
     before.lines += ["} do {", f"^bb0({block}):", *after.lines]
@@ -160,7 +161,7 @@ def conditional(op: Conditional, emit: Emitter) -> None:
         builder.splice(f"scf.if {test} {{", block, "}")
         emit.set_results(op, ())
         return
-    pack, kinds = builder.fresh(), ", ".join(value.type for value in otherwise)
+    pack, kinds = builder.fresh(), ", ".join(vector(*value.kind) for value in otherwise)
     with builder.region() as other:
         _yield(emit, tuple(otherwise))
     block.lines += ["} else {", *other.lines]
@@ -183,11 +184,11 @@ def set_symbol(op: SetSymbol, emit: Emitter) -> None:
 
 def _name(emit: Emitter, named: Expr, value: Value, dtype: DType) -> None:
     """Let ``named`` stand for the value of the first active lane, from here on."""
-    builder, name = emit.builder, value.name
+    make, name = emit.instructions, value.name
     if value.registers > 1:
-        name = builder.op(f"vector.extract {name}[0] : {value.item} from {value.type}")
+        name = make.extract(value.kind, name, 0)
     name, width = as_index(emit, name, dtype)
-    first = builder.op(f"rocdl.readfirstlane {name} : i{width}")
+    first = emit.uniform(name, Kind(f"i{width}"))
     stand_in = symbol(f"$set:{first[1:]}", nonnegative=named.nonnegative)
-    emit.indices.bind(stand_in, first, width, builder.level)
+    emit.indices.bind(stand_in, first, width, make.level)
     emit.renamed[named] = stand_in

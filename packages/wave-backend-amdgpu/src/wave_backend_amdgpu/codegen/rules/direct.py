@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from wave_backend_amdgpu.codegen.accesses import Piece, simple
 from wave_backend_amdgpu.codegen.emitter import Emitter, unsupported
 from wave_backend_amdgpu.codegen.memories import Memory, Space
 from wave_backend_amdgpu.codegen.probes import probe
 from wave_backend_amdgpu.codegen.rules.memory import place_of
-from wave_backend_amdgpu.codegen.types import stored, vector
+from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
+from wave_core.backends.emission import stored
+from wave_core.backends.emission.accesses import Piece, simple
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import internal_error
 from wave_core.ir import ACCESS, LANDING, Access, resolve
@@ -29,7 +30,7 @@ def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
     _check_machine(op, emit, source, row.registers * source.dtype.bits)
     probe(op, op.source, emit)
     index = place_of(emit, source, _piece(op, emit, source, row))
-    base = emit.indices.index(_base(op, emit, target, landing))
+    base = emit.index(_base(op, emit, target, landing))
     kind = vector(stored(source.dtype), row.registers)
     late = "async " if emit.marks_copies else ""
     text = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.rules.small import is_small, small, whole
-from wave_backend_amdgpu.codegen.types import element, vector
+from wave_backend_amdgpu.codegen.types import vector
+from wave_core.backends.emission import element
 from wave_core.types import DTYPES, DType
 
 if TYPE_CHECKING:

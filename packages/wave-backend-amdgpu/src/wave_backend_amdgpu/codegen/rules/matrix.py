@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.emitter import Emitter, unsupported
-from wave_backend_amdgpu.codegen.rules.shape import sliced
-from wave_backend_amdgpu.codegen.types import Value, vector
+from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
+from wave_core.backends.emission import Value, sliced
 from wave_core.ir import region_of, resolve
 from wave_core.ops.constant import Splat
 from wave_core.ops.control import Iterate, While
@@ -49,9 +49,10 @@ def mma(op: Mma, emit: Emitter) -> None:
     if row.unit in _WRITES_ITS_SUM and _may_be_uniform(op.acc):
         total = _in_vector_registers(emit, acc)
     kinds = [vector(side.item, count) for side in (lhs, rhs)]
+    kinds.append(vector(*acc.kind))
     for issue in range(row.issues):
         pieces = [sliced(emit, side, issue * count, count) for side in (lhs, rhs)]
-        text = _product(emit, row, [*pieces, total], [*kinds, acc.type], scales)
+        text = _product(emit, row, [*pieces, total], kinds, scales)
         total = emit.builder.op(text)
     emit.set(op, total)
 
@@ -68,7 +69,7 @@ def _in_vector_registers(emit: Emitter, value: Value) -> str:
     them, and lets the other add to registers that nothing has written.
     """
     asm = 'llvm.inline_asm asm_dialect = att "", "=v,0"'
-    kind = value.type
+    kind = vector(*value.kind)
     return emit.builder.op(f"{asm} {value.name} : ({kind}) -> {kind}")
 
 
@@ -91,8 +92,8 @@ def _product(
     by_row, by_column = scales
     return (
         f"{head} ({by_row.name}{pick} * {lhs}) * ({by_column.name}{pick} * {rhs}) "
-        f"+ {total}{lanes} : {by_row.type}, {kinds[0]}, {by_column.type}, "
-        f"{kinds[1]}, {kinds[2]}"
+        f"+ {total}{lanes} : {vector(*by_row.kind)}, {kinds[0]}, "
+        f"{vector(*by_column.kind)}, {kinds[1]}, {kinds[2]}"
     )
 
 
@@ -126,7 +127,9 @@ def _beside_ones(emit: Emitter, scale: Value) -> Value:
     """
     one, builder = scale.name, emit.builder
     if scale.registers > 1:
-        one = builder.op(f"vector.extract {one}[0] : {scale.item} from {scale.type}")
+        one = builder.op(
+            f"vector.extract {one}[0] : {scale.item} from {vector(*scale.kind)}"
+        )
     name = builder.op(
         f"vector.insert {one}, {_ones(emit)}[0] : {scale.item} into {_SCALE}"
     )

@@ -6,9 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.accesses import Piece, pieces
 from wave_backend_amdgpu.codegen.memories import (
-    PACKED,
     Memory,
     Space,
     lds_memory,
@@ -16,11 +14,12 @@ from wave_backend_amdgpu.codegen.memories import (
 )
 from wave_backend_amdgpu.codegen.pointers import volatile_load, volatile_store
 from wave_backend_amdgpu.codegen.probes import probe
-from wave_backend_amdgpu.codegen.rules.constants import gathered
-from wave_backend_amdgpu.codegen.rules.shape import sliced
 from wave_backend_amdgpu.codegen.scalar_offsets import scalar_offset_load, split_piece
-from wave_backend_amdgpu.codegen.types import Value, element, stored, vector
+from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
+from wave_core.backends.emission import Value, element, gathered, sliced, stored
+from wave_core.backends.emission.accesses import Piece, pieces
+from wave_core.backends.emission.memories import PACKED
 from wave_core.ir import resolve
 from wave_core.ops.memory import Allocate, Read, TransposedRead, Write
 
@@ -155,7 +154,7 @@ def _loads(
 def place_of(emit: Emitter, memory: Memory, piece: Piece) -> str:
     """The index of a piece; that of a buffer is out of bounds where the mask fails."""
     if memory.space is Space.GLOBAL:
-        return emit.indices.index(piece.offset)
+        return emit.index(piece.offset)
     name = _number_of(emit, memory, piece)
     return emit.builder.op(f"arith.index_cast {name} : i32 to index")
 

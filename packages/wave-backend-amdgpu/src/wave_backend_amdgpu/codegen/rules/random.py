@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.rules.arithmetic import Operands
-from wave_backend_amdgpu.codegen.types import element, vector
+from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
+from wave_core.backends.emission import element
 from wave_core.ops.random import MULTIPLIERS, ROUNDS, WEYL, Philox
 from wave_core.types import DTYPES
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.rules.constants import gathered
-from wave_backend_amdgpu.codegen.types import Value, element, vector
+from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
+from wave_core.backends.emission import Value, element, gathered, recast, sliced
 from wave_core.constraints.machine import LANE
 from wave_core.ops.reduce import Shuffle
 from wave_core.ops.shape import Assemble, Bitcast
@@ -41,41 +41,6 @@ def bitcast(op: Bitcast, emit: Emitter) -> None:
     value, item = emit.value(op.value), element(emit.dtype(op))
     times, parts = op.ratio
     emit.set(op, recast(emit, value, item, value.registers * times // parts).name)
-
-
-def recast(emit: Emitter, value: Value, item: str, count: int) -> Value:
-    """The bits of a value as ``count`` elements of another type."""
-    builder, name, kind = emit.builder, value.name, value.type
-    made = Value("", item, count)
-    if kind == made.type:
-        return value
-    if value.registers == count == 1:
-        return Value(builder.op(f"arith.bitcast {name} : {kind} to {item}"), item, 1)
-    if value.registers == 1:
-        name = builder.op(f"vector.broadcast {name} : {kind} to vector<1x{kind}>")
-        kind = f"vector<1x{kind}>"
-    whole = f"vector<{count}x{item}>"
-    name = builder.op(f"vector.bitcast {name} : {kind} to {whole}")
-    if count == 1:
-        name = builder.op(f"vector.extract {name}[0] : {item} from {whole}")
-    return Value(name, item, count)
-
-
-def sliced(emit: Emitter, value: Value, start: int, count: int) -> str:
-    """``count`` elements of a value, from ``start``."""
-    builder = emit.builder
-    if count == value.registers:
-        return value.name
-    if count == 1:
-        text = f"vector.extract {value.name}[{start}] : {value.item} from {value.type}"
-    else:
-        text = (
-            f"vector.extract_strided_slice {value.name} "
-            f"offsets = [{start}], sizes = [{count}], strides = [1] : "
-            f"{value.type} to {vector(value.item, count)}"
-        )
-    key = ("slice", value.name, start, count)
-    return builder.once(key, lambda: builder.op(text), builder.level)
 
 
 @lowers(Shuffle)
@@ -145,10 +110,13 @@ def _bits(value: Value) -> int:
 def _words(emit: Emitter, value: Value) -> list[str]:
     """The value as 32-bit integers, the last one filled up with zeros."""
     builder, bits = emit.builder, _bits(value)
-    name, kind = value.name, value.type
+    name, kind = value.name, vector(*value.kind)
     if bits == 1:
         kind = vector("i8", value.registers)
-        name, bits = builder.op(f"arith.extui {name} : {value.type} to {kind}"), 8
+        name, bits = (
+            builder.op(f"arith.extui {name} : {vector(*value.kind)} to {kind}"),
+            8,
+        )
     whole = vector(f"i{bits}", value.registers)
     if kind != whole:
         cast = "vector.bitcast" if value.registers > 1 else "arith.bitcast"
@@ -193,13 +161,13 @@ def _elements(emit: Emitter, words: list[str], like: Value) -> Value:
         name = _unpacked(emit, words, bits, like.registers)
     if truth:
         return Value(
-            builder.op(f"arith.trunci {name} : {whole} to {like.type}"),
+            builder.op(f"arith.trunci {name} : {whole} to {vector(*like.kind)}"),
             like.item,
             like.registers,
         )
-    if whole != like.type:
+    if whole != vector(*like.kind):
         cast = "vector.bitcast" if like.registers > 1 else "arith.bitcast"
-        name = builder.op(f"{cast} {name} : {whole} to {like.type}")
+        name = builder.op(f"{cast} {name} : {whole} to {vector(*like.kind)}")
     return Value(name, like.item, like.registers)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.rules.constants import gathered
-from wave_backend_amdgpu.codegen.rules.shape import WORD, recast, sliced
-from wave_backend_amdgpu.codegen.types import Value, element, vector
+from wave_backend_amdgpu.codegen.rules.shape import WORD
+from wave_backend_amdgpu.codegen.types import vector
+from wave_core.backends.emission import Value, element, gathered, recast, sliced
 from wave_core.types import DTYPES
 
 if TYPE_CHECKING:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.interface import constant_argument
-from wave_backend_amdgpu.codegen.types import Value, element
 from wave_core.analysis.loops import induction_range
+from wave_core.backends.emission.elements import as_index
+from wave_core.backends.emission.instructions import I32, I64, Kind
+from wave_core.backends.emission.interface import Constant
+from wave_core.backends.emission.values import Value, element
 from wave_core.constraints.distribution import (
     device_symbol,
     wave_symbol,
@@ -20,7 +21,7 @@ from wave_core.symbols import Expr, Facts, symbol
 from wave_core.types import DTYPES, DType, RegisterType
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.backends.emission.emitter import Emission
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
 
@@ -31,22 +32,7 @@ tile still fits 32 bits."""
 GRID_AXES = 3
 """Axes of a grid that the hardware counts."""
 
-
-@dataclass(frozen=True)
-class Constant:
-    """A number that comes with the launch.
-
-    Attributes:
-        name: The symbol or the parameter.
-        dtype: How its bytes are meant.
-        words: 32-bit words that it takes.
-        parameter: Whether it is an argument of the kernel, not a size.
-    """
-
-    name: str
-    dtype: DType
-    words: int
-    parameter: bool
+_I32 = DTYPES["i32"]
 
 
 def constants_of(graph: Graph, geometry: Geometry) -> tuple[Constant, ...]:
@@ -92,14 +78,14 @@ def facts_of(
     return facts
 
 
-def bind_constants(emit: Emitter, constants: tuple[Constant, ...]) -> None:
+def bind_constants(emit: Emission, constants: tuple[Constant, ...]) -> None:
     """Load the words that come with the launch."""
     arguments = {argument.label: argument for argument in emit.graph.parameters}
     position = 0
     for row in constants:
-        name = _load(emit, position)
+        name = emit.word(position)
         if row.words == 2:
-            name = _join(emit, name, _load(emit, position + 1))
+            name = _join(emit, name, emit.word(position + 1))
         position += row.words
         if row.dtype.is_integer:
             emit.indices.bind(symbol(row.name), *_number(emit, name, row), 0)
@@ -108,70 +94,48 @@ def bind_constants(emit: Emitter, constants: tuple[Constant, ...]) -> None:
             emit.define(arguments[row.name], value)
 
 
-def _number(emit: Emitter, name: str, row: Constant) -> tuple[str, int]:
+def _number(emit: Emission, name: str, row: Constant) -> tuple[str, int]:
     """The words of an integer as a signed number, and its bits."""
     if row.words == 1 and row.dtype == DTYPES["u32"]:
         return as_index(emit, name, row.dtype)
     return name, 32 * row.words
 
 
-def as_index(emit: Emitter, name: str, dtype: DType) -> tuple[str, int]:
-    """An integer or truth value as a signed one of 32 or 64 bits, and how many."""
-    positive = dtype.is_unsigned or dtype.is_bool
-    width = 64 if dtype.bits + dtype.is_unsigned > 32 else 32
-    if dtype.bits >= width:
-        return name, width
-    form = "arith.extui" if positive else "arith.extsi"
-    return emit.builder.op(f"{form} {name} : {element(dtype)} to i{width}"), width
+def _join(emit: Emission, low: str, high: str) -> str:
+    make = emit.instructions
+    low = make.convert("extui", I32, "i64", low)
+    high = make.convert("extui", I32, "i64", high)
+    high = make.apply("shli", I64, high, make.constant(32, DTYPES["i64"]))
+    return make.apply("ori", I64, low, high)
 
 
-def _load(emit: Emitter, position: int) -> str:
-    text = emit.interface.constant(position)
-    return constant_argument(position) if text is None else emit.builder.op(text)
-
-
-def _join(emit: Emitter, low: str, high: str) -> str:
-    builder = emit.builder
-    low = builder.op(f"arith.extui {low} : i32 to i64")
-    high = builder.op(f"arith.extui {high} : i32 to i64")
-    amount = builder.constant("32", "i64")
-    high = builder.op(f"arith.shli {high}, {amount} : i64")
-    return builder.op(f"arith.ori {low}, {high} : i64")
-
-
-def _as(emit: Emitter, name: str, dtype: DType) -> str:
-    builder, item = emit.builder, element(dtype)
-    wide = f"i{dtype.bits}"
+def _as(emit: Emission, name: str, dtype: DType) -> str:
+    make, item, wide = emit.instructions, element(dtype), f"i{dtype.bits}"
     if dtype.bits < 32:
-        name = builder.op(f"arith.trunci {name} : i32 to {wide}")
-    if item == wide:
-        return name
-    return builder.op(f"arith.bitcast {name} : {wide} to {item}")
+        name = make.convert("trunci", I32, wide, name)
+    return name if item == wide else make.convert("bitcast", Kind(wide), item, name)
 
 
-def bind_machine(emit: Emitter, geometry: Geometry) -> None:
+def bind_machine(emit: Emission, geometry: Geometry) -> None:
     """Workgroup, wave and lane."""
-    builder, lanes = emit.builder, emit.target.wave_size
+    make, lanes = emit.instructions, emit.target.wave_size
     _bind_workgroups(emit, geometry)
-    threads = geometry.waves_per_workgroup * lanes
-    thread = builder.op(f"gpu.thread_id x upper_bound {threads}")
-    thread = builder.op(f"arith.index_castui {thread} : index to i32")
-    lane, wave = thread, builder.constant("0", "i32")
+    thread = emit.thread(geometry.waves_per_workgroup * lanes)
+    lane, wave = thread, make.constant(0, _I32)
     if geometry.waves_per_workgroup > 1:
-        count = builder.constant(str(lanes), "i32")
-        lane = builder.op(f"arith.remui {thread}, {count} : i32")
-        wave = builder.op(f"arith.divui {thread}, {count} : i32")
+        count = make.constant(lanes, _I32)
+        lane = make.apply("remui", I32, thread, count)
         # The same in all lanes of a wave, which the code generator cannot see.
-        wave = builder.op(f"rocdl.readfirstlane {wave} : i32")
+        wave = emit.uniform(make.apply("divui", I32, thread, count), I32)
     emit.indices.bind(LANE, lane, 32, 0)
     for axis, name in enumerate(_split(emit, wave, geometry.waves)):
         emit.indices.bind(wave_symbol(axis), name, 32, 0)
 
 
-def _split(emit: Emitter, name: str, counts: tuple[int, ...]) -> list[str]:
+def _split(emit: Emission, name: str, counts: tuple[int, ...]) -> list[str]:
     """A linear number as coordinates, the first one fastest."""
-    builder, found = emit.builder, list[str]()
-    zero = builder.constant("0", "i32")
+    make, found = emit.instructions, list[str]()
+    zero = make.constant(0, _I32)
     last = max((i for i, count in enumerate(counts) if count > 1), default=-1)
     for axis, count in enumerate(counts):
         if count == 1:
@@ -179,26 +143,25 @@ def _split(emit: Emitter, name: str, counts: tuple[int, ...]) -> list[str]:
         elif axis == last:
             found.append(name)
         else:
-            number = builder.constant(str(count), "i32")
-            found.append(builder.op(f"arith.remui {name}, {number} : i32"))
-            name = builder.op(f"arith.divui {name}, {number} : i32")
+            number = make.constant(count, _I32)
+            found.append(make.apply("remui", I32, name, number))
+            name = make.apply("divui", I32, name, number)
     return found
 
 
-def _bind_workgroups(emit: Emitter, geometry: Geometry) -> None:
+def _bind_workgroups(emit: Emission, geometry: Geometry) -> None:
     _bind_hardware(emit, geometry)
     for symbol_, value in geometry.numbering:
         name = emit.indices.wrapped(emit.expr(value))
         emit.indices.bind(symbol_, name, 32, 0)
 
 
-def _bind_hardware(emit: Emitter, geometry: Geometry) -> None:
+def _bind_hardware(emit: Emission, geometry: Geometry) -> None:
     """The coordinates that the hardware counts."""
-    builder, grid = emit.builder, geometry.grid
+    make, grid = emit.instructions, geometry.grid
     symbol_of = hardware_symbol if geometry.numbering else workgroup_symbol
     for axis in range(min(len(grid), GRID_AXES)):
-        name = builder.op(f"gpu.block_id {'xyz'[axis]}")
-        name = builder.op(f"arith.index_castui {name} : index to i32")
+        name = emit.workgroup(axis)
         if axis < GRID_AXES - 1 or len(grid) <= GRID_AXES:
             emit.indices.bind(symbol_of(axis), name, 32, 0)
             continue
@@ -207,6 +170,6 @@ def _bind_hardware(emit: Emitter, geometry: Geometry) -> None:
             count = emit.indices.wrapped(emit.expr(grid[further]))
             own = name
             if further < len(grid) - 1:
-                own = builder.op(f"arith.remui {name}, {count} : i32")
-                name = builder.op(f"arith.divui {name}, {count} : i32")
+                own = make.apply("remui", I32, name, count)
+                name = make.apply("divui", I32, name, count)
             emit.indices.bind(symbol_of(further), own, 32, 0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from wave_backend_amdgpu.codegen.rules.constants import bind_element
+from wave_core.backends.emission.elements import bind_element
 from wave_core.constraints.machine import REGISTER
 from wave_core.diagnostics import internal_error
 from wave_core.ir import ACCESS
@@ -15,13 +15,27 @@ from wave_core.symbols import Expr, Facts, eq, total
 from wave_core.types import dynamic_symbol
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.emitter import Emitter
-    from wave_backend_amdgpu.codegen.memories import Memory
+    from wave_core.backends.emission.emitter import Emission
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Read, Write
+    from wave_core.types import DType
 
 ALIGNMENT = 16
 """Bytes that the start of every memory is a multiple of, at least."""
+
+
+class FlatArray(Protocol):
+    """A memory as one flat array: a backend's records have this."""
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        ...
+
+    @property
+    def strides(self) -> tuple[Expr, ...]:
+        """Elements between neighbours along each dimension."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +57,7 @@ class Piece:
     alignment: int
 
 
-def pieces(op: Read | Write, emit: Emitter, memory: Memory) -> list[Piece]:
+def pieces(op: Read | Write, emit: Emission, memory: FlatArray) -> list[Piece]:
     """The pieces of an access, in order of registers."""
     access = emit.graph.facts.get(ACCESS, op)
     if access is None:
@@ -66,7 +80,7 @@ def pieces(op: Read | Write, emit: Emitter, memory: Memory) -> list[Piece]:
 
 
 def _offsets_and_masks(
-    op: Read | Write, emit: Emitter, offset: Expr, mask: Expr | None, registers: int
+    op: Read | Write, emit: Emission, offset: Expr, mask: Expr | None, registers: int
 ) -> tuple[list[Expr], list[Expr | None]]:
     """Offset and mask of each register, with elements of index registers bound."""
     offsets: list[Expr] = []
@@ -78,7 +92,7 @@ def _offsets_and_masks(
 
 
 def by_register(
-    indices: Sequence[Op], emit: Emitter, registers: int
+    indices: Sequence[Op], emit: Emission, registers: int
 ) -> Iterator[dict[Expr, Expr | int]]:
     """The symbols of an access with index registers, by register."""
     values = [(emit.value(v), emit.dtype(v)) for v in indices]

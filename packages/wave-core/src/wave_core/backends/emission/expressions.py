@@ -12,6 +12,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.backends.emission.instructions import I1, I32, I64
 from wave_core.constraints.machine import LANE
 from wave_core.diagnostics import internal_error
 from wave_core.symbols import (
@@ -23,13 +24,17 @@ from wave_core.symbols import (
     constant,
     split_remainders,
 )
+from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.builder import Builder
+    from wave_core.backends.emission.instructions import Instructions, Kind as Item
 
 NARROW = 32
 WIDE = 64
 _LIMIT = 1 << 31
+
+_KINDS = {NARROW: I32, WIDE: I64}
+_DTYPES = {NARROW: DTYPES["i32"], WIDE: DTYPES["i64"]}
 
 _EXACT = frozenset(
     {Kind.FLOORDIV, Kind.MIN, Kind.MAX, Kind.GE, Kind.EQ, Kind.NE, Kind.XOR}
@@ -38,7 +43,7 @@ _EXACT = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class Bound:
     """The value of a symbol: its name, width in bits, and the level it is known at."""
 
     name: str
@@ -54,17 +59,17 @@ class Expressions:
         are.
     """
 
-    def __init__(self, builder: Builder, facts: Facts) -> None:
-        self._builder = builder
+    def __init__(self, make: Instructions, facts: Facts) -> None:
+        self._make = make
         self._facts = facts
-        self._bound: dict[Expr, Binding] = {}
+        self._bound: dict[Expr, Bound] = {}
         self.counters: dict[Expr, Expr] = {}
         self._levels: dict[Expr, int] = {}
         self._narrow: dict[Expr, bool] = {}
 
     def bind(self, symbol: Expr, name: str, width: int, level: int) -> None:
         """Give a symbol its value; a symbol is bound once."""
-        self._bound[symbol] = Binding(name, width, level)
+        self._bound[symbol] = Bound(name, width, level)
 
     def level(self, value: Expr) -> int:
         """The outermost level where all symbols of ``value`` are known."""
@@ -92,40 +97,32 @@ class Expressions:
         """The value modulo 2**32, as 32 bits."""
         if self.exact(value):
             return self._number(value, NARROW)
-        name = self._number(value, WIDE)
-        text = f"arith.trunci {name} : i64 to i32"
-        return self._remember(("trunc", value), text, self.level(value))
-
-    def index(self, value: Expr) -> str:
-        """The name of an exact value of type ``index``."""
-        if value.is_constant:
-            return self._builder.constant(str(value.constant_value), "index")
-        width = self.width(value)
-        name = self._number(value, width)
-        interval = self._facts.bounds(value)
-        unsigned = interval.lo is not None and interval.lo >= 0
-        cast = "index_castui" if unsigned else "index_cast"
-        text = f"arith.{cast} {name} : i{width} to index"
-        return self._remember(("index", value), text, self.level(value))
+        name, level = self._number(value, WIDE), self.level(value)
+        return self._make.once(
+            ("trunc", value),
+            lambda: self._make.convert("trunci", I64, "i32", name, level),
+            level,
+        )
 
     def truth(self, value: Expr) -> str:
         """The name of the truth of a relation, an ``i1``."""
         kind = value.kind
         if kind is Kind.CONST:
-            return self._builder.constant("true" if value.const else "false", "i1")
+            return self._make.constant(bool(value.const), DTYPES["bool"])
         level = self.level(value)
         if kind in (Kind.AND, Kind.OR):
-            return self._builder.once(
-                ("truth", value), lambda: self._logic(value), level
-            )
+            return self._make.once(("truth", value), lambda: self._logic(value), level)
         if kind in (Kind.GE, Kind.EQ, Kind.NE):
-            return self._builder.once(
+            return self._make.once(
                 ("truth", value), lambda: self._comparison(value), level
             )
         width = self.width(value)
         name, zero = self._number(value, width), self._constant(0, width)
-        text = f"arith.cmpi ne, {name}, {zero} : i{width}"
-        return self._remember(("truth", value), text, level)
+        return self._make.once(
+            ("truth", value),
+            lambda: self._make.compare("ne", _KINDS[width], name, zero, level),
+            level,
+        )
 
     def exact(self, value: Expr) -> bool:
         """Whether no division or comparison inside needs more than 32 bits."""
@@ -143,7 +140,7 @@ class Expressions:
 
     # ---- emission
 
-    def _binding(self, symbol: Expr) -> Binding:
+    def _binding(self, symbol: Expr) -> Bound:
         found = self._bound.get(symbol)
         if found is None:
             raise internal_error("WV9905", f"no value for symbol `{symbol}`")
@@ -151,10 +148,17 @@ class Expressions:
 
     def _constant(self, value: int, width: int) -> str:
         wrapped = (value + (1 << (width - 1))) % (1 << width) - (1 << (width - 1))
-        return self._builder.constant(str(wrapped), f"i{width}")
+        return self._make.constant(wrapped, _DTYPES[width])
 
-    def _remember(self, key: Hashable, text: str, level: int) -> str:
-        return self._builder.once(key, lambda: self._builder.op(text, level), level)
+    def _apply(self, word: str, width: int, one: str, other: str, level: int) -> str:
+        return self._make.apply(word, _KINDS[width], one, other, level=level)
+
+    def _remember(
+        self, key: Hashable, word: str, width: int, names: tuple[str, str], level: int
+    ) -> str:
+        return self._make.once(
+            key, lambda: self._apply(word, width, *names, level), level
+        )
 
     def _number(self, value: Expr, width: int) -> str:
         if value.is_constant:
@@ -162,7 +166,7 @@ class Expressions:
         if value.kind is Kind.SYMBOL:
             return self._symbol(value, width)
         level = self.level(value)
-        return self._builder.once(
+        return self._make.once(
             (value, width), lambda: self._computed(value, width, level), level
         )
 
@@ -170,17 +174,19 @@ class Expressions:
         bound = self._binding(value)
         if bound.width == width:
             return bound.name
-        if bound.width == WIDE:
-            text = f"arith.trunci {bound.name} : i64 to i32"
-        else:
-            text = f"arith.extsi {bound.name} : i32 to i64"
-        return self._remember((value, width), text, bound.level)
+        word = "trunci" if bound.width == WIDE else "extsi"
+        kind, level = _KINDS[bound.width], bound.level
+        return self._make.once(
+            (value, width),
+            lambda: self._make.convert(word, kind, f"i{width}", bound.name, level),
+            level,
+        )
 
     def _extended(self, value: Expr) -> str:
         name = self._number(value, NARROW)
         low = self._facts.bounds(value).lo
-        cast = "extui" if low is not None and low >= 0 else "extsi"
-        return self._builder.op(f"arith.{cast} {name} : i32 to i64", self.level(value))
+        word = "extui" if low is not None and low >= 0 else "extsi"
+        return self._make.convert(word, I32, "i64", name, self.level(value))
 
     def _computed(self, value: Expr, width: int, level: int) -> str:
         kind = value.kind
@@ -193,24 +199,22 @@ class Expressions:
         if kind is Kind.SELECT:
             test = self.truth(value.args[0])
             one, other = (self._number(arg, width) for arg in value.args[1:])
-            text = f"arith.select {test}, {one}, {other} : i{width}"
-            return self._builder.op(text, level)
+            return self._make.select(test, _KINDS[width], one, other, level=level)
         if value.is_boolean:
             name = self.truth(value)
-            return self._builder.op(f"arith.extui {name} : i1 to i{width}", level)
-        op = _FOLDS[kind]
+            return self._make.convert("extui", I1, f"i{width}", name, level)
         names = [self._number(arg, width) for arg in value.args]
-        return self._fold(op, names, f"i{width}", level)
+        return self._fold(_FOLDS[kind], names, _KINDS[width], level)
 
     def _logic(self, value: Expr) -> str:
-        op = "andi" if value.kind is Kind.AND else "ori"
+        word = "andi" if value.kind is Kind.AND else "ori"
         names = [self.truth(arg) for arg in value.args]
-        return self._fold(op, names, "i1", self.level(value))
+        return self._fold(word, names, I1, self.level(value))
 
-    def _fold(self, op: str, names: list[str], kind: str, level: int) -> str:
+    def _fold(self, word: str, names: list[str], kind: Item, level: int) -> str:
         result = names[0]
         for name in names[1:]:
-            result = self._builder.op(f"arith.{op} {result}, {name} : {kind}", level)
+            result = self._make.apply(word, kind, result, name, level=level)
         return result
 
     def _total(self, value: Expr, width: int, level: int) -> str:
@@ -231,8 +235,8 @@ class Expressions:
     def _added(self, total: str, name: str, key: Expr, width: int, depth: int) -> str:
         if not total:
             return name
-        text = f"arith.addi {total}, {name} : i{width}"
-        return self._remember(("sum", key, width), text, max(depth, self.level(key)))
+        level = max(depth, self.level(key))
+        return self._remember(("sum", key, width), "addi", width, (total, name), level)
 
     def _groups(self, terms: tuple[tuple[Expr, int], ...]) -> list[tuple[int, Expr]]:
         """The terms by what they depend on: loops from outside in, uniform first."""
@@ -245,8 +249,7 @@ class Expressions:
     def _plus(self, name: str, const: int, width: int, level: int) -> str:
         if not const:
             return name
-        number = self._constant(const, width)
-        return self._builder.op(f"arith.addi {name}, {number} : i{width}", level)
+        return self._apply("addi", width, name, self._constant(const, width), level)
 
     def _parts(self, value: Expr, width: int, level: int) -> str:
         """A sum without constant: its terms, remainders made visible."""
@@ -255,20 +258,20 @@ class Expressions:
         negative = [row for row in parts if row[1] < 0]
         total = ""
         for part, factor in (*positive, *negative):
-            sign = "subi" if factor < 0 and total else "addi"
+            word = "subi" if factor < 0 and total else "addi"
             scale = -factor if factor < 0 and total else factor
             name = self._part(part, scale, width)
             if not total:
                 total = name
                 continue
-            total = self._builder.op(f"arith.{sign} {total}, {name} : i{width}", level)
+            total = self._apply(word, width, total, name, level)
         return self._plus(total, extra, width, level)
 
     def _part(self, part: Expr | Remainder, factor: int, width: int) -> str:
         if isinstance(part, Remainder):
             base, modulus = part.base, part.modulus
             level = self.level(base % modulus)
-            name = self._builder.once(
+            name = self._make.once(
                 (part, width),
                 lambda: self._remainder(base, modulus, width, level),
                 level,
@@ -280,43 +283,40 @@ class Expressions:
             return name
         number = self._constant(factor, width)
         key = (part, factor, width)
-        return self._remember(key, f"arith.muli {name}, {number} : i{width}", level)
+        return self._remember(key, "muli", width, (name, number), level)
 
     def _nonnegative(self, value: Expr) -> bool:
         low = self._facts.bounds(value).lo
         return (low is not None and low >= 0) or self._facts.prove_nonnegative(value)
 
     def _quotient(self, above: Expr, below: Expr, width: int, level: int) -> str:
-        name, kind = self._number(above, width), f"i{width}"
+        name = self._number(above, width)
         power = _power_of_two(below)
         unsigned = self._nonnegative(above) and self._nonnegative(below)
         if power is not None:
-            op = "shrui" if unsigned else "shrsi"
-            amount = self._constant(power, width)
-            return self._builder.op(f"arith.{op} {name}, {amount} : {kind}", level)
-        op = "divui" if unsigned else "floordivsi"
-        divisor = self._number(below, width)
-        return self._builder.op(f"arith.{op} {name}, {divisor} : {kind}", level)
+            word = "shrui" if unsigned else "shrsi"
+            return self._apply(word, width, name, self._constant(power, width), level)
+        word = "divui" if unsigned else "floordivsi"
+        return self._apply(word, width, name, self._number(below, width), level)
 
     def _remainder(self, above: Expr, below: Expr, width: int, level: int) -> str:
-        name, kind = self._number(above, width), f"i{width}"
+        name = self._number(above, width)
         if _power_of_two(below) is not None:
             mask = self._constant(below.const - 1, width)
-            return self._builder.op(f"arith.andi {name}, {mask} : {kind}", level)
+            return self._apply("andi", width, name, mask, level)
         divisor = self._number(below, width)
         if self._nonnegative(above) and self._nonnegative(below):
-            return self._builder.op(f"arith.remui {name}, {divisor} : {kind}", level)
+            return self._apply("remui", width, name, divisor, level)
         whole = self._number(above // below, width)
-        back = self._builder.op(f"arith.muli {whole}, {divisor} : {kind}", level)
-        return self._builder.op(f"arith.subi {name}, {back} : {kind}", level)
+        back = self._apply("muli", width, whole, divisor, level)
+        return self._apply("subi", width, name, back, level)
 
     def _comparison(self, value: Expr) -> str:
         right, left = _sides(value.args[0])
         width = NARROW if self.exact(value) else WIDE
         test = {Kind.GE: "sge", Kind.EQ: "eq", Kind.NE: "ne"}[value.kind]
         one, other = self._number(right, width), self._number(left, width)
-        text = f"arith.cmpi {test}, {one}, {other} : i{width}"
-        return self._builder.op(text, self.level(value))
+        return self._make.compare(test, _KINDS[width], one, other, self.level(value))
 
 
 _FOLDS = {
