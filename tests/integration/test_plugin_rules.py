@@ -106,6 +106,7 @@ def flip(op, state):
 
 CODE_RULES = """
 from toy_rules import Flip, Twice
+from wave_backend_amdgpu.lowering import vector
 from wave_core.plugin import lowers
 
 
@@ -113,15 +114,16 @@ from wave_core.plugin import lowers
 def flip(op, emit):
     CODE
     value = emit.value(op.value)
-    kind = f"vector.shuffle {value.name}, {value.name} [1, 0]"
-    emit.set(op, emit.builder.op(f"{kind} : {value.type}, {value.type}"))
+    kind = vector(*value.kind)
+    text = f"vector.shuffle {value.name}, {value.name} [1, 0] : {kind}, {kind}"
+    emit.set(op, emit.builder.op(text))
 
 
 @lowers(Twice)
 def twice(op, emit):
     value = emit.value(op.value)
-    total = f"arith.addf {value.name}, {value.name} : {value.type}"
-    emit.set(op, emit.builder.op(total))
+    total = emit.instructions.apply("addf", value.kind, value.name, value.name)
+    emit.set(op, total)
 """
 
 MODULES = {"toy_rules": RULES, "toy_tiles": TILE_RULES, "toy_code": CODE_RULES}
@@ -336,7 +338,7 @@ def test_a_step_that_leaves_another_value(launch, change, why):
         (TILES, "evaluate", "return value.ravel()", "it gives 1 axes, for 2 dims"),
         (TILES, "tile", "return None", "it leaves None as the value"),
         (CODE, "code", "return None", "it records no value"),
-        (CODE, "code", "return emit.set(op, '%x', 7)", "vector<7xf32>, not vector<2x"),
+        (CODE, "code", "return emit.set(op, '%x', 7)", "it records 7 x f32, not 2 x"),
         (CODE, "code", "emit.value(op)", "[WV9905]"),
     ],
 )
