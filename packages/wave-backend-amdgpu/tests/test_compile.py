@@ -12,6 +12,8 @@ from wave_backend_amdgpu.compile.backend import (
     compile_vmfb,
     mlir_of,
 )
+from wave_backend_amdgpu.compile.flags import code_flags
+from wave_backend_amdgpu.compile.request import Form, Request
 from wave_backend_amdgpu.compile.worker import Worker
 from wave_backend_amdgpu.plugin import chips
 from wave_runtime.iree_hal import function_names
@@ -41,6 +43,16 @@ def test_every_kernel_for_every_target(lowered, worker, name, target):
     _, text = mlir_of(graph, chip, Settings())
     settings = Settings(worker=worker, override=text)
     assert compile_graph(graph, chip, settings).artifact.code == code
+
+
+def test_generated_mlir_is_verified_where_it_is_read(lowered, worker):
+    graph, chip = lowered("softmax")
+    _, text = mlir_of(graph, chip, Settings())
+    flags = code_flags(chip, CodeOptions())
+    broken = text.replace("sizes = [2]", "sizes = [9]", 1)
+    assert broken != text
+    (message,) = worker.run(Request(broken, Form.CODE, flags), 60).errors
+    assert "'vector.extract_strided_slice' op" in message
 
 
 def test_more_sets_of_options_than_are_kept(lowered, worker):
