@@ -69,6 +69,10 @@ class TestMergeContiguousReads(StagedConformance):
     pass_name = "merge-contiguous-reads"
 
 
+class TestChainMatrixProducts(StagedConformance):
+    pass_name = "chain-matrix-products"
+
+
 class TestSwapMatrixOperands(StagedConformance):
     pass_name = "swap-matrix-operands"
 

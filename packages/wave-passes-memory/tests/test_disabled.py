@@ -11,6 +11,7 @@ PASSES = (
     "promote-shared",
     "pack-matrix-operands",
     "minimize-global-loads",
+    "chain-matrix-products",
     "swap-matrix-operands",
     "settle-access-masks",
     "merge-contiguous-reads",

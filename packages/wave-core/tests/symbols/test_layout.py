@@ -52,6 +52,14 @@ def test_equal_distributions_are_equal_layouts():
     assert hash(joined) == hash(Layout.make(64, 4, {"M": reversed(split)}))
 
 
+def test_only_keeps_registers_that_then_repeat():
+    rows = RESULT_16.only(["M"])
+    assert (rows.registers, rows.dims) == (RESULT_16.registers, ("M",))
+    columns = RESULT_16.only(["N"])
+    found = {columns.offset("N", 5, register) for register in range(4)}
+    assert (columns.registers, len(found)) == (4, 1)
+
+
 def test_drop_removes_registers_and_replicates_lanes():
     reduced = RESULT_16.drop(["M"])
     assert str(reduced) == "64x1 {N: (lane/1%16)}"

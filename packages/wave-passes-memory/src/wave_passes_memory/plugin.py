@@ -57,6 +57,14 @@ def _of_operands() -> Iterable[PassSpec]:
         summary="arguments that ask for staging are copied to LDS",
     )
     yield PassSpec(
+        "chain-matrix-products",
+        Phase.DISTRIBUTE,
+        f"{_HERE}.accesses.chain_products:ChainMatrixProducts",
+        before=("assign-layouts", "swap-matrix-operands?"),
+        requires={Fact.TYPED},
+        summary="one product's result lies as the next one takes it",
+    )
+    yield PassSpec(
         "swap-matrix-operands",
         Phase.DISTRIBUTE,
         f"{_HERE}.accesses.swap_matrix_operands:SwapMatrixOperands",

@@ -202,6 +202,15 @@ class Layout:
         lost = [d for dim in gone for d in self.reg_digits(dim)]
         return _compact(self.lanes, self.registers, kept, lost)
 
+    def only(self, dims: Iterable[str]) -> Layout:
+        """The layout with some dimensions alone, and as many registers.
+
+        Registers that differed only along the others hold the same element.
+        """
+        kept = set(dims)
+        table = {dim: row for dim, row in self.table if dim in kept}
+        return Layout.make(self.lanes, self.registers, table)
+
     def rename(self, names: Mapping[str, str]) -> Layout:
         """The layout with dimensions renamed."""
         table = {names.get(dim, dim): digits for dim, digits in self.table}

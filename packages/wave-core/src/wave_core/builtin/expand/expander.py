@@ -198,7 +198,11 @@ class Expander:
         if part.layout.registers in (whole.layout.registers, 1):
             return piece
         shape = piece.register_type.shape
-        return self.spread(user, piece, shape, (part.layout, whole.layout), scope)
+        layouts = (part.layout, whole.layout)
+        wide = self.spread(user, piece, shape, layouts, scope)
+        layout = whole.layout.only(piece.register_type.dims)
+        self.graph.facts.put(PLACEMENT, wide, Placement(layout))
+        return wide
 
     def spread(
         self,
