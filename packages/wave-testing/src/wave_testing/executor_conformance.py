@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import pytest
 
 from wave_core.compile import Session
+from wave_core.compile.devices import find_device
 from wave_testing.corpus import copy, corpus
 from wave_testing.programs.execute import Execution
 
@@ -36,7 +37,7 @@ class ExecutorConformance:
 
     def lowered(self, session: Session, execution: Execution) -> Graph:
         """The kernel as far as the executor wants it."""
-        spec = session.plugins.executors[self.device].value
+        spec = find_device(session, self.device, execution.target).spec
         graph = execution.trace()
         execution.run_passes(session, graph, stop_after=spec.stop_after)
         missing = spec.requires - graph.facts_present

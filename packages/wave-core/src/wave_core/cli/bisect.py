@@ -13,9 +13,11 @@ from wave_core.cli.passes import (
     Disabled,
     Passes,
     Settings,
+    TargetHere,
     option_changes,
     pass_changes,
 )
+from wave_core.compile.devices import AUTO
 
 if TYPE_CHECKING:
     from wave_core.compile.bisect import Bisection, Stage
@@ -28,9 +30,10 @@ def bisect(  # noqa: PLR0913, PLR0917 - the options of the command
     kernel: str = typer.Argument(help="A kernel's name, or FILE.py:NAME."),
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
-    target: str = typer.Option("generic", help="The machine to compile for."),
+    target: TargetHere = AUTO,
     device: str | None = typer.Option(
-        None, help="What runs machine code as the last stage: emulator, hip, iree."
+        None,
+        help="What runs machine code as the last stage: emulator, cuda, hip, iree.",
     ),
     preset: str | None = typer.Option(None, help="A named configuration."),
     passes: Passes = "",
@@ -51,11 +54,11 @@ def bisect(  # noqa: PLR0913, PLR0917 - the options of the command
     from wave_core.compile.bisect import bisect_case  # noqa: PLC0415
 
     session = open_session()
-    case = find_case(session, kernel, shape, settings, target)
+    case = find_case(session, kernel, shape, settings, target, device)
     told = option_changes(option)
     told |= pass_changes(case.options, passes, disable, set_pass)
     # Without a device nothing but the passes is looked at.
-    named = {"target": target, "device": device or "sim", "preset": preset}
+    named = {"device": device or "sim", "preset": preset}
     with progress() as show:
         case = with_options(case, {**named, **told})
         found = bisect_case(case, session=session, seed=seed, progress=show)

@@ -63,7 +63,6 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     case = find_case(session, kernel, shape, settings, target)
     known = case.options.plugin_options
     changes = {
-        "target": target,
         "preset": preset,
         "override_mlir": _override(override_mlir),
         "dump_intermediates": None if dump is None else str(dump),
@@ -83,7 +82,7 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
         print_json(
             {
                 "kernel": case.kernel.name,
-                "target": target,
+                "target": case.options.target_name,
                 "key": found.key,
                 "cached": found.cached,
                 "seconds": elapsed,

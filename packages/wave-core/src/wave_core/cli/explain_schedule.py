@@ -35,7 +35,7 @@ def explain_schedule(
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
-    named = {"target": target, "preset": preset, **option_changes(option)}
+    named = {"preset": preset, **option_changes(option)}
     case = with_options(case, named)
     if preset not in session.plugins.choosers:
         known = session.plugins.choosers
@@ -43,7 +43,8 @@ def explain_schedule(
     found = choices(case.options, case.kernel, session)
     if json:
         rows = [_as_json(each) for each in found]
-        print_json({"kernel": case.kernel.name, "target": target, "choices": rows})
+        machine = case.options.target_name
+        print_json({"kernel": case.kernel.name, "target": machine, "choices": rows})
     elif found:
         print_table(*_table(found))
     else:

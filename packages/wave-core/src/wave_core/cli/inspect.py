@@ -18,11 +18,13 @@ from wave_core.cli.passes import (
     Disabled,
     Passes,
     Settings,
+    TargetHere,
     option_changes,
     pass_changes,
 )
 from wave_core.cli.roofline import show_roofline
 from wave_core.cli.views import show_view
+from wave_core.compile.devices import AUTO
 
 if TYPE_CHECKING:
     from wave_core.cli.ownership import Ownership
@@ -59,7 +61,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     svg: Path | None = typer.Option(None, help="Layout, views: file of a picture."),  # noqa: B008 - typer's form
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
-    target: str = typer.Option("generic", help="The machine to compile for."),
+    target: TargetHere = AUTO,
     preset: str | None = typer.Option(None, help="A named configuration."),
     passes: Passes = "",
     disable: Disabled = "",
@@ -76,7 +78,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     case = find_case(session, kernel, shape, settings, target)
     told = option_changes(option)
     told |= pass_changes(case.options, passes, disable, set_pass)
-    case = with_options(case, {"target": target, "preset": preset, **told})
+    case = with_options(case, {"preset": preset, **told})
     if what not in set(What):
         show_view(session, case, what, svg, own=tuple(What), as_json=json)
         return

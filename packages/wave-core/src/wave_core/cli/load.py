@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.cli.output import announce
 from wave_core.cli.parse import assignments, sizes
+from wave_core.compile.devices import AUTO, settle_target
 from wave_core.compile.kernels import KernelCase, make_case
 from wave_core.compile.session import Session
 from wave_core.diagnostics import Location, WaveError, blamed_on_plugin, user_error
@@ -21,6 +22,9 @@ from wave_core.passes.options import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
+
+_Given = tuple[dict[str, int], dict[str, int | str]]
+"""Sizes and settings of the command line."""
 
 _FORM = "name a kernel, or a case in a file: `FILE.py:NAME`"
 
@@ -36,8 +40,12 @@ def find_case(
     shape: Iterable[str],
     settings: Iterable[str],
     target: str,
+    device: str | None = None,
 ) -> KernelCase:
     """The case that ``NAME`` or ``FILE.py:NAME`` means, at the sizes given as text.
+
+    It is for ``target``, which its options name; ``auto`` is that of a GPU here that
+    ``device`` runs.
 
     Raises:
         typer.BadParameter: where sizes or settings do not fit the form.
@@ -46,7 +54,12 @@ def find_case(
         PluginError: WV0819 where a plugin's function that makes the case fails.
     """
     given = sizes("--shape", shape), assignments("--set", settings)
-    session.target(target)
+    machine = session.target(settle_target(session, target, device or AUTO)).name
+    case = _case(session, kernel, given, machine)
+    return with_options(case, {"target": machine})
+
+
+def _case(session: Session, kernel: str, given: _Given, target: str) -> KernelCase:
     if kernel.endswith(".py"):
         what = f"`{kernel}` is a file, and no case in it is named"
         raise user_error("WV0801", what, help=_FORM)

@@ -27,6 +27,13 @@ Settings = Annotated[
     typer.Option("--set-pass", help="An option of a pass: schedule-loops.unroll=2."),
 ]
 
+TargetHere = Annotated[
+    str,
+    typer.Option(
+        "--target", help="The machine to compile for; auto: that of a GPU here."
+    ),
+]
+
 CompileOptions = Annotated[
     list[str],
     typer.Option("--option", help="Another option of compilation: unroll_factor=2."),

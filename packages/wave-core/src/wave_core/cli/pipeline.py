@@ -9,7 +9,14 @@ import typer
 
 from wave_core.cli.load import open_session
 from wave_core.cli.output import notes, print_json, print_table
-from wave_core.cli.passes import Disabled, Passes, Settings, pass_changes
+from wave_core.cli.passes import (
+    Disabled,
+    Passes,
+    Settings,
+    TargetHere,
+    pass_changes,
+)
+from wave_core.compile.devices import AUTO
 from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.pipeline import plan_for
 from wave_core.diagnostics import Location
@@ -25,7 +32,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def pipeline(
-    target: str = typer.Option("generic", help="The machine to compile for."),
+    target: TargetHere = AUTO,
     preset: str = typer.Option("default", help="A named configuration."),
     passes: Passes = "",
     disable: Disabled = "",
@@ -34,17 +41,18 @@ def pipeline(
 ) -> None:
     """List every pass with its plugin and the reason for its place."""
     session = open_session()
+    machine = session.target(target)
     options = WaveCompileOptions(
-        target=target, preset=preset, location=Location.unknown()
+        target=machine.name, preset=preset, location=Location.unknown()
     )
     options = replace(options, **pass_changes(options, passes, disable, set_pass))
-    plan = plan_for(session, options, session.target(target))
+    plan = plan_for(session, options, machine)
     rows = plan.rows()
-    emitted = _module_passes(session, target, options.disable_passes)
+    emitted = _module_passes(session, machine.name, options.disable_passes)
     if json:
         print_json(
             {
-                "target": target,
+                "target": machine.name,
                 "preset": preset,
                 "passes": [asdict(row) for row in rows],
                 "module_passes": [

@@ -13,9 +13,11 @@ from wave_core.cli.passes import (
     Disabled,
     Passes,
     Settings,
+    TargetHere,
     option_changes,
     pass_changes,
 )
+from wave_core.compile.devices import AUTO
 
 if TYPE_CHECKING:
     from wave_core.compile.check_case import CaseReport
@@ -28,9 +30,9 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
     kernel: str = typer.Argument(help="A kernel's name, or FILE.py:NAME."),
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
-    target: str = typer.Option("generic", help="The machine to compile for."),
+    target: TargetHere = AUTO,
     device: str | None = typer.Option(
-        None, help="What runs it: sim, sim-logical, emulator, hip, iree."
+        None, help="What runs it: sim, sim-logical, emulator, cuda, hip, iree."
     ),
     preset: str | None = typer.Option(None, help="A named configuration."),
     passes: Passes = "",
@@ -55,11 +57,10 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
     from wave_core.compile.check_case import run_case  # noqa: PLC0415
 
     session = open_session()
-    case = find_case(session, kernel, shape, settings, target)
+    case = find_case(session, kernel, shape, settings, target, device)
     case = with_options(
         case,
         {
-            "target": target,
             "device": device,
             "preset": preset,
             "print_ir_after": print_ir_after,

@@ -109,7 +109,7 @@ class Compiled(Traced):
     @cached_property
     def executor(self) -> Executor:
         """The device that runs it; imported when it is first asked for."""
-        return self.session.plugins.load_executor(self.device.name)
+        return self.session.plugins.load_executor(self.device.key)
 
     @cached_property
     def launch_settings(self) -> LaunchSettings:

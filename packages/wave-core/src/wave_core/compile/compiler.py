@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from wave_core.compile.choosing import first_that_fits
 from wave_core.compile.compiled import Compiled, Timings, Traced
-from wave_core.compile.devices import find_device
+from wave_core.compile.devices import find_device, settle_target
 from wave_core.compile.fingerprint import Key, fingerprint
 from wave_core.compile.front import front_of
 from wave_core.compile.inputs import asked_of, input_files
@@ -67,6 +67,7 @@ def wave_compile(
     _check_arguments(options, kernel)
     kernel = with_schedule(kernel, schedule)
     session = default_session() if session is None else session
+    options = with_target(options, session)
     key = memo_key(options, kernel, session)
     found = None if key is None else session.remembered(key)
     if found is None:
@@ -74,6 +75,12 @@ def wave_compile(
         if key is not None and not any(r.keeps_functions for r in found.shape.logs):
             session.remember(key, found)
     return WaveKernel(cast("Compiled", found), kernel)
+
+
+def with_target(options: WaveCompileOptions, session: Session) -> WaveCompileOptions:
+    """The options with a target in place of ``auto``."""
+    target = settle_target(session, options.target, options.device)
+    return options if target is options.target else replace(options, target=target)
 
 
 def _check_arguments(options: object, kernel: object) -> None:

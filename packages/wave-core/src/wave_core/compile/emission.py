@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.compile.cache import DiskCache
 from wave_core.compile.choosing import first_that_fits
-from wave_core.compile.compiler import lower_front, memo_key
+from wave_core.compile.compiler import lower_front, memo_key, with_target
 from wave_core.compile.front import front_of
 from wave_core.compile.inputs import asked_of
 from wave_core.compile.key import content_key
@@ -64,7 +64,10 @@ def find_backend(session: Session, target: str, form: str) -> BackendSpec:
             "WV0719",
             f"no backend makes code for target `{target}`",
             notes=f"there are backends for: {', '.join(listed) or 'nothing'}",
-            help="`pip install wave-backend-amdgpu` brings AMD GPUs",
+            help=(
+                "`pip install wave-backend-amdgpu` brings AMD GPUs",
+                "`pip install wave-backend-nvgpu` brings NVIDIA GPUs",
+            ),
         )
     spec = fitting[0]
     if form not in spec.forms:
@@ -84,6 +87,7 @@ def emit(
     Raises:
         UserError: for mistakes in the kernel, and where it cannot be compiled.
     """
+    options = with_target(options, session)
     spec = find_backend(session, options.target_name, form)
     known = memo_key(options, kernel, session)
     memo = None if known is None else ("emitted", form, known)

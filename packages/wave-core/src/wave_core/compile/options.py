@@ -106,7 +106,9 @@ class WaveCompileOptions:
     dynamic_symbols: Sequence[Any] = option(
         (), "symbols that take their value from the arguments of each launch"
     )
-    target: str | Target = option("generic", "the machine to compile for")
+    target: str | Target = option(
+        "generic", "the machine to compile for; auto: that of a GPU that is here"
+    )
     device: str = option(
         "auto", "what runs the kernel: auto, sim, sim-logical, ...", Role.LAUNCH
     )

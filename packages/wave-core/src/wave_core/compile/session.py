@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from wave_core.compile.config import Config
-from wave_core.compile.devices import Gpus, look_for_gpus
+from wave_core.compile.devices import Gpus, look_for_gpus, settle_target
 from wave_core.passes.selection import unknown_name
 from wave_core.plugin.manager import PluginHost
 from wave_core.symbols.node import lock_across_forks
@@ -84,9 +84,12 @@ class Session:
     def target(self, target: str | Target, at: Location | None = None) -> Target:
         """A target, looked up by name; ``at`` is where the user names it.
 
+        ``auto`` is that of a GPU that is here, else ``generic``.
+
         Raises:
             UserError: WV0701 where there is none of that name.
         """
+        target = settle_target(self, target)
         if isinstance(target, Target):
             return target
         found = self._targets.get(target)

@@ -15,7 +15,8 @@ class ExecutorSpec:
     """Something that runs a lowered kernel: a simulator, an emulator, a GPU.
 
     Attributes:
-        name: The name that ``device=`` takes.
+        name: The name that ``device=`` takes; executors of several backends may share
+            it, and the target says which is meant.
         target: ``"module:Class"``; imported when it is first used. The class is
             called without arguments and the result is an `Executor`.
         requires: Facts that have to hold where the executor takes over.

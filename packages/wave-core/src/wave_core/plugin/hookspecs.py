@@ -200,7 +200,9 @@ class WaveSpecs:
     def wave_register_executors(self) -> Iterable[ExecutorSpec]:
         """Register what runs lowered kernels.
 
-        Fires when a session first looks up a device.
+        Fires when a session first looks up a device. Backends may each register one
+        of the same name, such as ``emulator``: that whose backend knows the target is
+        meant.
 
         Example::
 

@@ -22,6 +22,7 @@ from wave_core.plugin.discover import (
     disabled_names,
     discover,
 )
+from wave_core.plugin.executors import executor_key, executor_table
 from wave_core.plugin.options import OptionTable
 from wave_core.plugin.registry import HookObserver, Registered, by_name, call_hook
 from wave_core.plugin.results import (
@@ -81,11 +82,22 @@ class _Table(cached_property["Mapping[str, Registered[N]]"]):
         kind: str,
         expected: type[N],
         check: Callable[[Iterable[Registered[N]]], None] = lambda _: None,
+        arrange: Callable[[Iterable[Registered[N]]], Mapping[str, Registered[N]]]
+        | None = None,
     ) -> None:
-        """Take what ``hook`` gives; ``kind`` is one of it in messages."""
+        """Take what ``hook`` gives; ``kind`` is one of it in messages.
+
+        Args:
+            hook: Its name.
+            kind: One of what it gives.
+            expected: Its type.
+            check: Refuses what does not fit.
+            arrange: Makes the table; by name, each once, by default.
+        """
+        make = arrange or partial(by_name, kind)
 
         def fill(host: PluginHost) -> Mapping[str, Registered[N]]:
-            found = host.registered(hook, kind, expected)
+            found = make(host.registered(hook, expected))
             check(found.values())
             return found
 
@@ -119,8 +131,11 @@ class PluginHost:
     """Where rules for laying out and cutting ops are."""
     backends = _Table("wave_register_backends", "backend", BackendSpec)
     """The makers of machine code."""
-    executors = _Table("wave_register_executors", "executor", ExecutorSpec)
-    """The devices that run lowered kernels."""
+    executors = _Table(
+        "wave_register_executors", "executor", ExecutorSpec, arrange=executor_table
+    )
+    """The devices that run lowered kernels; those that share a name, with their
+    backend: ``emulator (amdgpu)``."""
     kernels = _Table("wave_register_kernels", "kernel", KernelSpec)
     """The kernels known by name."""
     commands = _Table("wave_register_commands", "command", CommandSpec)
@@ -232,8 +247,12 @@ class PluginHost:
         found: Target | Callable[[], Target] = load_named("target", name, self.targets)
         return found() if callable(found) else found
 
+    def executor_key(self, name: str, target: str) -> str | None:
+        """The key in `executors` of what ``name`` means for a target, if anything."""
+        return executor_key(self.executors, self.backends, name, target)
+
     def load_executor(self, name: str) -> Executor:
-        """The executor of that name, made once; raises as `load_target`, but WV0719."""
+        """The executor of that key, made once; raises as `load_target`, but WV0719."""
         if name not in self._executors:
             self._executors[name] = load_named("executor", name, self.executors)()
         return self._executors[name]
@@ -341,13 +360,10 @@ class PluginHost:
             if isinstance(each, _Table)
         }
 
-    def registered(
-        self, hook: str, kind: str, expected: type[N]
-    ) -> Mapping[str, Registered[N]]:
-        """Results of a hook, each an ``expected``, by name.
+    def registered(self, hook: str, expected: type[N]) -> list[Registered[N]]:
+        """Results of a hook, each an ``expected``.
 
         Raises:
-            PluginError: WV0812, WV0818, WV0819 where a plugin is at fault.
+            PluginError: WV0818, WV0819 where a plugin is at fault.
         """
-        caller = getattr(self._hooks, hook)
-        return by_name(kind, call_hook(caller, self._providers, expected))
+        return call_hook(getattr(self._hooks, hook), self._providers, expected)

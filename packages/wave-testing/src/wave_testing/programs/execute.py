@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wave_core.compile.devices import find_device
 from wave_core.diagnostics import Severity
 from wave_core.executors import LaunchRequest, LaunchSettings
 from wave_core.passes import Amendment, PassContext, PassObserver, Verify
@@ -113,15 +114,15 @@ class Execution:
         checks: Any = True,  # noqa: FBT002 - an option
     ) -> tuple[list[str], tuple[Any, ...]]:
         """Run a graph; what is wrong with its outputs, and errors reported."""
-        strided = session.plugins.executors[device].value.strided
-        arguments = self.arguments(strided=strided)
+        found = find_device(session, device, self.target)
+        arguments = self.arguments(strided=found.spec.strided)
         before = [array.copy() for array in arguments]
         poisoned = frozenset(m.name for m in self.program.memories if not m.fill)
         settings = LaunchSettings(checks=checks, poison_outputs=poisoned)
         request = LaunchRequest.of(
             graph, session.target(self.target), arguments, self.symbols(), settings
         )
-        result = session.plugins.load_executor(device).launch(request)
+        result = session.plugins.load_executor(found.key).launch(request)
         reports = tuple(
             r for r in getattr(result, "reports", ()) if r.severity is Severity.ERROR
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 from wave_core.compile import Session, WaveCompileOptions, wave_compile
+from wave_core.compile.devices import find_device
 from wave_core.diagnostics import InternalError, SimulationError, UserError
 from wave_testing.programs.arguments import stray_writes
 from wave_testing.programs.check import Discarded, ProgramFailure, default_session
@@ -58,7 +59,7 @@ def launch_program(
         target=target,
         **options,
     )
-    strided = session.plugins.executors[device].value.strided
+    strided = find_device(session, device, target).spec.strided
     given = execution.arguments(strided=strided)
     arguments = [a if a.ndim else a.item() for a in given]
     try:
