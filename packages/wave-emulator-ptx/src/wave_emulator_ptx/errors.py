@@ -8,6 +8,7 @@ from dataclasses import dataclass
 CODES = {
     "EP0101": "the text is not PTX",
     "EP0102": "the module has no such kernel",
+    "EP0103": "the code is machine code, not PTX",
     "EP0201": "the arguments are not what the kernel takes",
     "EP0202": "an array is not contiguous, or cannot be written",
     "EP0203": "the grid, the block or the shared memory is not possible",
