@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from wave_backend_amdgpu.lowering import (
     Emitter,
+    Kind,
     Operands,
     Value,
     element,
@@ -22,8 +23,8 @@ from wave_example_pass.ops import Relu6
 def relu6(op: Relu6, emit: Emitter) -> None:
     """At least zero and at most the cap; NaN stays NaN."""
     work = Operands(op, emit)
-    found = work.apply("arith.maximumf", *work.names, work.constant(0.0))
-    work.finish(work.apply("arith.minimumf", found, work.constant(op.cap)))
+    found = work.apply("maximumf", *work.names, work.constant(0.0))
+    work.finish(work.apply("minimumf", found, work.constant(op.cap)))
 
 
 @lowers(ComplexMul)
@@ -32,8 +33,8 @@ def complex_mul(op: ComplexMul, emit: Emitter) -> None:
     work = Operands(op, emit)
     item = element(work.dtype)
 
-    def compute(name: str, one: str, other: str) -> str:
-        return emit.builder.op(f"arith.{name} {one}, {other} : {item}")
+    def compute(word: str, one: str, other: str) -> str:
+        return emit.instructions.apply(word, Kind(item), one, other)
 
     (a, b), (c, d) = (
         [sliced(emit, Value(name, item, 2), part, 1) for part in range(2)]

@@ -23,14 +23,19 @@ REQUIRES_API = (1, 1)
 
 _CHIPS = "wave_backend_amdgpu.targets.chips"
 
-FAMILIES = tuple(
-    f"wave_backend_amdgpu.codegen.rules.{name}"
-    for name in (
-        *("arithmetic", "atomic", "compare", "constants", "control", "direct"),
-        *("matrix", "memory", "random", "shape", "sync"),
-    )
+FAMILIES = (
+    *(
+        f"wave_backend_amdgpu.codegen.rules.{name}"
+        for name in (
+            *("atomic", "control", "direct", "matrix", "memory", "shuffles", "sync"),
+        )
+    ),
+    *(
+        f"wave_core.backends.emission.rules.{name}"
+        for name in ("arithmetic", "compare", "constants", "random", "shape")
+    ),
 )
-"""The modules of rules."""
+"""The modules of rules: of this package, and those of core that no vendor owns."""
 
 UNSUPPORTED = {
     "argument": "parameters and carried values are bound, not lowered",

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.rules.floats import F32, narrowed, widened
-from wave_backend_amdgpu.codegen.rules.small import small, whole
-from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
-from wave_core.backends.emission import element
+from wave_core.backends.emission import Kind, element
+from wave_core.backends.emission.floats import F32, narrowed, widened
+from wave_core.backends.emission.small import small, whole
 from wave_core.ops.compare import COMPARISONS, Cast, Comparison, Select
 from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.backends.emission.emitter import Emission
     from wave_core.types import DType
 
 _FLOAT = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
@@ -23,35 +22,33 @@ _NATIVE = frozenset({"f16", "f32", "f64"})
 
 
 @lowers(*COMPARISONS)
-def compare(op: Comparison, emit: Emitter) -> None:
+def compare(op: Comparison, emit: Emission) -> None:
     """False where either is NaN, but for ``ne``."""
     registers, dtype = emit.registers(op), emit.dtype(op.lhs)
-    names = [emit.spread(emit.value(v), registers) for v in (op.lhs, op.rhs)]
+    one, other = (emit.spread(emit.value(v), registers) for v in (op.lhs, op.rhs))
     if dtype.is_float and dtype.name not in _NATIVE:
-        names = [widened(emit, name, dtype, registers) for name in names]
+        one = widened(emit, one, dtype, registers)
+        other = widened(emit, other, dtype, registers)
         dtype = F32
-    kind = vector(element(dtype), registers)
     integers = _UNSIGNED if dtype.is_unsigned else _INTEGER
-    table, form = (_FLOAT, "cmpf") if dtype.is_float else (integers, "cmpi")
-    text = f"arith.{form} {table[op.op_name]}, {', '.join(names)} : {kind}"
-    emit.set(op, emit.builder.op(text), registers)
+    predicate = (_FLOAT if dtype.is_float else integers)[op.op_name]
+    kind = Kind(element(dtype), registers)
+    emit.set(op, emit.instructions.compare(predicate, kind, one, other), registers)
 
 
 @lowers(Select)
-def select(op: Select, emit: Emitter) -> None:
+def select(op: Select, emit: Emission) -> None:
     """One of two values, element by element."""
     registers = emit.registers(op)
     condition = emit.value(op.condition)
     names = [emit.spread(emit.value(v), registers) for v in (op.on_true, op.on_false)]
-    kind = vector(element(emit.dtype(op)), registers)
-    tests = vector(*condition.kind)
-    kinds = kind if condition.registers == 1 else f"{tests}, {kind}"
-    text = f"arith.select {condition.name}, {', '.join(names)} : {kinds}"
-    emit.set(op, emit.builder.op(text), registers)
+    kind, tests = Kind(element(emit.dtype(op)), registers), condition.registers
+    name = emit.instructions.select(condition.name, kind, *names, tests=tests)
+    emit.set(op, name, registers)
 
 
 @lowers(Cast)
-def cast(op: Cast, emit: Emitter) -> None:
+def cast(op: Cast, emit: Emission) -> None:
     """As torch converts: narrow floats through f32, integers wrap."""
     value = emit.value(op.value)
     source, wanted = emit.dtype(op.value), op.dtype
@@ -60,7 +57,7 @@ def cast(op: Cast, emit: Emitter) -> None:
 
 
 def convert(
-    emit: Emitter, name: str, source: DType, wanted: DType, registers: int
+    emit: Emission, name: str, source: DType, wanted: DType, registers: int
 ) -> str:
     """The elements of ``name`` in another element type."""
     if element(source) == element(wanted):
@@ -78,46 +75,48 @@ def convert(
     if source.is_float:
         wide = widened(emit, name, source, registers)
         source = source if source.bits >= F32.bits else F32
-        form = "fptoui" if wanted.is_unsigned else "fptosi"
-        return _apply(emit, form, wide, source, wanted, registers)
+        word = "fptoui" if wanted.is_unsigned else "fptosi"
+        return _converted(emit, word, wide, source, wanted, registers)
     if wanted.is_float:
         middle = wanted if wanted.bits >= F32.bits else F32
-        form = "uitofp" if source.is_bool or source.is_unsigned else "sitofp"
-        wide = _apply(emit, form, name, source, middle, registers)
+        word = "uitofp" if source.is_bool or source.is_unsigned else "sitofp"
+        wide = _converted(emit, word, name, source, middle, registers)
         return narrowed(emit, wide, wanted, registers)
     wider = "extui" if source.is_bool or source.is_unsigned else "extsi"
-    form = "trunci" if wanted.bits < source.bits else wider
-    return _apply(emit, form, name, source, wanted, registers)
+    word = "trunci" if wanted.bits < source.bits else wider
+    return _converted(emit, word, name, source, wanted, registers)
 
 
-def _apply(
-    emit: Emitter, form: str, name: str, source: DType, wanted: DType, registers: int
+def _converted(
+    emit: Emission, word: str, name: str, source: DType, wanted: DType, registers: int
 ) -> str:
-    one, other = (vector(element(d), registers) for d in (source, wanted))
-    return emit.builder.op(f"arith.{form} {name} : {one} to {other}")
+    kind = Kind(element(source), registers)
+    return emit.instructions.convert(word, kind, element(wanted), name)
 
 
 def _float(
-    emit: Emitter, name: str, source: DType, wanted: DType, registers: int
+    emit: Emission, name: str, source: DType, wanted: DType, registers: int
 ) -> str:
     name = widened(emit, name, source, registers)
     wide = source if source.bits >= F32.bits else F32
     if wanted.bits >= F32.bits:
         if wide == wanted:
             return name
-        form = "extf" if wanted.bits > wide.bits else "truncf"
-        return _apply(emit, form, name, wide, wanted, registers)
+        word = "extf" if wanted.bits > wide.bits else "truncf"
+        return _converted(emit, word, name, wide, wanted, registers)
     if wide != F32:
-        name = _apply(emit, "truncf", name, wide, F32, registers)
+        name = _converted(emit, "truncf", name, wide, F32, registers)
     return narrowed(emit, name, wanted, registers)
 
 
-def _truth(emit: Emitter, name: str, source: DType, registers: int) -> str:
+def _truth(emit: Emission, name: str, source: DType, registers: int) -> str:
     """Whether an element differs from zero; NaN does."""
     name = widened(emit, name, source, registers)
     if source.is_float and source.bits < F32.bits:
         source = F32
     zero = emit.constant(0, source, registers)
-    kind = vector(element(source), registers)
-    form = "cmpf une" if source.is_float else "cmpi ne"
-    return emit.builder.op(f"arith.{form}, {name}, {zero} : {kind}")
+    kind, predicate = (
+        Kind(element(source), registers),
+        "une" if source.is_float else "ne",
+    )
+    return emit.instructions.compare(predicate, kind, name, zero)

@@ -12,18 +12,18 @@ from wave_core.ops.constant import ApplyExpr, LaneExpr, Scalar, Splat, argument_
 from wave_core.symbols import Expr
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.backends.emission.emitter import Emission
 
 
 @lowers(Splat)
-def splat(op: Splat, emit: Emitter) -> None:
+def splat(op: Splat, emit: Emission) -> None:
     """A constant vector."""
     registers = emit.registers(op)
     emit.set(op, emit.constant(op.value, op.dtype, registers), registers)
 
 
 @lowers(Scalar)
-def scalar(op: Scalar, emit: Emitter) -> None:
+def scalar(op: Scalar, emit: Emission) -> None:
     """A constant, or an expression of uniform symbols."""
     if isinstance(op.value, Expr):
         emit.set(op, converted(emit, emit.expr(op.value), op.dtype), 1)
@@ -32,7 +32,7 @@ def scalar(op: Scalar, emit: Emitter) -> None:
 
 
 @lowers(LaneExpr)
-def lane_expr(op: LaneExpr, emit: Emitter) -> None:
+def lane_expr(op: LaneExpr, emit: Emission) -> None:
     """One expression for each register."""
     registers = emit.registers(op)
     expr = emit.expr(op.expr)
@@ -44,7 +44,7 @@ def lane_expr(op: LaneExpr, emit: Emitter) -> None:
 
 
 @lowers(ApplyExpr)
-def apply_expr(op: ApplyExpr, emit: Emitter) -> None:
+def apply_expr(op: ApplyExpr, emit: Emission) -> None:
     """The expression for each register, over the elements of the operands."""
     registers = emit.registers(op)
     values = [emit.value(value) for value in op.values]

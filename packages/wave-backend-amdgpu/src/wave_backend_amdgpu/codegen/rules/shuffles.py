@@ -1,4 +1,4 @@
-"""Vectors put together from registers of others, and moves between lanes."""
+"""Moves between lanes, and butterflies that need no selection."""
 
 from __future__ import annotations
 
@@ -6,41 +6,22 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
-from wave_core.backends.emission import Value, element, gathered, recast, sliced
+from wave_core.backends.emission import Value, gathered, sliced
+from wave_core.backends.emission.operands import Operands
+from wave_core.backends.emission.rules.arithmetic import word_of
 from wave_core.constraints.machine import LANE
+from wave_core.ir import resolve
+from wave_core.ops.arithmetic import Add, Maximum, Minimum
 from wave_core.ops.reduce import Shuffle
-from wave_core.ops.shape import Assemble, Bitcast
 from wave_core.symbols import ge, select
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.ops.base import Op
     from wave_core.symbols import Expr
 
 WORD = 32
 """Bits that a lane gives to another in one shuffle."""
-
-
-@lowers(Assemble)
-def assemble(op: Assemble, emit: Emitter) -> None:
-    """A slice of one source, or elements of several."""
-    sources = [emit.value(source) for source in op.sources]
-    picks = op.picks
-    first, start = picks[0]
-    run = all(p == (first, start + i) for i, p in enumerate(picks))
-    if run:
-        name = sliced(emit, sources[first], start, len(picks))
-    else:
-        items = [sliced(emit, sources[s], r, 1) for s, r in picks]
-        name = gathered(emit, items, element(emit.dtype(op)))
-    emit.set(op, name, len(picks))
-
-
-@lowers(Bitcast)
-def bitcast(op: Bitcast, emit: Emitter) -> None:
-    """The same registers under another type."""
-    value, item = emit.value(op.value), element(emit.dtype(op))
-    times, parts = op.ratio
-    emit.set(op, recast(emit, value, item, value.registers * times // parts).name)
 
 
 @lowers(Shuffle)
@@ -70,7 +51,26 @@ def _moved(op: Shuffle, emit: Emitter, word: str) -> str:
     return name
 
 
-def both_sides(op: Shuffle, emit: Emitter) -> tuple[str, str] | None:
+def _is_step(op: Op) -> bool:
+    """Whether an op joins what a lane has and what its partner has.
+
+    It is the same whichever of both comes first.
+    """
+    own, other = map(resolve, op.operands)
+    return isinstance(other, Shuffle) and resolve(other.value) is own
+
+
+@lowers(Add, Maximum, Minimum, when=_is_step, benefit=2)
+def butterfly(op: Add | Maximum | Minimum, emit: Emitter) -> None:
+    """A step of a butterfly, where its operands come without a selection."""
+    work, moved = Operands(op, emit), resolve(op.rhs)
+    assert isinstance(moved, Shuffle), "a step of a butterfly"
+    alike = work.dtype == work.source
+    sides = _both_sides(moved, emit) if alike else None
+    work.finish(work.apply(word_of(op, work.dtype), *(sides or work.names)))
+
+
+def _both_sides(op: Shuffle, emit: Emitter) -> tuple[str, str] | None:
     """What the two partners of a butterfly hold, the same in both of them.
 
     Nothing where the machine has no instruction that gives both.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wave_core.types import Family
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.rules.arithmetic import Operands
+    from wave_core.backends.emission.operands import Operands
 
 Division = Callable[["Operands", str, str], str]
 """Computes with a dividend and a divisor."""
@@ -16,60 +16,58 @@ Division = Callable[["Operands", str, str], str]
 
 def _float_floor(work: Operands, lhs: str, rhs: str) -> str:
     """From the exact remainder, as ``torch.floor_divide`` does."""
-    rest = work.apply("arith.remf", lhs, rhs)
-    whole = work.apply("arith.divf", work.apply("arith.subf", lhs, rest), rhs)
-    lower = work.apply("arith.subf", whole, work.constant(1.0))
+    rest = work.apply("remf", lhs, rhs)
+    whole = work.apply("divf", work.apply("subf", lhs, rest), rhs)
+    lower = work.apply("subf", whole, work.constant(1.0))
     whole = work.choose(_off_side(work, rest, rhs), lower, whole)
-    floor = work.apply("math.floor", whole)
-    gap = work.apply("arith.subf", whole, floor)
-    above = work.test("arith.cmpf", "ogt", gap, work.constant(0.5))
-    upper = work.apply("arith.addf", floor, work.constant(1.0))
+    floor = work.apply("floor", whole)
+    gap = work.apply("subf", whole, floor)
+    above = work.test("ogt", gap, work.constant(0.5))
+    upper = work.apply("addf", floor, work.constant(1.0))
     floor = work.choose(above, upper, floor)
     zero = work.constant(0.0)
-    quotient = work.apply("arith.divf", lhs, rhs)
-    signed = work.apply("math.copysign", zero, quotient)
-    nonzero = work.test("arith.cmpf", "une", whole, zero)
+    quotient = work.apply("divf", lhs, rhs)
+    signed = work.apply("copysign", zero, quotient)
+    nonzero = work.test("une", whole, zero)
     floor = work.choose(nonzero, floor, signed)
-    return work.choose(work.test("arith.cmpf", "oeq", rhs, zero), quotient, floor)
+    return work.choose(work.test("oeq", rhs, zero), quotient, floor)
 
 
 def _rest(work: Operands, lhs: str, rhs: str) -> str:
     """The truncated remainder, moved to the side of the divisor."""
-    names = ("remf", "addf") if work.dtype.is_float else ("remsi", "addi")
-    rest = work.apply(f"arith.{names[0]}", lhs, rhs)
-    moved = work.apply(f"arith.{names[1]}", rest, rhs)
+    words = ("remf", "addf") if work.dtype.is_float else ("remsi", "addi")
+    rest = work.apply(words[0], lhs, rhs)
+    moved = work.apply(words[1], rest, rhs)
     return work.choose(_off_side(work, rest, rhs), moved, rest)
 
 
 def _off_side(work: Operands, rest: str, rhs: str) -> str:
     """Whether a remainder is not zero and has another sign than the divisor."""
-    name, differs, below = "arith.cmpi", "ne", "slt"
-    if work.dtype.is_float:
-        name, differs, below = "arith.cmpf", "une", "olt"
+    differs, below = ("une", "olt") if work.dtype.is_float else ("ne", "slt")
     zero = work.constant(0)
-    nonzero = work.test(name, differs, rest, zero)
-    rest_sign = work.test(name, below, rest, zero)
-    divisor_sign = work.test(name, below, rhs, zero)
-    signs = work.logic("arith.xori", rest_sign, divisor_sign)
-    return work.logic("arith.andi", nonzero, signs)
+    nonzero = work.test(differs, rest, zero)
+    rest_sign = work.test(below, rest, zero)
+    divisor_sign = work.test(below, rhs, zero)
+    signs = work.logic("xori", rest_sign, divisor_sign)
+    return work.logic("andi", nonzero, signs)
 
 
-def _unsigned(name: str) -> Division:
+def _unsigned(word: str) -> Division:
     """An operation on integers without a sign; by 0 it gives 0."""
 
     def guarded(work: Operands, lhs: str, rhs: str) -> str:
         zero = work.constant(0)
-        empty = work.test("arith.cmpi", "eq", rhs, zero)
+        empty = work.test("eq", rhs, zero)
         safe = work.choose(empty, work.constant(1), rhs)
-        return work.choose(empty, zero, work.apply(name, lhs, safe))
+        return work.choose(empty, zero, work.apply(word, lhs, safe))
 
     return guarded
 
 
 def _floor(work: Operands, lhs: str, rhs: str) -> str:
-    whole = work.apply("arith.divsi", lhs, rhs)
-    lower = work.apply("arith.subi", whole, work.constant(1))
-    rest = work.apply("arith.remsi", lhs, rhs)
+    whole = work.apply("divsi", lhs, rhs)
+    lower = work.apply("subi", whole, work.constant(1))
+    rest = work.apply("remsi", lhs, rhs)
     return work.choose(_off_side(work, rest, rhs), lower, whole)
 
 
@@ -78,10 +76,10 @@ def _guarded(make: Division) -> Division:
 
     def guarded(work: Operands, lhs: str, rhs: str) -> str:
         zero, one = work.constant(0), work.constant(1)
-        empty = work.test("arith.cmpi", "eq", rhs, zero)
-        minus = work.test("arith.cmpi", "eq", rhs, work.constant(-1))
+        empty = work.test("eq", rhs, zero)
+        minus = work.test("eq", rhs, work.constant(-1))
         safe = work.choose(minus, one, work.choose(empty, one, rhs))
-        flipped = work.choose(minus, work.apply("arith.subi", zero, lhs), lhs)
+        flipped = work.choose(minus, work.apply("subi", zero, lhs), lhs)
         return work.choose(empty, zero, make(work, flipped, safe))
 
     return guarded
@@ -89,7 +87,7 @@ def _guarded(make: Division) -> Division:
 
 _FORMS: Mapping[Family, tuple[Division, Division]] = {
     Family.FLOAT: (_float_floor, _rest),
-    Family.UNSIGNED: (_unsigned("arith.divui"), _unsigned("arith.remui")),
+    Family.UNSIGNED: (_unsigned("divui"), _unsigned("remui")),
     **dict.fromkeys(
         (Family.INTEGER, Family.INDEX), (_guarded(_floor), _guarded(_rest))
     ),

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.rules.arithmetic import Operands
-from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
-from wave_core.backends.emission import element
+from wave_core.backends.emission import Kind
+from wave_core.backends.emission.operands import Operands
 from wave_core.ops.random import MULTIPLIERS, ROUNDS, WEYL, Philox
 from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.backends.emission.emitter import Emission
 
 _U32, _U64 = DTYPES["u32"], DTYPES["u64"]
 
 
 @lowers(Philox)
-def philox(op: Philox, emit: Emitter) -> None:
+def philox(op: Philox, emit: Emission) -> None:
     """One word of the block."""
     work = Operands(op, emit)
     words = _Words(emit, work.registers)
@@ -43,43 +42,40 @@ def philox(op: Philox, emit: Emitter) -> None:
 class _Words:
     """Arithmetic on vectors of 32-bit words."""
 
-    def __init__(self, emit: Emitter, registers: int) -> None:
+    def __init__(self, emit: Emission, registers: int) -> None:
         self._emit = emit
+        self._make = emit.instructions
         self._registers = registers
-        self._word = vector(element(_U32), registers)
-        self._wide = vector(element(_U64), registers)
+        self._word = Kind("i32", registers)
+        self._wide = Kind("i64", registers)
 
     def halves(self, name: str) -> tuple[str, str]:
         """The low and the high word of each 64 bits."""
-        op = self._emit.builder.op
         count = self._emit.constant(32, _U64, self._registers)
-        upper = op(f"arith.shrui {name}, {count} : {self._wide}")
+        upper = self._make.apply("shrui", self._wide, name, count)
         return self._cut(name), self._cut(upper)
 
     def _cut(self, name: str) -> str:
-        text = f"arith.trunci {name} : {self._wide} to {self._word}"
-        return self._emit.builder.op(text)
+        return self._make.convert("trunci", self._wide, "i32", name)
 
     def product(self, name: str, factor: int) -> tuple[str, str]:
         """The halves of the whole product with a constant."""
-        op = self._emit.builder.op
-        wide = op(f"arith.extui {name} : {self._word} to {self._wide}")
+        wide = self._make.convert("extui", self._word, "i64", name)
         other = self._emit.constant(factor, _U64, self._registers)
-        return self.halves(op(f"arith.muli {wide}, {other} : {self._wide}"))
+        return self.halves(self._make.apply("muli", self._wide, wide, other))
 
     def mixed(self, *names: str) -> str:
         """The exclusive or of all."""
         total, *rest = names
         for name in rest:
-            text = f"arith.xori {total}, {name} : {self._word}"
-            total = self._emit.builder.op(text)
+            total = self._make.apply("xori", self._word, total, name)
         return total
 
     def stepped(self, keys: tuple[str, str]) -> tuple[str, str]:
         """The keys of the next round."""
         steps = [self._emit.constant(step, _U32, self._registers) for step in WEYL]
         one, other = (
-            self._emit.builder.op(f"arith.addi {key}, {step} : {self._word}")
+            self._make.apply("addi", self._word, key, step)
             for key, step in zip(keys, steps, strict=True)
         )
         return one, other

@@ -9,14 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.rules.shape import WORD
-from wave_backend_amdgpu.codegen.types import vector
-from wave_core.backends.emission import Value, element, gathered, recast, sliced
+from wave_core.backends.emission.instructions import Kind
+from wave_core.backends.emission.values import (
+    Value,
+    element,
+    gathered,
+    recast,
+    sliced,
+)
 from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
-    from wave_backend_amdgpu.codegen.emitter import Emitter
+    from wave_core.backends.emission.emitter import Emission
     from wave_core.types import DType
+
+WORD = 32
+"""Bits of a register."""
 
 F32, I32 = DTYPES["f32"], DTYPES["i32"]
 _MANTISSA, _BIAS = 23, 127
@@ -60,53 +68,52 @@ def is_small(dtype: DType) -> bool:
 class _Words:
     """Integer arithmetic on 32 bits for each element of a lane."""
 
-    def __init__(self, emit: Emitter, registers: int) -> None:
+    def __init__(self, emit: Emission, registers: int) -> None:
         self.emit = emit
+        self.make = emit.instructions
         self.registers = registers
-        self.kind = vector("i32", registers)
-        self._floats = vector("f32", registers)
+        self.kind = Kind("i32", registers)
+        self._floats = Kind("f32", registers)
 
     def number(self, value: int) -> str:
         """A number in every element."""
         return self.emit.constant(value, I32, self.registers)
 
-    def apply(self, form: str, name: str, other: str | int) -> str:
+    def apply(self, word: str, name: str, other: str | int) -> str:
         """One operation; the other operand may be a number."""
         other = self.number(other) if isinstance(other, int) else other
-        return self.emit.builder.op(f"arith.{form} {name}, {other} : {self.kind}")
+        return self.make.apply(word, self.kind, name, other)
+
+    def cut(self, name: str, item: str) -> str:
+        """The low bits as narrower integers."""
+        return self.make.convert("trunci", self.kind, item, name)
 
     def where(self, test: str, name: str, other: int, yes: str, no: str) -> str:
         """``yes`` where an unsigned comparison with a number holds."""
-        condition = self.apply(f"cmpi {test},", name, other)
-        tests = vector("i1", self.registers)
-        kinds = self.kind if self.registers == 1 else f"{tests}, {self.kind}"
-        return self.emit.builder.op(f"arith.select {condition}, {yes}, {no} : {kinds}")
+        condition = self.make.compare(test, self.kind, name, self.number(other))
+        return self.make.select(condition, self.kind, yes, no)
 
     def of_float(self, name: str) -> str:
         """The bits of an f32."""
-        text = f"arith.bitcast {name} : {self._floats} to {self.kind}"
-        return self.emit.builder.op(text)
+        return self.make.convert("bitcast", self._floats, "i32", name)
 
     def as_float(self, name: str) -> str:
         """The f32 with these bits."""
-        text = f"arith.bitcast {name} : {self.kind} to {self._floats}"
-        return self.emit.builder.op(text)
+        return self.make.convert("bitcast", self.kind, "f32", name)
 
     def scaled(self, name: str, factor: float) -> str:
         """The bits of the f32 that is a number of steps."""
-        builder, kind = self.emit.builder, self._floats
-        name = builder.op(f"arith.uitofp {name} : {self.kind} to {kind}")
+        name = self.make.convert("uitofp", self.kind, "f32", name)
         step = self.emit.constant(factor, F32, self.registers)
-        return self.of_float(builder.op(f"arith.mulf {name}, {step} : {kind}"))
+        return self.of_float(self.make.apply("mulf", self._floats, name, step))
 
     def plus(self, name: str, number: float) -> str:
         """The bits of the sum of f32s, rounded to nearest even."""
         other = self.emit.constant(number, F32, self.registers)
-        text = f"arith.addf {name}, {other} : {self._floats}"
-        return self.of_float(self.emit.builder.op(text))
+        return self.of_float(self.make.apply("addf", self._floats, name, other))
 
 
-def whole(emit: Emitter, name: str, dtype: DType, registers: int) -> tuple[str, DType]:
+def whole(emit: Emission, name: str, dtype: DType, registers: int) -> tuple[str, DType]:
     """Small elements as f32 or i32, which hold all their numbers; and which it is."""
     words = _Words(emit, registers)
     code = _codes(emit, Value(name, element(dtype), registers), dtype.bits)
@@ -117,7 +124,7 @@ def whole(emit: Emitter, name: str, dtype: DType, registers: int) -> tuple[str, 
     return words.as_float(made(words, code, dtype)), F32
 
 
-def small(emit: Emitter, name: str, dtype: DType, registers: int) -> str:
+def small(emit: Emission, name: str, dtype: DType, registers: int) -> str:
     """An f32 rounded to nearest even, at most the greatest; or an i32 that wraps."""
     words = _Words(emit, registers)
     if dtype.is_integer:
@@ -188,27 +195,29 @@ def _unit(bits: int) -> int:
     return next((unit for unit in (WORD, 16, 8) if bits % unit == 0), 0)
 
 
-def _codes(emit: Emitter, value: Value, bits: int) -> str:
+def _codes(emit: Emission, value: Value, bits: int) -> str:
     """The bits of each element in an i32 of its own."""
-    builder, count = emit.builder, value.registers
+    make, count = emit.instructions, value.registers
     unit = _unit(bits * count)
     if not unit:
         parts = [
             recast(emit, Value(sliced(emit, value, i, 1), value.item, 1), f"i{bits}", 1)
             for i in range(count)
         ]
-        names = [builder.op(f"arith.extui {p.name} : i{bits} to i32") for p in parts]
+        kind = Kind(f"i{bits}")
+        names = [make.convert("extui", kind, "i32", part.name) for part in parts]
         return gathered(emit, names, "i32")
     found = recast(emit, value, f"i{unit}", bits * count // unit)
     units = [sliced(emit, found, i, 1) for i in range(found.registers)]
     if unit < WORD:
-        units = [builder.op(f"arith.extui {u} : i{unit} to i32") for u in units]
+        kind = Kind(f"i{unit}")
+        units = [make.convert("extui", kind, "i32", name) for name in units]
     return gathered(
         emit, [_field(emit, units, unit, bits, i) for i in range(count)], "i32"
     )
 
 
-def _field(emit: Emitter, units: list[str], unit: int, bits: int, index: int) -> str:
+def _field(emit: Emission, units: list[str], unit: int, bits: int, index: int) -> str:
     word, (first, shift) = _Words(emit, 1), divmod(index * bits, unit)
     name = word.apply("shrui", units[first], shift)
     if shift + bits > unit:
@@ -217,14 +226,14 @@ def _field(emit: Emitter, units: list[str], unit: int, bits: int, index: int) ->
     return word.apply("andi", name, (1 << bits) - 1)
 
 
-def _joined(emit: Emitter, codes: str, dtype: DType, count: int) -> str:
+def _joined(emit: Emission, codes: str, dtype: DType, count: int) -> str:
     """Elements of their bits, which are the low ones of an i32 each."""
-    builder, bits, item = emit.builder, dtype.bits, element(dtype)
+    bits, item = dtype.bits, element(dtype)
     value, word = Value(codes, "i32", count), _Words(emit, 1)
     unit = _unit(bits * count)
     items = [sliced(emit, value, i, 1) for i in range(count)]
     if not unit:
-        cut = [builder.op(f"arith.trunci {name} : i32 to i{bits}") for name in items]
+        cut = [word.cut(name, f"i{bits}") for name in items]
         made = [recast(emit, Value(name, f"i{bits}", 1), item, 1).name for name in cut]
         return gathered(emit, made, item)
     units = [word.number(0)] * (bits * count // unit)
@@ -236,6 +245,6 @@ def _joined(emit: Emitter, codes: str, dtype: DType, count: int) -> str:
             rest = word.apply("shrui", name, unit - shift)
             units[first + 1] = word.apply("ori", units[first + 1], rest)
     if unit < WORD:
-        units = [builder.op(f"arith.trunci {u} : i32 to i{unit}") for u in units]
+        units = [word.cut(name, f"i{unit}") for name in units]
     found = Value(gathered(emit, units, f"i{unit}"), f"i{unit}", len(units))
     return recast(emit, found, item, count).name

@@ -1,0 +1,1 @@
+"""Rules that say what they compute through `Instructions`; backends list them."""
