@@ -28,6 +28,11 @@ class Library:
             form = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)
             setattr(self, name, form(self._recorded(name)))
 
+    def __getitem__(self, name):
+        """A function that converts no arguments, as a library of ctypes gives it."""
+        address = ctypes.cast(getattr(self, name), ctypes.c_void_p).value
+        return ctypes.CFUNCTYPE(ctypes.c_int)(address)
+
     def _recorded(self, name):
         made = getattr(self, f"_{name}", lambda *_: 0)
 

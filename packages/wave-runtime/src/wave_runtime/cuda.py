@@ -27,22 +27,27 @@ _UNASKED = 48 << 10
 """Bytes of shared memory that a launch gets without asking. Source: CUDA C++
 Programming Guide, compute capabilities."""
 
+_KEPT_STREAMS = 64
+"""Streams that a kernel keeps as C takes them."""
+
 _GIBIBYTE = 1 << 30
 
 
 class _Arguments:
     """The arguments of one launch at a time: values, and where each of them is."""
 
-    __slots__ = ("buffer", "current", "fill", "places", "seen")
+    __slots__ = ("buffer", "bytes", "current", "fill", "found", "places", "seen")
 
     def __init__(self, pointers: int, words: int) -> None:
         layout = struct.Struct(f"<{pointers}Q{4 * words}s")
         self.buffer = ctypes.create_string_buffer(max(1, layout.size))
+        self.bytes = memoryview(self.buffer)
         self.fill = layout.pack_into
         start = ctypes.addressof(self.buffer)
         offsets = [8 * i for i in range(pointers)]
         offsets += [8 * pointers + 4 * i for i in range(words)]
-        self.places = (ctypes.c_void_p * len(offsets))(*[start + at for at in offsets])
+        self.found = (ctypes.c_void_p * len(offsets))(*[start + at for at in offsets])
+        self.places = ctypes.c_void_p(ctypes.addressof(self.found))
         self.current = ctypes.c_void_p()
         self.seen = ctypes.byref(self.current)
 
@@ -67,8 +72,10 @@ class CudaCode:
         self._pointers = len(manifest.bindings)
         self._words = sum(row.words for row in manifest.constants)
         self._idle: list[_Arguments] = []
-        self._start = device.driver.library.cuLaunchKernel
-        self._current = device.driver.library.cuCtxGetCurrent
+        # Functions that convert nothing: each argument is what C takes already.
+        self._start = device.driver.library["cuLaunchKernel"]
+        self._current = device.driver.library["cuCtxGetCurrent"]
+        self._streams: dict[int, ctypes.c_void_p] = {}
 
     def launch(
         self,
@@ -89,7 +96,7 @@ class CudaCode:
             own = idle.pop()
         except IndexError:
             own = _Arguments(self._pointers, self._words)
-        own.fill(own.buffer, 0, *[address for address, _ in buffers], words)
+        own.fill(own.bytes, 0, *[address for address, _ in buffers], words)
         self._current(own.seen)
         if own.current.value == self._context:
             status = self._queue(grid, own, stream)
@@ -101,6 +108,10 @@ class CudaCode:
             raise self._failed(status, grid)
 
     def _queue(self, grid: tuple[int, int, int], own: _Arguments, stream: int) -> int:
+        try:
+            queue = self._streams[stream]
+        except KeyError:
+            queue = self._remember(stream)
         return self._start(
             self._function,
             *grid,
@@ -108,10 +119,15 @@ class CudaCode:
             1,
             1,
             self._shared,
-            stream,
+            queue,
             own.places,
             None,
         )
+
+    def _remember(self, stream: int) -> ctypes.c_void_p:
+        if len(self._streams) >= _KEPT_STREAMS:
+            self._streams.clear()
+        return self._streams.setdefault(stream, ctypes.c_void_p(stream))
 
     def _failed(self, status: int, grid: tuple[int, int, int]) -> DeviceError:
         about = (
