@@ -18,6 +18,8 @@ SHAPES = {
     "copy": {"M": 33, "N": 65},
     "gemm": {"M": 70, "N": 65, "K": 40},
     "gemm-staged": {"M": 70, "N": 65, "K": 40},
+    "layer-norm": {"M": 3, "N": 100},
+    "rms-norm": {"M": 3, "N": 100},
     "softmax": {"M": 3, "N": 100},
 }
 

@@ -7,6 +7,7 @@ hazards; none may be reported, and outputs count as unwritten before the launch.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from importlib import import_module
 
@@ -38,6 +39,8 @@ SMALL = {
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-staged": {"M": 33, "N": 17, "K": 50},
     "gemm-stream-k": {"M": 33, "N": 17, "K": 50},
+    "layer-norm": {"M": 5, "N": 70},
+    "rms-norm": {"M": 5, "N": 70},
     "softmax": {"M": 5, "N": 70},
 }
 WITHOUT_32X32 = {"gfx1100", "gfx1201"}
@@ -58,7 +61,7 @@ def launched(session, case, device, arguments):
     """The outputs of a case on copies of the arguments, and the record of it."""
     options = replace(case.options, device=device, poison_outputs=True)
     kernel = wave_compile(options, case.kernel, session=session)
-    fresh = [array.copy() for array in arguments]
+    fresh = [copy(each) for each in arguments]
     kernel(*fresh)
     assert kernel.last_run.reports == ()
     return [fresh[position] for position in case.outputs], kernel.last_run

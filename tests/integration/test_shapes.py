@@ -16,6 +16,7 @@ from wave_core.compile import Session, run_case, wave_compile
 from wave_kernels.cases.attention import attention_case
 from wave_kernels.cases.copy import copy_case
 from wave_kernels.cases.gemm import gemm_case, staged_gemm_case
+from wave_kernels.cases.norms import layer_norm_case, rms_norm_case
 from wave_kernels.cases.softmax import softmax_case
 from wave_kernels.definitions.attention import attention_kernel
 
@@ -77,8 +78,9 @@ def test_copy(session, device, dynamic):
 
 
 @pytest.mark.parametrize("dynamic", [0, 1])
-def test_softmax(session, dynamic):
-    each(softmax_case, "MN", pairwise(2), session, {"DYNAMIC": dynamic})
+@pytest.mark.parametrize("case", [softmax_case, rms_norm_case, layer_norm_case])
+def test_rows(session, case, dynamic):
+    each(case, "MN", pairwise(2), session, {"DYNAMIC": dynamic})
 
 
 @pytest.mark.parametrize("dynamic", [0, 1])

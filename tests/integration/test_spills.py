@@ -47,6 +47,8 @@ LIBRARY = {
     "attention": {"B": 64, "M": SIDE, "N": 64, "K1": 64, "K2": SIDE},
     "attention-heads": {"B": 4, "M": SIDE, "H": 32, "N": 64, "K1": 64, "K2": SIDE},
     "conv2d": {"N": 32, "H": 64, "W": 64, "C": 64, "NF": 128},
+    "layer-norm": {},
+    "rms-norm": {},
     "softmax": {},
     "copy": {},
 }

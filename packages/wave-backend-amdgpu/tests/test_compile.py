@@ -20,7 +20,7 @@ from wave_runtime.iree_hal import function_names
 
 KERNELS = (
     *("attention", "attention-heads", "conv2d", "copy"),
-    *("gemm", "gemm-staged", "softmax"),
+    *("gemm", "gemm-staged", "layer-norm", "rms-norm", "softmax"),
 )
 MACHINE_AMDGPU = 224
 

@@ -11,6 +11,7 @@ import torch
 from wave_core.compile import Session, run_case
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
+from wave_kernels.cases.norms import EPS
 from wave_kernels.plugin import KERNELS
 
 SMALL = {
@@ -21,9 +22,12 @@ SMALL = {
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-staged": {"M": 33, "N": 17, "K": 50},
     "gemm-stream-k": {"M": 33, "N": 17, "K": 50},
+    "layer-norm": {"M": 5, "N": 70},
+    "rms-norm": {"M": 5, "N": 70},
     "softmax": {"M": 5, "N": 70},
 }
-DYNAMIC = ("copy", "gemm", "gemm-staged", "gemm-stream-k", "softmax")
+ROWS = ("layer-norm", "rms-norm", "softmax")
+DYNAMIC = ("copy", "gemm", "gemm-staged", "gemm-stream-k", *ROWS)
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 
 
@@ -62,9 +66,10 @@ def test_takes_its_sizes_at_launch(session, name):
 
 @pytest.mark.parametrize("waves", [1, 4, 8])
 @pytest.mark.parametrize("columns", [256, 257, 1000, 2100])
-def test_softmax_shares_a_row_among_waves(session, columns, waves):
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_is_shared_among_waves(session, name, columns, waves):
     sizes, settings = {"M": 2, "N": columns}, {"WAVES_N": waves}
-    made = make_case(FACTORIES["softmax"], "softmax", sizes, settings, "generic")
+    made = make_case(FACTORIES[name], name, sizes, settings, "generic")
     check(session, made, "sim")
 
 
@@ -91,7 +96,8 @@ def test_inputs_are_fresh(name):
 def reference(name):
     made = case(name)
     arguments = made.make_arguments(np.random.default_rng(0))
-    tensors = [torch.from_numpy(a).double() for a in arguments]
+    arrays = [a for a in arguments if isinstance(a, np.ndarray)]
+    tensors = [torch.from_numpy(a).double() for a in arrays]
     return torch.from_numpy(made.reference(arguments)[0]), tensors
 
 
@@ -108,6 +114,15 @@ def test_attention_is_that_of_torch():
     heads = (each.transpose(1, 2) for each in (q, k, v))
     wanted = torch.nn.functional.scaled_dot_product_attention(*heads)
     torch.testing.assert_close(found, wanted.transpose(1, 2))
+
+
+def test_norms_are_those_of_torch():
+    found, (x, w, _) = reference("rms-norm")
+    wanted = torch.nn.functional.rms_norm(x, x.shape[1:], w, EPS)
+    torch.testing.assert_close(found, wanted)
+    found, (x, w, b, _) = reference("layer-norm")
+    wanted = torch.nn.functional.layer_norm(x, x.shape[1:], w, b, EPS)
+    torch.testing.assert_close(found, wanted)
 
 
 def test_softmax_is_that_of_torch():

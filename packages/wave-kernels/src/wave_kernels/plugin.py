@@ -33,6 +33,10 @@ KERNELS: tuple[KernelSpec, ...] = (
         f"{_CASES}.gemm:stream_k_case",
         "c = a b^T by as many workgroups as there are units",
     ),
+    KernelSpec(
+        "layer-norm", f"{_CASES}.norms:layer_norm_case", "layer norm of each row"
+    ),
+    KernelSpec("rms-norm", f"{_CASES}.norms:rms_norm_case", "RMS norm of each row"),
     KernelSpec("softmax", f"{_CASES}.softmax:softmax_case", "softmax of each row"),
 )
 

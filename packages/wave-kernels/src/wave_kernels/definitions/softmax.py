@@ -11,26 +11,12 @@ from __future__ import annotations
 from math import e, log2
 from typing import TYPE_CHECKING, Any
 
-import sympy
-
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_kernels.definitions.rows import M, N, row_constraints
 
 if TYPE_CHECKING:
     from wave_core.types import DType
-
-M = tkl.sym.M
-N = tkl.sym.N
-WAVES_N = tkl.sym.WAVES_N
-
-STEP = 256
-"""What a wave loads by one instruction: four f32 for each of 64 lanes."""
-
-SHARE = sympy.Max(1, sympy.Min(N, STEP * sympy.ceiling(N / (STEP * WAVES_N))))
-"""What a wave has of a row: whole steps, so that a short row has fewer waves."""
-
-ROW = SHARE * sympy.Max(1, sympy.ceiling(N / SHARE))
-"""What all waves have together."""
 
 LOG2_E = log2(e)
 """exp(x) = exp2(x * log2(e)): the hardware's exponential is base 2."""
@@ -45,17 +31,8 @@ def softmax_kernel(dtype: DType = tkl.f32) -> Any:
     which is therefore the default. A row with NaN or plus infinity, or with nothing
     but minus infinity, becomes NaN.
     """
-    constraints = [
-        tkw.HardwareConstraint(vector_shapes={M: 1, N: SHARE}),
-        tkw.WorkgroupConstraint(M, 1, 0),
-        tkw.WorkgroupConstraint(N, ROW, 1),
-        tkw.WaveConstraint(M, 1),
-        tkw.WaveConstraint(N, SHARE),
-        tkw.Tunable(WAVES_N, (4,)),
-        tkw.FastMath(),
-    ]
 
-    @tkw.wave(constraints)
+    @tkw.wave(row_constraints())
     def softmax(
         a: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
         b: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
