@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
-from wave_core.backends.emission import Block, Kind, Regions, element
+from wave_core.backends.emission import (
+    Block,
+    Emission,
+    Kind,
+    Regions,
+    Value,
+    element,
+)
+from wave_core.backends.emission.instructions import (
+    CONVERSIONS,
+    FLOAT_WORDS,
+    INTEGER_WORDS,
+    PREDICATES,
+)
+from wave_core.symbols import Facts
 from wave_core.types import DTYPES
 
 FLOATS = {element(dtype): dtype.numpy() for dtype in DTYPES.values() if dtype.is_float}
@@ -83,6 +99,8 @@ FLOAT = {
     "copysign": np.copysign,
     "maximumf": np.maximum,
     "minimumf": np.minimum,
+    "erf": math.erf,
+    "erfc": math.erfc,
     "rsqrt": lambda x: 1 / np.sqrt(x),
 }
 TESTS = {
@@ -93,6 +111,19 @@ TESTS = {
     "gt": operator.gt,
     "ge": operator.ge,
 }
+
+
+def integer_result(word, bits, row):
+    """What an integer word gives; where it may not be asked, the test fails."""
+    if word in SIGNED:
+        row = [signed(each, bits) for each in row]
+    if word[:3] in ("div", "rem", "flo"):
+        assert row[1] != 0, f"{word} by 0"
+        assert row != [-(1 << (bits - 1)), -1], f"{word} does not fit"
+    if word[:3] in ("shl", "shr"):
+        distance = row[1] % (1 << bits)
+        assert distance < bits, f"{word} of {bits} bits by {distance}"
+    return (SIGNED if word in SIGNED else PLAIN)[word](*row)
 
 
 @dataclass(frozen=True)
@@ -153,19 +184,19 @@ class ComputedCode(Regions):
 
     def apply(self, word, kind, *names, fast=False, level=None):
         del fast
+        assert word in (FLOAT_WORDS if kind.item in FLOATS else INTEGER_WORDS)
         self.words.append(word)
         rows = zip(*(self.read(name, kind, level) for name in names), strict=True)
         bits = bits_of(kind.item)
         if kind.item in FLOATS:
             with np.errstate(all="ignore"):
                 found = [FLOAT[word](*row) for row in rows]
-        elif word in SIGNED:
-            found = [SIGNED[word](*(signed(x, bits) for x in row)) for row in rows]
         else:
-            found = [PLAIN[word](*row) for row in rows]
+            found = [integer_result(word, bits, row) for row in rows]
         return self.name(kind, found, level)
 
     def compare(self, predicate, kind, one, other, level=None):
+        assert predicate in PREDICATES
         sides = (self.read(name, kind, level) for name in (one, other))
         bits, test = bits_of(kind.item), TESTS[predicate[-2:]]
         rows = list(zip(*sides, strict=True))
@@ -185,6 +216,7 @@ class ComputedCode(Regions):
         return self.name(kind, found, level)
 
     def convert(self, word, kind, item, name, level=None):
+        assert word in CONVERSIONS
         given = self.read(name, kind, level)
         bits, wanted = bits_of(kind.item), bits_of(item)
         if word == "bitcast":
@@ -241,3 +273,42 @@ class ComputedCode(Regions):
     def from_elements(self, kind, *names):
         found = [self.read(name, Kind(kind.item))[0] for name in names]
         return self.name(kind, found)
+
+
+class ComputedEmission(Emission):
+    """What rules work with, for values of so many registers in no graph."""
+
+    def __init__(self, table, registers):
+        graph = SimpleNamespace(bindings={})
+        super().__init__(graph, None, Facts(), table, ComputedCode())
+        self.count = registers
+
+    def registers(self, op):
+        del op
+        return self.count
+
+    def word(self, position):
+        raise NotImplementedError(position)
+
+    def thread(self, threads):
+        raise NotImplementedError(threads)
+
+    def workgroup(self, axis):
+        raise NotImplementedError(axis)
+
+    def uniform(self, name, kind):
+        del kind
+        return name
+
+    def put(self, op, array):
+        """Give a value its elements."""
+        kind = Kind(element(self.dtype(op)), len(array))
+        self.define(op, Value(self.instructions.name(kind, list(array)), *kind))
+
+    def array(self, op):
+        """The elements of a value, as numpy has them."""
+        value, dtype = self.value(op), self.dtype(op)
+        found = self.instructions.read(value.name, value.kind)
+        if dtype.is_integer and not dtype.is_unsigned:
+            found = self.instructions.signed(value.name)
+        return np.array(found, dtype.numpy())
