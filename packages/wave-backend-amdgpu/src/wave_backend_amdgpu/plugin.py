@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from wave_backend_amdgpu.codes_lowering import LOWERING_CODES
 from wave_core.plugin import (
     BackendSpec,
+    CheckSpec,
     ExecutorSpec,
     Fact,
     LoweringSpec,
@@ -19,7 +20,7 @@ from wave_core.plugin import (
 if TYPE_CHECKING:
     from wave_core.diagnostics import Code
 
-REQUIRES_API = (1, 1)
+REQUIRES_API = (1, 6)
 
 _CHIPS = "wave_backend_amdgpu.targets.chips"
 
@@ -185,6 +186,14 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
         backend="amdgpu",
         strided=False,
     )
+
+
+@hookimpl
+def wave_register_checks() -> Iterable[CheckSpec]:
+    """The compiler, and the runtime of the device ``iree``."""
+    module = "wave_backend_amdgpu.checks"
+    yield CheckSpec("iree-base-compiler", f"{module}:compiler", "the code generator")
+    yield CheckSpec("iree-base-runtime", f"{module}:runtime", "of device `iree`")
 
 
 @hookimpl

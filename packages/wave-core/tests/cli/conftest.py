@@ -12,7 +12,7 @@ import pytest
 
 from wave_core.cli import app, bisect, doctor, inspect, pipeline, plugins, run
 from wave_core.compile import Session
-from wave_core.plugin import ExecutorSpec, KernelSpec, hookimpl
+from wave_core.plugin import CheckSpec, ExecutorSpec, KernelSpec, hookimpl
 
 CASE = '''
 import numpy as np
@@ -75,8 +75,14 @@ def toy_plugin():
     def wave_register_kernels():
         yield KernelSpec("toy", "toy_case:double", "copies")
 
+    @hookimpl
+    def wave_register_checks():
+        yield CheckSpec("toy-tool", "toy_case:tool")
+        yield CheckSpec("toy-fault", "toy_case:fault")
+
     plugin = types.ModuleType("toy_plugin")
-    plugin.REQUIRES_API = (1, 0)
+    plugin.REQUIRES_API = (1, 6)
+    plugin.wave_register_checks = wave_register_checks
     plugin.wave_register_executors = wave_register_executors
     plugin.wave_register_kernels = wave_register_kernels
     return plugin
@@ -97,6 +103,8 @@ def wave(monkeypatch, capsys, case_file):
     device.__file__ = str(case_file)
     exec(compile(CASE, str(case_file), "exec"), vars(device))
     device.Toy = Toy
+    device.tool = lambda: ("missing", "bring one")
+    device.fault = lambda: ("ok", "here")
     monkeypatch.setitem(sys.modules, "toy_case", device)
 
     def session():

@@ -26,6 +26,7 @@ def test_the_hooks_are_these():
         "wave_amend_pipeline",
         "wave_before_pass",
         "wave_register_backends",
+        "wave_register_checks",
         "wave_register_choosers",
         "wave_register_commands",
         "wave_register_constraints",

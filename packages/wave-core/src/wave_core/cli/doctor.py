@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ from wave_core.diagnostics import WaveError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from wave_core.plugin.manager import PluginHost
+
 app = typer.Typer(add_completion=False)
 
 #: Distributions that Wave runs with, whether needed or not.
@@ -30,8 +33,6 @@ _LIBRARIES = (
     "pluggy",
     "typer",
     "rich",
-    "iree-base-compiler",
-    "iree-base-runtime",
 )
 
 #: Wave's own distributions.
@@ -44,7 +45,9 @@ _PACKAGES = (
     "wave-passes-memory",
     "wave-passes-scheduling",
     "wave-backend-amdgpu",
+    "wave-backend-nvgpu",
     "wave-emulator-amdgcn",
+    "wave-emulator-ptx",
 )
 
 _VARIABLES = ("WAVE_CACHE", "WAVE_CACHE_DIR", "WAVE_DISABLE_PLUGINS")
@@ -114,3 +117,15 @@ def _plugins() -> Iterator[Check]:
                 yield f"{kind}: {name}", "broken", error.diagnostics[0].message
             else:
                 yield f"{kind}: {name}", "ok", "loads"
+    yield from map(partial(_checked, host), host.checks)
+
+
+def _checked(host: PluginHost, name: str) -> Check:
+    """What the check of a plugin finds; one that fails is broken."""
+    try:
+        state, found = host.load_check(name)()
+    except WaveError as error:
+        return name, "broken", error.diagnostics[0].message
+    except Exception as error:  # noqa: BLE001 - a plugin's function may fail in any way
+        return name, "broken", f"{type(error).__name__}: {error}"
+    return name, state, found

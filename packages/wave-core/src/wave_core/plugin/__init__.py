@@ -20,6 +20,7 @@ from wave_core.plugin.hookspecs import WaveSpecs as WaveSpecs
 from wave_core.plugin.manager import PluginHost as PluginHost
 from wave_core.plugin.plan import plan_pipeline as plan_pipeline
 from wave_core.plugin.results import (
+    CheckSpec as CheckSpec,
     Choice as Choice,
     ChoiceRequest as ChoiceRequest,
     ChooserSpec as ChooserSpec,

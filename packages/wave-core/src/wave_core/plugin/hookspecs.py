@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Preset,
     )
     from wave_core.plugin.results import (
+        CheckSpec,
         ChooserSpec,
         CommandSpec,
         ConstraintSet,
@@ -261,6 +262,22 @@ class WaveSpecs:
             @hookimpl
             def wave_register_views():
                 yield ViewSpec("bytes", "wave_toy.views:count", "hsaco", "size of code")
+        """
+        yield from ()
+
+    @hookspec
+    def wave_register_checks(self) -> Iterable[CheckSpec]:
+        """Register what ``wave doctor`` looks for, such as a tool that a backend runs.
+
+        Fires when ``wave doctor`` runs.
+
+        Example::
+
+            from wave_core.plugin import CheckSpec, hookimpl
+
+            @hookimpl
+            def wave_register_checks():
+                yield CheckSpec("toyas", "wave_toy.tools:found", "the assembler")
         """
         yield from ()
 

@@ -26,6 +26,7 @@ from wave_core.plugin.executors import executor_key, executor_table
 from wave_core.plugin.options import OptionTable
 from wave_core.plugin.registry import HookObserver, Registered, by_name, call_hook
 from wave_core.plugin.results import (
+    CheckSpec,
     ChooserSpec,
     CommandSpec,
     ConstraintSet,
@@ -142,6 +143,8 @@ class PluginHost:
     """The subcommands that plugins add."""
     views = _Table("wave_register_views", "view", ViewSpec)
     """The views of compiled kernels that plugins add."""
+    checks = _Table("wave_register_checks", "check", CheckSpec)
+    """What ``wave doctor`` looks for besides packages and devices."""
     presets = _Table("wave_register_presets", "preset", Preset)
     """The named configurations of the pipeline."""
     option_specs = _Table("wave_register_options", "option", OptionSpec)
@@ -286,6 +289,10 @@ class PluginHost:
     def load_view(self, name: str) -> Callable[[ViewRequest], ViewResult]:
         """The view of that name; raises as `load_target`, but WV0801."""
         return load_named("view", name, self.views)
+
+    def load_check(self, name: str) -> Callable[[], tuple[str, str]]:
+        """The check of that name; raises as `load_target`, but WV0801."""
+        return load_named("check", name, self.checks)
 
     def lowering_table(
         self, backend: str, without: Collection[str] = ()

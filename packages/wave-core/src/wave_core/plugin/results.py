@@ -45,6 +45,14 @@ class CommandSpec(_NamedObject):
     """A subcommand of ``wave``: a function or a typer application."""
 
 
+class CheckSpec(_NamedObject):
+    """Something that ``wave doctor`` looks for, such as a tool that a backend runs.
+
+    A function without arguments that gives a pair of texts: ``ok``, ``missing`` or
+    ``broken``, and what was found.
+    """
+
+
 class StrategySpec(_NamedObject):
     """A way to schedule loops, such as ``prefetch``, for the pass that schedules them.
 
