@@ -123,6 +123,8 @@ def check_types(options: Any, at: Location) -> None:
         if row.name in _CONVERTED:
             continue
         value: object = getattr(options, row.name)
+        if value is row.default:
+            continue
         if not _fits(value, hints[row.name]):
             empty = ", and no empty text" if _is_empty_text(value) else ""
             raise unfit(row.name, value, f"{row.type}{empty}", at)

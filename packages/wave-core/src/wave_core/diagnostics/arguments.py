@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from wave_core.diagnostics.errors import user_error
 from wave_core.diagnostics.location import capture_location
@@ -30,6 +30,14 @@ def coded_arguments(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
+            return function(*args, **kwargs)
+        except TypeError:
+            # Looked at where something is wrong: binding takes longer than most calls.
+            check(*args, **kwargs)
+            raise
+
+    def check(*args: Any, **kwargs: Any) -> None:
+        try:
             declared.bind(*args, **kwargs)
         except TypeError as error:
             names = ", ".join(name for name in declared.parameters if name != "self")
@@ -39,6 +47,5 @@ def coded_arguments(function: Callable[P, T]) -> Callable[P, T]:
                 at=capture_location(),
                 help=(f"its arguments are: {names}",),
             ) from None
-        return function(*args, **kwargs)
 
     return call

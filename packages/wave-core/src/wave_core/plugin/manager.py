@@ -12,6 +12,7 @@ from wave_core.backends.spec import BackendSpec
 from wave_core.diagnostics import Code
 from wave_core.executors.spec import ExecutorSpec
 from wave_core.passes.context import PassContext
+from wave_core.passes.resolve import resolve
 from wave_core.passes.selection import Amendment, Preset
 from wave_core.passes.spec import InstalledPass, PassSpec
 from wave_core.plugin.api import CORE
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from wave_core.executors.spec import Executor
     from wave_core.ops.base import Op
     from wave_core.passes.manual import ManualSchedule
+    from wave_core.passes.resolved import ResolvedPipeline
     from wave_core.plugin.registry import Named
     from wave_core.plugin.results import (
         Choice,
@@ -193,12 +195,24 @@ class PluginHost:
         self._lowerings: dict[str, LoweringTable] = {}
         self._backends: dict[str, Backend] = {}
         self._executors: dict[str, Executor] = {}
+        self._pipelines: dict[frozenset[str], ResolvedPipeline] = {}
 
     @cached_property
     def passes(self) -> tuple[InstalledPass, ...]:
         """All passes, in order of name."""
         found = self.pass_specs.values()
         return tuple(InstalledPass(each.value, each.provider.name) for each in found)
+
+    def pipeline(self, disabled: frozenset[str]) -> ResolvedPipeline:
+        """The passes in the order in which they run, without the disabled ones.
+
+        Raises:
+            PluginError: where they cannot be ordered.
+        """
+        found = self._pipelines.get(disabled)
+        if found is None:
+            found = self._pipelines[disabled] = resolve(self.passes, disabled)
+        return found
 
     @cached_property
     def constraint_classes(self) -> Mapping[type[Constraint], PluginInfo]:

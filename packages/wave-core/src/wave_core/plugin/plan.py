@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_core.passes.observe import Verify
-from wave_core.passes.resolve import check_essential, resolve
+from wave_core.passes.resolve import check_essential
 from wave_core.passes.run import PipelineRunner
 from wave_core.passes.selection import Selection, unknown_name
 
@@ -107,9 +107,7 @@ def plan_pipeline(
     amendments = (*_amendments(host, request), *asked)
     selection = Selection.of(host.passes, amendments)
     check_essential(host.passes, selection)
-    return PipelinePlan(
-        host.passes, selection, resolve(host.passes, selection.disabled)
-    )
+    return PipelinePlan(host.passes, selection, host.pipeline(selection.disabled))
 
 
 def _amendments(

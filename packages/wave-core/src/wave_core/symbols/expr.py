@@ -45,6 +45,7 @@ class Expr:
     __slots__ = (
         "__weakref__",
         "_free",
+        "_text",
         "args",
         "coeffs",
         "const",
@@ -64,6 +65,7 @@ class Expr:
     nonnegative: bool
     depth: int
     _free: frozenset[Expr] | None
+    _text: str | None
 
     @property
     def free_symbols(self) -> frozenset[Expr]:
@@ -189,10 +191,16 @@ class Expr:
         )
 
     def __str__(self) -> str:
-        # A lazy seam: printing looks for remainders, which needs the builders.
-        from wave_core.symbols.text import format_expr  # noqa: PLC0415
+        if self._text is None:
+            # A lazy seam: printing looks for remainders, which needs the builders.
+            from wave_core.symbols.text import format_expr  # noqa: PLC0415
 
-        return format_expr(self)
+            text = format_expr(self)
+            # Names of dimensions are asked for all the time, long texts once.
+            if self.kind is _SYMBOL:
+                _write(self, "_text", text)
+            return text
+        return self._text
 
     __repr__ = __str__
 
@@ -226,6 +234,7 @@ def _make(
     _write(node, "name", name)
     _write(node, "nonnegative", nonnegative)
     _write(node, "depth", depth)
+    _write(node, "_text", None)
     free = None
     if kind is _SYMBOL:
         free = frozenset((node,))

@@ -10,7 +10,7 @@ from wave_core.plugin import Choice
 from wave_core.types import AddressSpace
 from wave_passes_scheduling.auto.estimate import WIDE, cycles_of, need_of
 from wave_passes_scheduling.auto.ways import COPIER, WAYS, Way
-from wave_passes_scheduling.auto.work import Work, work_of
+from wave_passes_scheduling.auto.work import Work, multiplies, work_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,6 +70,8 @@ def _works(request: ChoiceRequest) -> Iterator[tuple[Mapping[Expr, object], Work
         try:
             if spaces not in traced:
                 traced[spaces] = request.graph(values)
+            if not multiplies(traced[spaces]):
+                continue
             if sizes not in spread:
                 spread[sizes] = request.geometry(values)
             graph, geometry = traced[spaces], spread[sizes]

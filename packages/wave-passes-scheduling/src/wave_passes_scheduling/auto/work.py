@@ -115,6 +115,12 @@ class Work:
         return sum(each.of_group for each in self.staged)
 
 
+def multiplies(graph: Graph) -> bool:
+    """Whether a loop of the trace has a matrix product."""
+    loops = innermost_loops(graph)
+    return any(isinstance(op, Mma) for loop in loops for op in loop.body.ops)
+
+
 def work_of(
     graph: Graph, geometry: Geometry, target: Target, *, fast_math: bool | None = None
 ) -> Work | None:
