@@ -107,6 +107,7 @@ def wave_register_backends() -> Iterable[BackendSpec]:
         forms=("mlir", "llvm", "asm", "hsaco", "vmfb", "metrics"),
         requires=NEEDED,
         summary="AMD GPUs, through MLIR",
+        artifact="hsaco",
     )
 
 

@@ -23,6 +23,9 @@ class BackendSpec:
             called without arguments and the result is a `Backend`.
         targets: The names of the targets that it compiles for.
         forms: What it can emit: ``mlir``, ``asm``, ``hsaco``.
+        artifact: The form that is launched, which ``wave compile`` makes unless
+            another is asked for; the first of ``forms`` by default.
+        assembly: The form that ``kernel.asm`` shows.
         requires: Facts that have to hold at the end of the pipeline.
         summary: One line for ``wave plugins``.
     """
@@ -33,8 +36,12 @@ class BackendSpec:
     forms: tuple[str, ...]
     requires: AbstractSet[str] = frozenset()
     summary: str = ""
+    artifact: str = ""
+    assembly: str = "asm"
 
     def __post_init__(self) -> None:
+        first = self.forms[0] if self.forms else ""
+        object.__setattr__(self, "artifact", self.artifact or first)
         object.__setattr__(self, "targets", frozenset(self.targets))
         object.__setattr__(self, "requires", frozenset(self.requires))
 

@@ -32,8 +32,11 @@ app = typer.Typer(add_completion=False)
 @app.command(name="compile")
 def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     kernel: str = typer.Argument(help="A kernel's name, or FILE.py:NAME."),
-    target: str = typer.Option(help="The machine to compile for: gfx942."),
-    emit: str = typer.Option("hsaco", help="What to make: mlir, llvm, asm, vmfb."),
+    target: str = typer.Option(help="The machine to compile for: gfx942, sm_90a."),
+    emit: str | None = typer.Option(
+        None,
+        help="What to make: mlir, llvm, asm, ptx, vmfb; what is launched by default.",
+    ),
     output: Path | None = typer.Option(  # noqa: B008 - typer's form
         None, "-o", "--output", help="A folder for the files; text goes to stdout."
     ),
@@ -57,7 +60,10 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
 ) -> None:
     """Compile a kernel; no GPU is needed."""
     # The compiler loads torch; other commands go without.
-    from wave_core.compile.emission import emit as emit_files  # noqa: PLC0415
+    from wave_core.compile.emission import (  # noqa: PLC0415
+        backend_of,
+        emit as emit_files,
+    )
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
@@ -73,7 +79,8 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     case = with_options(case, changes)
     started = time.perf_counter()
     try:
-        found = emit_files(case.options, case.kernel, emit, session)
+        form = emit or backend_of(session, case.options.target_name).artifact
+        found = emit_files(case.options, case.kernel, form, session)
     except UserError as error:
         raise _in_file(error, override_mlir) from None
     elapsed = time.perf_counter() - started

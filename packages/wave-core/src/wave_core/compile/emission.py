@@ -48,11 +48,11 @@ def session_cache(session: Session) -> DiskCache | None:
     return DiskCache.of(session.config)
 
 
-def find_backend(session: Session, target: str, form: str) -> BackendSpec:
-    """The backend that makes ``form`` for ``target``.
+def backend_of(session: Session, target: str) -> BackendSpec:
+    """The backend that makes code for ``target``.
 
     Raises:
-        UserError: WV0719 where there is none, WV0823 where it lacks the form.
+        UserError: WV0719 where there is none.
     """
     table = session.plugins.backends
     fitting = [each.value for each in table.values() if target in each.value.targets]
@@ -69,7 +69,16 @@ def find_backend(session: Session, target: str, form: str) -> BackendSpec:
                 "`pip install wave-backend-nvgpu` brings NVIDIA GPUs",
             ),
         )
-    spec = fitting[0]
+    return fitting[0]
+
+
+def find_backend(session: Session, target: str, form: str) -> BackendSpec:
+    """The backend that makes ``form`` for ``target``.
+
+    Raises:
+        UserError: WV0719 where there is none, WV0823 where it lacks the form.
+    """
+    spec = backend_of(session, target)
     if form not in spec.forms:
         raise user_error(
             "WV0823",

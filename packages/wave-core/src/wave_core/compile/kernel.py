@@ -117,10 +117,12 @@ class WaveKernel:
             UserError: WV0719 where no backend makes code for the target.
         """
         # What emits compiles, and what compiles imports this module.
-        from wave_core.compile.emission import emit  # noqa: PLC0415
+        from wave_core.compile.emission import backend_of, emit  # noqa: PLC0415
 
-        form = "mlir" if self.options.compile_to_mlir else "asm"
-        emitted = emit(self.options, self._source, form, self.compiled.session)
+        session = self.compiled.session
+        spec = backend_of(session, self.options.target_name)
+        form = "mlir" if self.options.compile_to_mlir else spec.assembly
+        emitted = emit(self.options, self._source, form, session)
         return "".join(file.decode() for file in emitted.files.values())
 
     def snapshots(self, phase: str) -> Graph:
