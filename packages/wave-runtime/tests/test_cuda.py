@@ -330,4 +330,6 @@ def test_an_older_gpu_has_less():
     library = Library({**HOPPER, 75: 8, 76: 6, 97: 101_376})
     device = cuda.CudaDevice(library)
     assert device.architecture == "sm_86"
+    assert device.machine_code == ("sm_86", "sm_80")
+    assert device.runs == ("sm_86", "sm_80", "sm_75")
     assert device.card.shared_bytes == 101_376

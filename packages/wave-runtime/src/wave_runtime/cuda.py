@@ -154,6 +154,7 @@ class CudaDevice:
         context: Its primary context, which torch uses too.
         memory: What its kernels reach.
         architecture: The best of its targets, such as ``sm_90a``.
+        machine_code: The targets whose machine code it runs, best first.
         runs: All targets whose code it runs, as machine code or as PTX, best first.
         grid_limits: Workgroups on each axis at most.
     """
@@ -171,6 +172,7 @@ class CudaDevice:
         self.card = self.driver.card(ordinal)
         self.ordinal = ordinal
         self.context = self.driver.context(ordinal)
+        self.machine_code = code_names(self.card.capability)
         self.runs = text_names(self.card.capability)
         self.architecture: str | None = self.runs[0]
         self.grid_limits = self.card.grid
@@ -201,11 +203,11 @@ class CudaDevice:
     def _check(self, artifact: Artifact) -> None:
         manifest, card = artifact.manifest, self.card
         here = f"cuda:{card.ordinal} ({card.title})"
-        names = code_names(card.capability)
-        if _is_machine_code(artifact) and manifest.target not in names:
+        runs = self.machine_code
+        if _is_machine_code(artifact) and manifest.target not in runs:
             raise DeviceError(
                 f"`{manifest.name}` is machine code for {manifest.target}; {here} runs"
-                f" that of {', '.join(names)}: compile for one of these, or to PTX"
+                f" that of {', '.join(runs)}: compile for one of these, or to PTX"
             )
         if manifest.lds_bytes > card.shared_bytes:
             raise DeviceError(

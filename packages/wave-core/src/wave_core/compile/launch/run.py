@@ -167,7 +167,7 @@ def dressed(
         secondary=[(call, "launched here")],
         help=(
             "device='sim' runs it on the CPU",
-            "`wave compile --emit hsaco` needs no GPU",
+            "`wave compile` needs no GPU",
         )
         if why is Misfit.DEVICE
         else (),
