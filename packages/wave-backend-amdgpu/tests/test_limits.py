@@ -13,7 +13,7 @@ from wave_backend_amdgpu.compile.backend import (
     compile_vmfb,
     mlir_of,
 )
-from wave_backend_amdgpu.compile.pressure import widest_point
+from wave_core.analysis.pressure import widest_point
 from wave_core.diagnostics import UserError
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K

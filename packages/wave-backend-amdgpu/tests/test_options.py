@@ -10,8 +10,8 @@ import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_backend_amdgpu.compile.dump import Dumps
 from wave_core.compile import option_table, wave_compile
+from wave_core.compile.dump import Dumps
 from wave_core.diagnostics import UserError
 from wave_runtime.manifest import Manifest
 

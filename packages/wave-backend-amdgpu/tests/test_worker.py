@@ -86,7 +86,7 @@ def test_an_interrupted_answer_is_not_that_of_the_next_request(worker, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("wave_backend_amdgpu.compile.worker.receive", interrupted)
+        patch.setattr("wave_core.backends.process.worker.receive", interrupted)
         with pytest.raises(KeyboardInterrupt):
             worker.run(BROKEN, WAIT_S)
     answer = worker.run(Request("module {}", Form.CODE, ("--other",)), WAIT_S)

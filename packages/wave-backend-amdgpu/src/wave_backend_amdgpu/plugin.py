@@ -199,5 +199,5 @@ def wave_register_checks() -> Iterable[CheckSpec]:
 
 @hookimpl
 def wave_register_diagnostics() -> Iterable[Code]:
-    """Refusals of code generation, and hazards of its machine code."""
+    """Refusals of code generation that only this package makes."""
     return LOWERING_CODES

@@ -16,7 +16,6 @@ from wave_backend_amdgpu.codegen.probes import has_probe
 from wave_backend_amdgpu.codegen.table import own_table
 from wave_backend_amdgpu.codegen.wrap import executable, program
 from wave_backend_amdgpu.compile.ask import ask
-from wave_backend_amdgpu.compile.dump import Dumps
 from wave_backend_amdgpu.compile.flags import code_flags, program_flags
 from wave_backend_amdgpu.compile.limits import check_limits, lds_bytes
 from wave_backend_amdgpu.compile.request import Answer, Form, Request, Step
@@ -30,6 +29,7 @@ from wave_backend_amdgpu.plugin import (
     TIME_LIMIT,
 )
 from wave_core.backends.emission.symbols import EXTENT_LIMIT
+from wave_core.compile.dump import Dumps
 from wave_core.diagnostics import user_error
 from wave_core.symbols import product
 from wave_runtime.artifact import Artifact

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.compile.names import name_of
-from wave_backend_amdgpu.compile.pressure import widest_point, words_of
+from wave_core.analysis.names import name_of
+from wave_core.analysis.pressure import widest_point, words_of
 from wave_core.backends.emission.memories import extents, size
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import user_error

@@ -1,100 +1,30 @@
-"""The compiler's process: answers requests on its standard input until it closes.
-
-Started as ``python -m wave_backend_amdgpu.compile.serve`` by `worker.Worker`.
-"""
+"""The compiler's process, started by `worker.Worker`."""
 
 from __future__ import annotations
 
-import os
-import select
-import signal
-import sys
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from wave_backend_amdgpu.compile.frames import receive, send
 from wave_backend_amdgpu.compile.request import Request
+from wave_core.backends.process import serve
 
-if sys.platform != "win32":
-    import resource
-
-
-LOOK_S = 2.0
-"""Seconds between two looks whether the caller still lives."""
-
-LOOK_AT_MEMORY_S = 0.02
-"""Seconds between two looks at the memory of this process."""
-
-STATM = Path("/proc/self/statm")
-"""Pages of this process: all, then those in memory. Source: proc(5); Linux alone."""
-
-OUT_OF_MEMORY = "out of memory"
-"""The last words of this process where it ends for that reason."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
-def serve() -> None:
-    """Answer until the caller is gone."""
-    caller = os.getppid()
-    # An interrupt at the keyboard is for the caller, who then ends this process.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # The compiler prints to the standard output; answers go to a copy of it.
-    answers = os.dup(1)
-    os.dup2(2, 1)
-    # Loaded before the first request, while the caller is still tracing.
+def load() -> Callable[[bytes], bytes]:
+    """The compiler, as what answers requests."""
     from wave_backend_amdgpu.compile.inprocess import InProcess  # noqa: PLC0415
 
     compiler = InProcess()
-    while (data := _next(caller)) is not None:
+
+    def answer(data: bytes) -> bytes:
         request = msgspec.msgpack.decode(data, type=Request)
-        with _limited(request.memory_limit_mib):
-            answer = compiler.run(request)
-        send(answers, msgspec.msgpack.encode(answer))
+        return msgspec.msgpack.encode(compiler.run(request))
 
-
-def _next(caller: int) -> bytes | None:
-    """The next request; ``None`` where none can come.
-
-    A fork of the caller may hold the pipe open after the caller has ended.
-    """
-    if sys.platform != "win32":
-        while not select.select([0], [], [], LOOK_S)[0]:
-            if os.getppid() != caller:
-                return None
-    return receive(0)
-
-
-@contextmanager
-def _limited(mib: int) -> Generator[None]:
-    """End this process where it holds more memory than ``mib``.
-
-    The system's own limit is wider. What the compiler does at that one is not sure:
-    it says so, or uses memory that it did not get.
-    """
-    if sys.platform != "win32":
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = (2 * mib + 1024) << 20
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-    done = threading.Event()
-    watch = threading.Thread(target=_watch, args=(mib, done), daemon=True)
-    if STATM.exists():
-        watch.start()
-    yield
-    done.set()
-
-
-def _watch(mib: int, done: threading.Event) -> None:
-    page = os.sysconf("SC_PAGE_SIZE")
-    while int(STATM.read_text().split()[1]) * page <= mib << 20:
-        if done.wait(LOOK_AT_MEMORY_S):
-            return
-    os.write(2, OUT_OF_MEMORY.encode())
-    os._exit(1)
+    return answer
 
 
 if __name__ == "__main__":
-    serve()
+    serve(load)

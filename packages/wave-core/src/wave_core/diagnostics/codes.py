@@ -33,7 +33,6 @@ _DECLARED_BY = {
     "WV0414": "wave-passes-memory",
     "WV0415": "wave-passes-memory",
     "WV0416": "wave-passes-memory",
-    "WV0914": "wave-backend-amdgpu",
     "WV05": "wave-passes-scheduling",
     "WV06": "wave-backend-amdgpu",
     "WV09": "wave-sim-cpu",

@@ -89,6 +89,20 @@ Good:
     run the pipeline to its end first
 Fix: complete the pipeline, or register a rule of the op for `sim`.
 
+WV0914: machine code uses a result before it is there
+Cause: the emulator executes machine code and saw an instruction use a
+register or LDS while the operation that fills it is in flight, or fewer
+wait states than the chip needs. The wait that is missing is the code
+generator's to place, or that of assembly written by hand.
+Bad:
+    ds_read_b128 v[0:3], v8
+    v_add_f32 v4, v0, v1
+Good:
+    ds_read_b128 v[0:3], v8
+    s_waitcnt lgkmcnt(0)
+    v_add_f32 v4, v0, v1
+Fix: if you wrote no machine code, report it with the kernel.
+
 WV0916: workgroups wait for one another for ever
 Cause: each workgroup that is left goes around a while loop that reads a lock,
 and what it reads cannot change any more: who should write it has ended, waits

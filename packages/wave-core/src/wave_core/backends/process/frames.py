@@ -7,6 +7,9 @@ import struct
 
 _HEAD = struct.Struct("<Q")
 
+LIMIT = struct.Struct("<Q")
+"""The head of a request: the memory that its compilation may hold, in MiB."""
+
 
 def send(pipe: int, data: bytes) -> None:
     """Write one message.
