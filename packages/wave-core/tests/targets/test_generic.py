@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from wave_core.diagnostics import UserError
@@ -42,3 +44,24 @@ def test_rows_that_no_instruction_has_are_refused_with_those_there_are():
     with pytest.raises(UserError, match="may be: 16, 32") as raised:
         TARGET.default_mma(DTYPES["f16"], rows=64)
     assert raised.value.code == "WV0702"
+
+
+def halved(row):
+    """A form of two issues, of twice the K."""
+    m, n, k = row.shape
+    return replace(row, name="twice", shape=(m, n, 2 * k), issues=2)
+
+
+@pytest.mark.parametrize(
+    ("tile", "name"),
+    [
+        ((16, 16, 32), "twice"),
+        ((16, 16, 16), "F32_16x16x16_F16"),
+        ((24, 16, 32), "F32_16x16x16_F16"),
+    ],
+)
+def test_an_instruction_of_several_issues_divides_the_tile(tile, name):
+    rows = TARGET.matrix_instructions
+    target = replace(TARGET, matrix_instructions=(halved(rows[0]), *rows))
+    assert target.default_mma(DTYPES["f16"], tile=tile).name == name
+    assert target.default_mma(DTYPES["f16"]).name == "twice"

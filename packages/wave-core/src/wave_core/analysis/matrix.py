@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.loops import loops_around
 from wave_core.diagnostics import user_error
 from wave_core.ops.matrix import ScaledMma
 from wave_core.types import dim_name
@@ -45,8 +46,13 @@ def instruction_of(op: Mma, geometry: Geometry, target: Target) -> MatrixInstruc
     dtype, scaled = op.lhs.register_type.dtype, isinstance(op, ScaledMma)
     name = op.mma_type or _given(geometry, target, scaled=scaled)
     if name is None:
-        rows = geometry.mma_rows
-        return target.default_mma(dtype, op.location, scaled=scaled, rows=rows)
+        return target.default_mma(
+            dtype,
+            op.location,
+            scaled=scaled,
+            rows=geometry.mma_rows,
+            tile=_tile(op, geometry),
+        )
     row = target.matrix_instruction(name, op.location, dtype)
     if isinstance(op, ScaledMma):
         _check_blocks(op, row)
@@ -60,6 +66,15 @@ def instruction_of(op: Mma, geometry: Geometry, target: Target) -> MatrixInstruc
             help=(f"cast the operands to {row.operand_dtypes[0]}",),
         )
     return row
+
+
+def _tile(op: Mma, geometry: Geometry) -> tuple[int, int, int] | None:
+    """M, N and K of the tile of a wave, where all are known at compile time."""
+    roles, loops = matrix_roles(op), loops_around(op)
+    m, n, k = (geometry.tile(dim, loops) for dim in (roles.m, roles.n, roles.k))
+    if not (m.is_constant and n.is_constant and k.is_constant):
+        return None
+    return m.constant_value, n.constant_value, k.constant_value
 
 
 def _given(geometry: Geometry, target: Target, *, scaled: bool) -> str | None:

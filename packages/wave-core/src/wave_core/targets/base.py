@@ -236,9 +236,11 @@ class Target:
     Units: ``wave_size`` lanes; ``max_workgroup_threads`` threads. ``dies`` are handed
     workgroups in turn, and each has an L2 of its own.
     ``direct_to_lds_bits`` are the widths, a lane, of copies from global memory to
-    LDS that go through no register. ``float_atomics`` are the updates of floats that
-    are one instruction: ``lds`` or ``global``, ``add`` or ``extreme`` (min and max),
-    and the element type. ``transposed_read_bits`` are pairs: for elements
+    LDS that go through no register. Where they are ``direct_by_pointer``, they take
+    pointers and no buffers, aligned to that width, and fill in zeros themselves for
+    what does not exist. ``float_atomics`` are the updates of floats that are one
+    instruction: ``lds`` or ``global``, ``add`` or ``extreme`` (min and max), and the
+    element type. ``transposed_read_bits`` are pairs: for elements
     of so many bits there is a `TransposedRead`, which gives a lane so many.
     ``lane_swaps`` are the distances at which lanes of two registers change places by
     one instruction: those whose number has the bit in the first register go to the
@@ -256,6 +258,7 @@ class Target:
     buffer_bounds: BufferBounds = BufferBounds.NONE
     float8: Float8 = Float8.NONE
     direct_to_lds_bits: tuple[int, ...] = ()
+    direct_by_pointer: bool = False
     transposed_read_bits: tuple[tuple[int, int], ...] = ()
     lane_swaps: tuple[int, ...] = ()
     float_atomics: tuple[tuple[str, str, str], ...] = ()
@@ -278,14 +281,20 @@ class Target:
         *,
         scaled: bool = False,
         rows: int | None = None,
+        tile: tuple[int, int, int] | None = None,
     ) -> MatrixInstruction:
         """The matrix instruction for operands of ``dtype``: the first that fits.
+
+        One fits whose rows and columns divide the tile of a wave; one of several
+        issues has to divide all of it. Where none does, the first of one issue is
+        taken.
 
         Args:
             dtype: The element type of both operands.
             at: The line of the product.
             scaled: Whether it takes scales.
             rows: Rows of the product; as many as the first has, if left out.
+            tile: M, N and K of the tile of a wave, where it is known.
 
         Raises:
             UserError: WV0702 if the target has none.
@@ -295,9 +304,11 @@ class Target:
             for row in self.matrix_instructions
             if dtype in row.operand_dtypes and bool(row.scale_block) == scaled
         ]
-        for row in found:
-            if rows in {None, row.shape[0]}:
-                return row
+        tall = [row for row in found if rows in {None, row.shape[0]}]
+        if tall:
+            whole = [row for row in tall if tile is None or _fits(row, tile)]
+            single = [row for row in tall if row.issues == 1]
+            return (*whole, *single, *tall)[0]
         if found:
             raise self._no_rows(found, dtype, rows, at)
         kind = "scaled matrix instruction" if scaled else "matrix instruction"
@@ -357,3 +368,9 @@ class Target:
             target=self.name,
             instruction=name,
         )
+
+
+def _fits(row: MatrixInstruction, tile: tuple[int, int, int]) -> bool:
+    """Whether a tile is so many instructions, and no part of one."""
+    m, n, k = (extent % size == 0 for extent, size in zip(tile, row.shape, strict=True))
+    return m and n and (k or row.issues == 1)

@@ -161,14 +161,15 @@ def direct_plan(transfer: Transfer) -> DirectPlan | Refusal:
 def _never(transfer: Transfer) -> Refusal | None:
     """The reason against direct copies of any width, if there is one."""
     target, copy = transfer.target, transfer.copy
-    if not target.direct_to_lds_bits or target.buffer_bounds is not BufferBounds.RAW:
+    buffers = target.buffer_bounds is BufferBounds.RAW
+    if not target.direct_to_lds_bits or not (buffers or target.direct_by_pointer):
         return Refusal(f"target `{target.name}` has no direct copies to LDS")
     if copy.buffer.dtype.is_bool:
         return Refusal("truth values are stored otherwise than computed with")
     if copy.pairs[0][0].flags != "none":
         return Refusal(f"the read is {copy.pairs[0][0].flags}")
     size = prod(e.constant_value for e in transfer.memory_shape if e.is_constant)
-    if size * copy.buffer.dtype.bytes >= REACH_BYTES:
+    if buffers and size * copy.buffer.dtype.bytes >= REACH_BYTES:
         return Refusal(f"`{copy.memory.label}` is out of reach of buffer instructions")
     box = transfer.box
     if not box.fills and not box.skips:
@@ -247,8 +248,10 @@ class DirectPlan:
         )
         size = self.transfer.copy.buffer.dtype.bytes
         facts = self.transfer.facts()
+        pointers = self.transfer.target.direct_by_pointer
+        unit = self.chunk_bytes if pointers else WORD_BYTES
         return all(
-            facts.divisor(offset) * size % WORD_BYTES == 0 for offset in (first, start)
+            facts.divisor(offset) * size % unit == 0 for offset in (first, start)
         )
 
     @cached_property
