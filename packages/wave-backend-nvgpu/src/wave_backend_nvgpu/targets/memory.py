@@ -1,0 +1,38 @@
+"""Shared memory: banks, and the lanes that one access serves at a time."""
+
+from __future__ import annotations
+
+from wave_core.targets import BankPhases, MemorySpec
+
+KIB = 1024
+LANES = 32
+
+BANKS = 32
+BANK_BYTES = 4
+"""Source: CUDA C++ Programming Guide, shared memory of compute capability 5 to 9."""
+
+WIDTHS = (1, 2, 4, 8, 16)
+"""Bytes that one lane moves in one access. Source: PTX ISA, ld and st: vectors of
+two or four, of 128 bits at most."""
+
+CACHE_LINE_BYTES = 128
+
+
+def spec(shared_bytes: int) -> MemorySpec:
+    """The memory of a chip whose workgroups may have so many bytes."""
+    phases = tuple((width, _consecutive(width)) for width in WIDTHS)
+    return MemorySpec(
+        lds_bytes=shared_bytes,
+        bank_bytes=BANK_BYTES,
+        max_access_bits=8 * WIDTHS[-1],
+        cache_line_bytes=CACHE_LINE_BYTES,
+        read_phases=phases,
+        write_phases=phases,
+    )
+
+
+def _consecutive(width: int) -> BankPhases:
+    """Lanes that together fill the banks once: 32, 16 of 8 bytes, 8 of 16 bytes."""
+    count = min(LANES, BANKS * BANK_BYTES // max(width, BANK_BYTES))
+    starts = range(0, LANES, count)
+    return BankPhases(BANKS, tuple(tuple(range(s, s + count)) for s in starts))

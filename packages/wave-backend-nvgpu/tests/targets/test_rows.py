@@ -1,0 +1,126 @@
+"""Targets: every layout covers its tile and is that of the instruction."""
+
+from __future__ import annotations
+
+import pytest
+
+from wave_backend_nvgpu.targets import chips, matrix
+from wave_core.types import DTYPES
+
+CHIPS = {
+    chip.name: chip
+    for chip in (
+        chips.sm_80(),
+        chips.sm_86(),
+        chips.sm_89(),
+        chips.sm_90(),
+        chips.sm_90a(),
+    )
+}
+ROWS = {row.name: row for row in CHIPS["sm_90a"].matrix_instructions}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_layouts_cover_their_tiles_once(row):
+    m, n, k = row.shape
+    for layout, tile in (
+        (row.lhs, {"M": m, "K": k}),
+        (row.rhs, {"N": n, "K": k}),
+        (row.acc, {"M": m, "N": n}),
+    ):
+        found = layout.coverage(tile)
+        assert (found.missing, found.outside) == (0, 0)
+        assert found.min_multiplicity == found.max_multiplicity == 1
+        assert layout.lanes == 32
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_operands_agree_on_k(row):
+    """In each lane the same elements of K, in one order for each row of the lane."""
+    own = row.shape[2] // matrix.ROW_LANES
+    for lane in range(32):
+        for reg in range(row.lhs.registers):
+            assert row.lhs.offset("K", lane, reg) == row.rhs.offset(
+                "K", lane, reg % own
+            )
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_rows_of_lanes_are_those_of_the_isa(row):
+    """PTX ISA: groupID is the lane / 4, and so are rows of A, columns of B."""
+    own = row.shape[2] // matrix.ROW_LANES
+    for lane in range(32):
+        for reg in range(row.lhs.registers):
+            assert row.lhs.offset("M", lane, reg) == lane // 4 + 8 * (reg // own)
+        for reg in range(row.rhs.registers):
+            assert row.rhs.offset("N", lane, reg) == lane // 4
+        for reg in range(row.acc.registers):
+            assert row.acc.offset("M", lane, reg) == lane // 4 + 8 * (reg // 2)
+            assert row.acc.offset("N", lane, reg) == 2 * (lane % 4) + reg % 2
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_what_a_lane_has_of_a_row_is_one_access_at_most(row):
+    own = row.shape[2] // matrix.ROW_LANES
+    bits = row.operand_dtypes[0].bits
+    assert own * bits <= 128
+    for reg in range(1, own):
+        step = row.lhs.offset("K", 5, reg) - row.lhs.offset("K", 5, reg - 1)
+        assert step == 1
+
+
+@pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
+def test_bank_phases_name_each_lane_once(chip):
+    for width, row in chip.memory.read_phases:
+        lanes = sorted(lane for phase in row.phases for lane in phase)
+        assert lanes == list(range(32))
+        assert len(row.phases) == max(1, width // 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "shared"),
+    [("sm_80", 163), ("sm_86", 99), ("sm_89", 99), ("sm_90", 227), ("sm_90a", 227)],
+)
+def test_sizes(name, shared):
+    chip = CHIPS[name]
+    assert (chip.wave_size, chip.memory.lds_bytes) == (32, shared * 1024)
+    assert chip.registers.total * 32 * chip.registers.simds == 65536
+
+
+@pytest.mark.parametrize(
+    ("tile", "name"),
+    [
+        ((64, 32, 32), "F32_16x8x32_F16"),
+        ((64, 32, 16), "F32_16x8x16_F16"),
+        ((16, 8, 48), "F32_16x8x16_F16"),
+        ((16, 8, 64), "F32_16x8x32_F16"),
+        ((8, 8, 64), "F32_16x8x16_F16"),
+    ],
+)
+def test_the_instruction_of_a_tile(tile, name):
+    assert CHIPS["sm_80"].default_mma(DTYPES["f16"], tile=tile).name == name
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [
+        ("bf16", "F32_16x8x32_F16"),
+        ("i8", "I32_16x8x64_I8"),
+        ("f8e4m3fn", "F32_16x8x64_F8"),
+        ("f32", "F32_16x8x16_F32"),
+        ("f64", "F64_8x8x8_F64"),
+    ],
+)
+def test_default_instructions(dtype, name):
+    found = CHIPS["sm_90"].default_mma(DTYPES[dtype])
+    assert found.name == name
+    assert DTYPES[dtype] in found.operand_dtypes
+
+
+def test_8_bit_floats_come_with_ada():
+    names = {name: {r.name for r in c.matrix_instructions} for name, c in CHIPS.items()}
+    assert {n for n, rows in names.items() if "F32_16x8x32_F8" in rows} == {
+        "sm_89",
+        "sm_90",
+        "sm_90a",
+    }
