@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+import msgspec
 import pytest
 
 from wave_runtime import Artifact, ArtifactError, Manifest, load_artifact, save_artifact
@@ -20,10 +21,26 @@ def test_artifact_round_trip(artifact, tmp_path):
     assert load_artifact(save_artifact(artifact, tmp_path / "k")) == artifact
 
 
+@pytest.mark.parametrize("form", ["hsaco", "cubin", "ptx"])
+def test_the_file_of_the_code_is_named_by_its_form(artifact, form, tmp_path):
+    manifest = msgspec.structs.replace(artifact.manifest, form=form)
+    given = Artifact(manifest, artifact.code)
+    assert load_artifact(save_artifact(given, tmp_path)) == given
+    assert (tmp_path / f"code.{form}").read_bytes() == artifact.code
+
+
+def test_a_manifest_that_names_no_form_is_of_an_amd_code_object(manifest):
+    table = json.loads(manifest.to_json())
+    del table["form"]
+    assert Manifest.from_json(json.dumps(table).encode()).form == "hsaco"
+
+
 @pytest.mark.parametrize(
     "fields",
     [
         {"name": "../../etc"},
+        {"form": "../secret"},
+        {"form": "exe"},
         {"format": 99},
         {"grid": ()},
         {"threads": 0},

@@ -18,7 +18,7 @@ from wave_backend_amdgpu.compile.backend import (
 from wave_backend_amdgpu.compile.limits import check_limits
 from wave_backend_amdgpu.compile.worker import Worker
 from wave_backend_amdgpu.metrics import measure
-from wave_runtime.artifact import CODE, MANIFEST
+from wave_runtime.artifact import MANIFEST, code_file
 
 if TYPE_CHECKING:
     from wave_core.backends import LoweringTable
@@ -75,7 +75,8 @@ class AmdgpuBackend:
 
 def _artifact(output: Output) -> dict[str, bytes]:
     artifact = output.artifact
-    return {CODE: artifact.code, MANIFEST: artifact.manifest.to_json()}
+    manifest = artifact.manifest
+    return {code_file(manifest.form): artifact.code, MANIFEST: manifest.to_json()}
 
 
 def _text(name: str, form: str, target: Target, output: Output) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ from wave_emulator_amdgcn.costs.estimate import Estimate, estimate, timeline_of
 from wave_emulator_amdgcn.costs.sample import measured
 from wave_emulator_amdgcn.costs.svg import draw
 from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError
-from wave_runtime.artifact import CODE, MANIFEST
+from wave_runtime.artifact import MANIFEST, code_file
 from wave_runtime.grid import GridExpression
 from wave_runtime.kernarg import scalar_packer
 from wave_runtime.manifest import Manifest
@@ -41,7 +41,7 @@ def cycles(request: ViewRequest) -> ViewResult:
 
 def _cycles(request: ViewRequest) -> ViewResult:
     manifest = Manifest.from_json(request.files[MANIFEST])
-    code = load(request.files[CODE])
+    code = load(request.files[code_file("hsaco")])
     kernel = code.kernel(manifest.name)
     named = _named(manifest, request)
     numbers = {name: value for name, value in named.items() if isinstance(value, int)}

@@ -1,4 +1,4 @@
-"""An artifact: a manifest and a code object, in one directory."""
+"""An artifact: a manifest and code, in one directory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from wave_runtime.errors import ArtifactError
 from wave_runtime.manifest import MAX_MANIFEST, Manifest, digest
 
 MANIFEST = "manifest.json"
-CODE = "code.hsaco"
 MAX_CODE = 1 << 28
 """Bytes of a code object; larger ones come from no compiler."""
 
@@ -23,7 +22,7 @@ class Artifact:
 
     Attributes:
         manifest: What it is and how to launch it.
-        code: The code object, an AMDGPU ELF.
+        code: In the form that the manifest names.
     """
 
     manifest: Manifest
@@ -45,6 +44,11 @@ class Artifact:
             raise ArtifactError("the code is not what the manifest describes")
 
 
+def code_file(form: str) -> str:
+    """The name of the file with code of a form."""
+    return f"code.{form}"
+
+
 def save_artifact(artifact: Artifact, directory: Path) -> Path:
     """Write an artifact into ``directory``, made if need be; gives the directory.
 
@@ -55,7 +59,7 @@ def save_artifact(artifact: Artifact, directory: Path) -> Path:
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        write_whole(directory / CODE, artifact.code)
+        write_whole(directory / code_file(artifact.manifest.form), artifact.code)
         write_whole(directory / MANIFEST, artifact.manifest.to_json())
     except OSError as error:
         reason = error.strerror
@@ -92,7 +96,8 @@ def load_artifact(directory: Path) -> Artifact:
     """
     manifest = Manifest.from_json(read_plain(directory / MANIFEST, MAX_MANIFEST))
     limit = min(MAX_CODE, manifest.code_bytes)
-    return Artifact(manifest, read_plain(directory / CODE, limit))
+    code = read_plain(directory / code_file(manifest.form), limit)
+    return Artifact(manifest, code)
 
 
 def read_plain(path: Path, limit: int) -> bytes:

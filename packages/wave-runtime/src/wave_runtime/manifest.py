@@ -25,6 +25,10 @@ WORDS = {
 }
 """32-bit words of a scalar argument, by element type."""
 
+FORMS = ("hsaco", "vmfb", "cubin", "ptx")
+"""Forms of code: an AMD code object, a module for IREE, NVIDIA machine code, and PTX,
+which the driver of the GPU makes machine code of."""
+
 DEVICE_SYMBOL = "$DD{}"
 """The constant with the coordinate of a device along an axis."""
 
@@ -59,11 +63,11 @@ class ConstantInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The description of a code object, and how to launch it.
+    """The description of code, and how to launch it.
 
     Attributes:
         name: The symbol of the kernel.
-        target: The architecture, such as ``gfx942``.
+        target: The architecture, such as ``gfx942`` or ``sm_90a``.
         parameters: Names of the arguments in the order of a call.
         bindings: The pointer arguments, in the order of the code's arguments.
         constants: The words after them, in order.
@@ -72,11 +76,12 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             the code takes its coordinates as the constants ``$DD0``, ``$DD1``, ...
         threads: Threads of a workgroup.
         wave_size: Lanes of a wave.
-        lds_bytes: LDS of a workgroup.
+        lds_bytes: LDS of a workgroup; of a cubin and of PTX what a launch asks for.
         max_extent: Extents that the launch binds stay below this.
-        code_bytes: Size of the code object.
-        code_digest: SHA-256 of the code object, in hexadecimal.
+        code_bytes: Size of the code.
+        code_digest: SHA-256 of the code, in hexadecimal.
         versions: What compiled it.
+        form: Of the code, one of `FORMS`.
         format: Of this record.
     """
 
@@ -94,6 +99,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code_digest: str
     versions: dict[str, str]
     devices: tuple[str, ...] = ()
+    form: str = "hsaco"
     format: int = FORMAT
 
     def to_json(self) -> bytes:
@@ -134,6 +140,8 @@ def check(manifest: Manifest) -> None:
         raise ArtifactError(
             f"manifest format {manifest.format}; this version reads {FORMAT}"
         )
+    if manifest.form not in FORMS:
+        raise ArtifactError(f"{manifest.form!r} is no form of code: {', '.join(FORMS)}")
     names = [manifest.name, manifest.target, *manifest.parameters]
     for name in names:
         if not _NAME.fullmatch(name):

@@ -195,9 +195,14 @@ def _texts(code: Generated, wrap: Callable[[Generated], str]) -> Iterator[str]:
 
 
 def _artifact(
-    code: Generated, graph: Graph, target: Target, answer: Answer
+    code: Generated,
+    graph: Graph,
+    target: Target,
+    answer: Answer,
+    form: Form = Form.CODE,
 ) -> Artifact:
-    return Artifact(manifest_of(code, graph, target, answer.output), answer.output)
+    manifest = manifest_of(code, graph, target, answer.output, form)
+    return Artifact(manifest, answer.output)
 
 
 def compile_probed(
@@ -264,7 +269,7 @@ def compile_vmfb(
     texts = {".mlir": answer.text or text}
     output = answer.output
     settings.dumps.write(_stem(graph, target), graph, texts, {".vmfb": output})
-    return _artifact(code, graph, target, answer)
+    return _artifact(code, graph, target, answer, Form.PROGRAM)
 
 
 def _answer(
@@ -295,9 +300,13 @@ def _answer(
 
 
 def manifest_of(
-    code: Generated, graph: Graph, target: Target, output: bytes
+    code: Generated,
+    graph: Graph,
+    target: Target,
+    output: bytes,
+    form: Form = Form.CODE,
 ) -> Manifest:
-    """The manifest of a code object."""
+    """The manifest of a code object, or of a module."""
     return Manifest(
         name=code.name,
         target=target.name,
@@ -321,6 +330,7 @@ def manifest_of(
         code_digest=digest(output),
         versions=dict(versions()),
         devices=tuple(map(str, code.devices)),
+        form=form.value,
     )
 
 
