@@ -113,29 +113,12 @@ def wave_register_backends() -> Iterable[BackendSpec]:
 
 PACKAGE = "wave-backend-amdgpu"
 
-DEBUG_LINES = "debug_lines"
-"""The option, of this package alone, that puts the user's lines into code objects."""
-
-IN_PROCESS = "compile_in_process"
-"""The option to compile in the process of the caller, which a crash then ends."""
-
-TIME_LIMIT, MEMORY_LIMIT = "compiler_time_limit_s", "compiler_memory_limit_mib"
-
-LIMITS = {TIME_LIMIT: 120, MEMORY_LIMIT: 8192}
-"""Limits of a compilation: seconds, and MiB of memory."""
-
 
 @hookimpl
 def wave_register_options() -> Iterable[OptionSpec]:
     """The options of code generation; none changes the pipeline."""
     rows: tuple[tuple[str, Any, object, str], ...] = (
         ("use_buffer_ops", bool, False, "buffer instructions for global memory"),
-        (
-            "use_fast_math",
-            bool | None,
-            None,
-            "reordered sums, approximate functions; by default where kernels allow it",
-        ),
         ("waves_per_eu", int | None, None, "waves of a SIMD to aim for"),
         (
             "denorm_fp_math_f32",
@@ -143,13 +126,7 @@ def wave_register_options() -> Iterable[OptionSpec]:
             None,
             "f32 denormals: kept (ieee) or flushed to zero (preserve-sign)",
         ),
-        ("dump_intermediates", str | None, None, "a folder for every stage as text"),
-        ("dump_binaries", str | None, None, "a folder for code objects"),
         ("override_mlir", str | None, None, "MLIR to compile in place of our own"),
-        (DEBUG_LINES, bool, False, "the user's lines in code objects, as DWARF"),
-        (IN_PROCESS, bool, False, "no process of its own for the compiler"),
-        (TIME_LIMIT, int, LIMITS[TIME_LIMIT], "seconds that the compiler may take"),
-        (MEMORY_LIMIT, int, LIMITS[MEMORY_LIMIT], "MiB that the compiler may use"),
     )
     for name, kind, default, help_text in rows:
         # Every number here counts something.

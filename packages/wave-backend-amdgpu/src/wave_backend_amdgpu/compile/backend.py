@@ -21,7 +21,7 @@ from wave_backend_amdgpu.compile.limits import check_limits, lds_bytes
 from wave_backend_amdgpu.compile.request import Answer, Form, Request, Step
 from wave_backend_amdgpu.compile.spills import ORDERS, with_fewest_spills
 from wave_backend_amdgpu.compile.worker import Worker, default_worker
-from wave_backend_amdgpu.plugin import (
+from wave_core.backends.options import (
     DEBUG_LINES,
     IN_PROCESS,
     LIMITS,

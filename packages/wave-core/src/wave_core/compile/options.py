@@ -156,12 +156,16 @@ class WaveCompileOptions:
     reorder_allocs: bool | None = of_pass(None, MEMORY, "pack-shared-memory.by_size")
     enable_swizzle: bool | None = of_pass(None, MEMORY, "choose-lds-layouts.swizzle")
     use_buffer_ops: bool = of_plugin(False, AMDGPU)
-    use_fast_math: bool | None = of_plugin(None, AMDGPU)
     waves_per_eu: int | None = of_plugin(None, AMDGPU)
     denorm_fp_math_f32: str | None = of_plugin(None, AMDGPU)
-    dump_intermediates: str | None = of_plugin(None, AMDGPU, Role.REPORT)
-    dump_binaries: str | None = of_plugin(None, AMDGPU, Role.REPORT)
     override_mlir: str | None = of_plugin(None, AMDGPU)
+    use_fast_math: bool | None = option(
+        None, "reordered sums, approximate functions; by default where kernels allow it"
+    )
+    dump_intermediates: str | None = option(
+        None, "a folder for every stage as text", Role.REPORT
+    )
+    dump_binaries: str | None = option(None, "a folder for machine code", Role.REPORT)
     compile_to_mlir: bool = option(False, "`kernel.asm` is MLIR instead of assembly")
     plugin_options: Mapping[str, object] = option(
         FrozenMap[str, object](), "options that other plugins declare, by name"

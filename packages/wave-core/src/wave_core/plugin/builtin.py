@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_core.backends.options import BACKEND_OPTIONS
 from wave_core.builtin.pipeline import CORE_PASSES
 from wave_core.diagnostics import catalogue
 from wave_core.passes.selection import Preset
 from wave_core.plugin.api import API_VERSION, CORE, hookimpl
-from wave_core.plugin.results import OpSet, TargetSpec
+from wave_core.plugin.results import OpSet, OptionSpec, TargetSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from wave_core.passes.spec import PassSpec
 
 REQUIRES_API = API_VERSION
+
+PACKAGE = "wave-core"
 
 
 @hookimpl
@@ -50,3 +53,11 @@ def wave_register_presets() -> Iterable[Preset]:
     yield Preset("default", "the passes of all plugins, unless they are off by default")
     yield Preset("auto", "what a chooser finds best for the kernel; or else `default`")
     yield Preset("naive", "core's passes alone: correct, not fast", only=(CORE,))
+
+
+@hookimpl
+def wave_register_options() -> Iterable[OptionSpec]:
+    """What every backend is told; `WaveCompileOptions` has the others of core."""
+    for name, kind, default, help_text in BACKEND_OPTIONS:
+        least = 1 if kind is int else None
+        yield OptionSpec(name, kind, default, PACKAGE, help_text, least)
