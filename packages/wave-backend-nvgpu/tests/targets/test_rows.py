@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from wave_backend_nvgpu.targets import chips, matrix
+from wave_backend_nvgpu.targets import chips, matrix, memory
 from wave_core.types import DTYPES
 
 CHIPS = {
@@ -124,3 +125,12 @@ def test_8_bit_floats_come_with_ada():
         "sm_90",
         "sm_90a",
     }
+
+
+def test_matrices_are_exchanged_as_the_isa_says():
+    """PTX ISA, ldmatrix: rows come from lanes 8j to 8j + 7; registers hold columns."""
+    places = memory.MATRICES.places(8)
+    for tile, row, column in np.ndindex(4, 8, 8):
+        fetched = (8 * tile + row) * 8 + column
+        lane, half = 4 * column + row // 2, row % 2
+        assert places[fetched] == 8 * lane + 2 * tile + half

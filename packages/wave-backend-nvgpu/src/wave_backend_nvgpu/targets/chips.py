@@ -115,6 +115,8 @@ def _chip(
         float8=float8,
         direct_to_lds_bits=COPY_BITS,
         direct_by_pointer=True,
+        transposed_read_bits=memory.TRANSPOSED,
+        exchange=memory.MATRICES,
         float_atomics=atomics,
         registers=_registers(warps),
         lds_granule=SHARED_GRANULE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wave_core.targets import BankPhases, MemorySpec
+from wave_core.targets import BankPhases, Exchange, MemorySpec
 
 KIB = 1024
 LANES = 32
@@ -16,6 +16,20 @@ WIDTHS = (1, 2, 4, 8, 16)
 two or four, of 128 bits at most."""
 
 CACHE_LINE_BYTES = 128
+
+TRANSPOSED = ((16, 128),)
+"""Elements of 16 bits, of which a lane gets eight. Source: PTX ISA, ldmatrix.trans."""
+
+MATRICES = Exchange(
+    LANES,
+    (
+        *(("lane", 2), ("lane", 3), ("lane", 4)),
+        *(("reg", 0), ("lane", 0), ("lane", 1), ("reg", 1), ("reg", 2)),
+    ),
+)
+"""Lane ``8 * j + i`` fetches row ``i`` of matrix ``j``, eight elements. Afterwards lane
+``l`` has in registers ``2 * j`` and ``2 * j + 1`` those of column ``l // 4`` and of
+rows ``2 * (l % 4)`` and the next. Source: PTX ISA, ldmatrix.x4.trans."""
 
 
 def spec(shared_bytes: int) -> MemorySpec:

@@ -150,13 +150,14 @@ class Read(_Access, name="read", traits={Trait.FLEXIBLE}):
 
 
 class TransposedRead(Read, name="transposed_read"):
-    """A read of LDS whose lanes exchange what they fetched, sixteen by sixteen.
+    """A read of LDS whose lanes exchange what they fetched.
 
     Only in lowered graphs, for targets with a row for it. The access row says what
-    each lane fetches: neighbouring elements. Those of sixteen lanes, one lane after
-    another, are rows of sixteen elements; lane ``i`` of the sixteen gets column
-    ``i``, row ``r`` in register ``r``. The placement row says what it holds then.
-    Every lane takes part, and none is masked. Shapes and dtypes: as `Read`.
+    each lane fetches: neighbouring elements. The exchange is that of the target: on
+    AMD's those of sixteen lanes, one lane after another, are rows of sixteen elements,
+    and lane ``i`` of the sixteen gets column ``i``, row ``r`` in register ``r``. The
+    placement row says what it holds then. Every lane takes part, and none is masked.
+    Shapes and dtypes: as `Read`.
     """
 
 

@@ -15,6 +15,7 @@ from wave_core.targets.base import (
     RegisterFile as RegisterFile,
     Target as Target,
 )
+from wave_core.targets.exchange import Exchange as Exchange
 from wave_core.targets.generic import generic_target as generic_target
 from wave_core.targets.names import (
     GENERIC_DOT as GENERIC_DOT,

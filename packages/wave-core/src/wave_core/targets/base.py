@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
+from wave_core.targets.exchange import SIXTEEN, Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -241,7 +242,8 @@ class Target:
     what does not exist. ``float_atomics`` are the updates of floats that are one
     instruction: ``lds`` or ``global``, ``add`` or ``extreme`` (min and max), and the
     element type. ``transposed_read_bits`` are pairs: for elements
-    of so many bits there is a `TransposedRead`, which gives a lane so many.
+    of so many bits there is a `TransposedRead`, which gives a lane so many, and
+    ``exchange`` says what of it which lane gets.
     ``lane_swaps`` are the distances at which lanes of two registers change places by
     one instruction: those whose number has the bit in the first register go to the
     second, the others of the second to the first.
@@ -260,6 +262,7 @@ class Target:
     direct_to_lds_bits: tuple[int, ...] = ()
     direct_by_pointer: bool = False
     transposed_read_bits: tuple[tuple[int, int], ...] = ()
+    exchange: Exchange = SIXTEEN
     lane_swaps: tuple[int, ...] = ()
     float_atomics: tuple[tuple[str, str, str], ...] = ()
     registers: RegisterFile | None = None

@@ -1,63 +1,99 @@
 """The exchange of fetched elements among the lanes of a group.
 
-A group of sixteen lanes fetches vectors of equal length. Put one after another they
-are rows of sixteen elements; after the exchange each lane holds one column of them,
-its register ``r`` the element of row ``r``.
+Each lane of a group fetches a vector; afterwards each holds elements that others
+fetched. Who holds what is a renaming of the bits of lane and register.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.symbols.layout import Digit, Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
     from wave_core.symbols.layout import Source
-
-EXCHANGE_LANES = 16
-"""Lanes that exchange among themselves. Source: AMD CDNA4 ISA, DS_READ_B64_TR_B16."""
-
-_GROUP_BITS = EXCHANGE_LANES.bit_length() - 1
 
 Bit = tuple["Source", int]
 """One bit of the lane or of the register number."""
 
 
-def exchanged(layout: Layout) -> Layout | None:
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """How a machine exchanges.
+
+    Attributes:
+        lanes: Lanes that exchange among themselves.
+        held: For each bit of the number of an element, which counts the registers of
+            the first lane and then those of the next, the bit of lane or register that
+            tells where it is afterwards. Without it the vectors, one after another, are
+            rows of as many elements as there are lanes, and each lane gets a column.
+    """
+
+    lanes: int
+    held: tuple[Bit, ...] = ()
+
+    def bits(self, registers: int) -> tuple[Bit, ...] | None:
+        """As ``held``, for vectors of ``registers``; ``None`` where it has no form."""
+        width, group = registers.bit_length() - 1, self.lanes.bit_length() - 1
+        if not _power(registers):
+            return None
+        if not self.held:
+            columns: list[Bit] = [("lane", place) for place in range(group)]
+            return *columns, *(("reg", place) for place in range(width))
+        return self.held if len(self.held) == width + group else None
+
+    def places(self, registers: int) -> list[int]:
+        """Where each element of a group is afterwards, by its number before.
+
+        Numbers count registers of the first lane, then those of the next.
+        """
+        bits = self.bits(registers)
+        assert bits is not None, "the op has the registers of the target's row"
+        width = registers.bit_length() - 1
+        weights = [1 << (p if source == "reg" else p + width) for source, p in bits]
+        return [
+            sum(weight for place, weight in enumerate(weights) if number >> place & 1)
+            for number in range(self.lanes * registers)
+        ]
+
+
+SIXTEEN = Exchange(16)
+"""Source: AMD CDNA4 ISA, DS_READ_B64_TR_B16."""
+
+
+def exchanged(layout: Layout, exchange: Exchange) -> Layout | None:
     """The layout after the exchange; ``None`` where no digits describe it."""
-    return _swapped(layout, "reg", "lane")
+    pairs = _pairs(layout, exchange)
+    return None if pairs is None else _renamed(layout, dict(pairs))
 
 
-def before_exchange(layout: Layout) -> Layout | None:
+def before_exchange(layout: Layout, exchange: Exchange) -> Layout | None:
     """The layout to fetch in, so that the exchange gives ``layout``.
 
     ``None`` where there is none.
     """
-    return _swapped(layout, "lane", "reg")
-
-
-def _swapped(layout: Layout, fast: Source, slow: Source) -> Layout | None:
-    """The layout where ``slow`` counts first, of one where ``fast`` does."""
-    widths = {"reg": layout.registers.bit_length() - 1, "lane": _GROUP_BITS}
-
-    def held(bit: Bit) -> Bit:
-        source, place = bit
-        if source == "lane" and place >= _GROUP_BITS:
-            return bit
-        position = place if source == fast else place + widths[fast]
-        if position < widths[slow]:
-            return slow, position
-        return fast, position - widths[slow]
-
-    return _renamed(layout, held)
-
-
-def _renamed(layout: Layout, rename: Callable[[Bit], Bit]) -> Layout | None:
-    """The layout with the bits of lane and register under other names."""
-    if not _power(layout.registers) or layout.lanes % EXCHANGE_LANES:
+    pairs = _pairs(layout, exchange)
+    if pairs is None:
         return None
+    return _renamed(layout, {after: before for before, after in pairs})
+
+
+def _pairs(layout: Layout, exchange: Exchange) -> list[tuple[Bit, Bit]] | None:
+    """Each bit of those who fetch, with that of those who hold."""
+    bits = exchange.bits(layout.registers)
+    if bits is None or layout.lanes % exchange.lanes:
+        return None
+    width = layout.registers.bit_length() - 1
+    own: list[Bit] = [("reg", place) for place in range(width)]
+    lanes: list[Bit] = [("lane", place) for place in range(len(bits) - width)]
+    return list(zip([*own, *lanes], bits, strict=True))
+
+
+def _renamed(layout: Layout, names: Mapping[Bit, Bit]) -> Layout | None:
+    """The layout with the bits of lane and register under other names."""
     table: dict[str, list[Digit]] = {}
     for dim, digits in layout.table:
         bits = table[dim] = []
@@ -66,7 +102,8 @@ def _renamed(layout: Layout, rename: Callable[[Bit], Bit]) -> Layout | None:
                 return None
             first = digit.div.bit_length() - 1
             for place in range(digit.mod.bit_length() - 1):
-                source, number = rename((digit.source, first + place))
+                own: Bit = (digit.source, first + place)
+                source, number = names.get(own, own)
                 bits.append(Digit(digit.coeff << place, source, 1 << number, 2))
     return Layout.make(layout.lanes, layout.registers, table)
 

@@ -23,14 +23,14 @@ from wave_core.ops.memory import Allocate, Read, TransposedRead
 from wave_core.ops.shape import Assemble
 from wave_core.passes import Pass
 from wave_core.symbols import Facts, Layout
-from wave_core.targets.exchange import EXCHANGE_LANES, before_exchange, exchanged
+from wave_core.targets.exchange import before_exchange, exchanged
 
 if TYPE_CHECKING:
     from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Graph
     from wave_core.passes import PassContext
     from wave_core.symbols import Expr
-    from wave_core.targets import Target
+    from wave_core.targets import Exchange, Target
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class UseTransposedReads(Pass):
     """Let the hardware transpose what is stored across and read along K.
 
     Needs expanded tiles. A read of LDS that takes single elements becomes reads that
-    fetch neighbours and exchange them among sixteen lanes, if the layout after the
-    exchange is proved to be the one that the read has: as digits of lane and
+    fetch neighbours and exchange them among lanes, if the layout after the exchange
+    is proved to be the one that the read has: as digits of lane and
     register. All lanes have to take part, without a condition.
 
     Example::
@@ -120,12 +120,13 @@ def fetches(read: Read, known: RegionFacts, target: Target) -> list[Fetch] | Non
         return None
     facts = known.facts(region_of(read), access.registers)
     bases = _bases(read, access, row.layout, facts)
-    if bases is None or target.wave_size % EXCHANGE_LANES:
+    if bases is None or target.wave_size % target.exchange.lanes:
         return None
     few = known.facts(region_of(read), width)
     found: list[Fetch] = []
     for first in range(0, access.registers, width):
-        fetch = _fetch(read, row, bases, first, width, few)
+        source = _source(row.layout, first, width, target.exchange)
+        fetch = source and _fetch(read, row, bases, first, source, few)
         if fetch is None:
             return None
         found.append(fetch)
@@ -192,11 +193,13 @@ def _within(layout: Layout) -> dict[str, Expr]:
 
 
 @lru_cache(maxsize=256)
-def _source(whole: Layout, first: int, width: int) -> tuple[Layout, Layout] | None:
+def _source(
+    whole: Layout, first: int, width: int, exchange: Exchange
+) -> tuple[Layout, Layout] | None:
     """How lanes fetch registers ``first`` to ``first + width``, and hold them then."""
     held = Layout.make(whole.lanes, width, {d: whole.digits(d) for d in whole.dims})
-    source = before_exchange(held)
-    if source is None or exchanged(source) != held:
+    source = before_exchange(held, exchange)
+    if source is None or exchanged(source, exchange) != held:
         return None
     moved_as_a_whole = all(
         whole.offset(dim, 0, first + r)
@@ -212,15 +215,15 @@ def _fetch(
     row: Placement,
     bases: dict[str, Expr],
     first: int,
-    width: int,
+    found: tuple[Layout, Layout],
     facts: Facts,
 ) -> Fetch | None:
-    """The read that gives registers ``first`` to ``first + width``."""
+    """The read that gives registers from ``first`` on, fetched and held as found."""
     whole, dims = row.layout, read.memory.memory_type.dims
-    found = _source(whole, first, width)
-    if found is None or dims[-1] not in whole.dims:
-        return None
     source, held = found
+    width = held.registers
+    if dims[-1] not in whole.dims:
+        return None
     if source.contiguous_run(dims[-1]) != width:
         return None
     start = {d: whole.offset(d, 0, first) for d in whole.dims}

@@ -10,7 +10,6 @@ from wave_core.diagnostics import Severity
 from wave_core.ir.facts import ACCESS, LANDING
 from wave_core.ir.graph import resolve
 from wave_core.ops.memory import Read, Write
-from wave_core.targets.exchange import EXCHANGE_LANES
 from wave_core.types import dynamic_symbol
 from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.addressing import AccessPlan, Cells
@@ -53,16 +52,19 @@ def read(op: Read, program: Program) -> Step:
 
 
 def transposed_read(op: TransposedRead, program: Program) -> Step:
-    """Gather the cells of every lane, then exchange them among sixteen lanes."""
+    """Gather the cells of every lane, then exchange them among lanes."""
     fetch = read(op, program)
     access = program.graph.facts.get(ACCESS, op)
     registers = 1 if access is None else access.registers
 
+    places = np.array(program.target.exchange.places(registers))
+    sources = np.argsort(places)
+
     def exchange(data: Array) -> Array:
         lanes = program.geometry.lanes
         data = np.broadcast_to(data, (data.shape[0], lanes, registers))
-        rows = data.reshape(data.shape[0], -1, registers, EXCHANGE_LANES)
-        return np.swapaxes(rows, 2, 3).reshape(data.shape)
+        groups = data.reshape(data.shape[0], -1, len(sources))
+        return groups[:, :, sources].reshape(data.shape)
 
     def step(machine: Machine) -> None:
         fetch(machine)
