@@ -17,10 +17,12 @@ from wave_backend_amdgpu.codegen.table import own_table
 from wave_backend_amdgpu.codegen.wrap import executable, program
 from wave_backend_amdgpu.compile.ask import ask
 from wave_backend_amdgpu.compile.flags import code_flags, program_flags
-from wave_backend_amdgpu.compile.limits import check_limits, lds_bytes
+from wave_backend_amdgpu.compile.limits import check_limits
 from wave_backend_amdgpu.compile.request import Answer, Form, Request, Step
 from wave_backend_amdgpu.compile.spills import ORDERS, with_fewest_spills
 from wave_backend_amdgpu.compile.worker import Worker, default_worker
+from wave_core.analysis.capacity import rounded_lds_bytes
+from wave_core.backends.emission.symbols import EXTENT_LIMIT
 from wave_core.backends.options import (
     DEBUG_LINES,
     IN_PROCESS,
@@ -28,7 +30,6 @@ from wave_core.backends.options import (
     MEMORY_LIMIT,
     TIME_LIMIT,
 )
-from wave_core.backends.emission.symbols import EXTENT_LIMIT
 from wave_core.compile.dump import Dumps
 from wave_core.diagnostics import user_error
 from wave_core.symbols import product
@@ -324,7 +325,7 @@ def manifest_of(
         grid=_grid(code),
         threads=code.threads,
         wave_size=code.wave_size,
-        lds_bytes=lds_bytes(graph),
+        lds_bytes=rounded_lds_bytes(graph),
         max_extent=EXTENT_LIMIT,
         code_bytes=len(output),
         code_digest=digest(output),

@@ -1,0 +1,113 @@
+"""Whether a kernel fits its machine: shared memory and registers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from wave_core.analysis.dependences.storage import buffers_of, static_bytes
+from wave_core.analysis.names import name_of
+from wave_core.analysis.pressure import widest_point, words_of
+from wave_core.diagnostics import user_error
+from wave_core.ir import PLACEMENT
+from wave_core.ops.control import Iterate
+
+if TYPE_CHECKING:
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.ops.memory import Allocate
+    from wave_core.targets import Target
+
+SHOWN = 4
+"""Buffers that a message names."""
+
+
+def rounded_lds_bytes(graph: Graph) -> int:
+    """LDS of a workgroup, each buffer rounded up to 16 bytes; packed ones share."""
+    buffers = buffers_of(graph)
+    own = [_bytes(graph, op) for op in buffers if op.offset is None]
+    ends = [op.offset + _bytes(graph, op) for op in buffers if op.offset is not None]
+    return sum(own) + max(ends, default=0)
+
+
+def _bytes(graph: Graph, op: Allocate) -> int:
+    return -(-static_bytes(op, graph.bindings) // 16) * 16
+
+
+def check_lds(graph: Graph, target: Target, word: str = "LDS") -> None:
+    """Refuse a kernel whose buffers take more than a workgroup can have.
+
+    Args:
+        graph: The kernel.
+        target: The machine.
+        word: What users of the machine call that memory.
+
+    Raises:
+        UserError: WV0605.
+    """
+    total, limit = rounded_lds_bytes(graph), target.memory.lds_bytes
+    if total <= limit:
+        return
+    ordered = sorted(buffers_of(graph), key=lambda op: -_bytes(graph, op))
+    rows = [
+        f"{_bytes(graph, op)} bytes: {name_of(op)} "
+        f"({op.dtype}[{', '.join(map(str, op.distributed_shape))}])"
+        for op in ordered[:SHOWN]
+    ]
+    raise user_error(
+        "WV0605",
+        f"`{graph.name}` needs {total} bytes of {word}; {target.name} has {limit}",
+        at=graph.location,
+        secondary=tuple(
+            (op.location, f"{_bytes(graph, op)} bytes") for op in ordered[:SHOWN]
+        ),
+        notes=("the largest buffers:", *rows),
+        help="use smaller tiles, fewer buffers, or narrower element types",
+        needed=total,
+        limit=limit,
+    )
+
+
+def check_registers(graph: Graph, target: Target) -> None:
+    """Refuse a kernel that keeps more values than a lane has registers.
+
+    Raises:
+        UserError: WV0605.
+    """
+    file = target.registers
+    if file is None:
+        return
+    widest = widest_point(graph)
+    if widest.registers <= file.per_wave:
+        return
+    at = widest.at
+    where = "a loop" if isinstance(at, Iterate) else f"`{at.op_name}`" if at else "it"
+    raise user_error(
+        "WV0605",
+        f"`{graph.name}` keeps values in {widest.registers} registers of each lane"
+        f" across {where}; {target.name} has {file.per_wave}",
+        at=graph.location if at is None else at.location,
+        label=f"{widest.registers} registers are in use here",
+        notes=("the largest values:", *_largest_values(graph, widest.values)),
+        help=(
+            "split the tile among more waves: a smaller WaveConstraint",
+            "or use smaller workgroup tiles, or narrower element types",
+            "or read and compute what is not needed here later",
+        ),
+        needed=widest.registers,
+        limit=file.per_wave,
+    )
+
+
+def _largest_values(graph: Graph, values: Iterable[Op]) -> list[str]:
+    """Registers of values by the line that makes them, the largest first."""
+    sizes: dict[tuple[str, str], int] = defaultdict(int)
+    for value in values:
+        placement = graph.facts.get(PLACEMENT, value)
+        count = 1 if placement is None else placement.layout.registers
+        sizes[name_of(value), str(value.register_type.dtype)] += words_of(value, count)
+    rows = sorted(sizes.items(), key=lambda row: (-row[1], row[0]))
+    return [
+        f"{size} registers: {name} ({dtype})" for (name, dtype), size in rows[:SHOWN]
+    ]
