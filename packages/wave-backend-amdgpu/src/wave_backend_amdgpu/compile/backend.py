@@ -22,7 +22,7 @@ from wave_backend_amdgpu.compile.request import Answer, Form, Request, Step
 from wave_backend_amdgpu.compile.spills import ORDERS, with_fewest_spills
 from wave_backend_amdgpu.compile.worker import Worker, default_worker
 from wave_core.analysis.capacity import rounded_lds_bytes
-from wave_core.backends.emission.symbols import EXTENT_LIMIT
+from wave_core.backends.emission.manifest import MachineCode, artifact_of
 from wave_core.backends.options import (
     DEBUG_LINES,
     IN_PROCESS,
@@ -32,10 +32,6 @@ from wave_core.backends.options import (
 )
 from wave_core.compile.dump import Dumps
 from wave_core.diagnostics import user_error
-from wave_core.symbols import product
-from wave_runtime.artifact import Artifact
-from wave_runtime.grid import GridExpression
-from wave_runtime.manifest import BindingInfo, ConstantInfo, Manifest, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +40,7 @@ if TYPE_CHECKING:
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.ir import Graph
     from wave_core.targets import Target
+    from wave_runtime.artifact import Artifact
 
 
 @dataclass(frozen=True)
@@ -202,8 +199,9 @@ def _artifact(
     answer: Answer,
     form: Form = Form.CODE,
 ) -> Artifact:
-    manifest = manifest_of(code, graph, target, answer.output, form)
-    return Artifact(manifest, answer.output)
+    lds = rounded_lds_bytes(graph)
+    made = MachineCode(code.name, form.value, answer.output, lds, versions())
+    return artifact_of(code, made, graph, target)
 
 
 def compile_probed(
@@ -298,50 +296,6 @@ def _answer(
         tuple(sys.path) if passes else (),
     )
     return ask(request, settings.worker, settings.time_limit_s, graph, passes)
-
-
-def manifest_of(
-    code: Generated,
-    graph: Graph,
-    target: Target,
-    output: bytes,
-    form: Form = Form.CODE,
-) -> Manifest:
-    """The manifest of a code object, or of a module."""
-    return Manifest(
-        name=code.name,
-        target=target.name,
-        parameters=tuple(argument.label for argument in graph.parameters),
-        bindings=tuple(
-            BindingInfo(
-                row.name, row.dtype, tuple(map(str, row.shape)), row.written, row.limit
-            )
-            for row in code.bindings
-        ),
-        constants=tuple(
-            ConstantInfo(row.name, row.dtype.name, row.words, row.parameter)
-            for row in code.constants
-        ),
-        grid=_grid(code),
-        threads=code.threads,
-        wave_size=code.wave_size,
-        lds_bytes=rounded_lds_bytes(graph),
-        max_extent=EXTENT_LIMIT,
-        code_bytes=len(output),
-        code_digest=digest(output),
-        versions=dict(versions()),
-        devices=tuple(map(str, code.devices)),
-        form=form.value,
-    )
-
-
-def _grid(code: Generated) -> tuple[str, ...]:
-    """The grid as text; axes beyond the third share the third of the hardware."""
-    first, rest = code.grid[:2], code.grid[2:]
-    texts = tuple(map(str, [*first, product(rest)] if rest else first))
-    for text in texts:
-        GridExpression(text)
-    return texts
 
 
 @cache
