@@ -1,0 +1,79 @@
+"""The state of one code generation: that of core, and what is NVIDIA's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_backend_nvgpu.codegen.debug import Lines
+from wave_backend_nvgpu.codegen.instructions import LlvmInstructions
+from wave_backend_nvgpu.codegen.memories import SharedLayout, address, has_copies
+from wave_core.backends.emission import Emission, Kind, unsupported as refused
+
+if TYPE_CHECKING:
+    from wave_backend_nvgpu.codegen.memories import Memory
+    from wave_backend_nvgpu.codegen.options import CodeOptions
+    from wave_core.backends import LoweringTable
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Expr, Facts
+    from wave_core.targets import Target
+
+BACKEND = "nvgpu"
+
+
+class Emitter(Emission):
+    """The state that lowering rules work with.
+
+    Attributes:
+        options: The knobs.
+        builder: Where text goes; it is ``instructions`` as well.
+        shared: Where buffers lie in shared memory.
+        memories: By the key of the defining op.
+        has_copies: Whether something is copied to shared memory past the registers,
+            so that barriers have to wait for it.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        options: CodeOptions,
+        facts: Facts,
+        table: LoweringTable,
+    ) -> None:
+        builder = LlvmInstructions(Lines(graph.location, graph.name))
+        fast = bool(options.fast_math)
+        super().__init__(graph, target, facts, table, builder, fast_math=fast)
+        self.options = options
+        self.builder = builder
+        self.shared = SharedLayout(graph)
+        self.memories: dict[int, Memory] = {}
+        self.has_copies = has_copies(graph)
+
+    def word(self, position: int) -> str:
+        """A word by its place behind the pointers."""
+        return f"%k{position}"
+
+    def thread(self, threads: int) -> str:
+        """The number of the thread; its bound is an attribute of the kernel."""
+        del threads
+        return self.builder.call("llvm.nvvm.read.ptx.sreg.tid.x", "i32", ())
+
+    def workgroup(self, axis: int) -> str:
+        """A coordinate of the workgroup."""
+        name = f"llvm.nvvm.read.ptx.sreg.ctaid.{'xyz'[axis]}"
+        return self.builder.call(name, "i32", ())
+
+    def uniform(self, name: str, kind: Kind) -> str:
+        """The value itself: it is the same in all lanes, and here lanes are threads."""
+        del kind
+        return name
+
+    def address(self, memory: Memory, offset: Expr) -> str:
+        """A pointer to the element of a memory at an offset."""
+        return address(self.builder, self.indices, memory, offset)
+
+
+def unsupported(op: Op, why: str, *help_text: str) -> Exception:
+    """The error that an op cannot be lowered in this form."""
+    return refused(BACKEND, op, why, *help_text)

@@ -1,0 +1,3 @@
+"""Lowering rules of this package, by family of ops."""
+
+from __future__ import annotations

@@ -1,0 +1,182 @@
+"""Loops, conditions, and symbols that change their value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_backend_nvgpu.codegen.types import typed
+from wave_core.backends import lowers
+from wave_core.backends.emission import Value
+from wave_core.backends.emission.elements import as_index
+from wave_core.ops.control import (
+    Breakpoint,
+    Conditional,
+    Iterate,
+    SetSymbol,
+    While,
+)
+from wave_core.ops.structure import GetResult
+from wave_core.symbols import as_expr, symbol
+
+if TYPE_CHECKING:
+    from wave_backend_nvgpu.codegen.emitter import Emitter
+    from wave_core.ir import Region
+    from wave_core.symbols import Expr
+    from wave_core.types import DType
+
+
+@lowers(Iterate)
+def iterate(op: Iterate, emit: Emitter) -> None:
+    """A counted loop; its counter and carried values are phis of its head."""
+    builder, region = emit.builder, op.body
+    assert op.count is not None, "set by expansion"
+    assert op.induction is not None, "set by expansion"
+    iterations = emit.expr(as_expr(op.count))
+    count = emit.indices.wrapped(iterations)
+    start, step = emit.expr(as_expr(op.start)), op.step
+    inits = [emit.value(value) for value in op.inits]
+    counter, next_ = builder.fresh(), builder.fresh()
+    outer, where = dict(emit.renamed), builder.where
+    with builder.region() as block:
+        carried = _bind_carried(emit, region, inits)
+        iteration = symbol(f"$iteration:{counter[1:]}")
+        emit.indices.bind(iteration, counter, 32, builder.level)
+        emit.indices.counters[iteration] = iterations
+        emit.renamed[op.induction] = start + iteration * step
+        emit.lower(region)
+        values = _as_wide(emit, emit.yielded(region), inits)
+        builder.locate(op.location)
+        builder.line(f"{next_} = add nuw nsw i32 {counter}, 1")
+    emit.renamed, builder.where = outer, where
+    before, head, end = builder.blocks[-1].label, builder.label(), builder.label()
+    test = builder.fresh()
+    phis = [("i32", counter, "0", next_)]
+    pairs = zip(carried, inits, values, strict=True)
+    phis += [(typed(init.kind), name, init.name, new) for name, init, new in pairs]
+    builder.splice(
+        f"br label %{head}",
+        f"{head}:",
+        *[
+            f"{name} = phi {kind} [ {first}, %{before} ], [ {new}, %{block.label} ]"
+            for kind, name, first, new in phis
+        ],
+        f"{test} = icmp slt i32 {counter}, {count}",
+        f"br i1 {test}, label %{block.entry}, label %{end}",
+        block,
+        f"br label %{head}",
+        f"{end}:",
+    )
+    emit.set_results(op, _named(carried, inits))
+
+
+def _bind_carried(emit: Emitter, region: Region, inits: list[Value]) -> list[str]:
+    names: list[str] = []
+    for argument, init in zip(region.arguments, inits, strict=False):
+        name = emit.builder.fresh()
+        emit.define(argument, Value(name, init.item, init.registers))
+        names.append(name)
+    return names
+
+
+def _as_wide(
+    emit: Emitter, values: tuple[Value, ...], like: list[Value]
+) -> list[str]:
+    """The values of a region's end, of as many registers as its results."""
+    return [emit.spread(v, w.registers) for v, w in zip(values, like, strict=True)]
+
+
+def _named(names: list[str], like: list[Value]) -> tuple[Value, ...]:
+    pairs = zip(names, like, strict=True)
+    return tuple(Value(name, value.item, value.registers) for name, value in pairs)
+
+
+@lowers(While)
+def while_loop(op: While, emit: Emitter) -> None:
+    """A loop that each thread decides before each iteration."""
+    builder, region = emit.builder, op.body
+    inits = [emit.value(value) for value in op.inits]
+    outer, where = dict(emit.renamed), builder.where
+    names = [builder.fresh() for _ in inits]
+    with builder.region() as before:
+        for named, name, first in zip(op.symbols, names, op.inits, strict=False):
+            value = emit.value(first)
+            given = Value(name, value.item, value.registers)
+            _name(emit, named, given, emit.dtype(first))
+        test = names[0] if op.by_lane else ""
+        if op.condition is not None:
+            test = emit.indices.truth(emit.expr(op.condition))
+    with builder.region() as after:
+        for argument, name, init in zip(region.arguments, names, inits, strict=False):
+            emit.define(argument, Value(name, init.item, init.registers))
+        for named, argument in zip(op.symbols, region.arguments, strict=False):
+            _name(emit, named, emit.value(argument), emit.dtype(argument))
+        emit.lower(region)
+        builder.locate(op.location)
+        values = _as_wide(emit, emit.yielded(region), inits)
+    emit.renamed, builder.where = outer, where
+    entry, end = builder.blocks[-1].label, builder.label()
+    pairs = zip(names, inits, values, strict=True)
+    before.lines[:0] = [
+        f"  {name} = phi {typed(init.kind)} [ {init.name}, %{entry} ], "
+        f"[ {new}, %{after.label} ]"
+        for name, init, new in pairs
+    ]
+    builder.splice(
+        f"br label %{before.entry}",
+        before,
+        f"br i1 {test}, label %{after.entry}, label %{end}",
+        after,
+        f"br label %{before.entry}",
+        f"{end}:",
+    )
+    emit.set_results(op, _named(names, inits))
+
+
+@lowers(Conditional)
+def conditional(op: Conditional, emit: Emitter) -> None:
+    """A branch; lanes for which it does not hold take the other values."""
+    builder, region = emit.builder, op.body
+    if op.expr is not None:
+        test = emit.indices.truth(emit.expr(op.expr))
+    else:
+        assert op.condition is not None, "a condition or a relation"
+        test = emit.value(op.condition).name
+    otherwise = [emit.value(value) for value in op.else_values]
+    outer, where = dict(emit.renamed), builder.where
+    with builder.region() as block:
+        emit.lower(region)
+        names = _as_wide(emit, emit.yielded(region), otherwise) if otherwise else []
+    emit.renamed, builder.where = outer, where
+    pairs = zip(names, otherwise, strict=True)
+    rows = [(typed(value.kind), name, value.name) for name, value in pairs]
+    emit.set_results(op, _named(builder.branch(test, block, rows), otherwise))
+
+
+@lowers(GetResult)
+def get_result(op: GetResult, emit: Emitter) -> None:
+    """A result of a loop or a condition."""
+    emit.define(op, emit.results(op.source)[op.position])
+
+
+@lowers(SetSymbol)
+def set_symbol(op: SetSymbol, emit: Emitter) -> None:
+    """The value, which is the same in all lanes of a wave."""
+    _name(emit, op.symbol, emit.value(op.value), emit.dtype(op.value))
+
+
+def _name(emit: Emitter, named: Expr, value: Value, dtype: DType) -> None:
+    """Let ``named`` stand for a value from here on."""
+    make, name = emit.instructions, value.name
+    if value.registers > 1:
+        name = make.extract(value.kind, name, 0)
+    name, width = as_index(emit, name, dtype)
+    text = f"$set:{name}:{emit.builder.fresh()}"
+    stand_in = symbol(text, nonnegative=named.nonnegative)
+    emit.indices.bind(stand_in, name, width, make.level)
+    emit.renamed[named] = stand_in
+
+
+@lowers(Breakpoint)
+def breakpoint_op(op: Breakpoint, emit: Emitter) -> None:
+    """Nothing: for a launch, logs have taken its place."""
+    del op, emit

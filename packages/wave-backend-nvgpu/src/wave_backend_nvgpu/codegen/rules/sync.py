@@ -1,0 +1,108 @@
+"""Barriers, fences and waits; hints to other machines' schedulers mean nothing here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_backend_nvgpu.codegen.emitter import Emitter, unsupported
+from wave_core.backends import lowers
+from wave_core.ops import sync
+
+if TYPE_CHECKING:
+    from wave_core.ops.base import Op
+
+_ALL_LANES = "-1"
+
+
+@lowers(sync.SharedMemoryBarrier)
+def shared_memory_barrier(op: sync.SharedMemoryBarrier, emit: Emitter) -> None:
+    """Wait for the thread's own copies, then for the others.
+
+    What a thread copies between two barriers is a group.
+    """
+    if emit.has_copies:
+        left = min(op.groups_left, sync.MOST_GROUPS) if op.wait_async_ops else None
+        _close_group(emit, left)
+    _meet(emit)
+
+
+def _close_group(emit: Emitter, left: int | None) -> None:
+    """End a group of copies; wait until so many groups are on their way."""
+    emit.builder.call("llvm.nvvm.cp.async.commit.group", "void", ())
+    if left is not None:
+        _wait_for_groups(emit, left)
+
+
+def _wait_for_groups(emit: Emitter, left: int) -> None:
+    name = "llvm.nvvm.cp.async.wait.group"
+    emit.builder.declare(name, f"declare void @{name}(i32 immarg)")
+    emit.builder.line(f"call void @{name}(i32 {left})")
+
+
+def _meet(emit: Emitter) -> None:
+    name = "llvm.nvvm.barrier.cta.sync.aligned.all"
+    emit.builder.declare(name, f"declare void @{name}(i32)")
+    emit.builder.line(f"call void @{name}(i32 0)")
+
+
+@lowers(sync.WorkgroupBarrier)
+def workgroup_barrier(op: sync.WorkgroupBarrier, emit: Emitter) -> None:
+    """The barrier, which also orders shared memory."""
+    del op
+    _meet(emit)
+
+
+@lowers(sync.WaveFence)
+def wave_fence(op: sync.WaveFence, emit: Emitter) -> None:
+    """The lanes of a wave, which need not run in step, wait for each other."""
+    del op
+    emit.builder.call("llvm.nvvm.bar.warp.sync", "void", [("i32", _ALL_LANES)])
+
+
+@lowers(sync.Fence)
+def fence(op: sync.Fence, emit: Emitter) -> None:
+    """Order the thread's accesses; every fence of the machine does both halves."""
+    emit.builder.line(f"fence {scope_words(op.scope)}acq_rel")
+
+
+def scope_words(scope: str) -> str:
+    """The scope in LLVM's words, with a space behind; its own is the system's."""
+    names = {"workgroup": "block", "device": "device"}
+    return f'syncscope("{names[scope]}") ' if scope in names else ""
+
+
+@lowers(sync.SharedMemoryBarrierSignal)
+def signal(op: sync.SharedMemoryBarrierSignal, emit: Emitter) -> None:
+    """End the thread's copies; the wait meets the others, which is stricter."""
+    _check_whole_workgroup(op, op.bar_id)
+    if op.tensor_wait and emit.has_copies:
+        _close_group(emit, 0)
+
+
+@lowers(sync.SharedMemoryBarrierWait)
+def wait(op: sync.SharedMemoryBarrierWait, emit: Emitter) -> None:
+    """Wait for all to have arrived."""
+    _check_whole_workgroup(op, op.bar_id)
+    _meet(emit)
+
+
+def _check_whole_workgroup(op: Op, bar_id: int) -> None:
+    if bar_id not in (0, -1):
+        why = f"barrier {bar_id} is a named one"
+        raise unsupported(op, why, "use barrier 0, that of the whole workgroup")
+
+
+@lowers(sync.MemoryCounterWait)
+def memory_counter_wait(op: sync.MemoryCounterWait, emit: Emitter) -> None:
+    """Wait for copies; loads and stores are waited for where they are used.
+
+    The number counts loads of all kinds, groups are fewer: so none is left.
+    """
+    if emit.has_copies and op.load is not None:
+        _close_group(emit, 0)
+
+
+@lowers(sync.SetWavePrio, sync.SchedulingBarrier, sync.SchedulingGroupBarrier)
+def hint(op: Op, emit: Emitter) -> None:
+    """Nothing: the assembler orders instructions, and there are no priorities."""
+    del op, emit
