@@ -1,0 +1,184 @@
+"""Matrix products of a wave, by `mma.sync`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_backend_nvgpu.targets.matrix import PLAIN, ROUNDED, ROW_LANES, THREE_PARTS
+from wave_core.backends import lowers
+from wave_core.backends.emission import Kind, Value, gathered, sliced
+from wave_core.backends.emission.instructions import F32, I32
+from wave_core.ops.matrix import Mma
+from wave_core.types import DTYPES
+
+if TYPE_CHECKING:
+    from wave_backend_nvgpu.codegen.emitter import Emitter
+    from wave_core.symbols import Layout
+    from wave_core.targets import MatrixInstruction
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """An intrinsic: ``D = A B^T + C``.
+
+    Attributes:
+        name: Its name behind ``llvm.nvvm.mma.``.
+        word: What a register of an operand holds; several elements where they fit.
+        word_type: LLVM's word for that.
+        item_type: LLVM's word for an element of the accumulator.
+    """
+
+    name: str
+    word: Kind
+    word_type: str
+    item_type: str
+
+
+_HALVES = Form("m16n8k16.row.col.f32.f32", Kind("f16", 2), "<2 x half>", "float")
+_F8 = "m16n8k32.row.col.f32.{0}.{0}.f32"
+
+FORMS = {
+    "f16": _HALVES,
+    "bf16": Form("m16n8k16.row.col.bf16", I32, "i32", "float"),
+    "i8": Form("m16n8k32.row.col.s8", I32, "i32", "i32"),
+    "f8e4m3fn": Form(_F8.format("e4m3"), I32, "i32", "float"),
+    "f8e5m2": Form(_F8.format("e5m2"), I32, "i32", "float"),
+    "f32": Form("m16n8k8.row.col.tf32", I32, "i32", "float"),
+    "f64": Form("m8n8k4.row.col.f64", Kind("f64"), "double", "double"),
+}
+"""By element type of the operands. Source: LLVM's IntrinsicsNVVM.td, WMMA_REGS."""
+
+TF32_BITS = -(1 << 13)
+"""The bits of an f32 that `mma.sync` takes. Source: PTX ISA, alternate formats."""
+
+Words = list[str]
+
+
+@lowers(Mma)
+def mma(op: Mma, emit: Emitter) -> None:
+    """The instruction of the op, part by part of K where it is a virtual one."""
+    dtype = op.lhs.register_type.dtype
+    row = emit.target.matrix_instruction(str(op.mma_type), op.location, dtype)
+    if emit.dtype(op) != row.result_dtype:
+        why = f"`{row.name}` adds up in {row.result_dtype}, not {emit.dtype(op)}"
+        raise emit.unsupported(op, why, f"accumulate in {row.result_dtype}")
+    lhs, rhs, acc = (
+        _whole(emit, emit.value(operand), layout)
+        for operand, layout in zip(
+            op.operands[:3], (row.lhs, row.rhs, row.acc), strict=True
+        )
+    )
+    total = [sliced(emit, acc, r, 1) for r in range(acc.registers)]
+    form = FORMS[dtype.name]
+    for issue in range(row.issues):
+        left, right = (_words(emit, form, row, side, issue) for side in (lhs, rhs))
+        total = _UNITS[row.unit](emit, form, left, right, total)
+    emit.set(op, gathered(emit, total, acc.item))
+
+
+def _whole(emit: Emitter, value: Value, layout: Layout) -> Value:
+    """The value with all registers that the layout has; a uniform one is repeated."""
+    count = layout.registers
+    return Value(emit.spread(value, count), value.item, count)
+
+
+def _words(
+    emit: Emitter, form: Form, row: MatrixInstruction, side: Value, issue: int
+) -> Words:
+    """The registers that one instruction takes of an operand.
+
+    Of each row that a lane holds it takes neighbours along K; rows change fastest.
+    Source: PTX ISA, "Matrix Fragments for mma".
+    """
+    make, own = emit.instructions, row.shape[2] // ROW_LANES
+    taken = own // row.issues
+    # A word of an integer kind holds as many elements as fit.
+    size = taken // 2 if taken > 1 else 1
+    found: Words = []
+    for first in range(issue * taken, (issue + 1) * taken, size):
+        for start in range(first, side.registers, own):
+            name, kind = sliced(emit, side, start, size), Kind(side.item, size)
+            found.append(
+                name if kind == form.word else make.recast(kind, form.word, name)
+            )
+    return found
+
+
+def _product(
+    emit: Emitter, form: Form, left: Words, right: Words, total: Words
+) -> Words:
+    """One instruction; gives the registers of the accumulator."""
+    result = f"{{{', '.join([form.item_type] * len(total))}}}"
+    arguments = [(form.word_type, name) for name in (*left, *right)]
+    arguments += [(form.item_type, name) for name in total]
+    name = emit.builder.call(f"llvm.nvvm.mma.{form.name}", result, arguments)
+    return [
+        emit.builder.op(f"extractvalue {result} {name}, {at}")
+        for at in range(len(total))
+    ]
+
+
+def _rounded(
+    emit: Emitter, form: Form, left: Words, right: Words, total: Words
+) -> Words:
+    """Operands of 32 bits, each rounded to the 19 that count."""
+    left, right = ([_nearest(emit, word) for word in side] for side in (left, right))
+    return _product(emit, form, left, right, total)
+
+
+def _in_three_parts(
+    emit: Emitter, form: Form, left: Words, right: Words, total: Words
+) -> Words:
+    """Operands cut into a large and a small part of 19 bits, which hold nearly all.
+
+    The product of the small parts is left out: it is 2 to the power of -22 of the
+    whole, at most. Small products are added first.
+    """
+    (left, low_left), (right, low_right) = (
+        _parts(emit, side) for side in (left, right)
+    )
+    total = _product(emit, form, low_left, right, total)
+    total = _product(emit, form, left, low_right, total)
+    return _product(emit, form, left, right, total)
+
+
+_UNITS = {PLAIN: _product, ROUNDED: _rounded, THREE_PARTS: _in_three_parts}
+"""By the unit of a row."""
+
+
+def _nearest(emit: Emitter, word: str) -> str:
+    """The nearest number of 19 bits."""
+    number = emit.instructions.recast(I32, F32, word)
+    near = emit.builder.call("llvm.nvvm.f2tf32.rna", "i32", [("float", number)])
+    return _cut(emit, near)
+
+
+def _cut(emit: Emitter, word: str) -> str:
+    """The bits that count, and zeros."""
+    mask = emit.constant(TF32_BITS, DTYPES["i32"])
+    return emit.instructions.apply("andi", I32, word, mask)
+
+
+def _parts(emit: Emitter, words: Words) -> tuple[Words, Words]:
+    """Words cut into large and small parts.
+
+    What would be rounded up to infinity is cut off; infinities have no small part.
+    """
+    make = emit.instructions
+    infinity = emit.constant(float("inf"), DTYPES["f32"])
+    zero = emit.constant(0, DTYPES["f32"])
+    large: Words = []
+    small: Words = []
+    for word in words:
+        near = _nearest(emit, word)
+        size = make.apply("absf", F32, make.recast(I32, F32, near))
+        endless = make.compare("oeq", F32, size, infinity)
+        first = make.select(endless, I32, _cut(emit, word), near)
+        both = (make.recast(I32, F32, name) for name in (word, first))
+        rest = make.apply("subf", F32, *both)
+        none = make.compare("une", F32, rest, rest)
+        rest = make.select(none, F32, zero, rest)
+        large.append(first)
+        small.append(_nearest(emit, make.recast(F32, I32, rest)))
+    return large, small
