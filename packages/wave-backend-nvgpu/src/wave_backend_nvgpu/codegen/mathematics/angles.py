@@ -99,20 +99,12 @@ def _far(value: Number) -> tuple[Number, Number]:
 
 
 def _reduced(value: Number) -> tuple[Number, Number]:
-    """Quarter turns of the size of an angle, and the rest, as one number each."""
+    """Quarter turns of the size of an angle, and the rest."""
     size = value.size
     body = value.body
     turns, rest = _near(size)
     far = size.less(NEAR).choose(0, 1, "i1")
-    packed = body.when(far, lambda: _both(_far(size)), _both((turns, rest)))
-    # The last two bits of the rest carry the turns: half of its error anyway.
-    return (packed.bits & 3).truncated(I32), packed
-
-
-def _both(pair: tuple[Number, Number]) -> Number:
-    turns, rest = pair
-    bits = (rest.bits & ~3) | (turns & 3).extended(I64)
-    return bits.as_float(F64)
+    return body.when(far, lambda: _far(size), (turns, rest))
 
 
 def _sine_series(rest: Number) -> Number:
@@ -164,6 +156,7 @@ def atan2(across: Number, along: Number) -> Number:
     low, high = steep.choose(other, one), steep.choose(one, other)
     ratio = low / high
     ratio = low.equals(high).choose(1.0, ratio)
+    ratio = low.equals(0.0).choose(0.0, ratio)
     wide = ratio.greater(math.tan(math.pi / 8))
     reduced = wide.choose((ratio - 1.0) / (ratio + 1.0), ratio)
     square = reduced * reduced

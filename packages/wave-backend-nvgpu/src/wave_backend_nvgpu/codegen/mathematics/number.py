@@ -52,9 +52,9 @@ class Body:
         return [f"{name}{self._last}" for name in names]
 
     def when(
-        self, test: Number, make: Callable[[], Number], otherwise: Number
-    ) -> Number:
-        """What ``make`` computes in a branch, or ``otherwise``."""
+        self, test: Number, make: Callable[[], Pair], otherwise: Pair
+    ) -> tuple[Number, Number]:
+        """Two numbers that ``make`` computes in a branch, or those of ``otherwise``."""
         (inside, join), before = self._labels("then", "join"), self._label
         self.lines.append(f"  br i1 {test.name}, label %{inside}, label %{join}")
         self._open(inside)
@@ -62,13 +62,17 @@ class Body:
         last = self._label
         self.lines.append(f"  br label %{join}")
         self._open(join)
-        ways = f"[ {made.name}, %{last} ], [ {otherwise.name}, %{before} ]"
-        return self.op(f"phi {made.kind} {ways}", made.kind)
+
+        def joined(one: Number, other: Number) -> Number:
+            ways = f"[ {one.name}, %{last} ], [ {other.name}, %{before} ]"
+            return self.op(f"phi {one.kind} {ways}", one.kind)
+
+        return joined(made[0], otherwise[0]), joined(made[1], otherwise[1])
 
     def repeat(
         self,
-        start: tuple[Number, Number],
-        step: Callable[[Number, Number], tuple[Number, Number]],
+        start: Pair,
+        step: Callable[[Number, Number], Pair],
     ) -> Number:
         """The first of two numbers after steps that end where the second is not > 0."""
         (head, inside, end), before = self._labels("head", "step", "end"), self._label
@@ -105,6 +109,7 @@ def literal(value: float, kind: str) -> str:
 
 
 Operand: TypeAlias = "Number | float"
+Pair: TypeAlias = "tuple[Number, Number]"
 
 
 class Number:
