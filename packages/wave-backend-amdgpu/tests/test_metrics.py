@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wave_backend_amdgpu.metrics import measure
-from wave_backend_amdgpu.metrics.resources import occupancy
 from wave_backend_amdgpu.targets.chips import gfx942, gfx950
+from wave_core.targets.occupancy import occupancy
 
 LISTING = """
 \t.amdgcn_target "amdgcn-amd-amdhsa--gfx942"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from wave_backend_nvgpu.codes import CODES
 from wave_core.plugin import (
     BackendSpec,
     Fact,
@@ -13,6 +14,9 @@ from wave_core.plugin import (
     TargetSpec,
     hookimpl,
 )
+
+if TYPE_CHECKING:
+    from wave_core.diagnostics import Code
 
 REQUIRES_API = (1, 1)
 
@@ -100,7 +104,7 @@ def wave_register_backends() -> Iterable[BackendSpec]:
         "nvgpu",
         "wave_backend_nvgpu.backend:NvgpuBackend",
         targets=frozenset(chips()),
-        forms=("llvm", "ptx", "sass", "cubin"),
+        forms=("llvm", "ptx", "sass", "cubin", "metrics"),
         requires=NEEDED,
         summary="NVIDIA GPUs, through LLVM",
     )
@@ -125,9 +129,15 @@ def wave_register_options() -> Iterable[OptionSpec]:
         (REGISTERS, int | None, None, "registers that a thread may have"),
         (OVERRIDE_LLVM, str | None, None, "LLVM IR to compile in place of our own"),
         (OVERRIDE_PTX, str | None, None, "PTX to assemble in place of our own"),
-        (ASSEMBLER, str | None, None, "the path of NVIDIA's assembler"),
+        (ASSEMBLER, str | None, None, "the path of `ptxas`, or `none` to keep PTX"),
     )
     for name, kind, default, help_text in rows:
         # Every number here counts something.
         least = 1 if kind == int | None else None
         yield OptionSpec(name, kind, default, PACKAGE, help_text, least)
+
+
+@hookimpl
+def wave_register_diagnostics() -> Iterable[Code]:
+    """Warnings of this package alone."""
+    return CODES

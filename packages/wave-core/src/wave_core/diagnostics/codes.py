@@ -33,6 +33,7 @@ _DECLARED_BY = {
     "WV0414": "wave-passes-memory",
     "WV0415": "wave-passes-memory",
     "WV0416": "wave-passes-memory",
+    "WV0608": "wave-backend-nvgpu",
     "WV05": "wave-passes-scheduling",
     "WV06": "wave-backend-amdgpu",
     "WV09": "wave-sim-cpu",

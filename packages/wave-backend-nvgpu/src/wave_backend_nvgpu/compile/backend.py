@@ -1,0 +1,196 @@
+"""Compiles a lowered kernel: the front of this package."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from wave_backend_nvgpu.codegen.module import Generated, generate
+from wave_backend_nvgpu.codegen.table import own_table
+from wave_backend_nvgpu.compile.ask import ask_assembler, ask_llvm
+from wave_backend_nvgpu.compile.assemble import Limits
+from wave_backend_nvgpu.compile.limits import check_limits
+from wave_backend_nvgpu.compile.request import Request
+from wave_backend_nvgpu.compile.settings import Settings
+from wave_backend_nvgpu.compile.versions import ptx_version, versions_with
+from wave_core.backends.emission.manifest import MachineCode, artifact_of
+from wave_core.diagnostics import make_diagnostic, user_error
+from wave_core.diagnostics.diagnostic import Severity
+
+if TYPE_CHECKING:
+    from wave_backend_nvgpu.compile.remarks import Remarks
+    from wave_backend_nvgpu.compile.tools import Tool
+    from wave_core.backends import LoweringTable
+    from wave_core.ir import Graph
+    from wave_core.targets import Target
+    from wave_runtime.artifact import Artifact
+
+_LOG = logging.getLogger("wave_core")
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A kernel as text.
+
+    Attributes:
+        code: Its interface.
+        llvm: The LLVM IR that is compiled; empty where the PTX was given.
+        ptx: The PTX; empty where nobody wanted it.
+    """
+
+    code: Generated
+    llvm: str
+    ptx: str = ""
+
+
+@dataclass(frozen=True)
+class Output:
+    """The result of a compilation.
+
+    Attributes:
+        artifact: Machine code with its manifest; or PTX, where there is no assembler.
+        texts: What it was made from.
+        remarks: What the assembler said; ``None`` where there is none.
+    """
+
+    artifact: Artifact
+    texts: Texts
+    remarks: Remarks | None
+
+
+def llvm_of(
+    graph: Graph, target: Target, settings: Settings, table: LoweringTable | None = None
+) -> Texts:
+    """The LLVM IR of a kernel.
+
+    Raises:
+        UserError: WV0601 for an op without a lowering, WV0605 where the kernel needs
+            more than the GPU has.
+    """
+    check_limits(graph, target)
+    code = generate(graph, target, settings.code, table or own_table())
+    return Texts(code, settings.llvm or code.text)
+
+
+def ptx_of(
+    graph: Graph, target: Target, settings: Settings, table: LoweringTable | None = None
+) -> Texts:
+    """The PTX of a kernel.
+
+    Raises:
+        UserError: as `llvm_of`; WV0604 where LLVM refuses, WV0606 where it crashes or
+            reaches a limit.
+    """
+    texts = llvm_of(graph, target, settings, table)
+    if settings.ptx is not None:
+        texts = replace(texts, llvm="", ptx=settings.ptx)
+    else:
+        request = Request(
+            texts.llvm,
+            target.name,
+            ptx_version(texts.llvm),
+            settings.memory_limit_mib,
+            settings.llvm is not None,
+        )
+        ptx = ask_llvm(request, settings.worker, settings.time_limit_s, graph)
+        texts = replace(texts, ptx=ptx)
+    if settings.ptx is not None or settings.llvm is not None:
+        _check_entry(texts, graph, "PTX" if settings.ptx is not None else "LLVM IR")
+    return texts
+
+
+def compile_graph(
+    graph: Graph,
+    target: Target,
+    settings: Settings | None = None,
+    table: LoweringTable | None = None,
+) -> Output:
+    """The artifact of a lowered graph: machine code, or PTX without an assembler.
+
+    Raises:
+        UserError: as `ptx_of`; WV0604 where the assembler refuses, WV0606 where it
+            crashes or reaches a limit, WV0823 where the path given for it is wrong.
+    """
+    settings = settings or Settings()
+    tool = settings.find_assembler()
+    texts = ptx_of(graph, target, settings, table)
+    if tool is None:
+        artifact = _artifact(texts, graph, target, texts.ptx.encode(), None)
+        return _dumped(Output(artifact, texts, None), graph, target, settings)
+    limits = Limits(settings.time_limit_s, settings.memory_limit_mib)
+    done = ask_assembler(
+        texts.ptx, target.name, tool, limits, graph, lines=settings.lines
+    )
+    _tell_spills(done.remarks, graph, target)
+    artifact = _artifact(texts, graph, target, done.cubin, tool)
+    return _dumped(Output(artifact, texts, done.remarks), graph, target, settings)
+
+
+def compile_text(
+    graph: Graph,
+    target: Target,
+    settings: Settings | None = None,
+    table: LoweringTable | None = None,
+) -> Artifact:
+    """The artifact of a lowered graph as PTX; raises as `ptx_of`."""
+    texts = ptx_of(graph, target, settings or Settings(), table)
+    return _artifact(texts, graph, target, texts.ptx.encode(), None)
+
+
+def _artifact(
+    texts: Texts, graph: Graph, target: Target, data: bytes, tool: Tool | None
+) -> Artifact:
+    code = texts.code
+    form = "ptx" if tool is None else "cubin"
+    versions = versions_with(tool)
+    made = MachineCode(code.symbol, form, data, code.lds_bytes, versions)
+    return artifact_of(code, made, graph, target)
+
+
+def _check_entry(texts: Texts, graph: Graph, what: str) -> None:
+    """See that text of the user has the kernel."""
+    symbol = texts.code.symbol
+    if re.search(rf"\.entry\s+{re.escape(symbol)}\b", texts.ptx):
+        return
+    form = "ptx" if what == "PTX" else "llvm"
+    raise user_error(
+        "WV0604",
+        f"the {what} given for `{graph.name}` has no kernel `{symbol}`",
+        at=graph.location,
+        label="this kernel",
+        help=f"`wave compile --emit {form}` shows what it stands in for",
+    )
+
+
+def _tell_spills(remarks: Remarks, graph: Graph, target: Target) -> None:
+    """Warn where registers go to memory and back."""
+    if not remarks.spilled_bytes:
+        return
+    warning = make_diagnostic(
+        "WV0608",
+        f"`{graph.name}` spills registers on {target.name}:"
+        f" {remarks.spill_store_bytes} bytes are written to local memory and"
+        f" {remarks.spill_load_bytes} read back, with {remarks.registers} registers of"
+        " a thread in use",
+        at=graph.location,
+        label="this kernel",
+        help=(
+            "split the tile among more waves: a smaller WaveConstraint",
+            "or use smaller tiles, fewer stages, or narrower element types",
+        ),
+        severity=Severity.WARNING,
+    )
+    _LOG.warning(warning.render())
+
+
+def _dumped(output: Output, graph: Graph, target: Target, settings: Settings) -> Output:
+    artifact = output.artifact
+    texts = {".ll": output.texts.llvm, ".ptx": output.texts.ptx}
+    binaries = {
+        f".{artifact.manifest.form}": artifact.code,
+        ".json": artifact.manifest.to_json(),
+    }
+    settings.dumps.write(f"{graph.name}-{target.name}", graph, texts, binaries)
+    return output
