@@ -10,22 +10,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from wave_core.diagnostics import (
-    Diagnostic,
-    Location,
-    launch_error,
-    make_diagnostic,
-    simulation_error,
-)
+from wave_core.diagnostics import Diagnostic, launch_error, make_diagnostic
 from wave_core.executors import advice
-from wave_runtime import DeviceError, Manifest, open_device
-from wave_runtime.devices import Device
+from wave_core.executors.emulation import Emulator, Places, name_of_file
+from wave_runtime import open_device
 
 if TYPE_CHECKING:
-    from wave_core.executors import LaunchSettings
     from wave_core.ir import Graph
     from wave_core.targets import Target
 
@@ -58,8 +50,6 @@ ERRORS: Mapping[str, str] = {
 }
 """The code of Wave for what ends an emulation; WV0708 for all others."""
 
-_REMEDIES = {"WV0916": advice.STUCK}
-
 PACKAGE = "wave-emulator-amdgcn"
 
 EMULATOR = "emulator"
@@ -69,24 +59,6 @@ BOUNDS = "bounds"
 """The check that probes make, among those that a launch may ask for."""
 
 SHOWN_STALLS = 3
-
-
-class Emulator(Device, Protocol):
-    """The emulator's device, which has more than the runtime's interface."""
-
-    def configure(
-        self, *, hazards: bool, poison: frozenset[int], keep: bool = True
-    ) -> None:
-        """Look for hazards or not; buffers that nobody wrote; whether writes stay."""
-        ...
-
-    def reports(self) -> Sequence[Mapping[str, Any]]:
-        """Findings of the last launch, as JSON values."""
-        ...
-
-    def summary(self) -> Mapping[str, Any]:
-        """Counters, cycles and stalls of the last launch, as JSON values."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -111,7 +83,7 @@ class EmulationResult:
 
         The estimate of cycles replays the launch, which takes as long as it did.
         """
-        counted = _counters(self.device.summary(), _Places(self.graph))
+        counted = _counters(self.device.summary(), Places(self.graph))
         return {**counted, "hazards": self.hazards}
 
 
@@ -119,7 +91,7 @@ def result_of(
     device: Emulator, graph: Graph, strays: tuple[Diagnostic, ...], *, hazards: bool
 ) -> EmulationResult:
     """Findings of the emulator in the words of Wave, after those of probes."""
-    places = _Places(graph)
+    places = Places(graph)
     found = (_diagnostic(row, graph, places) for row in device.reports())
     reports = (*strays, *found)
     looked = str(len(reports)) if hazards else "not looked for"
@@ -130,7 +102,7 @@ def strays_of(
     found: Sequence[Mapping[str, Any]], graph: Graph, probes: Sequence[str]
 ) -> tuple[Diagnostic, ...]:
     """Stray accesses that probes found: the address of each is its number."""
-    places = _Places(graph)
+    places = Places(graph)
     looked = dict(enumerate(probes))
     return tuple(
         _stray(row, graph, places, looked[row["address"]])
@@ -140,7 +112,7 @@ def strays_of(
 
 
 def _stray(
-    row: Mapping[str, Any], graph: Graph, places: _Places, access: str
+    row: Mapping[str, Any], graph: Graph, places: Places, access: str
 ) -> Diagnostic:
     at = places.find(row["source"])
     return make_diagnostic(
@@ -157,27 +129,7 @@ def _stray(
     )
 
 
-class _Places:
-    """The user's lines of a kernel: debug information names files without folders."""
-
-    def __init__(self, graph: Graph) -> None:
-        known = [op.location for op in graph.walk() if op.location is not None]
-        self._found = {(_name(at.file), at.line): at for at in known if at.is_known}
-
-    def find(self, source: str | None) -> Location | None:
-        """The location of ``file:line``."""
-        if source is None:
-            return None
-        file, _, line = source.rpartition(":")
-        key = (_name(file), int(line))
-        return self._found.get(key) or Location.of_span(file, int(line))
-
-
-def _name(file: str) -> str:
-    return PurePath(file).name
-
-
-def _counters(summary: Mapping[str, Any], places: _Places) -> dict[str, Any]:
+def _counters(summary: Mapping[str, Any], places: Places) -> dict[str, Any]:
     units: dict[str, int] = {}
     others: dict[str, int] = {}
     for name, value in summary["counters"].items():
@@ -195,7 +147,7 @@ def _counters(summary: Mapping[str, Any], places: _Places) -> dict[str, Any]:
     }
 
 
-def _stalls(rows: list[Mapping[str, Any]], places: _Places) -> dict[str, str]:
+def _stalls(rows: list[Mapping[str, Any]], places: Places) -> dict[str, str]:
     """The longest ones, by reason and line."""
     shares: Counter[str] = Counter()
     for row in rows:
@@ -205,7 +157,7 @@ def _stalls(rows: list[Mapping[str, Any]], places: _Places) -> dict[str, str]:
     return {name: f"{share:.0%}" for name, share in shares.most_common(SHOWN_STALLS)}
 
 
-def _diagnostic(row: Mapping[str, Any], graph: Graph, places: _Places) -> Diagnostic:
+def _diagnostic(row: Mapping[str, Any], graph: Graph, places: Places) -> Diagnostic:
     at = places.find(row["source"])
     notes = [
         f"instruction: {row['text']} (at {row['pc']:#x}), {row['count']} times",
@@ -228,24 +180,15 @@ def _diagnostic(row: Mapping[str, Any], graph: Graph, places: _Places) -> Diagno
     )
 
 
-def _other(row: Mapping[str, Any], places: _Places) -> list[str]:
+def _other(row: Mapping[str, Any], places: Places) -> list[str]:
     """The other instruction, of a hazard between two, with its line."""
     if row["other_pc"] is None:
         return []
     at = places.find(row["other_source"])
-    line = "" if at is None else f", from {_name(at.file)}:{at.line}"
+    line = "" if at is None else f", from {name_of_file(at.file)}:{at.line}"
     return [
         f"the other instruction: {row['other_text']} (at {row['other_pc']:#x}){line}"
     ]
-
-
-def poisoned(settings: LaunchSettings, manifest: Manifest) -> frozenset[int]:
-    """Positions of the bindings whose bytes count as unwritten before the launch."""
-    return frozenset(
-        place
-        for place, row in enumerate(manifest.bindings)
-        if row.written and settings.poisons(row.name)
-    )
 
 
 def open_emulator() -> Emulator:
@@ -256,21 +199,6 @@ def open_emulator() -> Emulator:
     """
     device: Any = open_device(EMULATOR)
     return device
-
-
-def stopped(error: DeviceError, graph: Graph) -> Exception:
-    """The emulation ended early."""
-    code = ERRORS.get(getattr(error, "code", ""))
-    if code is not None:
-        return simulation_error(
-            code,
-            f"the machine code of `{graph.name}`: {error}",
-            at=_Places(graph).find(getattr(error, "source", None)) or graph.location,
-            help=_REMEDIES.get(code, ()),
-        )
-    return launch_error(
-        "WV0708", f"the emulator cannot run `{graph.name}`: {error}", at=graph.location
-    )
 
 
 def check_chip(target: Target, known: Sequence[str]) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, TypeVar
 
 from wave_backend_amdgpu.backend import AmdgpuBackend
 from wave_backend_amdgpu.compile.backend import (
@@ -24,49 +23,30 @@ from wave_backend_amdgpu.compile.backend import (
 from wave_backend_amdgpu.emulation import (
     BOUNDS,
     EMULATOR,
+    ERRORS,
     EmulationResult,
     check_chip,
     not_installed,
     open_emulator,
-    poisoned,
     result_of,
-    stopped,
     strays_of,
 )
 from wave_backend_amdgpu.plugin import chips
 from wave_core.compile.options import WaveCompileOptions
+from wave_core.executors.emulation import poisoned, stopped
+from wave_core.executors.machine_code import GpuExecutor, PerGraph
 from wave_runtime import Artifact, DeviceError, LoadedKernel, device_names, open_device
 from wave_runtime.hip import HipArray, open_hip
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Diagnostic
     from wave_core.executors import LaunchRequest
-    from wave_core.ir import Graph
     from wave_runtime.devices import Device
 
 T = TypeVar("T")
 
 
-class _PerGraph(Generic[T]):
-    """Results of lowered graphs, each made once while its graph lives.
-
-    Nobody changes a graph between its launches.
-    """
-
-    def __init__(self) -> None:
-        self._known: WeakKeyDictionary[Graph, tuple[object, T]] = WeakKeyDictionary()
-
-    def of(self, graph: Graph, how: object, make: Callable[[], T]) -> T:
-        """The result of ``make`` for ``graph``, made anew where ``how`` is another."""
-        known = self._known.get(graph)
-        if known is not None and known[0] == how:
-            return known[1]
-        made = make()
-        self._known[graph] = (how, made)
-        return made
-
-
-class HipExecutor:
+class HipExecutor(GpuExecutor):
     """Launches through the HIP driver, on the GPU that the arguments are on."""
 
     def __init__(self, open_gpu: Callable[[int], Device] = open_hip) -> None:
@@ -75,25 +55,7 @@ class HipExecutor:
         Args:
             open_gpu: Opens the GPU of an ordinal.
         """
-        self._kernels = _PerGraph[LoadedKernel]()
-        self._open = open_gpu
-
-    def launch(self, request: LaunchRequest) -> object:
-        """Queue the kernel.
-
-        Raises:
-            DeviceError: without a driver or a GPU of the target.
-            LaunchRefused: where an argument is out of the code's reach.
-        """
-        ordinal = request.ordinal or 0
-
-        def load() -> LoadedKernel:
-            artifact = _artifact(request, settings_for(request))
-            return LoadedKernel(artifact, self._open(ordinal))
-
-        kernel = self._kernels.of(request.graph, (ordinal, request.settings), load)
-        kernel(*request.arguments, stream=request.stream, seen=request.seen)
-        return None
+        super().__init__(_compiled, open_gpu)
 
     def place(self, array: object) -> HipArray:
         """A copy of an array on the first GPU."""
@@ -105,7 +67,7 @@ class IreeExecutor:
 
     def __init__(self) -> None:
         """Nothing is compiled yet."""
-        self._kernels = _PerGraph[LoadedKernel]()
+        self._kernels = PerGraph[LoadedKernel]()
 
     def launch(self, request: LaunchRequest) -> object:
         """Call the module's function, and wait for its results.
@@ -135,8 +97,8 @@ class EmulatorExecutor:
 
     def __init__(self) -> None:
         """Nothing is compiled yet."""
-        self._artifacts = _PerGraph["Artifact"]()
-        self._probed = _PerGraph["Probed | None"]()
+        self._artifacts = PerGraph["Artifact"]()
+        self._probed = PerGraph["Probed | None"]()
 
     def launch(self, request: LaunchRequest) -> EmulationResult:
         """Compile and execute; hazards are in the result.
@@ -161,7 +123,7 @@ class EmulatorExecutor:
             device.configure(hazards=hazards, poison=poison)
             LoadedKernel(artifact, device)(*request.arguments)
         except DeviceError as error:
-            raise stopped(error, graph) from error
+            raise stopped(error, graph, ERRORS) from error
         return result_of(device, graph, strays, hazards=hazards)
 
     def _strays(self, request: LaunchRequest) -> tuple[Diagnostic, ...]:
@@ -187,6 +149,10 @@ def settings_for(request: LaunchRequest) -> Settings:
     worker = backend.worker if isinstance(backend, AmdgpuBackend) else None
     settings = settings_of(chosen, request.target, worker)
     return replace(settings, intermediates=False)
+
+
+def _compiled(request: LaunchRequest) -> Artifact:
+    return _artifact(request, settings_for(request))
 
 
 def _with_lines(

@@ -1,0 +1,72 @@
+"""What executors of machine code share: code made once, launches on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from wave_runtime.kernel import LoadedKernel
+
+if TYPE_CHECKING:
+    from wave_core.executors.request import LaunchRequest
+    from wave_core.ir import Graph
+    from wave_runtime.artifact import Artifact
+    from wave_runtime.devices import Device
+
+T = TypeVar("T")
+
+
+class PerGraph(Generic[T]):
+    """Results of lowered graphs, each made once while its graph lives.
+
+    Nobody changes a graph between its launches.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is made yet."""
+        self._known: WeakKeyDictionary[Graph, tuple[object, T]] = WeakKeyDictionary()
+
+    def of(self, graph: Graph, how: object, make: Callable[[], T]) -> T:
+        """The result of ``make`` for ``graph``, made anew where ``how`` is another."""
+        known = self._known.get(graph)
+        if known is not None and known[0] == how:
+            return known[1]
+        made = make()
+        self._known[graph] = (how, made)
+        return made
+
+
+class GpuExecutor:
+    """Launches through the driver of a GPU, on that which the arguments are on."""
+
+    def __init__(
+        self,
+        compiled: Callable[[LaunchRequest], Artifact],
+        open_gpu: Callable[[int], Device],
+    ) -> None:
+        """Nothing is compiled yet.
+
+        Args:
+            compiled: Makes the machine code of a request.
+            open_gpu: Opens the GPU of an ordinal.
+        """
+        self._kernels = PerGraph[LoadedKernel]()
+        self._compiled = compiled
+        self._open = open_gpu
+
+    def launch(self, request: LaunchRequest) -> object:
+        """Queue the kernel.
+
+        Raises:
+            DeviceError: without a driver or a GPU of the target.
+            LaunchRefused: where an argument is out of the code's reach.
+        """
+        ordinal = request.ordinal or 0
+
+        def load() -> LoadedKernel:
+            return LoadedKernel(self._compiled(request), self._open(ordinal))
+
+        kernel = self._kernels.of(request.graph, (ordinal, request.settings), load)
+        kernel(*request.arguments, stream=request.stream, seen=request.seen)
+        return None
