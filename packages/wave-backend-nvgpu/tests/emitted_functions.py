@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from wave_emulator_ptx import emulate, load
 
 from wave_backend_nvgpu.bindings import Compiler
 from wave_backend_nvgpu.codegen.debug import Lines
@@ -11,6 +10,7 @@ from wave_backend_nvgpu.codegen.instructions import LlvmInstructions
 from wave_backend_nvgpu.codegen.module import LAYOUT, TRIPLE
 from wave_backend_nvgpu.codegen.types import typed
 from wave_core.backends.emission import Kind
+from wave_emulator_ptx import emulate, load
 
 THREADS = 64
 NUMPY = {"double": "f8", "float": "f4", "half": "f2", "i8": "i1", "i32": "i4"}

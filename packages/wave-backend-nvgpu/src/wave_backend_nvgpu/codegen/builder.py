@@ -11,9 +11,8 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from wave_backend_nvgpu.codegen.debug import Lines
-
 if TYPE_CHECKING:
+    from wave_backend_nvgpu.codegen.debug import Lines
     from wave_core.diagnostics import Location
 
 

@@ -113,9 +113,9 @@ class LlvmInstructions(Builder):
             flags = FAST if fast and word == "sqrt" else ""
             return self._intrinsic(_INTRINSICS[word], kind, names, level, flags=flags)
         if word == "absi":
-            return self._absolute(kind, *names, level)
+            return self._absolute(kind, names[0], level)
         if word == "floordivsi":
-            return self._floor_quotient(kind, *names, level)
+            return self._floor_quotient(kind, names[0], names[1], level)
         if kind.item == "f32":
             short = self._short_form(word, kind, names, level, fast=fast)
             if short:
@@ -311,7 +311,8 @@ class LlvmInstructions(Builder):
         """A vector of ``kind`` with other elements from ``at``: ``count`` of them."""
         if count == 1:
             one = scalar(kind.item)
-            return self.op(f"insertelement {typed(kind)} {into}, {one} {name}, i64 {at}")
+            text = f"insertelement {typed(kind)} {into}, {one} {name}, i64 {at}"
+            return self.op(text)
         part = Kind(kind.item, count)
         # What lies beyond the part is not looked at.
         wide = [min(place, count - 1) for place in range(kind.registers)]
@@ -322,7 +323,9 @@ class LlvmInstructions(Builder):
         ]
         return self._picked(kind, into, widened, whole)
 
-    def _picked(self, kind: Kind, one: str, other: str, places: range | list[int]) -> str:
+    def _picked(
+        self, kind: Kind, one: str, other: str, places: range | list[int]
+    ) -> str:
         type_ = typed(kind)
         mask = ", ".join(f"i32 {place}" for place in places)
         return self.op(

@@ -15,12 +15,12 @@ from wave_core.analysis.dependences.storage import (
 )
 from wave_core.backends.emission import stored
 from wave_core.backends.emission.memories import copied_memories, extents, strides
-from wave_core.ops.memory import Allocate
 
 if TYPE_CHECKING:
     from wave_backend_nvgpu.codegen.builder import Builder
     from wave_core.backends.emission.expressions import Expressions
     from wave_core.ir import Graph
+    from wave_core.ops.memory import Allocate
     from wave_core.symbols import Expr
     from wave_core.types import DType
 
@@ -46,9 +46,9 @@ class Space(Enum):
         return f"ptr addrspace({self.value[0]})"
 
     @property
-    def width(self) -> int:
-        """Bits of its addresses."""
-        return self.value[1]
+    def addresses(self) -> tuple[str, int]:
+        """The type of its pointers, and their bits."""
+        return self.pointer, self.value[1]
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,8 @@ class SharedLayout:
         """The record of a buffer."""
         kind = op.memory_type
         shape = strides(extents(graph, kind))
-        return Memory(f"@{SHARED}", self._starts[op.ident], kind.dtype, shape, Space.LDS)
+        start = self._starts[op.ident]
+        return Memory(f"@{SHARED}", start, kind.dtype, shape, Space.LDS)
 
 
 def shared_definition() -> str:
@@ -121,7 +122,7 @@ def address(
     const, _ = offset.linear()
     rest = offset - const
     bytes_ = memory.start + const * memory.dtype.bytes
-    level, pointer, width = indices.level(rest), memory.space.pointer, memory.space.width
+    level, (pointer, width) = indices.level(rest), memory.space.addresses
 
     def moved() -> str:
         number = indices.number(rest, 64) if width == 64 else indices.wrapped(rest)

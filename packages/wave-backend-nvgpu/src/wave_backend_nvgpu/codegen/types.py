@@ -18,7 +18,7 @@ SCALARS = {
     "f32": "float",
     "f16": "half",
     "bf16": "bfloat",
-    **{name: "i8" for name in ("f8E5M2", "f8E5M2FNUZ", "f8E4M3FN", "f8E4M3FNUZ")},
+    **dict.fromkeys(("f8E5M2", "f8E5M2FNUZ", "f8E4M3FN", "f8E4M3FNUZ"), "i8"),
     "f8E8M0FNU": "i8",
     "f6E2M3FN": "i6",
     "f6E3M2FN": "i6",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from wave_backend_nvgpu.codegen.mathematics.exponentials import exp, limited
-from wave_backend_nvgpu.codegen.mathematics.number import Number
+
+if TYPE_CHECKING:
+    from wave_backend_nvgpu.codegen.mathematics.number import Number
 
 CENTER = 4.0
 SCALED = tuple(

@@ -67,21 +67,21 @@ def series(rest: Number) -> Number:
 
 
 def exp(value: Number) -> Number:
-    """e to the power of ``value``."""
+    """The power of e with this exponent."""
     span = _SPAN[value.kind] * math.log(2)
     whole, rest = reduced(limited(value, -span, span))
     return value.is_nan.choose(value, scaled(_power_of_e(rest), whole))
 
 
 def _power_of_e(rest: Number) -> Number:
-    """e to a power near 0; that of f32 may be off by three units."""
+    """A power of e whose exponent is near 0; that of f32 may be off by three units."""
     if rest.kind == F64:
         return series(rest) + 1.0
     return (rest * math.log2(math.e)).approximate("ex2.approx.ftz.f")
 
 
 def exp2(value: Number) -> Number:
-    """2 to the power of ``value``."""
+    """The power of 2 with this exponent."""
     within = limited(value, -_SPAN[value.kind], _SPAN[value.kind])
     whole = within.nearest
     rest = (within - whole) * math.log(2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from wave_backend_nvgpu.codegen.mathematics import (
     angles,
@@ -76,14 +77,6 @@ def _through_f64(write: Writer) -> Writer:
     return narrow
 
 
-def _from_byte(form: small_floats.Format) -> Writer:
-    return lambda code: small_floats.to_f32(code, form)
-
-
-def _to_byte(form: small_floats.Format) -> Writer:
-    return lambda value: small_floats.of_f32(value, form)
-
-
 def _functions() -> Mapping[tuple[str, str], Function]:
     found: dict[tuple[str, str], Function] = {}
     for item, kind in (("f64", F64), ("f32", F32)):
@@ -96,9 +89,11 @@ def _functions() -> Mapping[tuple[str, str], Function]:
     for item, form in small_floats.FORMATS.items():
         low = item.lower()
         found["extf", item] = Function(
-            f"wave.from.{low}", I8, 1, F32, _from_byte(form)
+            f"wave.from.{low}", I8, 1, F32, partial(small_floats.to_f32, form=form)
         )
-        found["truncf", item] = Function(f"wave.to.{low}", F32, 1, I8, _to_byte(form))
+        found["truncf", item] = Function(
+            f"wave.to.{low}", F32, 1, I8, partial(small_floats.of_f32, form=form)
+        )
     return found
 
 

@@ -11,7 +11,6 @@ import math
 from wave_backend_nvgpu.codegen.mathematics.exponentials import (
     LN2_HIGH,
     LN2_LOW,
-    exp,
     limited,
     reduced,
     scaled,
@@ -200,6 +199,3 @@ def cbrt(value: Number) -> Number:
     result = scaled(guess, third).signed_as(value)
     plain = size.less(math.inf) & size.greater(0.0)
     return plain.choose(result, value)
-
-
-__all__ = ["cbrt", "exp", "log", "log10", "log2", "powf", "split"]

@@ -78,9 +78,7 @@ def _bind_carried(emit: Emitter, region: Region, inits: list[Value]) -> list[str
     return names
 
 
-def _as_wide(
-    emit: Emitter, values: tuple[Value, ...], like: list[Value]
-) -> list[str]:
+def _as_wide(emit: Emitter, values: tuple[Value, ...], like: list[Value]) -> list[str]:
     """The values of a region's end, of as many registers as its results."""
     return [emit.spread(v, w.registers) for v, w in zip(values, like, strict=True)]
 

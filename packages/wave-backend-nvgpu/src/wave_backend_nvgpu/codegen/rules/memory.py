@@ -116,9 +116,7 @@ def _stores(
 ) -> None:
     """Pieces under one mask, in a branch where there is one."""
     mask = group[0].mask
-    names = [
-        sliced(emit, value, piece.register, piece.count) for piece in group
-    ]
+    names = [sliced(emit, value, piece.register, piece.count) for piece in group]
     rows = list(zip(group, names, strict=True))
     if mask is None:
         for piece, name in rows:
