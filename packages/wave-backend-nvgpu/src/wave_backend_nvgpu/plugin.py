@@ -29,9 +29,12 @@ FAMILIES = (
     ),
     *(
         f"wave_backend_nvgpu.codegen.rules.{name}"
-        for name in ("atomic", "control", "direct", "matrix", "memory", "shuffle")
+        for name in ("atomic", "control", "direct", "matrix", "memory")
     ),
-    "wave_backend_nvgpu.codegen.rules.sync",
+    *(
+        f"wave_backend_nvgpu.codegen.rules.{name}"
+        for name in ("shuffle", "sync", "transposed")
+    ),
 )
 """The modules of rules: core's, which every machine has, and our own."""
 

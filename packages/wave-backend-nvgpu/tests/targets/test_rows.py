@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wave_backend_nvgpu.targets import chips, matrix, memory
+from wave_backend_nvgpu.targets import chips, memory
 from wave_core.types import DTYPES
 
 CHIPS = {
@@ -37,37 +37,49 @@ def test_layouts_cover_their_tiles_once(row):
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_operands_agree_on_k(row):
-    """In each lane the same elements of K, in one order for each row of the lane."""
-    own = row.shape[2] // matrix.ROW_LANES
+    """In each lane, issue by issue, the same elements of K."""
+    tall = row.shape[0] // 8
+    share = row.lhs.registers // row.issues
     for lane in range(32):
-        for reg in range(row.lhs.registers):
-            assert row.lhs.offset("K", lane, reg) == row.rhs.offset(
-                "K", lane, reg % own
-            )
+        for issue in range(row.issues):
+            registers = range(issue * share, (issue + 1) * share)
+            left = {row.lhs.offset("K", lane, r) for r in registers}
+            few = range(issue * share // tall, (issue + 1) * share // tall)
+            assert left == {row.rhs.offset("K", lane, r) for r in few}
+
+
+FRAGMENTS = [row for row in ROWS.values() if row.operand_dtypes[0].bits <= 32]
+
+
+@pytest.mark.parametrize("row", FRAGMENTS, ids=lambda row: row.name)
+def test_fragments_are_those_of_the_isa(row):
+    """PTX ISA, "Matrix Fragments for mma": groupID is lane / 4."""
+    k = row.shape[2] // row.issues
+    run = 32 // row.operand_dtypes[0].bits
+    share = row.lhs.registers // row.issues
+    for lane, reg in np.ndindex(32, row.lhs.registers):
+        issue, own = divmod(reg, share)
+        group, turn = lane // 4, lane % 4
+        assert row.lhs.offset("M", lane, reg) == group + 8 * (own // run % 2)
+        along = run * turn + own % run + 4 * run * (own // (2 * run))
+        assert row.lhs.offset("K", lane, reg) == k * issue + along
+    for lane, reg in np.ndindex(32, row.rhs.registers):
+        assert row.rhs.offset("N", lane, reg) == lane // 4
+        along = run * (lane % 4) + reg % run + 4 * run * (reg // run)
+        assert row.rhs.offset("K", lane, reg) == along
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_rows_of_lanes_are_those_of_the_isa(row):
-    """PTX ISA: groupID is the lane / 4, and so are rows of A, columns of B."""
-    own = row.shape[2] // matrix.ROW_LANES
-    for lane in range(32):
-        for reg in range(row.lhs.registers):
-            assert row.lhs.offset("M", lane, reg) == lane // 4 + 8 * (reg // own)
-        for reg in range(row.rhs.registers):
-            assert row.rhs.offset("N", lane, reg) == lane // 4
-        for reg in range(row.acc.registers):
-            assert row.acc.offset("M", lane, reg) == lane // 4 + 8 * (reg // 2)
-            assert row.acc.offset("N", lane, reg) == 2 * (lane % 4) + reg % 2
+def test_accumulators_are_those_of_the_isa(row):
+    for lane, reg in np.ndindex(32, row.acc.registers):
+        assert row.acc.offset("M", lane, reg) == lane // 4 + 8 * (reg // 2)
+        assert row.acc.offset("N", lane, reg) == 2 * (lane % 4) + reg % 2
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_what_a_lane_has_of_a_row_is_one_access_at_most(row):
-    own = row.shape[2] // matrix.ROW_LANES
-    bits = row.operand_dtypes[0].bits
-    assert own * bits <= 128
-    for reg in range(1, own):
-        step = row.lhs.offset("K", 5, reg) - row.lhs.offset("K", 5, reg - 1)
-        assert step == 1
+def test_elements_of_64_bits_lie_side_by_side():
+    row = ROWS["F64_8x8x8_F64"]
+    for lane, reg in np.ndindex(32, 2):
+        assert row.lhs.offset("K", lane, reg) == 2 * (lane % 4) + reg
 
 
 @pytest.mark.parametrize("chip", CHIPS.values(), ids=CHIPS)
@@ -125,6 +137,17 @@ def test_8_bit_floats_come_with_ada():
         "sm_90",
         "sm_90a",
     }
+
+
+@pytest.mark.parametrize(("bits", "exchange"), memory.ROWS)
+def test_rows_of_matrices_are_exchanged_as_the_isa_says(bits, exchange):
+    """PTX ISA, ldmatrix: of row r of matrix j lane 4r + i has piece i."""
+    run = 32 // bits
+    places = exchange.places(4 * run)
+    for tile, row, column in np.ndindex(4, 8, 4 * run):
+        fetched = (8 * tile + row) * 4 * run + column
+        lane, register = 4 * row + column // run, run * tile + column % run
+        assert places[fetched] == lane * 4 * run + register
 
 
 def test_matrices_are_exchanged_as_the_isa_says():

@@ -1,11 +1,9 @@
 """Matrix instructions of a wave of 32 lanes (`mma.sync`), one row each.
 
-Source of the layouts: PTX ISA, "Matrix Fragments for mma". There a lane holds of each
-row of an operand pieces of 32 bits, those of four lanes side by side. Here what a lane
-holds of a row lies side by side, so that one access of up to 16 bytes fetches it: K is
-permuted alike in both operands, which changes no product. Registers of an operand
-count along K first; the code generator gives the instruction those of the pieces that
-it wants.
+Source of the layouts: PTX ISA, "Matrix Fragments for mma". A lane holds of each row of
+an operand pieces of 32 bits, those of four lanes side by side; `ldmatrix` fetches them
+so. Elements of 64 bits are alone in a piece, and what a lane holds of a row lies side
+by side: K is permuted alike in both operands, which changes no product.
 """
 
 from __future__ import annotations
@@ -20,11 +18,14 @@ LANES = 32
 ROW_LANES = 4
 """Lanes that share a row of an operand."""
 
+PIECE_BITS = 32
+"""What a register of an operand holds of a row."""
+
 HALF = (DTYPES["f16"], DTYPES["bf16"])
 OCP = (DTYPES["f8e4m3fn"], DTYPES["f8e5m2"])
 _F32, _F64, _I32, _I8 = (DTYPES[n] for n in ("f32", "f64", "i32", "i8"))
 
-SOURCE = "PTX ISA, 'Matrix Fragments for mma'; K permuted alike in both operands"
+SOURCE = "PTX ISA, 'Matrix Fragments for mma'"
 
 PLAIN = "mma"
 """The unit that multiplies elements as they are."""
@@ -64,8 +65,8 @@ class Shape:
             (self.m, n, k),
             self.takes,
             self.result,
-            operand("M", self.m, k),
-            operand("N", n, k),
+            self._operand("M", self.m, k),
+            self._operand("N", n, k),
             accumulator(self.m),
             SOURCE,
             issues,
@@ -73,16 +74,40 @@ class Shape:
             cycles=cycles,
         )
 
+    def _operand(self, dim: str, rows: int, k: int) -> Layout:
+        bits = self.takes[0].bits
+        return operand(dim, rows, k, bits) if bits <= PIECE_BITS else neighbours(dim, k)
 
-def operand(dim: str, rows: int, k: int) -> Layout:
-    """Row ``l // 4 + 8 * (r // own)``, K ``own * (l % 4) + r % own``; own is K / 4."""
-    own = k // ROW_LANES
+
+def operand(dim: str, rows: int, k: int, bits: int) -> Layout:
+    """Row ``l // 4``, K ``run * (l % 4) + r % run``, and then further rows and K.
+
+    A run fills 32 bits. The next registers are eight rows further, where there are
+    so many, then four runs further along K.
+    """
+    run = max(1, PIECE_BITS // bits)
     groups = LANES // ROW_LANES
-    along = [Digit(own, "lane", 1, ROW_LANES), Digit(1, "reg", 1, own)]
+    along = [Digit(run, "lane", 1, ROW_LANES), Digit(1, "reg", 1, run)]
     down = [Digit(1, "lane", ROW_LANES, groups)]
     if rows > groups:
-        down.append(Digit(groups, "reg", own, rows // groups))
-    return Layout.make(LANES, own * (rows // groups), {dim: down, "K": along})
+        down.append(Digit(groups, "reg", run, rows // groups))
+    taken, own = run * ROW_LANES, run * (rows // groups)
+    along.append(Digit(taken, "reg", own, k // taken))
+    registers = own * (k // taken)
+    return Layout.make(LANES, registers, {dim: down, "K": _some(along)})
+
+
+def neighbours(dim: str, k: int) -> Layout:
+    """Row ``l // 4``, K ``own * (l % 4) + r``; own is K / 4."""
+    own = k // ROW_LANES
+    along = [Digit(own, "lane", 1, ROW_LANES), Digit(1, "reg", 1, own)]
+    down = [Digit(1, "lane", ROW_LANES, LANES // ROW_LANES)]
+    return Layout.make(LANES, own, {dim: down, "K": _some(along)})
+
+
+def _some(digits: list[Digit]) -> list[Digit]:
+    """Those that have more than one value."""
+    return [digit for digit in digits if digit.mod > 1]
 
 
 def accumulator(rows: int) -> Layout:
@@ -104,7 +129,7 @@ _DOUBLES = Shape(8, 4, (_F64,), _F64, "F64")
 
 
 def rows(cycles: dict[str, int], *, float8: bool) -> tuple[MatrixInstruction, ...]:
-    """The rows of a chip, those that fetch 16 bytes of a row at once first.
+    """The rows of a chip: those first of whose columns one `ldmatrix` fetches all.
 
     Args:
         cycles: Of one instruction, by the kind of its operands; others are not known.

@@ -6,6 +6,7 @@ from wave_core.targets import BankPhases, Exchange, MemorySpec
 
 KIB = 1024
 LANES = 32
+LANE_BITS = 5
 
 BANKS = 32
 BANK_BYTES = 4
@@ -30,6 +31,26 @@ MATRICES = Exchange(
 """Lane ``8 * j + i`` fetches row ``i`` of matrix ``j``, eight elements. Afterwards lane
 ``l`` has in registers ``2 * j`` and ``2 * j + 1`` those of column ``l // 4`` and of
 rows ``2 * (l % 4)`` and the next. Source: PTX ISA, ldmatrix.x4.trans."""
+
+
+def _rows(bits: int) -> Exchange:
+    """Without ``.trans``: lane ``l`` has of row ``l // 4`` piece ``l % 4`` of 32 bits.
+
+    Register by register these are those of the four matrices.
+    """
+    within = (32 // bits).bit_length() - 1
+    return Exchange(
+        LANES,
+        (
+            *(("reg", place) for place in range(within)),
+            *(("lane", place) for place in range(LANE_BITS)),
+            *(("reg", within + place) for place in range(2)),
+        ),
+    )
+
+
+ROWS = tuple((bits, _rows(bits)) for bits in (8, 16, 32))
+"""By bits of an element. Source: PTX ISA, ldmatrix.x4."""
 
 
 def spec(shared_bytes: int) -> MemorySpec:

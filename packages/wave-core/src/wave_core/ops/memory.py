@@ -156,9 +156,12 @@ class TransposedRead(Read, name="transposed_read"):
     each lane fetches: neighbouring elements. The exchange is that of the target: on
     AMD's those of sixteen lanes, one lane after another, are rows of sixteen elements,
     and lane ``i`` of the sixteen gets column ``i``, row ``r`` in register ``r``. The
-    placement row says what it holds then. Every lane takes part, and none is masked.
-    Shapes and dtypes: as `Read`.
+    placement row says what it holds then. With ``rows`` it is another exchange of the
+    target, which leaves elements of a row in order. Every lane takes part, and none is
+    masked. Shapes and dtypes: as `Read`.
     """
+
+    rows: bool = attribute(default=False, help="lanes get parts of rows, not columns")
 
 
 class Write(_Access, name="write"):

@@ -243,7 +243,8 @@ class Target:
     instruction: ``lds`` or ``global``, ``add`` or ``extreme`` (min and max), and the
     element type. ``transposed_read_bits`` are pairs: for elements
     of so many bits there is a `TransposedRead`, which gives a lane so many, and
-    ``exchange`` says what of it which lane gets.
+    ``exchange`` says what of it which lane gets. ``row_exchanges``, by bits of an
+    element, are those of reads whose lanes fetch parts of rows and get parts of rows.
     ``lane_swaps`` are the distances at which lanes of two registers change places by
     one instruction: those whose number has the bit in the first register go to the
     second, the others of the second to the first.
@@ -263,6 +264,7 @@ class Target:
     direct_by_pointer: bool = False
     transposed_read_bits: tuple[tuple[int, int], ...] = ()
     exchange: Exchange = SIXTEEN
+    row_exchanges: tuple[tuple[int, Exchange], ...] = ()
     lane_swaps: tuple[int, ...] = ()
     float_atomics: tuple[tuple[str, str, str], ...] = ()
     registers: RegisterFile | None = None

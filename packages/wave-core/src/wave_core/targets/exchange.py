@@ -45,6 +45,11 @@ class Exchange:
             return *columns, *(("reg", place) for place in range(width))
         return self.held if len(self.held) == width + group else None
 
+    @property
+    def registers(self) -> int:
+        """Elements that a lane fetches, where ``held`` says it; else any number."""
+        return 1 << max(0, len(self.held) - (self.lanes.bit_length() - 1))
+
     def places(self, registers: int) -> list[int]:
         """Where each element of a group is afterwards, by its number before.
 

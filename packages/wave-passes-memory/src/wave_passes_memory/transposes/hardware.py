@@ -81,7 +81,7 @@ class UseTransposedReads(Pass):
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Replace the reads that become fewer."""
         target = context.target
-        if not target.transposed_read_bits:
+        if not (target.transposed_read_bits or target.row_exchanges):
             return False
         known = context.region_facts(graph)
         uniformity = Uniformity(graph)
@@ -101,10 +101,17 @@ class UseTransposedReads(Pass):
 
 @dataclass(frozen=True)
 class Fetch:
-    """One transposed read: what a lane fetches, and what it holds afterwards."""
+    """One transposed read: what a lane fetches, and what it holds afterwards.
+
+    Attributes:
+        access: What it fetches.
+        row: What it holds.
+        rows: Whether lanes get parts of rows.
+    """
 
     access: Access
     row: Placement
+    rows: bool
 
 
 def fetches(read: Read, known: RegionFacts, target: Target) -> list[Fetch] | None:
@@ -112,34 +119,60 @@ def fetches(read: Read, known: RegionFacts, target: Target) -> list[Fetch] | Non
 
     ``None`` where they do not, or where it is not proved. A mask is not looked at.
     """
-    width = _width(read, target)
+    forms = _forms(read, target)
+    found = (_fetches(read, known, form) for form in forms)
+    return next((each for each in found if each is not None), None)
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A transposed read of the machine.
+
+    Attributes:
+        width: Elements that it gives a lane.
+        exchange: What of it which lane gets.
+        rows: Whether lanes get parts of rows.
+    """
+
+    width: int
+    exchange: Exchange
+    rows: bool = False
+
+
+def _fetches(read: Read, known: RegionFacts, form: _Form) -> list[Fetch] | None:
     access, row = _rows(read)
-    if access is None or row is None or not width or access.registers % width:
+    width = form.width
+    if access is None or row is None or access.registers % width:
         return None
     if read.indices or contiguous_run(access) >= width:
         return None
     facts = known.facts(region_of(read), access.registers)
     bases = _bases(read, access, row.layout, facts)
-    if bases is None or target.wave_size % target.exchange.lanes:
+    if bases is None or row.layout.lanes % form.exchange.lanes:
         return None
     few = known.facts(region_of(read), width)
     found: list[Fetch] = []
     for first in range(0, access.registers, width):
-        source = _source(row.layout, first, width, target.exchange)
+        source = _source(row.layout, first, width, form.exchange)
         fetch = source and _fetch(read, row, bases, first, source, few)
         if fetch is None:
             return None
-        found.append(fetch)
+        found.append(Fetch(*fetch, rows=form.rows))
     return found
 
 
-def _width(read: Read, target: Target) -> int:
-    """Elements that a transposed read gives a lane; 0 where there is none."""
+def _forms(read: Read, target: Target) -> list[_Form]:
+    """The transposed reads that the machine has for the elements of a buffer."""
     if not isinstance(resolve(read.memory), Allocate):
-        return 0
-    kind = read.memory.memory_type
-    lane_bits = dict(target.transposed_read_bits).get(kind.dtype.bits, 0)
-    return lane_bits // kind.dtype.bits
+        return []
+    bits = read.memory.memory_type.dtype.bits
+    columns, rows = dict(target.transposed_read_bits), dict(target.row_exchanges)
+    found: list[_Form] = []
+    if bits in columns:
+        found.append(_Form(columns[bits] // bits, target.exchange))
+    if bits in rows:
+        found.append(_Form(rows[bits].registers, rows[bits], rows=True))
+    return found
 
 
 def _rows(read: Read) -> tuple[Access | None, Placement | None]:
@@ -217,8 +250,8 @@ def _fetch(
     first: int,
     found: tuple[Layout, Layout],
     facts: Facts,
-) -> Fetch | None:
-    """The read that gives registers from ``first`` on, fetched and held as found."""
+) -> tuple[Access, Placement] | None:
+    """What gives registers from ``first`` on, fetched and held as found."""
     whole, dims = row.layout, read.memory.memory_type.dims
     source, held = found
     width = held.registers
@@ -234,7 +267,7 @@ def _fetch(
     if not facts.prove_divisible(places[-1] - REGISTER, width):
         return None
     origin = tuple((d, value + start.get(d, 0)) for d, value in row.origin)
-    return Fetch(Access(places, width), Placement(held, (), origin))
+    return Access(places, width), Placement(held, (), origin)
 
 
 def _use(read: Read, found: list[Fetch]) -> None:
@@ -243,7 +276,7 @@ def _use(read: Read, found: list[Fetch]) -> None:
     row = graph.facts.known(PLACEMENT, read)
     parts: list[TransposedRead] = []
     for fetch in found:
-        part = TransposedRead(read.memory, (), None, shape)
+        part = TransposedRead(read.memory, (), None, shape, rows=fetch.rows)
         part.tags = read.tags
         insert_before(read, part)
         graph.facts.put(ACCESS, part, fetch.access)

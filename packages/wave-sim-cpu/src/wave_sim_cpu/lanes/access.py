@@ -57,8 +57,9 @@ def transposed_read(op: TransposedRead, program: Program) -> Step:
     access = program.graph.facts.get(ACCESS, op)
     registers = 1 if access is None else access.registers
 
-    places = np.array(program.target.exchange.places(registers))
-    sources = np.argsort(places)
+    target, bits = program.target, op.register_type.dtype.bits
+    form = dict(target.row_exchanges)[bits] if op.rows else target.exchange
+    sources = np.argsort(np.array(form.places(registers)))
 
     def exchange(data: Array) -> Array:
         lanes = program.geometry.lanes

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_backend_nvgpu.targets.matrix import PLAIN, ROUNDED, ROW_LANES, THREE_PARTS
+from wave_backend_nvgpu.targets.matrix import PIECE_BITS, PLAIN, ROUNDED, THREE_PARTS
 from wave_core.backends import lowers
-from wave_core.backends.emission import Kind, Value, gathered, sliced
+from wave_core.backends.emission import Kind, Value, gathered, recast, sliced
 from wave_core.backends.emission.instructions import F32, I32
 from wave_core.ops.matrix import Mma
 from wave_core.types import DTYPES
@@ -86,23 +86,16 @@ def _whole(emit: Emitter, value: Value, layout: Layout) -> Value:
 def _words(
     emit: Emitter, form: Form, row: MatrixInstruction, side: Value, issue: int
 ) -> Words:
-    """The registers that one instruction takes of an operand.
-
-    Of each row that a lane holds it takes neighbours along K; rows change fastest.
-    Source: PTX ISA, "Matrix Fragments for mma".
-    """
-    make, own = emit.instructions, row.shape[2] // ROW_LANES
-    taken = own // row.issues
-    # A word of an integer kind holds as many elements as fit.
-    size = taken // 2 if taken > 1 else 1
-    found: Words = []
-    for first in range(issue * taken, (issue + 1) * taken, size):
-        for start in range(first, side.registers, own):
-            name, kind = sliced(emit, side, start, size), Kind(side.item, size)
-            found.append(
-                name if kind == form.word else make.recast(kind, form.word, name)
-            )
-    return found
+    """The registers that one instruction takes of an operand, each of 32 or 64 bits."""
+    make, size = emit.instructions, max(1, PIECE_BITS // row.operand_dtypes[0].bits)
+    one = form.word if form.word.registers == 1 else I32
+    count = side.registers // size
+    words = recast(emit, side, one.item, count)
+    share = count // row.issues
+    found = [
+        sliced(emit, words, at, 1) for at in range(issue * share, (issue + 1) * share)
+    ]
+    return [make.recast(one, form.word, name) for name in found]
 
 
 def _product(

@@ -14,19 +14,20 @@ if TYPE_CHECKING:
     from wave_backend_nvgpu.codegen.emitter import Emitter
 
 MATRICES = 4
-"""Blocks of 8 by 8 elements of 16 bits that one instruction moves."""
+"""Blocks of 8 rows of 16 bytes that one instruction moves."""
 
-LOAD = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{MATRICES}.trans.b16.p3"
+LOAD = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{MATRICES}"
 
 
 @lowers(TransposedRead)
 def transposed_read(op: TransposedRead, emit: Emitter) -> None:
-    """One instruction: each lane names eight neighbours, a row of a block."""
+    """One instruction: each lane names 16 bytes, a row of a block."""
     memory = emit.memories[resolve(op.memory).ident]
     (piece,) = pieces(op, emit, memory)
     place = emit.address(memory, piece.offset)
     result = f"{{{', '.join(['i32'] * MATRICES)}}}"
-    name = emit.builder.call(LOAD, result, [(memory.space.pointer, place)])
+    function = f"{LOAD}{'' if op.rows else '.trans'}.b16.p3"
+    name = emit.builder.call(function, result, [(memory.space.pointer, place)])
     names = [
         emit.builder.op(f"extractvalue {result} {name}, {at}") for at in range(MATRICES)
     ]

@@ -111,13 +111,29 @@ def _reordered(
 ) -> Placement:
     layout = want.layout
     digits = {dim: list(layout.digits(dim)) for dim in layout.dims if dim != k}
-    position = min((d.div for d in layout.reg_digits(k)), default=1)
     digits[k] = [Digit(coeff, "lane", div, mod) for (div, mod), coeff in lanes.items()]
-    for coeff, count in runs:
-        digits[k].append(Digit(coeff, "reg", position, count))
-        position *= count
+    digits[k] += _placed(runs, [(d.div, d.mod) for d in layout.reg_digits(k)])
     steps = [row for row in want.steps if row[0] != k]
     if step is not None:
         steps.append((k, step[1], step[0]))
     reordered = Layout.make(layout.lanes, layout.registers, digits)
     return Placement(reordered, tuple(sorted(steps)))
+
+
+def _placed(runs: list[Run], slots: list[tuple[int, int]]) -> list[Digit]:
+    """Digits of registers for runs, in the places that the digits of K have.
+
+    ``slots`` are those places, innermost first: where each starts, and its extent.
+    """
+    found: list[Digit] = []
+    rest = list(runs)
+    for start, extent in sorted(slots):
+        position = start
+        while position < start * extent:
+            coeff, count = rest.pop(0)
+            part = min(count, start * extent // position)
+            found.append(Digit(coeff, "reg", position, part))
+            position *= part
+            if count > part:
+                rest.insert(0, (coeff * part, count // part))
+    return found
