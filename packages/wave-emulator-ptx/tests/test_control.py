@@ -60,6 +60,30 @@ def test_lanes_come_together_again():
     assert words(body, np.zeros(32, np.uint32)).tolist() == [2] * 32
 
 
+@pytest.mark.parametrize("order", [None, 1])
+def test_lanes_come_together_where_the_text_puts_it_first(order):
+    body = (
+        "bra PART;\n"
+        "MEET:\n"
+        "shfl.sync.idx.b32 %r3, %r3, 31, 31, 0xffffffff;\n"
+        "add.u32 %r4, %r4, %r3;\n"
+        "setp.lt.u32 %p1, %r4, 6;\n"
+        "@%p1 bra ROUND;\n"
+        "st.global.b32 [%d1], %r4;\n"
+        "exit;\n"
+        "PART:\n"
+        "mov.u32 %r4, 0;\n"
+        "ROUND:\n"
+        "setp.lt.u32 %p1, %r0, 9;\n"
+        "mov.u32 %r3, 1;\n"
+        "@%p1 bra MEET;\n"
+        "mov.u32 %r3, 2;\n"
+        "bra MEET;\n"
+    )
+    asked = {} if order is None else {"order": order}
+    assert words(body, np.zeros(64, np.uint32), **asked).tolist() == [6] * 64
+
+
 def test_blocks_hide_names():
     body = (
         "mov.u32 %r3, 1;\n"

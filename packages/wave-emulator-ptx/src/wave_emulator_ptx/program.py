@@ -12,11 +12,12 @@ from wave_emulator_ptx.isa.access import LOCAL, PARAMETERS, SHARED
 from wave_emulator_ptx.isa.arithmetic import values
 from wave_emulator_ptx.isa.table import LEAVES, bind
 from wave_emulator_ptx.memory import APART, FIRST
+from wave_emulator_ptx.order import ranks
 from wave_emulator_ptx.scope import Scope
 from wave_emulator_ptx.types import TYPES
 
 if TYPE_CHECKING:
-    from wave_emulator_ptx.arrays import Bools, Bytes, Selection
+    from wave_emulator_ptx.arrays import Bools, Bytes, Ints, Selection
     from wave_emulator_ptx.batch import Batch, Step
     from wave_emulator_ptx.syntax import Instruction, Kernel, Module, Variable
 
@@ -45,6 +46,7 @@ class Program:
         scope: its names.
         steps: its instructions.
         joins: instructions where threads may come together.
+        ranks: of each instruction and of the end, in the order in which ways lead.
         shared: bytes of shared memory that it declares.
         local: bytes of local memory of a thread.
         globals: variables in global memory, as bytes; the launch's arrays come after
@@ -55,6 +57,7 @@ class Program:
     scope: Scope
     steps: tuple[Bound, ...]
     joins: frozenset[int]
+    ranks: Ints
     shared: int
     local: int
     globals: tuple[Bytes, ...]
@@ -97,7 +100,8 @@ def program_of(module: Module, name: str | None = None) -> Program:
     scope = Scope(kernel, addresses)
     steps = tuple(_bound(each, scope) for each in kernel.body)
     joins = frozenset(kernel.labels.values())
-    return Program(kernel, scope, steps, joins, shared, local, tuple(arrays))
+    order = ranks(kernel.body, kernel.labels)
+    return Program(kernel, scope, steps, joins, order, shared, local, tuple(arrays))
 
 
 def _kernel(module: Module, name: str | None) -> Kernel:

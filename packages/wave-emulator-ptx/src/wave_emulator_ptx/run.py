@@ -1,8 +1,9 @@
 """Runs the threads of a batch to their ends.
 
-Threads of a warp that are at different places take turns: those furthest back go
-first, so that they come together again where their ways do. Warps go together where
-they are at the same place, or in a random order that their barriers permit.
+Threads of a warp that are at different places take turns: those furthest back (see
+`order`) go first, so that they come together again where their ways do. Warps go
+together where they are at the same place, or in a random order that their barriers
+permit.
 """
 
 from __future__ import annotations
@@ -43,15 +44,18 @@ def run(program: Program, batch: Batch, *, limit: int, order: list[int] | None) 
             if (batch.place != DONE).any():
                 raise _stuck(program, batch)
             return done
-        done += _advance(program, batch, _next(batch, able, source))
+        done += _advance(program, batch, _next(program, batch, able, source))
         if done > limit:
             message = f"the kernel does not end in {limit:,} warp-instructions"
             raise ExecutionError("EP0303", message)
 
 
-def _next(batch: Batch, able: Bools, source: np.random.Generator | None) -> Ints:
+def _next(
+    program: Program, batch: Batch, able: Bools, source: np.random.Generator | None
+) -> Ints:
     """Threads of one or more warps that are at one place."""
-    places = np.where(able, batch.place, DONE).reshape(-1, LANES)
+    ranks = program.ranks[np.where(able, batch.place, 0)]
+    places = np.where(able, ranks, DONE).reshape(-1, LANES)
     first = places.min(axis=1)
     if source is None:
         warps = first == first.min()
