@@ -106,7 +106,7 @@ class _Findings:
 
     def _other(self, row: Mapping[str, Any]) -> list[str]:
         """The other instruction, of a hazard between two, with its line."""
-        line = row["other_line"]
+        line: int | None = row["other_line"]
         if line is None or not 1 <= line <= len(self._rows):
             return []
         text = self._rows[line - 1].strip()

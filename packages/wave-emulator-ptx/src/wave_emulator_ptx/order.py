@@ -89,7 +89,7 @@ def _loops(blocks: Iterable[int], edges: Edges) -> list[set[int]]:
             reverse[target].add(at)
     seen: set[int] = set()
     left = [each for at in sorted(reverse) for each in _walk(at, edges, reverse, seen)]
-    seen, found = set(), list[set[int]]()
+    seen, found = set[int](), list[set[int]]()
     for at in reversed(left):
         reached = set(_walk(at, reverse, reverse, seen))
         if reached:
