@@ -7,7 +7,7 @@ from time import process_time
 
 import pytest
 
-from wave_core.compile import Config, Session, run_case
+from wave_core.compile import Config, Session, run_case, wave_compile
 from wave_core.compile.bisect import bisect_case
 from wave_core.compile.choosing import choices, settlements
 from wave_core.compile.kernels import make_case
@@ -116,6 +116,19 @@ def test_sizes_at_the_edge(sizes):
     case = case_of("gemm", shape, "gfx950", device="emulator")
     report = run_case(case, session=SESSION, seed=5)
     assert report.passed, report.to_json()
+
+
+@pytest.mark.parametrize("depth", [31, 64, 100, 200])
+def test_a_product_whose_sizes_come_with_the_launch(depth):
+    factory = SESSION.plugins.load_kernel("gemm")
+    shape = {"M": 70, "N": 33, "K": depth}
+    case = make_case(factory, "gemm", shape, {"DYNAMIC": 1}, "gfx942")
+    asked = replace(case.options, device="emulator", poison_outputs=True)
+    report = run_case(case, options=asked, session=SESSION, seed=depth)
+    assert report.passed, report.to_json()
+    best = settlements(asked, case.kernel, SESSION)[0]
+    assert best.preset == "pingpong"
+    assert not wave_compile(best, case.kernel, session=SESSION).compiled.warnings
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -14,6 +14,7 @@ from wave_passes_scheduling.loops.analysis import innermost_loops
 from wave_passes_scheduling.manual.run import ManualRun
 from wave_passes_scheduling.modulo.scheduler import modulo_schedule
 from wave_passes_scheduling.planning import LoopPlanner, PlannedLoop
+from wave_passes_scheduling.rebuild.guard import FEW
 from wave_passes_scheduling.rebuild.unroll import unroll_loop
 from wave_passes_scheduling.reorder.groups import keep_order
 from wave_passes_scheduling.replacing import (
@@ -172,7 +173,7 @@ class ScheduleLoops(Pass):
         if self.unroll == 1:
             return False
         facts = context.geometry(graph).facts
-        loops = innermost_loops(graph)
+        loops = [loop for loop in innermost_loops(graph) if FEW not in loop.tags]
         found = [unroll_loop(loop, self.unroll, facts) for loop in loops]
         context.count("unrolled_loops", sum(each is not None for each in found))
         return any(found)

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from wave_passes_scheduling.rebuild.ahead import Beyond
 
 
+FEW = "wave.few"
+"""Marks a loop that runs where another has too few iterations; no other order
+of it is worth anything."""
+
+
 def replace_loop(
     analysed: ScheduledLoop,
     schedule: Schedule,
@@ -77,6 +82,7 @@ def _remainder(loop: Iterate, inits: Sequence[Op], enough: Expr) -> Iterate:
     """A copy of the loop for where there are too few iterations; else it is empty."""
     region = region_of(loop)
     copy = clone_op(loop, {}, region)
+    copy.tags |= {FEW}
     region.insert_before(loop, copy)
     set_operands(copy, (tuple(inits), loop.captures))
     assert loop.count is not None, "loops are numbered"

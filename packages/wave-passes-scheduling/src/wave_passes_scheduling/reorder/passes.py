@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wave_core.passes import Pass, option
 from wave_core.passes.selection import unknown_name
 from wave_passes_scheduling.loops.analysis import innermost_loops
+from wave_passes_scheduling.rebuild.guard import FEW
 from wave_passes_scheduling.reorder.groups import place_groups
 from wave_passes_scheduling.reorder.pingpong import ping_pong
 from wave_passes_scheduling.reorder.stagger import TAG, ReorderError, stagger
@@ -71,7 +72,7 @@ class ReorderLoops(Pass):
             raise unknown_name("order of loops", self.order, ORDERS)
         changed = False
         for loop in innermost_loops(graph):
-            if self.order != "off":
+            if self.order != "off" and FEW not in loop.tags:
                 changed |= self._reorder(graph, loop, context)
             if self.groups:
                 count = place_groups(graph, loop, context.target)
