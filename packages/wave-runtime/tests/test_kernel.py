@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
+import sys
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -18,6 +20,7 @@ from wave_runtime import (
     device_names,
     open_device,
 )
+from wave_runtime.kernel import stream_of
 
 
 @pytest.fixture
@@ -138,6 +141,29 @@ class TorchStream:
 def test_streams(kernel, stream, handle):
     kernel(matrix(), 1.0, matrix(), stream=stream)
     assert kernel.code.stream == handle
+
+
+class GpuTensor:
+    """What `stream_of` asks of a tensor."""
+
+    is_cuda = True
+    device = "cuda:3"
+
+    def get_device(self):
+        return 3
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_the_current_stream_of_torch(monkeypatch, quick):
+    slow, fast = SimpleNamespace(), SimpleNamespace()
+    if quick:
+        fast._cuda_getCurrentRawStream = {3: 21}.get
+    else:
+        slow.current_stream = {"cuda:3": SimpleNamespace(cuda_stream=21)}.get
+    torch = SimpleNamespace(Tensor=GpuTensor, cuda=slow)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "torch._C", fast)
+    assert stream_of([1.5, GpuTensor()]) == 21
 
 
 def test_no_stream(kernel):
