@@ -17,7 +17,7 @@ from wave_backend_amdgpu.codegen.updates import (
     extreme_by_bits,
 )
 from wave_core.backends import lowers
-from wave_core.backends.emission import Value, element, gathered, sliced
+from wave_core.backends.emission import Kind, Value, element, gathered, sliced
 from wave_core.backends.emission.accesses import by_register, simple
 from wave_core.ir import ACCESS, resolve
 from wave_core.ops import atomic
@@ -73,18 +73,16 @@ def update(op: Atomic, emit: Emitter) -> None:
     for part in _parts(op, emit, memory, registers):
         values = [sliced(emit, value, part.register, part.count) for value in wide]
         name = _guarded(op, emit, memory, part, values)
-        names += _elements(emit, name, vector(item, part.count), part.count)
+        names += _elements(emit, name, Kind(item, part.count))
     probe(op, op.memory, emit, op.indices)
     emit.define(op, Value(gathered(emit, names, item), item, registers))
 
 
-def _elements(emit: Emitter, name: str, kind: str, count: int) -> list[str]:
-    if count == 1:
+def _elements(emit: Emitter, name: str, kind: Kind) -> list[str]:
+    if kind.registers == 1:
         return [name]
-    return [
-        emit.builder.op(f"vector.extract {name}[{at}] : {kind[9:-1]} from {kind}")
-        for at in range(count)
-    ]
+    make = emit.instructions
+    return [make.extract(kind, name, at) for at in range(kind.registers)]
 
 
 def _parts(

@@ -17,7 +17,7 @@ from wave_backend_amdgpu.codegen.probes import probe
 from wave_backend_amdgpu.codegen.scalar_offsets import scalar_offset_load, split_piece
 from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
-from wave_core.backends.emission import Value, element, gathered, sliced, stored
+from wave_core.backends.emission import Kind, Value, element, gathered, sliced, stored
 from wave_core.backends.emission.accesses import Piece, pieces
 from wave_core.backends.emission.memories import PACKED
 from wave_core.ir import resolve
@@ -26,6 +26,7 @@ from wave_core.ops.memory import Allocate, Read, TransposedRead, Write
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_core.symbols import Expr
+    from wave_core.types import DType
 
 
 @lowers(Allocate)
@@ -68,7 +69,7 @@ def read(op: Read, emit: Emitter) -> None:
     registers = sum(piece.count for piece in found)
     item = element(memory.dtype)
     probe(op, op.memory, emit, op.indices)
-    emit.define(op, Value(_joined(emit, loaded, item, registers), item, registers))
+    emit.define(op, Value(_joined(emit, loaded, memory.dtype), item, registers))
 
 
 @lowers(TransposedRead)
@@ -99,30 +100,17 @@ def write(op: Write, emit: Emitter) -> None:
     probe(op, op.memory, emit, op.indices)
 
 
-def _joined(
-    emit: Emitter, loaded: list[tuple[Piece, str]], item: str, registers: int
-) -> str:
+def _joined(emit: Emitter, loaded: list[tuple[Piece, str]], dtype: DType) -> str:
     """One vector of all pieces."""
     if len(loaded) == 1:
         return loaded[0][1]
     if all(piece.count == 1 for piece, _ in loaded):
-        return gathered(emit, [name for _, name in loaded], item)
-    kind = vector(item, registers)
-    zero = "0.0" if item.startswith(("f", "bf")) else "0"
-    zero = "false" if item == "i1" else zero
-    total = emit.builder.constant(f"dense<{zero}>", kind)
+        return gathered(emit, [name for _, name in loaded], element(dtype))
+    registers = sum(piece.count for piece, _ in loaded)
+    make, kind = emit.instructions, Kind(element(dtype), registers)
+    total = emit.constant(0, dtype, registers)
     for piece, name in loaded:
-        part = vector(item, piece.count)
-        if piece.count == 1:
-            text = (
-                f"vector.insert {name}, {total} [{piece.register}] : {part} into {kind}"
-            )
-        else:
-            text = (
-                f"vector.insert_strided_slice {name}, {total} "
-                f"offsets = [{piece.register}], strides = [1] : {part} into {kind}"
-            )
-        total = emit.builder.op(text)
+        total = make.insert(kind, total, name, piece.register, piece.count)
     return total
 
 
