@@ -14,6 +14,7 @@ from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
 from wave_core.plugin import Choice
 from wave_core.symbols import symbol
+from wave_core.types import AddressSpace
 from wave_passes_scheduling.auto.ways import WAYS
 
 SESSION = Session(config=Config(cache=False), announce=lambda _: None)
@@ -167,6 +168,19 @@ def test_choosing_costs_milliseconds(kernel):
         choices(case.options, case.kernel, SESSION)
         tries.append(process_time() - start)
     assert min(tries) < 0.25
+
+
+def test_tiles_that_fit_nowhere_are_read_unstaged_with_one_note():
+    told = []
+    session = Session(config=Config(cache=False), announce=told.append)
+    case = case_of("gemm", {"M": 64, "N": 64, "K": 64}, "gfx942", device="emulator")
+    tiles = {"BLOCK_M": 256, "BLOCK_N": 256, "BLOCK_K": 256, "WAVES_M": 2, "WAVES_N": 4}
+    space = {symbol("ADDRESS_SPACE"): AddressSpace.SHARED}
+    subs = {**case.options.subs, **tiles, **space}
+    found = wave_compile(replace(case.options, subs=subs), case.kernel, session=session)
+    assert found.options.preset == "naive"
+    (note,) = told
+    assert "`BLOCK_K=64` in place of 256 it fits" in note
 
 
 def test_a_choice_that_needs_more_than_the_chip_has_gives_way_before_it_is_launched():

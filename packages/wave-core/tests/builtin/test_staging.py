@@ -42,6 +42,13 @@ def test_the_argument_is_read_from_global_memory_and_named_in_a_warning():
     graph.verify()
 
 
+def test_nothing_is_said_where_it_has_been():
+    graph, context = traced(tkl.SHARED_ADDRESS_SPACE), PassContext(generic_target())
+    assert ReadWithoutStaging(told=True).apply(graph, context)
+    assert spaces(graph) == {AddressSpace.GLOBAL}
+    assert not context.collector.warnings
+
+
 def test_nothing_is_said_where_nothing_is_asked():
     graph, context = traced(tkl.GLOBAL_ADDRESS_SPACE), PassContext(generic_target())
     assert not ReadWithoutStaging().apply(graph, context)

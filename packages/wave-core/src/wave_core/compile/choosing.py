@@ -40,6 +40,9 @@ PLAIN = "default"
 BARE = "naive"
 """The preset that needs least of a machine: nothing is staged, nothing overlaps."""
 
+UNSTAGED = "read-without-staging{told=true}"
+"""What is not staged then is said together with the preset, and why."""
+
 AUTO = "auto"
 """The preset that means `PLAIN` where no installed plugin chooses."""
 
@@ -166,7 +169,7 @@ def _barest(
 
     change = smallest_change(options, kernel, fits)
     try:
-        found = compiled(replace(options, preset=BARE))
+        found = compiled(replace(options, preset=BARE, passes=(UNSTAGED,)))
         check(found)
     except UserError:
         raise (with_help(error, change) if change else error) from None

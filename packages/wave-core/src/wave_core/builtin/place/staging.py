@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.ir import set_space
-from wave_core.passes import Pass
+from wave_core.passes import Pass, option
 from wave_core.types import AddressSpace, MemoryType
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class ReadWithoutStaging(Pass):
           }
     """
 
+    told: bool = option(False, "nothing is said: who asks for this has said why")
+
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Make the arguments global; warn about each."""
         asking = [
@@ -41,7 +43,7 @@ class ReadWithoutStaging(Pass):
             if isinstance(parameter.type, MemoryType)
             and parameter.type.space is AddressSpace.SHARED
         ]
-        for parameter in asking:
+        for parameter in () if self.told else asking:
             context.collector.warn(
                 "WV0408",
                 f"`{parameter.label}` asks to be staged in shared memory, and no "
