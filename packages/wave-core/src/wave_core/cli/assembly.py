@@ -31,12 +31,26 @@ def show_assembly(session: Session, case: KernelCase, *, as_json: bool) -> None:
     print_table(("what", "found"), rows)
 
 
+_RESOURCES = (
+    ("vector registers", "{vgprs} a lane, {agprs} accumulation"),
+    ("scalar registers", "{sgprs}"),
+    ("registers", "{registers} a thread"),
+    ("spills", "{vgpr_spills} vector, {sgpr_spills} scalar"),
+    ("spills", "{spill_store_bytes} bytes stored, {spill_load_bytes} loaded"),
+    ("scratch", "{scratch_bytes} bytes a lane"),
+    ("local memory", "{stack_bytes} bytes a thread"),
+    ("LDS", "{lds_bytes} bytes a workgroup of {threads} threads"),
+    ("barriers", "{barriers}"),
+)
+"""Rows of the table; those of which the backend says nothing are left out."""
+
+
 def _resources(found: Mapping[str, Any]) -> Iterator[Row]:
-    yield "vector registers", f"{found['vgprs']} a lane, {found['agprs']} accumulation"
-    yield "scalar registers", f"{found['sgprs']}"
-    yield "spills", f"{found['vgpr_spills']} vector, {found['sgpr_spills']} scalar"
-    yield "scratch", f"{found['scratch_bytes']} bytes a lane"
-    yield "LDS", f"{found['lds_bytes']} bytes a workgroup of {found['threads']} threads"
+    for what, text in _RESOURCES:
+        try:
+            yield what, text.format_map(found)
+        except KeyError:
+            continue
     waves = found["waves_per_simd"]
     if waves is not None:
         limit = found["limited_by"]
@@ -44,6 +58,8 @@ def _resources(found: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _loop(metrics: Mapping[str, Any]) -> Iterator[Row]:
+    if "counts" not in metrics:
+        return
     hot = metrics["hot"]
     if hot is None:
         yield "hot loop", "none: the code has no loop"

@@ -25,6 +25,8 @@ from wave_core.diagnostics import Label, Location, UserError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wave_core.compile.options import WaveCompileOptions
+
 
 app = typer.Typer(add_completion=False)
 
@@ -50,6 +52,12 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     override_mlir: Path | None = typer.Option(  # noqa: B008 - typer's form
         None, help="A file of MLIR to use instead of what is generated."
     ),
+    override_llvm: Path | None = typer.Option(  # noqa: B008 - typer's form
+        None, help="The same with LLVM IR, for NVIDIA GPUs."
+    ),
+    override_ptx: Path | None = typer.Option(  # noqa: B008 - typer's form
+        None, help="The same with PTX, for NVIDIA GPUs."
+    ),
     debug: bool = typer.Option(  # noqa: FBT001 - a flag
         False, "--debug", help="Put the kernel's lines into the code object."
     ),
@@ -67,12 +75,13 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
-    known = case.options.plugin_options
+    texts = {"override_llvm": override_llvm, "override_ptx": override_ptx}
+    given = {name: _override(name, path) for name, path in texts.items() if path}
     changes = {
         "preset": preset,
-        "override_mlir": _override(override_mlir),
+        "override_mlir": _override("override_mlir", override_mlir),
         "dump_intermediates": None if dump is None else str(dump),
-        "plugin_options": {**known, "debug_lines": True} if debug else None,
+        "plugin_options": _of_plugins(case.options, given, debug=debug),
         **option_changes(option),
         **pass_changes(case.options, passes, disable, set_pass),
     }
@@ -82,7 +91,8 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
         form = emit or backend_of(session, case.options.target_name).artifact
         found = emit_files(case.options, case.kernel, form, session)
     except UserError as error:
-        raise _in_file(error, override_mlir) from None
+        path = override_ptx or override_llvm or override_mlir
+        raise _in_file(error, path) from None
     elapsed = time.perf_counter() - started
     paths = [] if output is None else write_files(output, found.files)
     if json:
@@ -103,7 +113,16 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
         tell_written(paths)
 
 
-def _override(path: Path | None) -> str | None:
+def _of_plugins(
+    options: WaveCompileOptions, given: Mapping[str, str | None], *, debug: bool
+) -> Mapping[str, object] | None:
+    """The options of plugins; ``None`` where the command changes none."""
+    lines = {"debug_lines": True} if debug else {}
+    changed = {**given, **lines}
+    return {**options.plugin_options, **changed} if changed else None
+
+
+def _override(name: str, path: Path | None) -> str | None:
     """The text of a file.
 
     Raises:
@@ -112,12 +131,13 @@ def _override(path: Path | None) -> str | None:
     try:
         return None if path is None else path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"--override-mlir {path}: {getattr(error, 'strerror', error)}"
+        option = "--" + name.replace("_", "-")
+        message = f"{option} {path}: {getattr(error, 'strerror', error)}"
         raise typer.BadParameter(message) from None
 
 
 def _in_file(error: UserError, path: Path | None) -> UserError:
-    """The error, at the line of the file of MLIR that it is about."""
+    """The error, at the line of the file that it is about."""
     (found, *others), data = error.diagnostics, error.diagnostics[0].data
     line, column = data.get("line"), data.get("column")
     if path is None or not (isinstance(line, int) and isinstance(column, int)):
