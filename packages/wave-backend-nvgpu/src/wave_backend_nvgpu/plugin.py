@@ -1,4 +1,4 @@
-"""The plugin: NVIDIA targets, lowerings, options. Imports nothing expensive."""
+"""The plugin: NVIDIA targets, devices, lowerings. Imports nothing expensive."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wave_backend_nvgpu.codes import CODES
 from wave_core.plugin import (
     BackendSpec,
+    ExecutorSpec,
     Fact,
     LoweringSpec,
     OptionSpec,
@@ -110,6 +111,8 @@ def wave_register_backends() -> Iterable[BackendSpec]:
         forms=("llvm", "ptx", "sass", "cubin", "metrics"),
         requires=NEEDED,
         summary="NVIDIA GPUs, through LLVM",
+        artifact="cubin",
+        assembly="ptx",
     )
 
 
@@ -138,6 +141,30 @@ def wave_register_options() -> Iterable[OptionSpec]:
         # Every number here counts something.
         least = 1 if kind == int | None else None
         yield OptionSpec(name, kind, default, PACKAGE, help_text, least)
+
+
+@hookimpl
+def wave_register_executors() -> Iterable[ExecutorSpec]:
+    """GPUs, through the CUDA driver; the emulator of PTX."""
+    module = "wave_backend_nvgpu.executors"
+    yield ExecutorSpec(
+        "cuda",
+        f"{module}:CudaExecutor",
+        requires=NEEDED,
+        summary="an NVIDIA GPU, by CUDA",
+        backend="nvgpu",
+        reads=("cuda",),
+        strided=False,
+        architectures="wave_runtime.cuda:architectures",
+    )
+    yield ExecutorSpec(
+        "emulator",
+        f"{module}:EmulatorExecutor",
+        requires=NEEDED,
+        summary="the CPU, on PTX, with hazards",
+        backend="nvgpu",
+        strided=False,
+    )
 
 
 @hookimpl

@@ -12,6 +12,7 @@ from wave_backend_nvgpu.codegen.table import own_table
 from wave_backend_nvgpu.compile.ask import ask_assembler, ask_llvm
 from wave_backend_nvgpu.compile.assemble import Limits
 from wave_backend_nvgpu.compile.limits import check_limits
+from wave_backend_nvgpu.compile.lines import without_lines
 from wave_backend_nvgpu.compile.request import Request
 from wave_backend_nvgpu.compile.settings import Settings
 from wave_backend_nvgpu.compile.versions import ptx_version, versions_with
@@ -61,9 +62,14 @@ class Output:
 
 
 def llvm_of(
-    graph: Graph, target: Target, settings: Settings, table: LoweringTable | None = None
+    graph: Graph,
+    target: Target,
+    settings: Settings,
+    table: LoweringTable | None = None,
+    *,
+    lines: bool = True,
 ) -> Texts:
-    """The LLVM IR of a kernel.
+    """The LLVM IR of a kernel, with the user's lines unless it was given.
 
     Raises:
         UserError: WV0601 for an op without a lowering, WV0605 where the kernel needs
@@ -71,19 +77,26 @@ def llvm_of(
     """
     check_limits(graph, target)
     code = generate(graph, target, settings.code, table or own_table())
-    return Texts(code, settings.llvm or code.text)
+    if settings.llvm is not None:
+        return Texts(code, settings.llvm)
+    return Texts(code, code.text if lines else without_lines(code.text))
 
 
 def ptx_of(
-    graph: Graph, target: Target, settings: Settings, table: LoweringTable | None = None
+    graph: Graph,
+    target: Target,
+    settings: Settings,
+    table: LoweringTable | None = None,
+    *,
+    lines: bool = True,
 ) -> Texts:
-    """The PTX of a kernel.
+    """The PTX of a kernel, with the user's lines unless something was given.
 
     Raises:
         UserError: as `llvm_of`; WV0604 where LLVM refuses, WV0606 where it crashes or
             reaches a limit.
     """
-    texts = llvm_of(graph, target, settings, table)
+    texts = llvm_of(graph, target, settings, table, lines=lines)
     if settings.ptx is not None:
         texts = replace(texts, llvm="", ptx=settings.ptx)
     else:
@@ -115,7 +128,7 @@ def compile_graph(
     """
     settings = settings or Settings()
     tool = settings.find_assembler()
-    texts = ptx_of(graph, target, settings, table)
+    texts = ptx_of(graph, target, settings, table, lines=settings.lines)
     if tool is None:
         artifact = _artifact(texts, graph, target, texts.ptx.encode(), None)
         return _dumped(Output(artifact, texts, None), graph, target, settings)

@@ -25,27 +25,9 @@ def check_limits(graph: Graph, target: Target) -> None:
         UserError: WV0605.
     """
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
-    _check_threads(graph, target, geometry)
     check_lds(graph, target, "shared memory")
     check_registers(graph, target)
     _check_grid(graph, geometry)
-
-
-def _check_threads(graph: Graph, target: Target, geometry: Geometry) -> None:
-    waves, limit = geometry.waves_per_workgroup, target.max_workgroup_threads
-    threads = waves * target.wave_size
-    if threads <= limit:
-        return
-    raise user_error(
-        "WV0605",
-        f"a workgroup of `{graph.name}` has {threads} threads, {waves} warps of"
-        f" {target.wave_size}; {target.name} takes {limit}",
-        at=graph.location,
-        help="give each warp more of the tile: larger WaveConstraint tiles, or smaller"
-        " workgroup tiles",
-        needed=threads,
-        limit=limit,
-    )
 
 
 def _check_grid(graph: Graph, geometry: Geometry) -> None:

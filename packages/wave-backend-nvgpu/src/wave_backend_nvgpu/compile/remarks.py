@@ -64,7 +64,7 @@ def read_remarks(text: str) -> Remarks:
     others = [row for row in others if not (placed and _SAID_TOO in row)]
     spills = _numbers(_SPILLS, text, 3)
     return Remarks(
-        errors=(*(found[2].strip() for found in placed), *others),
+        errors=tuple(dict.fromkeys([*(row[2].strip() for row in placed), *others])),
         line=int(placed[0][1]) if placed else None,
         lost=tuple(row.strip() for row in rows if _LOST.search(row)),
         warnings=tuple(
