@@ -185,7 +185,8 @@ def _measured(kernel: str, target: str, chosen: Choice) -> Measured:
     front = front_of(plain, case.kernel, SESSION)
     work = work_of(front.traced, front.geometry, front.target)
     assert work is not None, "the kernel multiplies"
-    way = next(each for each in WAYS if each.options == chosen.options)
+    asked = next(each for each in WAYS if each.options == chosen.options)
+    way = asked.within(front.target.memory.lds_bytes, work.lds)
     need = need_of(work, way, front.target)
     code = compiled(case, chosen, texts=True)
     taken = measure(code.assembly, code.artifact.manifest.name, front.target).resources

@@ -170,6 +170,21 @@ def test_choosing_costs_milliseconds(kernel):
     assert min(tries) < 0.25
 
 
+def test_tiles_of_which_one_copy_fits_are_staged_and_fetched_ahead():
+    tiles = {"BLOCK_M": 128, "BLOCK_N": 256, "BLOCK_K": 64}
+    large = case_of("gemm", LARGE["gemm"], "gfx942")
+    asked = replace(large.options, subs={**large.options.subs, **tiles})
+    best = choices(asked, large.kernel, SESSION)[0]
+    assert best.options == {"preset": "fetch-ahead"}
+    assert best.subs[symbol("ADDRESS_SPACE")] is AddressSpace.SHARED
+    assert best.figures["bytes of LDS"] == 2 * (128 + 256) * 64
+    case = case_of("gemm", SMALL["gemm"], "gfx942", device="emulator")
+    subs = {**case.options.subs, **tiles, **best.subs}
+    settled = replace(case.options, subs=subs, **best.options, poison_outputs=True)
+    report = run_case(case, options=settled, session=SESSION, seed=4)
+    assert report.passed, report.to_json()
+
+
 def test_tiles_that_fit_nowhere_are_read_unstaged_with_one_note():
     told = []
     session = Session(config=Config(cache=False), announce=told.append)

@@ -87,7 +87,9 @@ def _choices(
 ) -> Iterator[Choice]:
     """Each configuration for one way to settle the symbols."""
     own = not OWN.isdisjoint(request.options)
-    for way in WAYS[:1] if own else WAYS:
+    room = request.target.memory.lds_bytes
+    for each in WAYS[:1] if own else WAYS:
+        way = each.within(room, work.lds)
         if not _offered(request, way) or _idle(work, way):
             continue
         need = need_of(work, way, request.target)

@@ -32,7 +32,7 @@ SHORT = 0.46
 SPARE = 17
 """Registers for addresses and whatever else the code needs."""
 
-SCATTERED = 2.0
+SCATTERED = 4.0
 """How much more of the path to memory a matrix operand takes that is not staged: lanes
 read short pieces of many rows."""
 

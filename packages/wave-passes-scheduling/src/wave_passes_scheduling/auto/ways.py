@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ class Way:
         memory: The share of a fetch from memory that a workgroup waits for.
         lds: The share of the accesses of LDS that it waits for.
         copies: Tiles in LDS of each memory.
+        alone: What ``lds`` is where there is room for one copy only; ``None`` where
+            nothing works with one.
         ahead: Tiles on their way from memory in registers.
         live: The share of what an iteration reads that registers hold at a time.
         late: The same where LDS can be read transposed: what is not packed anew can be
@@ -40,6 +42,7 @@ class Way:
     direct: bool = False
     unroll: int = 1
     copies: int = 1
+    alone: float | None = None
     ahead: float = 1.0
     live: float = 1.0
     late: float = 1.0
@@ -58,6 +61,12 @@ class Way:
             found["passes"] = (f"{COPIER}{{cheaper=true}}",)
         return found
 
+    def within(self, room: float, tiles: float) -> Way:
+        """As it is compiled where LDS has ``room`` for ``tiles``, both in bytes."""
+        if self.alone is None or not tiles <= room < self.copies * tiles:
+            return self
+        return replace(self, copies=1, lds=self.alone)
+
 
 _AHEAD: dict[str, Any] = {
     "copies": 2,
@@ -73,7 +82,7 @@ _DIRECT: dict[str, Any] = {"direct": True, "through_lds": True, "ahead": 0.0}
 WAYS = (
     Way("default", 0.55, 0.55, ahead=0.0, live=0.6, late=0.2, fewest=0),
     Way("prefetch", 0.62, 0.2, ahead=1.3, live=0.65, late=0.25),
-    Way("fetch-ahead", 0.5, 0.0, **_AHEAD, through_lds=True),
+    Way("fetch-ahead", 0.5, 0.0, **_AHEAD, alone=0.2, through_lds=True),
     Way("prefetch", 0.75, 0.2, **_DIRECT, live=0.9, late=0.5),
     Way("fetch-ahead", 0.3, 0.0, copies=2, fewest=3, live=1.3, late=0.9, **_DIRECT),
     Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True),
