@@ -159,7 +159,8 @@ class Card:
 
     name: str = "cuda"
     memory: str = "cpu"
-    architecture: str | None = "sm_90a"
+    architecture: str | None = None
+    machine_code: tuple[str, ...] = ("sm_90a", "sm_90")
     loaded: list = field(default_factory=list)
     launched: list = field(default_factory=list)
 
@@ -174,16 +175,32 @@ class Card:
         pass
 
 
-def test_a_gpu_gets_machine_code_once(session, arrays, monkeypatch):
-    card, opened = Card(), []
-    executor = executors.CudaExecutor(lambda at: opened.append(at) or card)
-    monkeypatch.setattr(session.plugins, "load_executor", lambda _: executor)
-    monkeypatch.setattr(executors, "open_cuda", lambda: card)
-    kernel = wave_compile(options(device="emulator"), double, session=session)
+@pytest.fixture
+def on_card(session, monkeypatch):
+    """Compiles for a card in the place of the emulator."""
+
+    def compiled(card, **more):
+        executor = executors.CudaExecutor(lambda _: card)
+        monkeypatch.setattr(session.plugins, "load_executor", lambda _: executor)
+        return wave_compile(options(**more), double, session=session)
+
+    return compiled
+
+
+def test_a_gpu_gets_machine_code_once(on_card, arrays):
+    card = Card()
+    kernel = on_card(card)
     kernel(*arrays)
     kernel(*arrays)
     (artifact,) = card.loaded
     assert (artifact.manifest.form, artifact.manifest.target) == ("cubin", "sm_90a")
     assert artifact.code[:4] == b"\x7fELF"
-    assert opened == [0]
     assert card.launched == [((4, 1, 1), [64 * 64 * 4] * 2, b"", 0)] * 2
+
+
+def test_a_newer_gpu_gets_ptx(on_card, arrays):
+    card = Card(machine_code=("sm_120",))
+    on_card(card, target="sm_90")(*arrays)
+    (artifact,) = card.loaded
+    assert artifact.manifest.form == "ptx"
+    assert b".target sm_90\n" in artifact.code

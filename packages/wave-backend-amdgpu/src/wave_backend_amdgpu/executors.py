@@ -151,7 +151,8 @@ def settings_for(request: LaunchRequest) -> Settings:
     return replace(settings, intermediates=False)
 
 
-def _compiled(request: LaunchRequest) -> Artifact:
+def _compiled(request: LaunchRequest, gpu: Device) -> Artifact:
+    del gpu
     return _artifact(request, settings_for(request))
 
 

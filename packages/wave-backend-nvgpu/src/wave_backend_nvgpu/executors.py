@@ -38,7 +38,7 @@ class CudaExecutor(GpuExecutor):
         Args:
             open_gpu: Opens the GPU of an ordinal.
         """
-        super().__init__(_machine_code, open_gpu)
+        super().__init__(_for_gpu, open_gpu)
 
     def place(self, array: object) -> CudaArray:
         """A copy of an array on the first GPU."""
@@ -91,7 +91,15 @@ def settings_for(request: LaunchRequest) -> Settings:
     )
 
 
-def _machine_code(request: LaunchRequest) -> Artifact:
+def _for_gpu(request: LaunchRequest, gpu: Device) -> Artifact:
+    """Machine code, or PTX for a GPU that is newer than the target.
+
+    The driver assembles PTX for every later GPU; machine code fits those of its own
+    major version alone.
+    """
+    names: tuple[str, ...] | None = getattr(gpu, "machine_code", None)
+    if names is not None and request.target.name not in names:
+        return _text(request)
     settings, table = settings_for(request), request.settings.lowerings
     return compile_graph(request.graph, request.target, settings, table).artifact
 

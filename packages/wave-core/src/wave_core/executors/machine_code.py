@@ -42,13 +42,13 @@ class GpuExecutor:
 
     def __init__(
         self,
-        compiled: Callable[[LaunchRequest], Artifact],
+        compiled: Callable[[LaunchRequest, Device], Artifact],
         open_gpu: Callable[[int], Device],
     ) -> None:
         """Nothing is compiled yet.
 
         Args:
-            compiled: Makes the machine code of a request.
+            compiled: Makes the code of a request for a GPU.
             open_gpu: Opens the GPU of an ordinal.
         """
         self._kernels = PerGraph[LoadedKernel]()
@@ -65,7 +65,8 @@ class GpuExecutor:
         ordinal = request.ordinal or 0
 
         def load() -> LoadedKernel:
-            return LoadedKernel(self._compiled(request), self._open(ordinal))
+            gpu = self._open(ordinal)
+            return LoadedKernel(self._compiled(request, gpu), gpu)
 
         kernel = self._kernels.of(request.graph, (ordinal, request.settings), load)
         kernel(*request.arguments, stream=request.stream, seen=request.seen)
