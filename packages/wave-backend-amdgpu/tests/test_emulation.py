@@ -10,7 +10,8 @@ import pytest
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_backend_amdgpu import executors
-from wave_backend_amdgpu.emulation import HAZARDS
+from wave_backend_amdgpu.emulation import HAZARDS, check_chip
+from wave_backend_amdgpu.plugin import chips
 from wave_core.compile import wave_compile
 from wave_core.diagnostics import LaunchError, SimulationError
 from wave_emulator_amdgcn import device
@@ -158,10 +159,11 @@ def add_line(kernel):
     return kernel.function.__code__.co_firstlineno + 2
 
 
-def test_a_target_that_is_no_chip(session, arrays):
-    kernel = wave_compile(options(target="generic"), double, session=session)
+def test_a_target_that_is_no_chip(session):
+    """Asked of the executor: beside other emulators, core refuses the target."""
+    generic = session.plugins.load_target("generic")
     with pytest.raises(LaunchError, match="choose a chip as the target: gfx90a"):
-        kernel(*arrays)
+        check_chip(generic, chips())
 
 
 def test_a_chip_that_the_emulator_does_not_know(session, arrays):
