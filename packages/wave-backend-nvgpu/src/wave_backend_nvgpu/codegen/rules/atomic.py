@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
+from wave_backend_nvgpu.codegen.memories import Space
 from wave_backend_nvgpu.codegen.types import scalar
 from wave_core.backends import lowers
-from wave_core.backends.emission import Value, element, gathered, sliced
+from wave_core.backends.emission import Kind, Value, element, gathered, sliced
 from wave_core.backends.emission.accesses import by_register, simple
 from wave_core.ir import ACCESS, resolve
 from wave_core.ops import atomic
 from wave_core.ops.atomic import Atomic
 from wave_core.symbols import total
-from wave_core.types import Family
+from wave_core.types import DTYPES, Family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,17 +105,131 @@ def _updated(
     op: Atomic, emit: Emitter, memory: Memory, place: _Place, values: list[str]
 ) -> str:
     """The element before, which holds the new one now."""
-    at = f"{memory.space.pointer} {emit.address(memory, place.offset)}"
-    kind = scalar(element(memory.dtype))
-    scope, aligned = SCOPES.get(op.scope, ""), f"align {memory.dtype.bytes}"
+    item = element(memory.dtype)
+    cell = _Cell(
+        f"{memory.space.pointer} {emit.address(memory, place.offset)}",
+        item,
+        op.scope,
+        instruction=_has_instruction(op, emit, memory),
+    )
     if isinstance(op, atomic.AtomicCas):
         new, expected = values
-        pair = emit.builder.op(
-            f"cmpxchg {at}, {kind} {expected}, {kind} {new} "
-            f"{scope}monotonic monotonic, {aligned}"
-        )
-        return emit.builder.op(f"extractvalue {{{kind}, i1}} {pair}, 0")
+        return _exchanged(emit, cell, expected, new)
     word = WORDS[type(op)][memory.dtype.family]
+    if word in _EXTREMES:
+        return _extreme(emit, cell, word, values[0])
+    return _combined(emit, cell, word, values[0])
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One element of a memory.
+
+    Attributes:
+        address: Its pointer, with the type.
+        item: What it is.
+        scope: Who sees updates as one step.
+        instruction: Whether LLVM has no form for that scope, but the machine has.
+    """
+
+    address: str
+    item: str
+    scope: str
+    instruction: bool
+
+    @property
+    def bits(self) -> int:
+        """Its width."""
+        return int("".join(filter(str.isdigit, self.item)))
+
+    @property
+    def order(self) -> str:
+        """The clauses at the end of an update."""
+        return f"{SCOPES.get(self.scope, '')}monotonic"
+
+
+def _has_instruction(op: Atomic, emit: Emitter, memory: Memory) -> bool:
+    """Whether an update for the whole system is an instruction.
+
+    LLVM's updates of global memory are those of the device; those that compare say it.
+    """
+    if op.scope != "system" or memory.space is not Space.GLOBAL:
+        return False
+    known = ("global", "add", memory.dtype.name) in emit.target.float_atomics
+    return known or not memory.dtype.is_float or not isinstance(op, atomic.AtomicAdd)
+
+
+def _combined(emit: Emitter, cell: _Cell, word: str, value: str) -> str:
+    """The element before an update by a word of LLVM's."""
+    if cell.instruction:
+        return _by_name(emit, cell, word, value)
     return emit.builder.op(
-        f"atomicrmw {word} {at}, {kind} {values[0]} {scope}monotonic, {aligned}"
+        f"atomicrmw {word} {cell.address}, {scalar(cell.item)} {value} {cell.order}, "
+        f"align {cell.bits // 8}"
     )
+
+
+def _exchanged(emit: Emitter, cell: _Cell, expected: str, new: str) -> str:
+    """The element before; it is ``new`` now where it was ``expected``."""
+    kind = scalar(cell.item)
+    pair = emit.builder.op(
+        f"cmpxchg {cell.address}, {kind} {expected}, {kind} {new} "
+        f"{cell.order} monotonic, align {cell.bits // 8}"
+    )
+    return emit.builder.op(f"extractvalue {{{kind}, i1}} {pair}, 0")
+
+
+_FORMS = {
+    "fadd": {"f64": "add.f64", "f32": "add.f32", "f16": "add.noftz.f16"}
+    | {"bf16": "add.noftz.bf16"},
+    "add": {"i32": "add.u32", "i64": "add.u64"},
+    **{f: {f"i{n}": f"{f}.s{n}" for n in (32, 64)} for f in ("min", "max")},
+    **{f"u{f}": {f"i{n}": f"{f}.u{n}" for n in (32, 64)} for f in ("min", "max")},
+    **{f: {f"i{n}": f"{f}.b{n}" for n in (32, 64)} for f in ("and", "or", "xor")},
+    "xchg": {f"{k}{n}": f"exch.b{n}" for k in "if" for n in (32, 64)},
+}
+"""By LLVM's word and the element: the instruction. Source: PTX ISA, atom."""
+
+_LETTERS = {16: "h", 32: "r", 64: "l"}
+"""By width: what inline assembly calls registers. Source: PTX inline assembly guide."""
+
+
+def _by_name(emit: Emitter, cell: _Cell, word: str, value: str) -> str:
+    """The instruction in assembly, whose scope is the system."""
+    bits, letter = Kind(f"i{cell.bits}"), _LETTERS[cell.bits]
+    given = emit.instructions.recast(Kind(cell.item), bits, value)
+    text = f"atom.relaxed.sys.global.{_FORMS[word][cell.item]} $0, [$1], $2;"
+    name = emit.builder.op(
+        f'call {bits.item} asm sideeffect "{text}", "={letter},l,{letter},~{{memory}}"'
+        f"({cell.address}, {bits.item} {given})"
+    )
+    return emit.instructions.recast(bits, Kind(cell.item), name)
+
+
+_EXTREMES = {"fmin": ("min", "umax"), "fmax": ("max", "umin")}
+"""Words for floats, and those for integers, by the sign of the register's element."""
+
+
+def _extreme(emit: Emitter, cell: _Cell, word: str, value: str) -> str:
+    """The smaller or larger float, as integers; what was there before.
+
+    Floats without a sign are ordered like their bits, those with one the other way
+    round, as numbers without sign. So the sign of the register's element decides
+    which extreme of integers finds that of the floats, whatever the memory holds. A
+    NaN becomes the number that changes nothing. LLVM would read the element first, and
+    nothing orders that against the updates of others.
+    """
+    make, kind, bits = emit.instructions, Kind(cell.item), Kind(f"i{cell.bits}")
+    most = emit.constant(inf if word == "fmin" else -inf, DTYPES[cell.item])
+    is_number = make.compare("oeq", kind, value, value)
+    name = make.recast(kind, bits, make.select(is_number, kind, value, most))
+    zero = emit.constant(0, DTYPES[bits.item])
+    words = replace(cell, item=bits.item)
+    result = zero
+    tests = (make.compare(p, bits, name, zero) for p in ("sge", "slt"))
+    for test, integer_word in zip(tests, _EXTREMES[word], strict=True):
+        with emit.builder.region() as block:
+            old = _combined(emit, words, integer_word, name)
+        row = (bits.item, old, result)
+        (result,) = emit.builder.branch(test, block, [row])
+    return make.recast(bits, kind, result)

@@ -128,12 +128,10 @@ def _in_three_parts(
     The product of the small parts is left out: it is 2 to the power of -22 of the
     whole, at most. Small products are added first.
     """
-    (left, low_left), (right, low_right) = (
-        _parts(emit, side) for side in (left, right)
-    )
-    total = _product(emit, form, low_left, right, total)
-    total = _product(emit, form, left, low_right, total)
-    return _product(emit, form, left, right, total)
+    one, other = _parts(emit, left), _parts(emit, right)
+    total = _product(emit, form, one.small, other.finite, total)
+    total = _product(emit, form, one.finite, other.small, total)
+    return _product(emit, form, one.large, other.large, total)
 
 
 _UNITS = {PLAIN: _product, ROUNDED: _rounded, THREE_PARTS: _in_three_parts}
@@ -153,25 +151,37 @@ def _cut(emit: Emitter, word: str) -> str:
     return emit.instructions.apply("andi", I32, word, mask)
 
 
-def _parts(emit: Emitter, words: Words) -> tuple[Words, Words]:
-    """Words cut into large and small parts.
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Words cut in two.
 
-    What would be rounded up to infinity is cut off; infinities have no small part.
+    Attributes:
+        large: The nearest numbers of 19 bits.
+        small: The nearest to what is left, 0 for infinities.
+        finite: The large ones; 0 for infinities, which small ones must not meet.
     """
+
+    large: Words
+    small: Words
+    finite: Words
+
+
+def _parts(emit: Emitter, words: Words) -> _Parts:
+    """Words cut in two. What would be rounded up to infinity is cut off."""
     make = emit.instructions
     infinity = emit.constant(float("inf"), DTYPES["f32"])
-    zero = emit.constant(0, DTYPES["f32"])
-    large: Words = []
-    small: Words = []
+    parts = _Parts([], [], [])
     for word in words:
         near = _nearest(emit, word)
         size = make.apply("absf", F32, make.recast(I32, F32, near))
         endless = make.compare("oeq", F32, size, infinity)
-        first = make.select(endless, I32, _cut(emit, word), near)
-        both = (make.recast(I32, F32, name) for name in (word, first))
+        large = make.select(endless, I32, _cut(emit, word), near)
+        both = (make.recast(I32, F32, name) for name in (word, large))
         rest = make.apply("subf", F32, *both)
         none = make.compare("une", F32, rest, rest)
-        rest = make.select(none, F32, zero, rest)
-        large.append(first)
-        small.append(_nearest(emit, make.recast(F32, I32, rest)))
-    return large, small
+        small = make.select(none, F32, emit.constant(0, DTYPES["f32"]), rest)
+        parts.large.append(large)
+        parts.small.append(_nearest(emit, make.recast(F32, I32, small)))
+        zero = emit.constant(0, DTYPES["i32"])
+        parts.finite.append(make.select(none, I32, zero, large))
+    return parts

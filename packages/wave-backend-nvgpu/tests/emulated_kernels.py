@@ -1,0 +1,64 @@
+"""Kernels compiled for a chip, as PTX, and executed on the CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from wave_backend_nvgpu.bindings import Compiler
+from wave_backend_nvgpu.codegen.module import generate
+from wave_backend_nvgpu.codegen.options import CodeOptions
+from wave_backend_nvgpu.codegen.table import own_table
+from wave_core.compile import Config, Session, WaveCompileOptions, wave_compile
+from wave_emulator_ptx import LaunchOptions, emulate, load
+
+
+@cache
+def session():
+    """A session without a cache."""
+    return Session(config=Config(cache=False), announce=lambda _: None)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel and its PTX.
+
+    Attributes:
+        kernel: What the simulator runs.
+        generated: Its LLVM IR, and what a launch needs.
+        ptx: The text.
+    """
+
+    kernel: object
+    generated: object
+    ptx: str
+
+    def run(self, *arrays, order=None, text=None):
+        """Execute on arrays; gives the reports."""
+        code = self.generated
+        grid = [expr.constant_value for expr in code.grid]
+        grid += [1] * (3 - len(grid))
+        found = emulate(
+            load(text or self.ptx),
+            list(arrays),
+            grid=tuple(grid),
+            block=(code.threads, 1, 1),
+            shared=code.lds_bytes,
+            options=LaunchOptions(order=order),
+        )
+        return found.reports
+
+    def count(self, words):
+        """How many instructions begin so."""
+        lines = (line.strip() for line in self.ptx.splitlines())
+        return sum(line.startswith(words) for line in lines)
+
+
+def compiled(kernel, subs, target="sm_90", **options):
+    """The kernel for a chip and sizes."""
+    asked = WaveCompileOptions(subs=subs, target=target, device="sim", **options)
+    made = wave_compile(asked, kernel, session=session())
+    chip = session().target(target)
+    code = generate(made.graph, chip, CodeOptions(), own_table())
+    ptx = Compiler().ptx(code.text, target, "+ptx84", verified=True)
+    return Compiled(made, code, ptx)
