@@ -57,6 +57,23 @@ def test_minimum_and_maximum(name):
     if name != "f64":
         strict = elementwise(f"max.NaN.{name} %r, %x, %y;", [a, b], dtype)
         np.testing.assert_array_equal(strict, np.maximum(a, b))
+    if name == "f32":
+        some = elementwise("min.NaN.f32 %r, %x, 0f3F800000;", [a], dtype)
+        np.testing.assert_array_equal(some, np.minimum(a, np.float32(1)))
+
+
+def test_halves_are_compared_apart():
+    a, b = (floats(np.float16, 2 * COUNT, seed) for seed in (8, 9))
+    a[:4] = b[:4] = [1, np.nan, 0, np.inf]
+    text = (
+        "{\n.reg .pred %l, %h;\n.reg .b32 %u;\n"
+        "setp.le.f16x2 %l|%h, %x, %y;\n"
+        "selp.b32 %r, 1, 0, %l;\nselp.b32 %u, 2, 0, %h;\n"
+        "or.b32 %r, %r, %u;\n}"
+    )
+    found = elementwise(text, [a.view(np.uint32), b.view(np.uint32)], np.uint32)
+    low, high = (a <= b).reshape(-1, 2).T
+    np.testing.assert_array_equal(found, low + 2 * high)
 
 
 @pytest.mark.parametrize(

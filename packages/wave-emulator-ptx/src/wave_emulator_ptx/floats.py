@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -113,7 +114,7 @@ def one_nan(values: Array) -> Array:
 
 def or_nan(result: Array, *operands: Array) -> Array:
     """NaN where an operand is (``.NaN``)."""
-    unknown = np.logical_or.reduce([np.isnan(each) for each in operands])
+    unknown = reduce(np.logical_or, map(np.isnan, operands))
     return np.where(unknown, np.array(np.nan, result.dtype), result)
 
 

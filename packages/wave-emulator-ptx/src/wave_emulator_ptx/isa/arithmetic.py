@@ -424,7 +424,10 @@ JOINS: dict[str, Two] = {
 
 
 def bind_compare(instruction: Instruction, scope: Scope) -> Step:
-    """``setp``: one predicate, or it and its opposite, joined with another."""
+    """``setp``: one predicate, or it and its opposite, joined with another.
+
+    Of packed operands the second predicate is that of the upper halves.
+    """
     kind = kind_of(instruction)
     relation = _relation(instruction)
     join = JOINS.get(instruction.modifiers[1])
@@ -440,7 +443,7 @@ def bind_compare(instruction: Instruction, scope: Scope) -> Step:
 
     def step(batch: Batch, chosen: Selection) -> None:
         held = relation(a(batch, chosen), b(batch, chosen))
-        opposite = ~held
+        held, opposite = held.T if held.ndim > 1 else (held, ~held)
         if join and other:
             joined = other(batch, chosen)
             held, opposite = join(held, joined), join(opposite, joined)
