@@ -239,6 +239,13 @@ def test_unrolled_fetches_come_together_and_are_waited_for_where_they_take_long(
         assert (times[1] < times[0]) is leaner
 
 
+def test_waves_take_turns_only_where_they_have_priorities(session):
+    plain = replace(CHIP, priorities=False)
+    for target, some in ((CHIP, True), (plain, False)):
+        found = choices(options(4096, target), GEMM, session)
+        assert ("pingpong" in presets(found)) is some
+
+
 def test_options_of_a_choice_can_be_given():
     for way in WAYS:
         asked = replace(options(4096), **way.options)

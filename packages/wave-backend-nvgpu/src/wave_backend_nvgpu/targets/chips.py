@@ -113,6 +113,7 @@ def _chip(
         barrier=BarrierKind.WHOLE,
         counters=GROUPS,
         float8=float8,
+        priorities=False,
         direct_to_lds_bits=COPY_BITS,
         direct_by_pointer=True,
         transposed_read_bits=memory.TRANSPOSED,

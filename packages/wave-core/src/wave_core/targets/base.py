@@ -236,8 +236,9 @@ class Target:
 
     Units: ``wave_size`` lanes; ``max_workgroup_threads`` threads. ``dies`` are handed
     workgroups in turn, and each has an L2 of its own.
-    ``direct_to_lds_bits`` are the widths, a lane, of copies from global memory to
-    LDS that go through no register. Where they are ``direct_by_pointer``, they take
+    With ``priorities`` waves may say which of them goes first, so that halves of a
+    workgroup can take turns. ``direct_to_lds_bits`` are the widths, a lane, of copies
+    from global memory to LDS that go through no register. Where they are ``direct_by_pointer``, they take
     pointers and no buffers, aligned to that width, and fill in zeros themselves for
     what does not exist. ``float_atomics`` are the updates of floats that are one
     instruction: ``lds`` or ``global``, ``add`` or ``extreme`` (min and max), and the
@@ -260,6 +261,7 @@ class Target:
     counters: tuple[Counter, ...] = ()
     buffer_bounds: BufferBounds = BufferBounds.NONE
     float8: Float8 = Float8.NONE
+    priorities: bool = True
     direct_to_lds_bits: tuple[int, ...] = ()
     direct_by_pointer: bool = False
     transposed_read_bits: tuple[tuple[int, int], ...] = ()

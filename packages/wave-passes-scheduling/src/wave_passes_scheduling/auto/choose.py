@@ -106,7 +106,8 @@ def _offered(request: ChoiceRequest, way: Way) -> bool:
     """Whether what it asks for is installed, and the target has it."""
     copies = WIDE * 8 in request.target.direct_to_lds_bits
     direct = copies and COPIER in request.passes
-    return way.name in request.presets and (direct or not way.direct)
+    alternate = request.target.priorities or way.waves == 1
+    return way.name in request.presets and alternate and (direct or not way.direct)
 
 
 def _idle(work: Work, way: Way) -> bool:
