@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 BACKEND = "nvgpu"
 
+ALL_LANES = "-1"
+"""The mask of all lanes of a wave."""
+
 
 class Emitter(Emission):
     """The state that lowering rules work with.
@@ -31,6 +34,7 @@ class Emitter(Emission):
         memories: By the key of the defining op.
         has_copies: Whether something is copied to shared memory past the registers,
             so that barriers have to wait for it.
+        lanes: The mask of the lanes that execute the open region.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class Emitter(Emission):
         self.shared = SharedLayout(graph)
         self.memories: dict[int, Memory] = {}
         self.has_copies = has_copies(graph)
+        self.lanes = ALL_LANES
 
     def word(self, position: int) -> str:
         """A word by its place behind the pointers."""

@@ -238,12 +238,12 @@ class Target:
     workgroups in turn, and each has an L2 of its own.
     With ``priorities`` waves may say which of them goes first, so that halves of a
     workgroup can take turns. ``direct_to_lds_bits`` are the widths, a lane, of copies
-    from global memory to LDS that go through no register. Where they are ``direct_by_pointer``, they take
-    pointers and no buffers, aligned to that width, and fill in zeros themselves for
-    what does not exist. ``float_atomics`` are the updates of floats that are one
-    instruction: ``lds`` or ``global``, ``add`` or ``extreme`` (min and max), and the
-    element type. ``transposed_read_bits`` are pairs: for elements
-    of so many bits there is a `TransposedRead`, which gives a lane so many, and
+    from global memory to LDS that go through no register. Where they are
+    ``direct_by_pointer``, they take pointers and no buffers, aligned to that width, and
+    fill in zeros themselves for what does not exist. ``float_atomics`` are the updates
+    of floats that are one instruction: ``lds`` or ``global``, ``add`` or ``extreme``
+    (min and max), and the element type. ``transposed_read_bits`` are pairs: for
+    elements of so many bits there is a `TransposedRead`, which gives a lane so many, and
     ``exchange`` says what of it which lane gets. ``row_exchanges``, by bits of an
     element, are those of reads whose lanes fetch parts of rows and get parts of rows.
     ``lane_swaps`` are the distances at which lanes of two registers change places by

@@ -8,6 +8,8 @@ from wave_backend_nvgpu.codegen.types import typed
 from wave_core.backends import lowers
 from wave_core.backends.emission import Value
 from wave_core.backends.emission.elements import as_index
+from wave_core.constraints.machine import LANE
+from wave_core.ir import walk
 from wave_core.ops.control import (
     Breakpoint,
     Conditional,
@@ -15,7 +17,9 @@ from wave_core.ops.control import (
     SetSymbol,
     While,
 )
+from wave_core.ops.reduce import Shuffle
 from wave_core.ops.structure import GetResult
+from wave_core.ops.sync import WaveFence
 from wave_core.symbols import as_expr, symbol
 
 if TYPE_CHECKING:
@@ -93,8 +97,9 @@ def while_loop(op: While, emit: Emitter) -> None:
     """A loop that each thread decides before each iteration."""
     builder, region = emit.builder, op.body
     inits = [emit.value(value) for value in op.inits]
-    outer, where = dict(emit.renamed), builder.where
-    names = [builder.fresh() for _ in inits]
+    outer, where, around = dict(emit.renamed), builder.where, emit.lanes
+    names, left = [builder.fresh() for _ in inits], builder.fresh()
+    parts = op.by_lane and _exchanges(region)
     with builder.region() as before:
         for named, name, first in zip(op.symbols, names, op.inits, strict=False):
             value = emit.value(first)
@@ -103,6 +108,9 @@ def while_loop(op: While, emit: Emitter) -> None:
         test = names[0] if op.by_lane else ""
         if op.condition is not None:
             test = emit.indices.truth(emit.expr(op.condition))
+        if parts:
+            emit.lanes = _ballot(emit, left, test)
+    inside = emit.lanes
     with builder.region() as after:
         for argument, name, init in zip(region.arguments, names, inits, strict=False):
             emit.define(argument, Value(name, init.item, init.registers))
@@ -111,13 +119,15 @@ def while_loop(op: While, emit: Emitter) -> None:
         emit.lower(region)
         builder.locate(op.location)
         values = _as_wide(emit, emit.yielded(region), inits)
-    emit.renamed, builder.where = outer, where
+    emit.renamed, builder.where, emit.lanes = outer, where, around
     entry, end = builder.blocks[-1].label, builder.label()
     pairs = zip(names, inits, values, strict=True)
+    phis = [(typed(init.kind), name, init.name, new) for name, init, new in pairs]
+    if parts:
+        phis.append(("i32", left, around, inside))
     before.lines[:0] = [
-        f"  {name} = phi {typed(init.kind)} [ {init.name}, %{entry} ], "
-        f"[ {new}, %{after.label} ]"
-        for name, init, new in pairs
+        f"  {name} = phi {kind} [ {first}, %{entry} ], [ {new}, %{after.label} ]"
+        for kind, name, first, new in phis
     ]
     builder.splice(
         f"br label %{before.entry}",
@@ -134,20 +144,36 @@ def while_loop(op: While, emit: Emitter) -> None:
 def conditional(op: Conditional, emit: Emitter) -> None:
     """A branch; lanes for which it does not hold take the other values."""
     builder, region = emit.builder, op.body
+    around = emit.lanes
     if op.expr is not None:
-        test = emit.indices.truth(emit.expr(op.expr))
+        relation = emit.expr(op.expr)
+        test = emit.indices.truth(relation)
+        apart = LANE in relation.free_symbols
     else:
         assert op.condition is not None, "a condition or a relation"
-        test = emit.value(op.condition).name
+        test, apart = emit.value(op.condition).name, True
+    if apart and _exchanges(region):
+        emit.lanes = _ballot(emit, emit.lanes, test)
     otherwise = [emit.value(value) for value in op.else_values]
     outer, where = dict(emit.renamed), builder.where
     with builder.region() as block:
         emit.lower(region)
         names = _as_wide(emit, emit.yielded(region), otherwise) if otherwise else []
-    emit.renamed, builder.where = outer, where
+    emit.renamed, builder.where, emit.lanes = outer, where, around
     pairs = zip(names, otherwise, strict=True)
     rows = [(typed(value.kind), name, value.name) for name, value in pairs]
     emit.set_results(op, _named(builder.branch(test, block, rows), otherwise))
+
+
+def _exchanges(region: Region) -> bool:
+    """Whether lanes ask others for something in a region."""
+    return any(isinstance(op, Shuffle | WaveFence) for op in walk(region))
+
+
+def _ballot(emit: Emitter, lanes: str, test: str) -> str:
+    """The lanes of a mask, all of which are here, for which a test holds."""
+    arguments = [("i32", lanes), ("i1", test)]
+    return emit.builder.call("llvm.nvvm.vote.ballot.sync", "i32", arguments)
 
 
 @lowers(GetResult)

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 WORD = 32
 """Bits that a lane gives to another in one shuffle."""
 
-ALL_LANES = "-1"
-"""The lanes that take part."""
-
 MODES = {"xor": "bfly", "up": "up", "down": "down", "idx": "idx"}
 
 _BITS = {"double": 64, "float": 32, "half": 16, "bfloat": 16}
@@ -36,7 +33,7 @@ def shuffle(op: Shuffle, emit: Emitter) -> None:
         emit.builder.call(
             f"llvm.nvvm.shfl.sync.{MODES[op.mode]}.i32",
             "i32",
-            [("i32", n) for n in (ALL_LANES, word, str(op.offset), str(group))],
+            [("i32", n) for n in (emit.lanes, word, str(op.offset), str(group))],
         )
         for word in words(emit, value)
     ]

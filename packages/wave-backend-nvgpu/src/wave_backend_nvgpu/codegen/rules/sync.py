@@ -11,8 +11,6 @@ from wave_core.ops import sync
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
 
-_ALL_LANES = "-1"
-
 
 @lowers(sync.SharedMemoryBarrier)
 def shared_memory_barrier(op: sync.SharedMemoryBarrier, emit: Emitter) -> None:
@@ -54,9 +52,9 @@ def workgroup_barrier(op: sync.WorkgroupBarrier, emit: Emitter) -> None:
 
 @lowers(sync.WaveFence)
 def wave_fence(op: sync.WaveFence, emit: Emitter) -> None:
-    """The lanes of a wave, which need not run in step, wait for each other."""
+    """The lanes of a wave that are here, and need not run in step, meet."""
     del op
-    emit.builder.call("llvm.nvvm.bar.warp.sync", "void", [("i32", _ALL_LANES)])
+    emit.builder.call("llvm.nvvm.bar.warp.sync", "void", [("i32", emit.lanes)])
 
 
 @lowers(sync.Fence)
