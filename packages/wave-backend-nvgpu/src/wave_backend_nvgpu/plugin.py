@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wave_backend_nvgpu.codes import CODES
 from wave_core.plugin import (
     BackendSpec,
+    CheckSpec,
     ExecutorSpec,
     Fact,
     LoweringSpec,
@@ -19,7 +20,7 @@ from wave_core.plugin import (
 if TYPE_CHECKING:
     from wave_core.diagnostics import Code
 
-REQUIRES_API = (1, 1)
+REQUIRES_API = (1, 6)
 
 _CHIPS = "wave_backend_nvgpu.targets.chips"
 
@@ -165,6 +166,15 @@ def wave_register_executors() -> Iterable[ExecutorSpec]:
         backend="nvgpu",
         strided=False,
     )
+
+
+@hookimpl
+def wave_register_checks() -> Iterable[CheckSpec]:
+    """The programs that make code."""
+    module = "wave_backend_nvgpu.checks"
+    yield CheckSpec("llvmlite", f"{module}:code_generator", "makes PTX")
+    yield CheckSpec("ptxas", f"{module}:assembler", "makes machine code of PTX")
+    yield CheckSpec("nvdisasm", f"{module}:disassembler", "shows machine code")
 
 
 @hookimpl
