@@ -13,11 +13,9 @@ import wave_core.lang as tkw
 from wave_backend_nvgpu.compile import tools
 from wave_backend_nvgpu.compile.limits import check_limits
 from wave_core.compile import Config, Session, WaveCompileOptions
-from wave_core.compile.choosing import settlements
 from wave_core.compile.compiler import lower_front
 from wave_core.compile.emission import emit
 from wave_core.compile.front import front_of
-from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
 from wave_runtime import Artifact, Manifest
 
@@ -181,22 +179,37 @@ def test_lines_of_the_kernel_reach_the_ptx_and_no_machine_code(made):
 # ---- limits
 
 
+@tkw.thread(
+    [
+        tkw.WorkgroupConstraint(N, 32, 0),
+        tkw.HardwareConstraint(threads_per_wave=32, waves_per_block=(1,)),
+    ]
+)
+def staged(a: tkl.Memory[N, GLOBAL, tkl.f32], b: tkl.Memory[N, GLOBAL, tkl.f32]):
+    t = tkw.thread_id(0)
+    held = tkw.allocate(1024, dtype=tkl.f32)
+    tkw.store(tkw.load(a, t), held, t)
+    tkw.shared_memory_barrier()
+    tkw.store(tkw.load(held, 31 - t), b, t)
+
+
 def test_too_much_shared_memory(session):
-    name = "attention"
-    factory = session.plugins.load_kernel(name)
-    case = make_case(factory, name, {}, {"STAGED": 1}, "sm_90a")
-    options = replace(case.options, preset="default")
-    settled = settlements(options, case.kernel, session)[0]
-    front = front_of(settled, case.kernel, session)
-    graph, target = lower_front(front, case.kernel).graph, front.target
+    options = WaveCompileOptions(subs={N: 32}, target="sm_90a", preset="default")
+    front = front_of(options, staged, session)
+    graph, target = lower_front(front, staged).graph, front.target
     check_limits(graph, target)
-    small = replace(target, memory=replace(target.memory, lds_bytes=1024))
+    small = replace(target, memory=replace(target.memory, lds_bytes=4095))
     with pytest.raises(UserError) as caught:
         check_limits(graph, small)
     (found,) = caught.value.diagnostics
     assert found.code == "WV0605"
-    assert "bytes of shared memory; sm_90a has 1024" in found.message
-    assert found.data["needed"] > found.data["limit"] == 1024
+    assert "needs 4096 bytes of shared memory; sm_90a has 4095" in found.message
+    assert (found.data["needed"], found.data["limit"]) == (4096, 4095)
+
+
+def test_a_launch_asks_for_the_shared_memory(made):
+    manifest = Manifest.from_json(made("cubin", staged, {N: 32})["manifest.json"])
+    assert manifest.lds_bytes == 4096
 
 
 def test_too_many_workgroups(made):
