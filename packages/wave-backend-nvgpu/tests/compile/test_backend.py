@@ -146,6 +146,33 @@ def test_text_without_the_kernel_is_refused(made, form):
     assert found.message == f"the {what} given for `doubled` has no kernel `doubled`"
 
 
+def test_text_with_other_arguments_is_refused(made):
+    """The driver would read what no launch gives."""
+    ours = text_of(made("ptx"))
+    more = ours.replace("doubled_param_1\n)", "doubled_param_1,\n.param .u32 more\n)")
+    assert more != ours
+    found = refusal(made, "cubin", override_ptx=more)
+    assert found.code == "WV0604"
+    assert found.message == (
+        "the PTX given for `doubled` takes 3 arguments, and a launch gives 2"
+    )
+
+
+RUBBISH = {
+    "nothing": "\0",
+    "half a character": "half \ud800",
+    "colors": "\x1b[31m;" * 9,
+    "braces": "{" * 100_000,
+}
+
+
+@pytest.mark.parametrize("form", ["llvm", "ptx"])
+@pytest.mark.parametrize("text", RUBBISH)
+def test_rubbish_in_place_of_text(made, form, text):
+    found = refusal(made, "cubin", **{f"override_{form}": RUBBISH[text]})
+    assert found.code == ("WV0823" if text == "half a character" else "WV0604")
+
+
 @pytest.mark.parametrize(
     ("form", "right", "wrong", "said"),
     [

@@ -163,14 +163,24 @@ def _artifact(
 
 
 def _check_entry(texts: Texts, graph: Graph, what: str) -> None:
-    """See that text of the user has the kernel."""
-    symbol = texts.code.symbol
-    if re.search(rf"\.entry\s+{re.escape(symbol)}\b", texts.ptx):
+    """See that text of the user has the kernel, with the arguments of a launch.
+
+    A driver reads as many arguments as the code declares, given or not.
+    """
+    code = texts.code
+    entry = rf"\.entry\s+{re.escape(code.symbol)}\s*(?:\(([^)]*)\))?"
+    found = re.search(entry, texts.ptx)
+    wanted = len(code.bindings) + sum(row.words for row in code.constants)
+    has = 0 if found is None else len(re.findall(r"\.param\b", found[1] or ""))
+    if found is not None and has == wanted:
         return
+    lacks = f"has no kernel `{code.symbol}`"
+    if found is not None:
+        lacks = f"takes {has} arguments, and a launch gives {wanted}"
     form = "ptx" if what == "PTX" else "llvm"
     raise user_error(
         "WV0604",
-        f"the {what} given for `{graph.name}` has no kernel `{symbol}`",
+        f"the {what} given for `{graph.name}` {lacks}",
         at=graph.location,
         label="this kernel",
         help=f"`wave compile --emit {form}` shows what it stands in for",

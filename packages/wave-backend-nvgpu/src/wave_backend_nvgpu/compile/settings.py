@@ -86,6 +86,9 @@ def settings_of(options: WaveCompileOptions, worker: Worker | None = None) -> Se
     Args:
         options: The options.
         worker: The process of LLVM, unless ``compile_in_process`` asks for none.
+
+    Raises:
+        UserError: WV0823 for text that no file can hold.
     """
     others = options.plugin_options
     return Settings(
@@ -108,8 +111,23 @@ def settings_of(options: WaveCompileOptions, worker: Worker | None = None) -> Se
 
 
 def _text(options: WaveCompileOptions, name: str) -> str | None:
+    """The text of an option.
+
+    Raises:
+        UserError: WV0823 for text that no file can hold.
+    """
     found = options.plugin_options.get(name)
     assert found is None or isinstance(found, str), "checked with the options"
+    try:
+        (found or "").encode()
+    except UnicodeEncodeError as error:
+        raise user_error(
+            "WV0823",
+            f"option `{name}` has half a character at position {error.start}",
+            at=options.location,
+            label="given here",
+            help="read the file as UTF-8",
+        ) from None
     return found
 
 
