@@ -243,7 +243,7 @@ class Target:
     fill in zeros themselves for what does not exist. ``float_atomics`` are the updates
     of floats that are one instruction: ``lds`` or ``global``, ``add`` or ``extreme``
     (min and max), and the element type. ``transposed_read_bits`` are pairs: for
-    elements of so many bits there is a `TransposedRead`, which gives a lane so many, and
+    elements of so many bits there is a `TransposedRead`, which gives a lane so many;
     ``exchange`` says what of it which lane gets. ``row_exchanges``, by bits of an
     element, are those of reads whose lanes fetch parts of rows and get parts of rows.
     ``lane_swaps`` are the distances at which lanes of two registers change places by
