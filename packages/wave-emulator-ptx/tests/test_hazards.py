@@ -160,3 +160,39 @@ def test_each_wait_and_barrier_of_copies_is_missed(number, order):
     places = [i for i, line in enumerate(lines) if line in NEEDED]
     del lines[places[number]]
     assert pipelined("\n".join(lines), order)[0]
+
+
+PADDED = """
+    mad.lo.u32 %r2, %r0, 4, %r1;
+    setp.lt.u32 %p0, %r0, 32;
+    @%p0 st.shared.b32 [%r2], %r0;
+    bar.sync 0;
+    ld.shared.b32 %r3, [%r2];
+    {use}
+    st.global.b32 [%d1], %r4;
+"""
+COUNTED = """
+    mov.b32 %r4, 0;
+AGAIN:
+    sub.u32 %r3, %r3, 1;
+    setp.gt.s32 %p0, %r3, 0;
+    @%p0 bra AGAIN;
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "matters"),
+    [
+        ("selp.b32 %r4, %r3, 7, %p0;", False),
+        ("mov.b32 %r4, 7; @%p0 mov.b32 %r4, %r3;", False),
+        ("mov.b32 %r4, %r3;", True),
+        ("max.f32 %r4, %r3, 0fC0000000;", True),
+        ("mul.f32 %r4, %r3, 0f00000000;", True),
+        (COUNTED, True),
+    ],
+)
+def test_bytes_that_nobody_wrote_are_reported_where_they_matter(use, matters):
+    given, out = integers("u32", 64, 2), np.zeros(64, np.uint32)
+    text = PADDED.format(use=use)
+    reports = run_threads(text, given, out, threads=64, shared=256).reports
+    assert [r.code for r in reports] == ["EP0505"] * matters

@@ -50,7 +50,8 @@ def test_reading_what_nobody_wrote():
     given, out = np.ones(32, np.uint32), np.zeros(32, np.uint32)
     reports = run_threads("ld.global.b32 %r3, [%d1];", given, out).reports
     assert [r.code for r in reports] == ["EP0505"]
-    reports = run_threads("ld.shared.b32 %r3, [%r1];", given, out, shared=4).reports
+    stored = "ld.shared.b32 %r3, [%r1]; st.global.b32 [%d1], %r3;"
+    reports = run_threads(stored, given, out, shared=4).reports
     assert [r.code for r in reports] == ["EP0505"]
 
 

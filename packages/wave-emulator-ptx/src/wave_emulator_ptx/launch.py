@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,9 @@ import numpy as np
 from wave_emulator_ptx.batch import Batch, Shape, Size
 from wave_emulator_ptx.clocks import Clocks
 from wave_emulator_ptx.errors import LaunchError, Report
+from wave_emulator_ptx.junk import Fill, is_doubtful, settled
 from wave_emulator_ptx.memory import APART, FIRST, GlobalMemory, Piece
+from wave_emulator_ptx.options import LaunchOptions, LaunchResult
 from wave_emulator_ptx.parser import parse
 from wave_emulator_ptx.program import Program, program_of
 from wave_emulator_ptx.run import run
@@ -27,38 +29,6 @@ MOST_THREADS = 1024
 MOST_SHARED = 232_448
 """Bytes of a workgroup of sm_90; smaller chips have less."""
 BATCH_THREADS = 4096
-
-
-@dataclass(frozen=True)
-class LaunchOptions:
-    """How to execute.
-
-    Attributes:
-        hazards: look for races, unwritten memory and early uses of copies.
-        poison: ordinals of array arguments whose bytes count as unwritten.
-        order: seed of a random order of the warps; None for all together.
-        limit: of warp-instructions of a batch of workgroups.
-    """
-
-    hazards: bool = True
-    poison: frozenset[int] = frozenset()
-    order: int | None = None
-    limit: int = 100_000_000
-
-
-@dataclass(frozen=True)
-class LaunchResult:
-    """What a launch did.
-
-    Attributes:
-        reports: hazards, in the order of the text.
-        instructions: executed by warps.
-        warps: of the launch.
-    """
-
-    reports: list[Report] = field(default_factory=list[Report])
-    instructions: int = 0
-    warps: int = 0
 
 
 DEFAULTS = LaunchOptions()
@@ -103,24 +73,46 @@ def emulate(
     program = program_of(module, kernel)
     _check_sizes(program, grid, block, program.shared + shared)
     arrays = _arrays(program, arguments)
+    parameters = _parameters(program, arguments)
+
+    def execute(held: list[Bytes], fill: Fill, chosen: LaunchOptions) -> LaunchResult:
+        memory = _memory(program, held, chosen.poison)
+        result = LaunchResult()
+        for number, shape in enumerate(_shapes(grid, block)):
+            batch = _batch(program, shape, memory, parameters, shared, chosen)
+            fill(batch.shared.data)
+            order = None if chosen.order is None else [chosen.order, number]
+            done = run(program, batch, limit=chosen.limit, order=order)
+            result = LaunchResult(
+                _merged(result.reports, list(batch.reports.values())),
+                result.instructions + done,
+                result.warps + len(shape.workgroups) * shape.warps,
+            )
+        return result
+
+    # Only shared memory is filled with other bytes in a second execution.
+    again = options.hazards and program.shared + shared > 0
+    before = [each.copy() for each in arrays] if again else []
+    result = execute(arrays, _zeros, options)
+    if not again or not any(map(is_doubtful, result.reports)):
+        return result
+    return settled(result, arrays, before, execute, options)
+
+
+def _zeros(_: Bytes) -> None:
+    """Shared memory is zero from the start."""
+
+
+def _memory(
+    program: Program, arrays: list[Bytes], poison: frozenset[int]
+) -> GlobalMemory:
+    """Variables of the module, then the arrays of the launch."""
     pieces = [
-        Piece(data, _unwritten(data, number in options.poison))
+        Piece(data, _unwritten(data, number in poison))
         for number, data in enumerate(arrays)
     ]
     declared = [Piece(each.copy()) for each in program.globals]
-    memory = GlobalMemory([*declared, *pieces])
-    parameters = _parameters(program, arguments)
-    result = LaunchResult()
-    for number, shape in enumerate(_shapes(grid, block)):
-        batch = _batch(program, shape, memory, parameters, shared, options)
-        order = None if options.order is None else [options.order, number]
-        done = run(program, batch, limit=options.limit, order=order)
-        result = LaunchResult(
-            _merged(result.reports, list(batch.reports.values())),
-            result.instructions + done,
-            result.warps + len(shape.workgroups) * shape.warps,
-        )
-    return result
+    return GlobalMemory([*declared, *pieces])
 
 
 def _check_sizes(program: Program, grid: Size, block: Size, shared: int) -> None:
