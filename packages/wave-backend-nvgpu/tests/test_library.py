@@ -1,0 +1,55 @@
+"""The library's kernels on one chip, in lanes and as PTX."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from emulated_kernels import session
+
+from wave_core.compile import wave_compile
+from wave_core.compile.kernels import make_case
+from wave_core.diagnostics import UserError
+
+SHAPES = {
+    "attention": {"B": 1, "M": 128, "K2": 70},
+    "attention-heads": {"B": 1, "H": 2, "M": 100, "K2": 70},
+    "conv2d": {},
+    "copy": {"M": 100, "N": 70},
+    "gemm": {"M": 130, "N": 70, "K": 72},
+    "gemm-staged": {"M": 130, "N": 70, "K": 72},
+    "layer-norm": {},
+    "rms-norm": {},
+    "softmax": {},
+}
+
+
+def case_of(name, shape):
+    factory = session().plugins.load_kernel(name)
+    return make_case(factory, name, shape, {}, "sm_90")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("device", ["sim", "emulator"])
+@pytest.mark.parametrize("name", SHAPES)
+def test_kernels_of_the_library(name, device):
+    case = case_of(name, SHAPES[name])
+    options = replace(case.options, device=device, preset="default")
+    kernel = wave_compile(options, case.kernel, session=session())
+    arguments = list(case.make_arguments(np.random.default_rng(1)))
+    wanted = case.reference(arguments)
+    kernel(*arguments)
+    assert kernel.last_run.reports == ()
+    for place, right in zip(case.outputs, wanted, strict=True):
+        error = np.abs(np.asarray(arguments[place], np.float64) - right).max()
+        assert error <= case.tolerance * (case.scale(arguments) if case.scale else 1.0)
+
+
+def test_sums_that_no_lane_can_hold_are_refused():
+    case = case_of("gemm-stream-k", {})
+    options = replace(case.options, device="emulator", preset="default")
+    kernel = wave_compile(options, case.kernel, session=session())
+    with pytest.raises(UserError, match="sm_90 has 255") as caught:
+        kernel(*case.make_arguments(np.random.default_rng(1)))
+    assert caught.value.code == "WV0605"
