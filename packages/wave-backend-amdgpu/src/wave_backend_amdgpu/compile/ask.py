@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.compile.request import Answer, Form, Request
+from wave_core.backends.process.endings import ended
 from wave_core.diagnostics import plugin_error, user_error
 
 if TYPE_CHECKING:
@@ -44,7 +43,9 @@ def ask(
 
         answer = InProcess().run(request)
     if answer.failure:
-        raise _ended(answer.failure, request, graph)
+        how = f"the compiler of `{graph.name}` {answer.failure}"
+        options = f"its options: {' '.join(request.flags)}"
+        raise ended(how, graph, request.text, ".mlir", [options])
     if answer.failed is not None:
         raise _failed(passes[answer.failed], answer.errors, graph)
     if answer.errors:
@@ -59,31 +60,6 @@ def ask(
             help="`wave compile --emit mlir` shows what it was given",
         )
     return answer
-
-
-def _ended(how: str, request: Request, graph: Graph) -> Exception:
-    return user_error(
-        "WV0606",
-        f"the compiler of `{graph.name}` {how}",
-        at=graph.location,
-        label="compiling this kernel",
-        notes=(_saved(request, graph.name), f"its options: {' '.join(request.flags)}"),
-        help=(
-            "another tile, schedule or preset asks for other code",
-            "plugin_options: `compiler_time_limit_s`, `compiler_memory_limit_mib`",
-            "report it, with the saved input",
-        ),
-    )
-
-
-def _saved(request: Request, name: str) -> str:
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="wave-"))
-        path = folder / f"{name}.mlir"
-        path.write_text(request.text, encoding="utf-8")
-    except OSError as error:
-        return f"its input cannot be saved: {error.strerror}"
-    return f"its input is saved as {path}"
 
 
 def _failed(step: ModulePass, errors: tuple[str, ...], graph: Graph) -> Exception:

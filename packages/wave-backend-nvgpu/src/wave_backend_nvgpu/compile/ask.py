@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wave_backend_nvgpu.compile.assemble import Limits, assemble
+from wave_core.backends.process.endings import ended
 from wave_core.diagnostics import user_error
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def ask_llvm(
     answer = _answered(request, worker, time_limit_s)
     if answer.failure:
         how = f"the code generator of `{graph.name}` {answer.failure}"
-        raise _ended(how, request.text, ".ll", graph)
+        raise ended(how, graph, request.text, ".ll")
     if answer.errors:
         line, column = answer.place or (None, None)
         first, *others = answer.errors
@@ -64,7 +63,7 @@ def ask_assembler(
     done = assemble(text, target, tool, limits, lines=lines)
     if done.failure:
         how = f"the assembler of `{graph.name}` {done.failure}"
-        raise _ended(how, text, ".ptx", graph)
+        raise ended(how, graph, text, ".ptx")
     remarks = done.remarks
     if remarks.errors:
         raise _refused("PTX", text, remarks.line, None, remarks.errors, graph)
@@ -82,30 +81,6 @@ def ask_assembler(
             ),
         )
     return done
-
-
-def _ended(how: str, text: str, ending: str, graph: Graph) -> Exception:
-    return user_error(
-        "WV0606",
-        how,
-        at=graph.location,
-        label="compiling this kernel",
-        notes=(_saved(text, graph.name + ending),),
-        help=(
-            "another tile, schedule or preset asks for other code",
-            "plugin_options: `compiler_time_limit_s`, `compiler_memory_limit_mib`",
-            "report it, with the saved input",
-        ),
-    )
-
-
-def _saved(text: str, name: str) -> str:
-    try:
-        path = Path(tempfile.mkdtemp(prefix="wave-")) / name
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        return f"its input cannot be saved: {error.strerror}"
-    return f"its input is saved as {path}"
 
 
 def _refused(
