@@ -155,9 +155,15 @@ class WaveKernel:
             call_opaque(self, arguments, named)
             return
         self.last_run = None
-        own = all(row.name != DEBUG_LOGS for row in self.parameters)
-        into = self._logs_into(named.pop(DEBUG_LOGS, None)) if own else None
+        into = None
+        if named and self._keeps_logs:
+            into = self._logs_into(named.pop(DEBUG_LOGS, None))
         self.last_run = launch(self.compiled, arguments, named, into)
+
+    @cached_property
+    def _keeps_logs(self) -> bool:
+        """Whether no parameter has the name of the dictionary of logs."""
+        return all(row.name != DEBUG_LOGS for row in self.parameters)
 
     def _logs_into(self, given: Any) -> dict[str, Any] | None:
         """The dictionary that a caller gives for logs.

@@ -120,7 +120,7 @@ class LaunchLogs:
             LaunchError: WV0721 where one is too large.
         """
         if not shape.logs:
-            return cls()
+            return _NONE
         launched = {symbol(name): value for name, value in sizes.items()}
         known = {**shape.bindings, **launched}
         torch = sys.modules.get("torch")
@@ -145,6 +145,8 @@ class LaunchLogs:
 
     def finish(self) -> dict[str, dict[str, Any]]:
         """The logs by label, as users get them."""
+        if not self.rows:
+            return {}
         for copy, value in zip(self.remote, self.values, strict=False):
             copy.fetch(value)
         rows = zip(self.rows, self.values, strict=True)
@@ -158,6 +160,8 @@ class LaunchLogs:
         self, known: Mapping[Expr, int], workgroups: int
     ) -> tuple[Snapshot, ...]:
         """What breakpoints show, once `finish` has run."""
+        if not self.rows:
+            return ()
         rows = [
             (row, (value, _bits(value, row.log.stored) != _fresh(row.log.stored)))
             for row, value in zip(self.rows, self.values, strict=True)
@@ -177,6 +181,10 @@ class LaunchLogs:
                 handlers[id(log.handler)] = log.handler
         for handler in handlers.values():
             handler(found)
+
+
+_NONE = LaunchLogs()
+"""Of a kernel without logs: every launch has the same."""
 
 
 def _allocated(log: Log, extents: tuple[int, ...], like: Any) -> Any:
