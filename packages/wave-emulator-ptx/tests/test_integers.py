@@ -195,3 +195,15 @@ def test_limited_addition():
     a, b = integers("s32", COUNT, 27), integers("s32", COUNT, 28)
     found = elementwise("add.sat.s32 %r, %x, %y;", [a, b], a.dtype)
     assert found.tolist() == np.clip(a.astype(int) + b, -(2**31), 2**31 - 1).tolist()
+
+
+@pytest.mark.parametrize("op", ["add", "min", "max"])
+@pytest.mark.parametrize("kind", ["u16", "s16"])
+def test_packed_halves(kind, op):
+    dtype = np.uint16 if kind == "u16" else np.int16
+    a, b = (integers("u32", COUNT, seed) for seed in (31, 32))
+    found = elementwise(f"{op}.{kind}x2 %r, %x, %y;", [a, b], np.uint32)
+    function = {"add": np.add, "min": np.minimum, "max": np.maximum}[op]
+    np.testing.assert_array_equal(
+        found.view(dtype), function(a.view(dtype), b.view(dtype))
+    )

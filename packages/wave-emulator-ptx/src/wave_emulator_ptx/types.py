@@ -85,6 +85,8 @@ TYPES: dict[str, Type] = {
     "f32": Type("f32", 32, "f", np.dtype(np.float32)),
     "tf32": Type("tf32", 32, "f", np.dtype(np.float32)),
     "f64": Type("f64", 64, "f", np.dtype(np.float64)),
+    "u16x2": Type("u16x2", 32, "u", np.dtype(np.uint16), 2),
+    "s16x2": Type("s16x2", 32, "s", np.dtype(np.int16), 2),
     "f16x2": Type("f16x2", 32, "f", np.dtype(np.float16), 2),
     "bf16x2": Type("bf16x2", 32, "f", BF16, 2),
     "e4m3x2": Type("e4m3x2", 16, "f", np.dtype(ml_dtypes.float8_e4m3fn), 2),
