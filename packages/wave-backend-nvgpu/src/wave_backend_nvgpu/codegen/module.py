@@ -129,8 +129,12 @@ def _bind_memories(emit: Emitter) -> tuple[Binding, ...]:
 
 
 def _module(emit: Emitter, bindings: int, words: int, threads: int) -> str:
-    """The text of the module."""
-    pointers = [f"ptr addrspace(1) align 16 %b{at}" for at in range(bindings)]
+    """The text of the module.
+
+    Pointers have no alignment of their own: with it LLVM loads elements beside those
+    that a mask lets through, up to 16 bytes, even beyond the end of an array.
+    """
+    pointers = [f"ptr addrspace(1) %b{at}" for at in range(bindings)]
     parameters = ", ".join([*pointers, *[f"i32 %k{at}" for at in range(words)]])
     notes = [f'"nvvm.maxntid"="{threads}"']
     if emit.options.most_registers is not None:
