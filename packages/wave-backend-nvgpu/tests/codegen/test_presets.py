@@ -1,0 +1,38 @@
+"""What `auto` makes of the library, on the oldest and the newest chip, as PTX."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from wave_core.compile import Config, Session, run_case
+from wave_core.compile.kernels import make_case
+from wave_kernels.plugin import KERNELS
+
+SIZES = {
+    "attention": {"B": 1, "M": 64, "N": 64, "K1": 64, "K2": 128},
+    "conv2d": {"N": 1, "H": 9, "W": 10, "C": 16, "NF": 32},
+    "gemm": {"M": 65, "N": 100, "K": 72},
+    "gemm-staged": {"M": 65, "N": 100, "K": 72},
+}
+"""Smaller than those that the kernels come with."""
+
+NAMES = [spec.name for spec in KERNELS if spec.name != "gemm-stream-k"]
+"""But the one whose sums no lane holds, which `test_library` has."""
+
+
+@pytest.fixture(scope="module")
+def session():
+    return Session(config=Config(cache=False), announce=lambda _: None)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("name", NAMES)
+def test_kernel_agrees_with_its_reference(session, name, target):
+    factory = session.plugins.load_kernel(name)
+    case = make_case(factory, name, SIZES.get(name, {}), {}, target)
+    options = replace(case.options, device="emulator", preset="auto")
+    report = run_case(case, options=options, session=session, seed=1)
+    assert report.passed, report.to_json()
+    assert report.record.reports == ()
