@@ -64,6 +64,45 @@ def test_operands_across_k_are_fetched_transposed():
     assert made.count("ld.shared") == 0
 
 
+def in_buffer(padding):
+    """``b`` in a buffer of the author's; ``a`` is read where it is."""
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, 32, 0),
+            tkw.WorkgroupConstraint(N, 32, 1),
+            tkw.TilingConstraint(K, 32),
+            tkw.HardwareConstraint(),
+        ]
+    )
+    def kernel(
+        a: tkl.Memory[M, K, GLOBAL, tkl.f16],
+        b: tkl.Memory[N, K, GLOBAL, tkl.f16],
+        c: tkl.Memory[M, N, GLOBAL, tkl.f32],
+    ) -> None:
+        @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+        def repeat(acc: tkl.Register[M, N, tkl.f32]) -> tkl.Register[M, N, tkl.f32]:
+            held = tkw.allocate((N, K), (32, 32), tkl.f16, padding=padding)
+            tkw.write(tkw.read(b), held)
+            return tkw.mma(tkw.read(a), tkw.read(held), acc)
+
+        tkw.write(repeat, c)
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("padding", "fetched"), [(0, True), (8, True), (2, False), (4, False)]
+)
+def test_rows_that_begin_anywhere_are_not_fetched_by_matrices(padding, fetched):
+    """`ldmatrix` faults where a row is not at a multiple of 16 bytes."""
+    made = compiled(in_buffer(padding), {M: 32, N: 32, K: 64}, "sm_80")
+    assert (made.count("ldmatrix") > 0) is fetched
+    a, b, c = matrices((32, 32, 64), "f16")
+    assert made.run(a, b, c) == []
+    check(a, b, c)
+
+
 def test_products_of_f32_are_nearly_exact_at_the_ends_of_the_range():
     made = compiled(product("f32"), {M: 32, N: 32, K: 32})
     a, b, c = matrices((32, 32, 32), "f32")

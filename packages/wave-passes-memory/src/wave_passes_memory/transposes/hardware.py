@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
     from wave_core.targets import Exchange, Target
 
+WHOLE_ROW = 16
+"""Bytes of the widest transposed reads. Source: PTX ISA, ldmatrix: each row's address
+is a multiple of them."""
+
 
 @dataclass(frozen=True)
 class UseTransposedReads(Pass):
@@ -147,6 +151,8 @@ def _fetches(read: Read, known: RegionFacts, form: _Form) -> list[Fetch] | None:
     if read.indices or contiguous_run(access) >= width:
         return None
     facts = known.facts(region_of(read), access.registers)
+    if not _starts_aligned(read, width, facts):
+        return None
     bases = _bases(read, access, row.layout, facts)
     if bases is None or row.layout.lanes % form.exchange.lanes:
         return None
@@ -188,6 +194,18 @@ def _unmasked(read: Read) -> bool:
 def _registers(read: Read) -> int:
     access, _ = _rows(read)
     return 0 if access is None else access.registers
+
+
+def _starts_aligned(read: Read, width: int, facts: Facts) -> bool:
+    """Whether each row of the buffer begins where the instruction may read.
+
+    Instructions of 16 bytes fault elsewhere; those of fewer read from any word. Rows
+    may have a length of the author's; the buffer begins at a multiple of 16 bytes.
+    """
+    kind = read.memory.memory_type
+    if width * kind.dtype.bits < 8 * WHOLE_ROW or len(kind.storage_shape) == 1:
+        return True
+    return facts.prove_divisible(kind.storage_shape[-1], width)
 
 
 def _bases(
