@@ -54,10 +54,10 @@ def test_every_op_runs_on_a_backend_or_says_why_not(backend):
 
 def test_the_table_of_backends_has_every_op(pages):
     lines = pages["backends.md"].splitlines()
-    assert "| op | `sim-logical` | `sim` | `amdgpu` |" in lines
+    assert "| op | `sim-logical` | `sim` | `amdgpu` | `nvgpu` |" in lines
     listed = {line.partition(" | ")[0] for line in lines}
     assert {f"| `{name}`" for name in HOST.op_classes} <= listed
-    assert "| `add` | yes | yes | yes |" in lines
+    assert "| `add` | yes | yes | yes | yes |" in lines
     assert "nobody says why" not in pages["backends.md"]
 
 
