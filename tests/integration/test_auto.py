@@ -15,7 +15,7 @@ from wave_core.diagnostics import UserError
 from wave_core.plugin import Choice
 from wave_core.symbols import symbol
 from wave_core.types import AddressSpace
-from wave_passes_scheduling.auto.ways import WAYS
+from wave_passes_scheduling.auto.ways import POINTED_WAYS, WAYS
 
 SESSION = Session(config=Config(cache=False), announce=lambda _: None)
 TARGETS = ("gfx942", "gfx950")
@@ -68,21 +68,26 @@ def test_every_choice_is_right_as_machine_code(kernel, target, place):
     assert report.record.reports == ()
 
 
-BEYOND_PRESETS = [way for way in WAYS if way.options.keys() - {"preset"}]
+BEYOND_PRESETS = [
+    pytest.param(target, way, id=f"{target}-{way.options}")
+    for target, ways in (("gfx950", WAYS), ("sm_90a", POINTED_WAYS))
+    for way in ways
+    if way.options.keys() - {"preset"}
+]
 
 
 @pytest.mark.covering(1)
-@pytest.mark.parametrize("way", BEYOND_PRESETS, ids=lambda way: str(way.options))
+@pytest.mark.parametrize(("target", "way"), BEYOND_PRESETS)
 @pytest.mark.parametrize("device", ["sim", "emulator"])
 @pytest.mark.parametrize("sizes", [(1, 131, 127), (63, 65, 129), (64, 1, 192)], ids=str)
-def test_ways_with_options_are_right_at_edges(way, sizes, device):
-    found = choices_of("gemm", "gfx950")
+def test_ways_with_options_are_right_at_edges(target, way, sizes, device):
+    found = choices_of("gemm", target)
     choice = min(
         (each for each in found if each.options == way.options),
         key=lambda each: each.figures["registers"],
     )
     shape = dict(zip("MNK", sizes, strict=True))
-    case = case_of("gemm", shape, "gfx950", device=device)
+    case = case_of("gemm", shape, target, device=device)
     subs = {**case.options.subs, **choice.subs}
     asked = replace(case.options, subs=subs, **choice.options, poison_outputs=True)
     report = run_case(case, options=asked, session=SESSION, seed=7)

@@ -14,7 +14,7 @@ from wave_core.compile.front import front_of
 from wave_core.targets import Peaks, RegisterFile, generic_target
 from wave_passes_scheduling.auto.choose import choose
 from wave_passes_scheduling.auto.estimate import iteration, queued
-from wave_passes_scheduling.auto.ways import COPIER, WAYS
+from wave_passes_scheduling.auto.ways import COPIER, POINTED_WAYS, WAYS
 from wave_passes_scheduling.auto.work import CAREFUL, Fetched, work_of
 
 M, N, K = tkw.sym.M, tkw.sym.N, tkw.sym.K
@@ -246,8 +246,15 @@ def test_waves_take_turns_only_where_they_have_priorities(session):
         assert ("pingpong" in presets(found)) is some
 
 
+def test_copies_that_take_pointers_are_first_where_there_are_some(request_of):
+    target = replace(COPYING, direct_by_pointer=True, priorities=False)
+    found = chosen_with(request_of, target, {COPIER})
+    assert found[0].options["preset"] == "modulo"
+    assert found[0].options["passes"]
+
+
 def test_options_of_a_choice_can_be_given():
-    for way in WAYS:
+    for way in (*WAYS, *POINTED_WAYS):
         asked = replace(options(4096), **way.options)
         assert asked.preset == way.name
         assert asked.unroll_factor == way.unroll

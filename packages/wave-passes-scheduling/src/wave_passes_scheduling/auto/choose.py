@@ -9,7 +9,7 @@ from wave_core.diagnostics import UserError
 from wave_core.plugin import Choice
 from wave_core.types import AddressSpace
 from wave_passes_scheduling.auto.estimate import WIDE, cycles_of, need_of
-from wave_passes_scheduling.auto.ways import COPIER, WAYS, Way
+from wave_passes_scheduling.auto.ways import COPIER, Way, ways_for
 from wave_passes_scheduling.auto.work import Work, multiplies, work_of
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def _choices(
 ) -> Iterator[Choice]:
     """Each configuration for one way to settle the symbols."""
     own = not OWN.isdisjoint(request.options)
-    room = request.target.memory.lds_bytes
-    for each in WAYS[:1] if own else WAYS:
+    room, ways = request.target.memory.lds_bytes, ways_for(request.target)
+    for each in ways[:1] if own else ways:
         way = each.within(room, work.lds)
         if not _offered(request, way) or _idle(work, way):
             continue

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wave_core.targets import Target
+
 COPIER = "copy-direct-to-lds"
 """The pass that makes copies direct."""
 
@@ -91,3 +93,20 @@ WAYS = (
 )
 """The shares are fitted to cycles and registers of compiled loops, which
 ``benchmarks/bench_auto.py`` prints beside the estimates."""
+
+POINTED_WAYS = (
+    *WAYS[:3],
+    Way("default", 0.45, 0.4, **_DIRECT, live=0.6, late=0.2, fewest=0),
+    Way("prefetch", 0.5, 0.2, **_DIRECT, live=0.9, late=0.5),
+    Way("fetch-ahead", 0.3, 0.0, copies=2, fewest=3, live=1.3, late=0.6, **_DIRECT),
+    Way("modulo", 0.05, 0.1, copies=2, fewest=3, live=1.3, late=0.6, **_DIRECT),
+    *(way for way in WAYS if way.chained),
+)
+"""Those of machines whose direct copies take pointers: each lane's land anywhere, so
+they cost no more than what they replace. The shares are fitted to times of 126 forms of
+one matrix product on an H200; the estimate orders their best as the card does."""
+
+
+def ways_for(target: Target) -> tuple[Way, ...]:
+    """The ways that a machine has."""
+    return POINTED_WAYS if target.direct_by_pointer else WAYS
