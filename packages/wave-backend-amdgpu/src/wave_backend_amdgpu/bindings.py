@@ -186,6 +186,7 @@ class _Machine:
     def __init__(self, flags: tuple[str, ...]) -> None:
         self.compiled = 0
         self._session = _session((*flags, _NO_HOST))
+        _without_threads(self._session)
         self._passes = kernel_passes(flags)
         with _Module(self._session, _EMPTY) as module:
             module.run(after="stream", to="executable-sources")
@@ -216,6 +217,22 @@ def _session(flags: tuple[str, ...]) -> Session:
     except ValueError as error:
         raise CompilerError((Message("error", str(error)),)) from None
     return session
+
+
+class _Context(ctypes.Structure):
+    """Source: mlir-c/IR.h, MlirContext."""
+
+    _fields_ = (("pointer", ctypes.c_void_p),)
+
+
+def _without_threads(session: Session) -> None:
+    """Compile in the calling thread: one function has nothing to share out."""
+    borrow = _function("SessionBorrowContext", _Context)
+    borrow.argtypes = [ctypes.c_void_p]
+    library: Any = ctypes_dl._dylib
+    choose = library.mlirContextEnableMultithreading
+    choose.restype, choose.argtypes = None, [_Context, ctypes.c_bool]
+    choose(borrow(session._session_p), False)
 
 
 class _Module:
