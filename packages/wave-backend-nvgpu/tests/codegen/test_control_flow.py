@@ -181,3 +181,19 @@ def test_lines_of_the_program_are_in_the_code(session):
     inside = [line for line in lines if start < line < start + 25]
     assert len(inside) >= 3
     assert __file__ in text
+
+
+@pytest.mark.parametrize("name", ["WARP_SZ", "wave_shared", "add", "größe", "_"])
+def test_kernels_may_have_any_name(session, name):
+    def body(a: NUMBERS, out: NUMBERS):
+        t = tkw.thread_id(0)
+        mine = tkw.allocate(128, dtype=tkl.i32)
+        tkw.store(tkw.load(a, t), mine, t)
+        tkw.shared_memory_barrier()
+        tkw.store(tkw.load(mine, 127 - t), out, t)
+
+    body.__name__ = name
+    a = np.arange(128, dtype=np.int32)
+    out = np.full(128, -1, np.int32)
+    run(session, tkw.thread(THREADS)(body), asked({N: 128}), a, out)
+    assert out.tolist() == a[::-1].tolist()

@@ -37,6 +37,9 @@ LAYOUT = (
 
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_]")
 
+_RESERVED = frozenset({"WARP_SZ"})
+"""Words that PTX has for something else wherever they stand."""
+
 
 @dataclass(frozen=True)
 class Generated:
@@ -70,7 +73,8 @@ class Generated:
 def symbol_of(name: str) -> str:
     """A kernel's name as PTX takes it: letters, digits and underscores."""
     plain = _OUTSIDE.sub("_", name)
-    return plain if plain[:1].isalpha() else f"kernel_{plain}"
+    fits = plain[:1].isalpha() and plain not in _RESERVED
+    return plain if fits else f"kernel_{plain}"
 
 
 def generate(
