@@ -197,3 +197,39 @@ def test_kernels_may_have_any_name(session, name):
     out = np.full(128, -1, np.int32)
     run(session, tkw.thread(THREADS)(body), asked({N: 128}), a, out)
     assert out.tolist() == a[::-1].tolist()
+
+
+@tkw.thread(THREADS)
+def of_many(
+    a: NUMBERS,
+    b: NUMBERS,
+    c: NUMBERS,
+    d: NUMBERS,
+    e: NUMBERS,
+    f: NUMBERS,
+    g: NUMBERS,
+    h: NUMBERS,
+    j: NUMBERS,
+    k: NUMBERS,
+    l: NUMBERS,
+    m: NUMBERS,
+    out: NUMBERS,
+):
+    """Blocks of code beside arguments by their dozen."""
+    t = tkw.thread_id(0)
+
+    @tkw.iterate(init_args=[t], condition=lambda n: n > 9)
+    def digit(n):
+        return n - 10
+
+    for each in (a, b, c, d, e, f, g, h, j, k, l, m):
+        digit = digit + tkw.load(each, t, mask=t < N, other=0)
+    tkw.store(digit, out, t, mask=t < N)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_arguments_and_blocks_of_code_have_names_of_their_own(session, target):
+    given = np.random.default_rng(1).integers(0, 900, (12, 100)).astype(np.int32)
+    out = np.zeros(100, np.int32)
+    run(session, of_many, asked({N: 100}, target), *given, out)
+    assert (out == given.sum(0) + np.arange(100) % 10).all()

@@ -63,7 +63,7 @@ class Builder:
     def label(self) -> str:
         """A label that no basic block has."""
         self._last += 1
-        return f"b{self._last}"
+        return f"block{self._last}"
 
     def line(self, text: str, level: int | None = None) -> None:
         """Append an instruction without a result."""
