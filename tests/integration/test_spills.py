@@ -135,7 +135,7 @@ def test_the_library_spills_nothing(session, kernel, target, preset):
     factory = session.plugins.load_kernel(kernel)
     case = make_case(factory, kernel, LIBRARY[kernel], {}, target)
     found: dict[str, int] = {}
-    for values in open_values(case.options, case.kernel):
+    for values in open_values(case.options, case.kernel, session.target(target)):
         subs = {**case.options.subs, **values}
         options = replace(case.options, subs=subs, preset=preset)
         try:

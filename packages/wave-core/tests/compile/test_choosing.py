@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -19,6 +20,7 @@ from wave_core.compile.front import front_of
 from wave_core.diagnostics import PluginError, UserError, user_error
 from wave_core.plugin import Choice, ChooserSpec, hookimpl
 from wave_core.symbols import symbol
+from wave_core.targets.generic import generic_target
 
 N, TILE, WAVES, SPACE = tkw.sym.N, tkw.sym.TILE, tkw.sym.WAVES, tkw.sym.SPACE
 ROWS = ((64, 1), (128, 2), (100, 3))
@@ -76,7 +78,7 @@ def tiles_of(found):
     ids=["nothing", "one of a row", "one that no row has", "both"],
 )
 def test_what_is_settled_leaves_the_rows_that_agree(settled, values):
-    found = open_values(options(**settled), TWICE)
+    found = open_values(options(**settled), TWICE, generic_target())
     names = symbol("TILE"), symbol("WAVES")
     assert [tuple(map(row.get, names)) for row in found] == values
 
@@ -86,9 +88,20 @@ def test_several_tunables_combine_and_the_usual_values_come_first():
         tkw.Tunable(TILE, (64, 128)),
         tkw.Tunable(SPACE, (tkw.GLOBAL_ADDRESS_SPACE, tkw.SHARED_ADDRESS_SPACE)),
     )
-    found = open_values(options(WAVES=1), kernel)
+    found = open_values(options(WAVES=1), kernel, generic_target())
     rows = [(row[symbol("TILE")], str(row[symbol("SPACE")])) for row in found]
     assert rows == [(64, "global"), (64, "shared"), (128, "global"), (128, "shared")]
+
+
+def test_waves_of_few_lanes_have_values_of_their_own():
+    kernel = kernel_with(tkw.Tunable(TILE, (64, 128), narrow=(32, 16)))
+    for lanes, tiles in ((64, [64, 128]), (32, [32, 16])):
+        target = replace(generic_target(), wave_size=lanes)
+        found = open_values(options(WAVES=1), kernel, target)
+        assert [row[symbol("TILE")] for row in found] == tiles
+    with pytest.raises(UserError, match="narrow") as caught:
+        tkw.Tunable((TILE, WAVES), ((64, 2),), narrow=(32,))
+    assert caught.value.code == "WV0327"
 
 
 def test_a_preset_that_does_not_choose_takes_the_usual_values():
@@ -299,5 +312,5 @@ def test_what_is_no_tunable(symbols, values, wanted):
 def test_values_that_no_symbol_has():
     kernel = kernel_with(tkw.Tunable(TILE, (64, "wide")))
     with pytest.raises(UserError, match="`TILE` is bound to 'wide'") as caught:
-        open_values(options(WAVES=1), kernel)
+        open_values(options(WAVES=1), kernel, generic_target())
     assert caught.value.code == "WV0822"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from wave_core.compile.session import Session
     from wave_core.ir.graph import Graph
     from wave_core.symbols import Expr
+    from wave_core.targets import Target
 
 T = TypeVar("T")
 
@@ -51,7 +52,7 @@ Values = dict["Expr", Bound]
 
 
 def open_values(
-    options: WaveCompileOptions, kernel: LaunchableWave
+    options: WaveCompileOptions, kernel: LaunchableWave, target: Target
 ) -> tuple[Values, ...]:
     """Each way to settle what neither the options settle nor the launch.
 
@@ -61,18 +62,25 @@ def open_values(
         UserError: WV0822 for values that no symbol can have.
     """
     tunables = (row for row in kernel.constraints if isinstance(row, Tunable))
-    every = [_rows(options, each) for each in tunables]
+    every = [_rows(options, each, target.wave_size) for each in tunables]
     return tuple(
         {k: v for row in rows for k, v in row.items()} for rows in product(*every)
     )
 
 
-def _rows(options: WaveCompileOptions, tunable: Tunable) -> list[Values]:
+def _open_values(
+    options: WaveCompileOptions, kernel: LaunchableWave, session: Session
+) -> tuple[Values, ...]:
+    target = session.target(options.target, options.location)
+    return open_values(options, kernel, target)
+
+
+def _rows(options: WaveCompileOptions, tunable: Tunable, lanes: int) -> list[Values]:
     """The rows that agree with the options, of the symbols that are open."""
     bound, at = options.bindings, tunable.location
     rows = [
         {key: bound_value(key, value, at) for key, value in row.items()}
-        for row in tunable.rows()
+        for row in tunable.rows(lanes)
     ]
     agreeing = [
         row for row in rows if all(bound.get(k, v) == v for k, v in row.items())
@@ -196,7 +204,7 @@ def settlements(
     Raises:
         UserError: as `choices`.
     """
-    usual = open_values(options, kernel)[0]
+    usual = _open_values(options, kernel, session)[0]
     plain = _with(options, usual, {"preset": PLAIN})
     if options.preset not in session.plugins.choosers:
         return [plain if options.preset == AUTO else _with(options, usual, {})]
@@ -250,7 +258,7 @@ def _request(
     return ChoiceRequest(
         target,
         {row.name: value for row, value in given(options) if row.name != "preset"},
-        open_values(options, kernel),
+        _open_values(options, kernel, session),
         frozenset(session.plugins.presets),
         frozenset(session.plugins.pass_specs),
         graph,

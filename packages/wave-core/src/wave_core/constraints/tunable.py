@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
 
 
+NARROW = 32
+"""Lanes of a wave that are few: its registers hold half of what 64 lanes have."""
+
+
 @constraint
 class Tunable(Constraint):
     """Leave symbols open to whoever compiles, among values that make sense.
@@ -23,6 +27,8 @@ class Tunable(Constraint):
             counts of waves, an address space.
         values: What they may be, the usual first: integers or address spaces; rows
             of these for several symbols.
+        narrow: The same for waves of `NARROW` lanes and fewer, which hold less;
+            ``values`` if left out.
 
     Example::
 
@@ -31,6 +37,7 @@ class Tunable(Constraint):
 
     symbols: Any
     values: Any
+    narrow: Any = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -41,16 +48,19 @@ class Tunable(Constraint):
         ]
         plain = all(each in each.free_symbols for each in found)
         self._require("symbols", plain, "a symbol, or several: `(BLOCK_M, BLOCK_N)`")
-        rows = [_listed(row) if joined else [row] for row in _listed(self.values)]
-        fits = bool(rows) and all(len(row) == len(found) for row in rows)
         wanted = f"rows of {len(found)} values" if joined else "values: `(128, 256)`"
-        self._require("values", fits, wanted)
+        for name, least in (("values", 1), ("narrow", 0)):
+            given = _listed(getattr(self, name))
+            rows = [_listed(row) if joined else [row] for row in given]
+            fits = len(rows) >= least and all(len(row) == len(found) for row in rows)
+            self._require(name, fits, wanted)
+            self._set(name, tuple(map(tuple, rows)))
         self._set("symbols", tuple(found))
-        self._set("values", tuple(map(tuple, rows)))
 
-    def rows(self) -> tuple[dict[Expr, Any], ...]:
-        """Each way to settle the symbols, the usual one first."""
-        return tuple(dict(zip(self.symbols, row, strict=True)) for row in self.values)
+    def rows(self, lanes: int = NARROW + 1) -> tuple[dict[Expr, Any], ...]:
+        """Each way to settle the symbols for so many lanes, the usual one first."""
+        rows = self.narrow if self.narrow and lanes <= NARROW else self.values
+        return tuple(dict(zip(self.symbols, row, strict=True)) for row in rows)
 
 
 def _listed(given: Any) -> list[Any]:
