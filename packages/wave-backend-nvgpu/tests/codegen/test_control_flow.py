@@ -195,8 +195,11 @@ def test_kernels_may_have_any_name(session, name):
     body.__name__ = name
     a = np.arange(128, dtype=np.int32)
     out = np.full(128, -1, np.int32)
-    run(session, tkw.thread(THREADS)(body), asked({N: 128}), a, out)
+    kernel = tkw.thread(THREADS)(body)
+    run(session, kernel, asked({N: 128}), a, out)
     assert out.tolist() == a[::-1].tolist()
+    files = emit(asked({N: 128}), kernel, "cubin", session).files
+    assert any(data.startswith(b"\x7fELF") for data in files.values())
 
 
 @tkw.thread(THREADS)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
     from wave_core.types import DType
 
-SHARED = "wave.shared"
+SHARED = "wave$shared"
 """The array of shared memory; its size comes with the launch. No kernel has a name with
-a point, see `symbol_of`."""
+a dollar, see `symbol_of`; LLVM renames points, but not of what it did not define."""
 
 SHARED_ALIGNMENT = 1024
 """Bytes; the largest that anything in shared memory asks for."""
