@@ -28,6 +28,7 @@ PRESETS = (
     *("pingpong", "prefetch-attention", "auto"),
 )
 CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
+NVIDIA_CHIPS = ("sm_80", "sm_89", "sm_90a")
 NUMBERS = (
     None,
     with_real_numbers,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from found import LAUNCHED, one_element_on_two_waves
-from launches import CHIPS, any_program, outcomes, session
+from launches import CHIPS, NVIDIA_CHIPS, any_program, outcomes, session
 
 from wave_testing.programs import (
     launch_program,
@@ -76,13 +76,22 @@ def test_twelve_programs(maker, first):
     assert tally["right"] > 0
 
 
+@pytest.mark.parametrize("maker", MAKERS)
+def test_programs_for_nvidia(maker):
+    tally, failures = outcomes(MAKERS[maker], range(2), NVIDIA_CHIPS)
+    assert failures == []
+    assert tally.keys() <= {"right", *REFUSALS}
+    assert tally["right"] > 0
+
+
 @pytest.mark.fuzz
 @pytest.mark.filterwarnings("ignore")
-def test_any_number_of_programs(seeds, record_property):
+@pytest.mark.parametrize("chips", [CHIPS, NVIDIA_CHIPS], ids=["amd", "nvidia"])
+def test_any_number_of_programs(seeds, chips, record_property):
     """`nox -s fuzz -- tests/fuzz/test_scheduled_programs.py --programs 5000` says how
     many; `--first-seed` which. The tally of all stands at the end of the output.
     """
-    tally, failures = outcomes(any_program, seeds, CHIPS)
+    tally, failures = outcomes(any_program, seeds, chips)
     record_property("programs", dict(tally))
     assert failures == []
     assert tally.keys() <= {"right", *REFUSALS}
