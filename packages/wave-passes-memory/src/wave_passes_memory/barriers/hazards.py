@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -46,6 +46,7 @@ class Hazard:
         order: What it takes.
         points: Points that every way from one to the other passes, as a bit set.
         carrier: The loop of which the later one is in a later iteration.
+        far: Whether that is an iteration further on than the next.
     """
 
     source: SharedAccess
@@ -53,6 +54,15 @@ class Hazard:
     order: Order
     points: int
     carrier: Loop | None = None
+    far: bool = False
+
+    def on(self, timeline: Timeline) -> Hazard:
+        """The same hazard by the points of another timeline.
+
+        Barriers that are added or erased change which points there are, and nothing
+        of what depends on what.
+        """
+        return replace(self, points=_points(self, timeline))
 
 
 def find_hazards(
@@ -163,7 +173,7 @@ class _Finder:
                 order = self._order_beyond(source, sink, loop)
                 if order is not None:
                     points = self._timeline.way_around(source, sink, loop, far=True)
-                    yield Hazard(source, sink, order, points, loop)
+                    yield Hazard(source, sink, order, points, loop, far=True)
 
     def _order(
         self,
@@ -208,6 +218,13 @@ class _Finder:
     def _always_inside(self, source: SharedAccess, loop: Loop) -> bool:
         inner = source.around[source.around.index(loop) + 1 :]
         return all(self._timeline.spans[op].sure for op in inner)
+
+
+def _points(hazard: Hazard, timeline: Timeline) -> int:
+    source, sink, loop = hazard.source, hazard.sink, hazard.carrier
+    if loop is None:
+        return timeline.way(source, sink)
+    return timeline.way_around(source, sink, loop, far=hazard.far)
 
 
 def _needed(source: SharedAccess, sink: SharedAccess, reach: Reach) -> Order | None:

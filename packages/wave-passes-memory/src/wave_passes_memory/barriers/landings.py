@@ -89,7 +89,8 @@ class CountCopyWaits(Pass):
         if not _may_change(graph):
             return False
         known = context.dependences(graph)
-        ways = _ways(graph, known)
+        needs = _Needs(graph, known)
+        ways = needs.ways()
         waits = settle(ways.values())
         if waits is None:
             context.count("copies_not_counted")
@@ -97,8 +98,8 @@ class CountCopyWaits(Pass):
         around = settle([way for each, way in ways.items() if each.carrier is not None])
         added = 0
         if _left_in_loops(around or {}) > _left_in_loops(waits):
-            added = _separate_loops(graph, known, _left_in_loops(waits))
-            waits = settle(_ways(graph, known).values())
+            added = _separate_loops(graph, needs, _left_in_loops(waits))
+            waits = settle(needs.ways().values())
             assert waits is not None, "barriers were only added"
         barriers = [op for op in graph.walk() if isinstance(op, SharedMemoryBarrier)]
         changed = [_set(op, waits.get(op)) for op in barriers]
@@ -106,18 +107,27 @@ class CountCopyWaits(Pass):
         return added > 0 or any(changed)
 
 
-def _ways(graph: Graph, known: Dependences) -> dict[Hazard, Way]:
-    """The barriers on the way of each hazard that a copy is to what comes later."""
-    accesses = shared_accesses(graph)
-    timeline = Timeline(graph, accesses, known)
-    ways = Ways(timeline, known)
-    hazards = find_hazards(accesses, known, timeline)
-    return {each: ways.of(each) for each in hazards if each.order is Order.LANDED}
+class _Needs:
+    """What copies are hazards to; found once, while barriers come and go."""
 
+    def __init__(self, graph: Graph, known: Dependences) -> None:
+        self._graph, self._known = graph, known
+        self._accesses = shared_accesses(graph)
+        found = find_hazards(self._accesses, known, self._timeline())
+        self._hazards = [each for each in found if each.order is Order.LANDED]
 
-def _left(graph: Graph, known: Dependences) -> int:
-    """The groups that barriers of loops leave, as the graph is now."""
-    return _left_in_loops(settle(_ways(graph, known).values()) or {})
+    def ways(self) -> dict[Hazard, Way]:
+        """The barriers on the way of each hazard, as the graph is now."""
+        timeline = self._timeline()
+        ways = Ways(timeline, self._known)
+        return {each: ways.of(each.on(timeline)) for each in self._hazards}
+
+    def left(self) -> int:
+        """The groups that barriers of loops leave, as the graph is now."""
+        return _left_in_loops(settle(self.ways().values()) or {})
+
+    def _timeline(self) -> Timeline:
+        return Timeline(self._graph, self._accesses, self._known)
 
 
 def _left_in_loops(waits: Mapping[SharedMemoryBarrier, int]) -> int:
@@ -125,7 +135,7 @@ def _left_in_loops(waits: Mapping[SharedMemoryBarrier, int]) -> int:
     return sum(left for op, left in waits.items() if any(region_of(op).around))
 
 
-def _separate_loops(graph: Graph, known: Dependences, left: int) -> int:
+def _separate_loops(graph: Graph, needs: _Needs, left: int) -> int:
     """Put barriers beside loops where those within then leave more than ``left``.
 
     What reads behind a loop needs the copies of the last iterations, and the first
@@ -136,12 +146,12 @@ def _separate_loops(graph: Graph, known: Dependences, left: int) -> int:
         How many stay.
     """
     added = _beside_loops(graph)
-    best = _left(graph, known)
+    best = needs.left()
     kept = 0
     for op in added:
         following = _following(op)
         erase(op)
-        if left < best > _left(graph, known):
+        if left < best > needs.left():
             insert_before(following, SharedMemoryBarrier())
             kept += 1
     return kept

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.constraints.geometry import Geometry
-    from wave_core.ir import Graph
+    from wave_core.ir import Graph, Region
     from wave_core.ops.memory import Allocate
     from wave_core.symbols import Facts
 
@@ -72,7 +72,8 @@ class Dependences:
         self.geometry = geometry
         self._graph = graph
         self._footprints = Footprints(graph, self.geometry)
-        self._loops: dict[SharedAccess, tuple[Iterate, ...]] = {}
+        self._loops: dict[Region, tuple[Iterate, ...]] = {}
+        self._shifted: dict[object, tuple[Expr, ...]] = {}
         self._answers: dict[object, Reach] = {}
         self._met: dict[object, Reach] = {}
         self._ranges: dict[Allocate, AddressRange | None] = {}
@@ -155,11 +156,17 @@ class Dependences:
         """
         if not source.conflicts(sink) or not self._share(source, sink):
             return NOWHERE
-        key = (source, sink, carrier, distance)
+        # By what decides: copies and reads of many tiles differ in their ops alone.
+        key = (self._place(source), self._place(sink), carrier, distance)
         found = self._answers.get(key)
         if found is None:
             found = self._answers[key] = self._reach(source, sink, carrier, distance)
         return found
+
+    def _place(self, access: SharedAccess) -> Hashable:
+        """What decides whom an access meets: its bytes, their owners, its loops."""
+        own = self.footprint(access)
+        return own.base, own.low, own.unit, id(own.owners), region_of(access.op)
 
     def reach_beyond(
         self, source: SharedAccess, sink: SharedAccess, carrier: Loop
@@ -269,13 +276,29 @@ class Dependences:
         sink: SharedAccess,
         carrier: Loop | None,
         distance: int,
-    ) -> Iterator[Expr]:
+    ) -> tuple[Expr, ...]:
         """How much further the second pattern lies than the first: all cases."""
         first, second = self.footprint(source).base, self.footprint(sink).base
         if first is second is _ZERO:
-            yield _ZERO
-            return
-        outer, inner = self._loops_of(source), self._loops_of(sink)
+            return (_ZERO,)
+        outer, inner = region_of(source.op), region_of(sink.op)
+        key = (first, second, outer, inner, carrier, distance)
+        found = self._shifted.get(key)
+        if found is None:
+            ends = (first, self._loops_of(outer)), (second, self._loops_of(inner))
+            cases = self._shift_cases(*ends, carrier, distance)
+            found = self._shifted[key] = tuple(cases)
+        return found
+
+    def _shift_cases(
+        self,
+        source: tuple[Expr, tuple[Iterate, ...]],
+        sink: tuple[Expr, tuple[Iterate, ...]],
+        carrier: Loop | None,
+        distance: int,
+    ) -> Iterator[Expr]:
+        """The same from the base and the loops of each side."""
+        (first, outer), (second, inner) = source, sink
         held = [loop for loop in outer if loop in inner]
         if carrier is not None:
             around = list(region_of(carrier).around)
@@ -285,7 +308,7 @@ class Dependences:
             ahead = carrier.induction + distance * carrier.step
             renamed = renamed.subs({carrier.induction: ahead})
         shift = renamed - first.subs(_renaming(outer, [*held, carrier], "a"))
-        yield from _cases(shift, self._values(outer, inner, carrier, distance))
+        return _cases(shift, self._values(outer, inner, carrier, distance))
 
     def _values(
         self,
@@ -307,12 +330,11 @@ class Dependences:
                 found[loop.induction] = found[_of(side, loop.induction)] = values
         return found
 
-    def _loops_of(self, access: SharedAccess) -> tuple[Iterate, ...]:
-        found = self._loops.get(access)
+    def _loops_of(self, region: Region) -> tuple[Iterate, ...]:
+        found = self._loops.get(region)
         if found is None:
-            found = self._loops[access] = tuple(
-                reversed(enclosing_loops(region_of(access.op)))
-            )
+            loops = tuple(reversed(enclosing_loops(region)))
+            found = self._loops[region] = loops
         return found
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Access, Graph
+    from wave_core.ops.base import Op
+    from wave_core.ops.memory import Allocate
     from wave_core.types import MemoryType
 
     Owners = npt.NDArray[np.int16]
@@ -89,7 +91,7 @@ class Footprints:
         self._unsteady = {s for op in graph.walk() for s in symbols_set_by(op)}
         self._local = {LANE, REGISTER, *map(wave_symbol, range(len(self._waves)))}
         self._uniformity = Uniformity(graph)
-        self._known: dict[SharedAccess, Footprint] = {}
+        self._known: dict[tuple[Op, Allocate], Footprint] = {}
         self._patterns: dict[object, tuple[int, Owners]] = {}
 
     @property
@@ -99,9 +101,10 @@ class Footprints:
 
     def of(self, access: SharedAccess) -> Footprint:
         """Bytes that ``access`` may touch, relative to its memory."""
-        found = self._known.get(access)
+        key = access.op, access.buffer
+        found = self._known.get(key)
         if found is None:
-            found = self._known[access] = self._find(access)
+            found = self._known[key] = self._find(access)
         return found
 
     def steady(self, expr: Expr) -> bool:
