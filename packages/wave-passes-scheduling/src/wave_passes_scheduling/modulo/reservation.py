@@ -59,6 +59,14 @@ class ReservationTable:
         self._lengths = _lengths(problem)
         room = interval * problem.units
         self._tight = (problem.totals >= TIGHT * room).tolist()
+        self._wasting = [
+            [
+                p
+                for p in parts
+                if self._tight[p.resource] and self._lengths[p.resource] > 1
+            ]
+            for parts in self._segments
+        ]
 
     def fits(self, task: int, cycle: int) -> bool:
         """Whether the task can start in this cycle beside those that are placed."""
@@ -81,6 +89,8 @@ class ReservationTable:
         flush = starts & self._rotated(self._flush(task), first)
         if flush and self.interval > SHORT:
             return first + next(_bits(flush, latest=latest))
+        if not self._wasting[task]:
+            return first + next(_bits(starts, latest=latest))
         limit = CANDIDATES if self.interval > SHORT else SHORT
         offsets = islice(_bits(starts, latest=latest), limit)
         return first + min(offsets, key=lambda o: self.waste(task, first + o))
@@ -127,11 +137,13 @@ class ReservationTable:
         Counted for busy resources that tasks hold for several cycles: a gap of five
         leaves one cycle over where every task takes four.
         """
-        self._add(task, cycle, 1)
-        held = {part.resource for part in self._segments[task]}
-        found = sum(self._lost(resource) for resource in held)
-        self._add(task, cycle, -1)
-        return found
+        free = self._free_beside(task, cycle)
+        return sum(
+            run % self._lengths[resource]
+            for resource, levels in free.items()
+            for level in levels
+            for run in _runs(level, self.interval)
+        )
 
     def taken(self) -> Array:
         """Occupied units, ``[interval, resources]``."""
@@ -141,23 +153,29 @@ class ReservationTable:
     def _flush(self, task: int) -> int:
         """The starts that cut no gap in two, as bits: beside what is taken already."""
         found = self._all
-        for part in self._segments[task]:
-            if self._tight[part.resource] and self._lengths[part.resource] > 1:
-                busy = self._all ^ self._free[part.resource][part.units]
-                if busy:
-                    sides = self._rotated(busy, -1) | self._rotated(busy, part.cycles)
-                    found &= self._rotated(sides, part.offset)
+        for part in self._wasting[task]:
+            busy = self._all ^ self._free[part.resource][part.units]
+            if busy:
+                sides = self._rotated(busy, -1) | self._rotated(busy, part.cycles)
+                found &= self._rotated(sides, part.offset)
         return found
 
-    def _lost(self, resource: int) -> int:
-        length = self._lengths[resource]
-        if length == 1 or not self._tight[resource]:
-            return 0
-        return sum(
-            run % length
-            for free in self._free[resource][1:]
-            for run in _runs(free, self.interval)
-        )
+    def _free_beside(self, task: int, cycle: int) -> dict[int, list[int]]:
+        """The free cycles if the task stood here too, where gaps count as waste.
+
+        By resource, and from one unit that is wanted on.
+        """
+        found: dict[int, list[int]] = {}
+        for part in self._wasting[task]:
+            levels = found.get(part.resource) or self._free[part.resource][1:]
+            held = self._rotated((1 << part.cycles) - 1, -cycle - part.offset)
+            # Where the task holds units, that many more have to be free.
+            others = levels[part.units :] + [0] * min(part.units, len(levels))
+            rows = zip(levels, others, strict=True)
+            found[part.resource] = [
+                (level & ~held) | (other & held) for level, other in rows
+            ]
+        return found
 
     def _starts(self, task: int) -> int:
         """The cycles of the interval in which the task can start, as bits."""

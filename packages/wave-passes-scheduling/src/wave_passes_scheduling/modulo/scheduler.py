@@ -23,6 +23,7 @@ from wave_passes_scheduling.modulo.lifetimes import shorten_lifetimes
 from wave_passes_scheduling.modulo.one_pass import one_pass
 from wave_passes_scheduling.modulo.reservation import ReservationTable
 from wave_passes_scheduling.modulo.schedule import Schedule
+from wave_passes_scheduling.modulo.turns import turns_interval
 from wave_passes_scheduling.paths import longest_paths
 from wave_passes_scheduling.problem import NO_PATH
 
@@ -88,6 +89,7 @@ class _Search:
         size = max(problem.size, 1)
         self._attempts = max(2, min(ATTEMPTS, EFFORT // size))
         self._steps = WORK // size
+        self._least = turns_interval(problem)
 
     @cached_property
     def _paths(self) -> LongestPaths:
@@ -119,6 +121,8 @@ class _Search:
 
     def at(self, interval: int) -> Schedule | None:
         """A schedule with this interval, if one is found."""
+        if interval < self._least:
+            return None
         ends = (False, True)
         rows = [one_pass(self._problem, interval, backward=end) for end in ends]
         found = [self._compact(interval, row) for row in rows if row is not None]
@@ -229,11 +233,12 @@ class _Attempt:
 
     def _recount(self) -> None:
         """The windows of the tasks that are not placed, from all that are."""
-        at, todo = np.flatnonzero(self.placed), np.flatnonzero(~self.placed)
-        starts = self.cycles[at]
-        begins = starts + self._backward[np.ix_(todo, at)]
+        todo = np.flatnonzero(~self.placed)
+        # Others count as so far away that nothing comes of them.
+        starts = np.where(self.placed, self.cycles, 4 * NO_PATH)
+        begins = starts + self._backward[todo]
         self._low[todo] = begins.max(axis=1, initial=NO_PATH)
-        ends = starts - self.lengths[np.ix_(todo, at)]
+        ends = np.where(self.placed, self.cycles, -4 * NO_PATH) - self.lengths[todo]
         self._high[todo] = ends.min(axis=1, initial=-NO_PATH)
         self._stale = False
 
