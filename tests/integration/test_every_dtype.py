@@ -31,6 +31,7 @@ DEVICES = (
     ("sim", "gfx942"),
     ("emulator", "gfx942"),
     ("emulator", "gfx950"),
+    ("emulator", "sm_90a"),
 )
 FLOATS = (
     *("f64", "f32", "f16", "bf16"),
@@ -181,9 +182,11 @@ def launch_sizes(count):
 
 
 def takes(where, name):
-    """Whether a device has arithmetic on a type: each chip converts its own f8."""
+    """Whether a device has arithmetic on a type: AMD's chips convert their own f8."""
     device, chip = where
-    if device != "emulator" or DTYPES[name].bits > 8 or name in INTEGERS:
+    if device != "emulator" or chip.startswith("sm_"):
+        return True
+    if DTYPES[name].bits > 8 or name in INTEGERS:
         return True
     return name.endswith("fnuz") == (chip == "gfx942")
 

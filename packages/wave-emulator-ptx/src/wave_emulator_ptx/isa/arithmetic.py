@@ -442,7 +442,8 @@ def bind_compare(instruction: Instruction, scope: Scope) -> Step:
     other = values(scope, operands[2], pred, instruction) if join else None
 
     def step(batch: Batch, chosen: Selection) -> None:
-        held = relation(a(batch, chosen), b(batch, chosen))
+        with np.errstate(invalid="ignore"):  # of NaN of 16 bits
+            held = relation(a(batch, chosen), b(batch, chosen))
         held, opposite = held.T if held.ndim > 1 else (held, ~held)
         if join and other:
             joined = other(batch, chosen)
