@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from emulated_kernels import session
 
+import wave_core.lang as tkl
 from wave_core.compile import wave_compile
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
@@ -48,7 +49,9 @@ def test_kernels_of_the_library(name, device):
 
 def test_sums_that_no_lane_can_hold_are_refused():
     case = case_of("gemm-stream-k", {})
-    options = replace(case.options, device="emulator", preset="default")
+    four_waves = {tkl.sym.WAVES_M: 2, tkl.sym.WAVES_N: 2}
+    subs = {**case.options.subs, **four_waves}
+    options = replace(case.options, subs=subs, device="emulator", preset="default")
     kernel = wave_compile(options, case.kernel, session=session())
     with pytest.raises(UserError, match="sm_90 has 255") as caught:
         kernel(*case.make_arguments(np.random.default_rng(1)))

@@ -64,7 +64,7 @@ def stream_k_case(
         stream_k_kernel(),
         shape,
         settings,
-        tiles | count | left_open(settings, ("STAGED",)),
+        tiles | count | left_open(settings, (*_WAVES, "STAGED")),
         target,
     )
     workers, block = count["WORKERS"], (tiles["BLOCK_M"], tiles["BLOCK_N"])

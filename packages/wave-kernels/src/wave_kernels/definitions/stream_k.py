@@ -30,6 +30,8 @@ K = tkl.sym.K
 BLOCK_M = tkl.sym.BLOCK_M
 BLOCK_N = tkl.sym.BLOCK_N
 BLOCK_K = tkl.sym.BLOCK_K
+WAVES_M = tkl.sym.WAVES_M
+WAVES_N = tkl.sym.WAVES_N
 WORKERS = tkl.sym.WORKERS
 ONE = tkl.sym.ONE
 STEP = tkl.sym.STEP
@@ -67,10 +69,12 @@ CONSTRAINTS = (
     tkw.TilingConstraint(K, BLOCK_K),
     tkw.WorkgroupConstraint(M, BLOCK_M, 0),
     tkw.WorkgroupConstraint(N, BLOCK_N, 1),
-    tkw.WaveConstraint(M, BLOCK_M / 2),
-    tkw.WaveConstraint(N, BLOCK_N / 2),
+    tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
+    tkw.WaveConstraint(N, BLOCK_N / WAVES_N),
     tkw.HardwareConstraint(),
     tkw.DieOrder(),
+    # What is added up and what is handed on are two tiles of sums.
+    tkw.Tunable((WAVES_M, WAVES_N), ((2, 2),), narrow=((4, 2),)),
     STAGING,
 )
 
