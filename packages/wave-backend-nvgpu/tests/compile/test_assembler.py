@@ -116,6 +116,17 @@ def test_a_time_limit(ptx, assembler, graph):
     assert "the assembler of `mapped` took more than 0.001 s" in str(error)
 
 
+def test_memory_that_is_not_enough_is_no_fault_of_the_text(ptx, graph, tmp_path):
+    tool = tmp_path / "ptxas"
+    lines = "ptxas fatal   : Memory allocation failure", "ptxas fatal   : Ptx assembly"
+    said = "".join(f"echo '{line} aborted'\n" for line in lines)
+    tool.write_text(f"#!/bin/sh\n{said}exit 255\n")
+    tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+    error = refusal(ptx, Tool(tool, "13.5"), Limits(60, 8192), graph)
+    assert error.code == "WV0606"
+    assert "ran out of memory" in str(error)
+
+
 def test_a_memory_limit(worker, assembler, graph):
     text = worker.run(Request(llvm_texts.spilling(2000), TARGET, PTX), 60).ptx
     error = refusal(text, assembler, Limits(60, 20), graph)

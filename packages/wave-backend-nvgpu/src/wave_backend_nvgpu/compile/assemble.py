@@ -19,6 +19,10 @@ if sys.platform != "win32":
     import resource
 
 
+_STARVED = "Memory allocation failure"
+"""What ptxas says where memory is not enough, unless it crashes."""
+
+
 @dataclass(frozen=True)
 class Assembled:
     """The result of the assembler.
@@ -63,7 +67,10 @@ def assemble(
         status, said = _run(tool, asked, limits)
         if isinstance(said, str):
             return Assembled(failure=said)
-        remarks = read_remarks(said.decode(errors="replace"))
+        words = said.decode(errors="replace")
+        remarks = read_remarks(words)
+        if status and _STARVED in words:
+            return Assembled(failure="ran out of memory")
         if status and not remarks.errors:
             return Assembled(failure=_how(status))
         return Assembled(b"" if status else made.read_bytes(), remarks)
