@@ -204,7 +204,7 @@ def loaded(place: Path) -> tuple[Any, Any]:
 
 def check(place: Path) -> dict[str, Any]:
     """The largest error of a launch, outputs poisoned before."""
-    from wave_runtime.cuda import CudaArray  # noqa: PLC0415 - the driver
+    from wave_runtime.gpu_array import GpuArray  # noqa: PLC0415 - on the card
 
     kernel, card = loaded(place)
     facts = json.loads((place / "check.json").read_text())
@@ -214,7 +214,7 @@ def check(place: Path) -> dict[str, Any]:
             for i, number in enumerate(facts["numbers"])
         ]
         wanted = {int(n[1:]): kept[n] for n in kept.files if n.startswith("o")}
-    there = [CudaArray(card, a) if isinstance(a, np.ndarray) else a for a in host]
+    there = [GpuArray(card, a) if isinstance(a, np.ndarray) else a for a in host]
     kernel(*there)
     error = 0.0
     for position, want in wanted.items():

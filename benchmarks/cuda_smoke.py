@@ -108,9 +108,11 @@ def modules() -> SimpleNamespace:
         bare = types.ModuleType("wave_runtime")
         bare.__path__ = [str(SOURCES / "wave_runtime")]
         sys.modules["wave_runtime"] = bare
-    from wave_runtime import cuda, errors  # noqa: PLC0415 - found just now
+    from wave_runtime import cuda, errors, gpu_array  # noqa: PLC0415 - found just now
 
-    return SimpleNamespace(cuda=cuda, DeviceError=errors.DeviceError)
+    return SimpleNamespace(
+        cuda=cuda, DeviceError=errors.DeviceError, GpuArray=gpu_array.GpuArray
+    )
 
 
 def artifact(code: bytes, target: str, name: str = "axpy", **changes: Any) -> Any:
@@ -191,7 +193,7 @@ class Smoke:
         rng = np.random.default_rng(n)
         x, y = rng.standard_normal((2, n)).astype("f4")
         poisoned = np.full(n + PAD, np.nan, "f4")
-        placed = [self.runtime.cuda.CudaArray(self.device, a) for a in (x, y, poisoned)]
+        placed = [self.runtime.GpuArray(self.device, a) for a in (x, y, poisoned)]
         return x, y, placed
 
     def launch(self, code: Any, n: int, placed: list[Any], **more: Any) -> None:
@@ -274,7 +276,7 @@ class Smoke:
 
         kernel = LoadedKernel(whole_artifact(self.axpy, self.target), self.device)
         ones = np.ones(THREADS, "f4")
-        x, y, z = (self.runtime.cuda.CudaArray(self.device, ones) for _ in range(3))
+        x, y, z = (self.runtime.GpuArray(self.device, ones) for _ in range(3))
         with self.device.driver.current(self.device.context):
             took = self.median(lambda: kernel(x, y, z, 1.5, stream=0))
         self.say("a call of LoadedKernel", took < MOST_US, f"{took:.2f} us")

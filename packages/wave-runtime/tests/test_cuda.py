@@ -22,6 +22,7 @@ from wave_runtime import (
 )
 from wave_runtime.arrays import ArrayView, view
 from wave_runtime.cuda_targets import code_names, text_names
+from wave_runtime.gpu_array import GpuArray
 from wave_runtime.manifest import digest
 
 PTX = b".version 8.3\n.target sm_90a\n"
@@ -306,7 +307,7 @@ def test_the_second_axis_of_a_grid_is_short(library, made, extent, fits):
 def test_an_array_is_copied_to_the_gpu_and_back_and_its_memory_given_back(library):
     device = cuda.CudaDevice(library)
     array = np.arange(6, dtype=np.float16).reshape(2, 3)
-    placed = cuda.CudaArray(device, array)
+    placed = GpuArray(device, array)
     seen = view(placed)
     assert (seen.shape, seen.dtype, seen.contiguous) == ((2, 3), "f16", True)
     assert not seen.is_in(("cpu",))
@@ -322,7 +323,7 @@ def test_an_array_is_copied_to_the_gpu_and_back_and_its_memory_given_back(librar
 def test_a_gpu_that_is_full_keeps_nothing():
     library = Library(cuMemAlloc_v2=2)
     with pytest.raises(DeviceError, match="pass smaller arrays"):
-        cuda.CudaArray(cuda.CudaDevice(library), np.zeros(4))
+        GpuArray(cuda.CudaDevice(library), np.zeros(4))
     assert library.called("cuMemFree_v2") == []
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from wave_runtime import DeviceError, LaunchRefused, LoadedKernel, hip, open_device
 from wave_runtime.arrays import view
+from wave_runtime.gpu_array import GpuArray
 from wave_runtime.kernarg import pack
 
 ARTIFACT = SimpleNamespace(code=b"ELF", manifest=SimpleNamespace(name="k", threads=256))
@@ -148,7 +149,7 @@ def test_an_array_is_copied_to_the_gpu_and_back_and_its_memory_given_back():
     library = Library()
     device = hip.HipDevice(library)
     array = np.arange(6, dtype=np.float16).reshape(2, 3)
-    placed = hip.HipArray(device, array)
+    placed = GpuArray(device, array)
     seen = view(placed)
     assert (seen.shape, seen.dtype, seen.contiguous) == ((2, 3), "f16", True)
     assert not seen.is_in(("cpu",))
@@ -163,5 +164,5 @@ def test_an_array_is_copied_to_the_gpu_and_back_and_its_memory_given_back():
 def test_a_gpu_that_is_full_keeps_nothing():
     library = Library(hipMalloc=2)
     with pytest.raises(DeviceError, match="out of memory"):
-        hip.HipArray(hip.HipDevice(library), np.zeros(4))
+        GpuArray(hip.HipDevice(library), np.zeros(4))
     assert library.called("hipFree") == []

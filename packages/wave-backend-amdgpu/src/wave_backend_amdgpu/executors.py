@@ -36,7 +36,8 @@ from wave_core.compile.options import WaveCompileOptions
 from wave_core.executors.emulation import poisoned, stopped
 from wave_core.executors.machine_code import GpuExecutor, PerGraph
 from wave_runtime import Artifact, DeviceError, LoadedKernel, device_names, open_device
-from wave_runtime.hip import HipArray, open_hip
+from wave_runtime.gpu_array import GpuArray
+from wave_runtime.hip import open_hip
 
 if TYPE_CHECKING:
     from wave_core.diagnostics import Diagnostic
@@ -57,9 +58,9 @@ class HipExecutor(GpuExecutor):
         """
         super().__init__(_compiled, open_gpu)
 
-    def place(self, array: object) -> HipArray:
+    def place(self, array: object) -> GpuArray:
         """A copy of an array on the first GPU."""
-        return HipArray(open_hip(), array)
+        return GpuArray(open_hip(), array)
 
 
 class IreeExecutor:

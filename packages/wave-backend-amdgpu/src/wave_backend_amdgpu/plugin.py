@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from wave_backend_amdgpu.codes_lowering import LOWERING_CODES
+from wave_core.backends.lowered import LOWERED_BY_CORE
 from wave_core.plugin import (
     BackendSpec,
     CheckSpec,
@@ -37,23 +38,6 @@ FAMILIES = (
     ),
 )
 """The modules of rules: of this package, and those of core that no vendor owns."""
-
-UNSUPPORTED = {
-    "argument": "parameters and carried values are bound, not lowered",
-    "yield": "lowered with the op that owns the region",
-    "broadcast": "core lowers it to assemble",
-    "permute": "core lowers it to assemble",
-    "squeeze": "core lowers it to assemble",
-    "reshape": "core lowers it to assemble",
-    "extract": "core lowers it to assemble",
-    "extract_slice": "core lowers it to a round trip through LDS",
-    "relayout": "core lowers it to assemble, shuffle or a round trip through LDS",
-    "self_index": "core lowers it to lane_expr",
-    "reduce": "core lowers it to elementwise ops and shuffles",
-    "scan": "core lowers it to elementwise ops, selections and shuffles",
-    "sort": "core lowers it to elementwise ops, selections and shuffles",
-}
-"""Ops of core without a rule, by name, with the reason."""
 
 _NAMED = "only barrier 0, that of the workgroup; named barriers are refused (WV0601)"
 PARTLY = {
@@ -87,7 +71,7 @@ def chips() -> tuple[str, ...]:
 def wave_register_lowerings() -> Iterable[LoweringSpec]:
     """The rules, family by family."""
     first, *others = FAMILIES
-    yield LoweringSpec("amdgpu", first, {**UNSUPPORTED, **PARTLY})
+    yield LoweringSpec("amdgpu", first, {**LOWERED_BY_CORE, **PARTLY})
     for family in others:
         yield LoweringSpec("amdgpu", family)
 

@@ -22,7 +22,8 @@ from wave_core.compile.options import WaveCompileOptions
 from wave_core.executors.emulation import Emulator, poisoned, stopped
 from wave_core.executors.machine_code import GpuExecutor, PerGraph
 from wave_runtime import Artifact, DeviceError, LoadedKernel, device_names, open_device
-from wave_runtime.cuda import CudaArray, open_cuda
+from wave_runtime.cuda import open_cuda
+from wave_runtime.gpu_array import GpuArray
 
 if TYPE_CHECKING:
     from wave_core.executors import LaunchRequest
@@ -40,9 +41,9 @@ class CudaExecutor(GpuExecutor):
         """
         super().__init__(_for_gpu, open_gpu)
 
-    def place(self, array: object) -> CudaArray:
+    def place(self, array: object) -> GpuArray:
         """A copy of an array on the first GPU."""
-        return CudaArray(open_cuda(), array)
+        return GpuArray(open_cuda(), array)
 
 
 class EmulatorExecutor:

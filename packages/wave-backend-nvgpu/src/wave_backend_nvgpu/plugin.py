@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from wave_backend_nvgpu.codes import CODES
+from wave_core.backends.lowered import LOWERED_BY_CORE
 from wave_core.plugin import (
     BackendSpec,
     CheckSpec,
@@ -40,20 +41,7 @@ FAMILIES = (
 )
 """The modules of rules: core's, which every machine has, and our own."""
 
-UNSUPPORTED = {
-    "argument": "parameters and carried values are bound, not lowered",
-    "yield": "lowered with the op that owns the region",
-    "broadcast": "core lowers it to assemble",
-    "permute": "core lowers it to assemble",
-    "squeeze": "core lowers it to assemble",
-    "reshape": "core lowers it to assemble",
-    "extract": "core lowers it to assemble",
-    "extract_slice": "core lowers it to a round trip through LDS",
-    "relayout": "core lowers it to assemble, shuffle or a round trip through LDS",
-    "self_index": "core lowers it to lane_expr",
-    "reduce": "core lowers it to elementwise ops and shuffles",
-    "scan": "core lowers it to elementwise ops, selections and shuffles",
-    "sort": "core lowers it to elementwise ops, selections and shuffles",
+UNSUPPORTED = LOWERED_BY_CORE | {
     "scaled_mma": "these chips have no matrix instruction with scales",
 }
 """Ops of core without a rule, by name, with the reason."""

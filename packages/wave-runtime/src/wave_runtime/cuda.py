@@ -6,9 +6,7 @@ import ctypes
 import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import finalize
 
-from wave_runtime.arrays import view
 from wave_runtime.cuda_driver import Card, Driver, find_library
 from wave_runtime.cuda_targets import code_names, text_names
 from wave_runtime.devices import ordinal_of
@@ -264,50 +262,6 @@ class CudaDevice:
 
 def _is_machine_code(artifact: Artifact) -> bool:
     return artifact.code.startswith(_ELF)
-
-
-class CudaArray:
-    """A copy of an array of the CPU in memory of a GPU.
-
-    It speaks ``__cuda_array_interface__``, and gives its memory back when it is
-    collected; at the end of the process the driver does.
-    """
-
-    def __init__(self, device: CudaDevice, array: Any) -> None:
-        """Copy ``array``, which is row-major.
-
-        Raises:
-            DeviceError: where there is not enough memory.
-        """
-        self._device = device
-        seen = view(array)
-        assert seen.contiguous, "row-major"
-        self._pointer = device.allocate(array.nbytes)
-        # The driver may have stopped before the last objects of the process go.
-        finalize(self, _give_back, device, self._pointer).atexit = False
-        self._bytes = array.nbytes
-        self.dtype = array.dtype
-        self.__cuda_array_interface__ = {
-            **seen.interface,
-            "data": (self._pointer, False),
-            "strides": None,
-        }
-        if self._bytes:
-            device.copy(self._pointer, seen.pointer, self._bytes)
-
-    def fetch(self, array: Any) -> None:
-        """Copy the elements into ``array``, once all launches are done."""
-        self._device.synchronize()
-        if self._bytes:
-            self._device.copy(view(array).pointer, self._pointer, self._bytes)
-
-
-def _give_back(device: CudaDevice, pointer: int) -> None:
-    """Free memory; an error of a launch before is another's to report."""
-    try:
-        device.free(pointer)
-    except DeviceError:
-        return
 
 
 def open_cuda(ordinal: int = 0) -> CudaDevice:

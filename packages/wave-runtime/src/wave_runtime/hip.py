@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wave_runtime.arrays import view
 from wave_runtime.devices import ordinal_of
 from wave_runtime.errors import DeviceError
 from wave_runtime.kernarg import pack
@@ -247,43 +246,6 @@ class HipDevice:
         """
         with self._driver.current(self.ordinal):
             self._driver.call("hipDeviceSynchronize")
-
-
-class HipArray:
-    """A copy of an array of the CPU in memory of a GPU.
-
-    It speaks ``__cuda_array_interface__``, and gives its memory back when it is
-    collected.
-    """
-
-    def __init__(self, device: HipDevice, array: Any) -> None:
-        """Copy ``array``, which is row-major.
-
-        Raises:
-            DeviceError: where there is not enough memory.
-        """
-        self._device = device
-        seen = view(array)
-        assert seen.contiguous, "row-major"
-        self._pointer = device.allocate(array.nbytes)
-        self._bytes = array.nbytes
-        self.dtype = array.dtype
-        self.__cuda_array_interface__ = {
-            **seen.interface,
-            "data": (self._pointer, False),
-            "strides": None,
-        }
-        device.copy(self._pointer, seen.pointer, self._bytes)
-
-    def fetch(self, array: Any) -> None:
-        """Copy the elements into ``array``, once all launches are done."""
-        self._device.synchronize()
-        self._device.copy(view(array).pointer, self._pointer, self._bytes)
-
-    def __del__(self) -> None:
-        """Give the memory back; nothing to do where there was not enough."""
-        if hasattr(self, "_pointer"):
-            self._device.free(self._pointer)
 
 
 def open_hip(ordinal: int = 0) -> HipDevice:

@@ -57,7 +57,7 @@ class Tunable(Constraint):
             self._set(name, tuple(map(tuple, rows)))
         self._set("symbols", tuple(found))
 
-    def rows(self, lanes: int = NARROW + 1) -> tuple[dict[Expr, Any], ...]:
+    def rows(self, lanes: int) -> tuple[dict[Expr, Any], ...]:
         """Each way to settle the symbols for so many lanes, the usual one first."""
         rows = self.narrow if self.narrow and lanes <= NARROW else self.values
         return tuple(dict(zip(self.symbols, row, strict=True)) for row in rows)
