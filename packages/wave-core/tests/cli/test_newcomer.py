@@ -54,7 +54,7 @@ def test_a_target_of_a_package_that_is_not_installed_names_the_package():
         Session(entry_points=()).target("gfx942")
     assert str(caught.value) == (
         "error[WV0701]: there is no target `gfx942`\n"
-        "  = help: installed: `generic`\n"
+        "  = help: installed: `generic`, `generic128`\n"
         "  = help: `pip install wave-backend-amdgpu` brings more"
     )
 

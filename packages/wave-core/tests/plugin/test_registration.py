@@ -101,7 +101,7 @@ def test_wave_register_targets(host, module):
     plugins = host(toy=hook("wave_register_targets", *specs))
     assert plugins.load_target("toy") is module.toy
     assert plugins.load_target("made") == "made"
-    assert list(plugins.targets) == ["generic", "made", "toy"]
+    assert list(plugins.targets) == ["generic", "generic128", "made", "toy"]
 
 
 def test_an_unknown_target_lists_the_known(host):
@@ -109,7 +109,10 @@ def test_an_unknown_target_lists_the_known(host):
         host().load_target("genric")
     assert caught.value.code == "WV0701"
     helps = caught.value.diagnostics[0].help
-    assert helps[:2] == ("did you mean `generic`?", "installed: `generic`")
+    assert helps[:2] == (
+        "did you mean `generic`?",
+        "installed: `generic`, `generic128`",
+    )
 
 
 def test_wave_register_lowerings(host, monkeypatch):

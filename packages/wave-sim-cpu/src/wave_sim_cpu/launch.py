@@ -155,8 +155,7 @@ class Launch:
     def chunks(self, limit: int) -> Iterator[Units]:
         """Parts of the launch of at most ``limit`` lanes, whole workgroups each."""
         total = int(np.prod((*self.grid, *self.devices), dtype=np.int64))
-        per_group = self.geometry.waves_per_workgroup * self.target.wave_size
-        size = max(1, limit // per_group)
+        size = max(1, limit // self.geometry.threads)
         rows, numbering = (self.grid, self.waves), self.geometry.numbering
         for first in range(0, total, size):
             count = min(size, total - first)

@@ -109,7 +109,6 @@ def generate(
     bind_machine(emit, geometry)
     bindings = _bind_memories(emit)
     emit.lower(graph.body)
-    threads = geometry.waves_per_workgroup * target.wave_size
     emit.builder.locate(graph.location)
     where, aliases = emit.builder.where, emit.builder.location_lines()
     if options.debug:
@@ -122,8 +121,8 @@ def generate(
         constants=constants,
         grid=geometry.grid,
         devices=geometry.devices,
-        threads=threads,
-        wave_size=target.wave_size,
+        threads=geometry.threads,
+        wave_size=geometry.lanes,
         where=scoped(where) if options.debug else where,
         probes=tuple(emit.probes),
     )

@@ -84,10 +84,9 @@ def check_grid(graph: Graph, target: Target) -> None:
         UserError: WV0605.
     """
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
-    threads = geometry.waves_per_workgroup * target.wave_size
     counts = [*geometry.grid, *[constant(1)] * 3]
     folded = product([constant(1), *geometry.grid[2:]])
-    items = (counts[0] * threads, counts[1], folded)
+    items = (counts[0] * geometry.threads, counts[1], folded)
     for axis, count in enumerate(items):
         if count.is_constant and count.constant_value > GRID_LIMIT:
             needed = count.constant_value

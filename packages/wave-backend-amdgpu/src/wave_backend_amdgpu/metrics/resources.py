@@ -43,7 +43,7 @@ def resources_of(text: str, target: Target) -> Resources:
     """Read the metadata of a listing with one kernel."""
     rows = {name: int(value) for name, value in _ROW.findall(_metadata(text))}
     vgprs, lds = rows.get("vgpr_count", 0), rows.get("group_segment_fixed_size", 0)
-    threads = rows.get("max_flat_workgroup_size", target.wave_size)
+    threads = rows.get("max_flat_workgroup_size", 1)
     waves, why = occupancy(target, vgprs, lds, threads)
     return Resources(
         vgprs=vgprs,

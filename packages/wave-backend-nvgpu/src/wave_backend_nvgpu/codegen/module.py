@@ -97,18 +97,17 @@ def generate(
     emit.lower(graph.body)
     emit.builder.locate(graph.location)
     emit.builder.line("ret void")
-    threads = geometry.waves_per_workgroup * target.wave_size
     words = sum(row.words for row in constants)
     return Generated(
         name=graph.name,
         symbol=symbol_of(graph.name),
-        text=_module(emit, len(bindings), words, threads),
+        text=_module(emit, len(bindings), words, geometry.threads),
         bindings=bindings,
         constants=constants,
         grid=geometry.grid,
         devices=geometry.devices,
-        threads=threads,
-        wave_size=target.wave_size,
+        threads=geometry.threads,
+        wave_size=geometry.lanes,
         lds_bytes=emit.shared.size,
     )
 

@@ -52,8 +52,10 @@ def instruction_of(op: Mma, geometry: Geometry, target: Target) -> MatrixInstruc
             scaled=scaled,
             rows=geometry.mma_rows,
             tile=_tile(op, geometry),
+            lanes=geometry.lanes,
         )
     row = target.matrix_instruction(name, op.location, dtype)
+    _check_lanes(op, row, geometry)
     if isinstance(op, ScaledMma):
         _check_blocks(op, row)
     if dtype not in row.operand_dtypes:
@@ -66,6 +68,29 @@ def instruction_of(op: Mma, geometry: Geometry, target: Target) -> MatrixInstruc
             help=(f"cast the operands to {row.operand_dtypes[0]}",),
         )
     return row
+
+
+def _check_lanes(op: Mma, row: MatrixInstruction, geometry: Geometry) -> None:
+    """The instruction is one of the kernel's waves.
+
+    Raises:
+        UserError: WV0702.
+    """
+    if row.lanes == geometry.lanes:
+        return
+    raise user_error(
+        "WV0702",
+        f"matrix instruction `{row.name}` is one of waves of {row.lanes} lanes, the"
+        f" kernel has waves of {geometry.lanes}",
+        at=op.location,
+        label="this `mma` asks for it",
+        secondary=((geometry.hardware.location, f"{geometry.lanes} lanes"),),
+        help=(
+            f"write threads_per_wave={row.lanes}",
+            "or name an instruction of these waves, or none",
+        ),
+        instruction=row.name,
+    )
 
 
 def _tile(op: Mma, geometry: Geometry) -> tuple[int, int, int] | None:

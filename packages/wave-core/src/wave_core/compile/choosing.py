@@ -15,7 +15,7 @@ from wave_core.compile.fitting import (
 )
 from wave_core.compile.front import Traces, bound_kernel
 from wave_core.compile.option_rows import given
-from wave_core.constraints import Tunable
+from wave_core.constraints import Tunable, lanes_of
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import UserError, blamed_on_plugin
 from wave_core.plugin.results import Choice, ChoiceRequest
@@ -62,7 +62,8 @@ def open_values(
         UserError: WV0822 for values that no symbol can have.
     """
     tunables = (row for row in kernel.constraints if isinstance(row, Tunable))
-    every = [_rows(options, each, target.wave_size) for each in tunables]
+    lanes = lanes_of(kernel.constraints, target)
+    every = [_rows(options, each, lanes) for each in tunables]
     return tuple(
         {k: v for row in rows for k, v in row.items()} for rows in product(*every)
     )

@@ -14,7 +14,13 @@ from wave_core.compile.launch.signature import ON_CPU, LaunchShape, Signature
 from wave_core.compile.pipeline import plan_for
 from wave_core.compile.scheduling import check_schedule
 from wave_core.compile.symbol_check import alias_bindings, check_symbols
-from wave_core.constraints import Constraint, Kernel, Tunable, thread_counts
+from wave_core.constraints import (
+    Constraint,
+    Kernel,
+    Tunable,
+    lanes_of,
+    thread_counts,
+)
 from wave_core.constraints.geometry import Geometry
 from wave_core.constraints.symbolic import in_terms_of
 from wave_core.passes.resolve import check_consumer
@@ -119,7 +125,7 @@ def bound_kernel(
     constraints = tuple(in_terms_of(places, row) for row in found)
     known = alias_bindings(constraints, bound)
     return BoundKernel(
-        constraints, known | thread_counts(constraints, target.wave_size)
+        constraints, known | thread_counts(constraints, lanes_of(constraints, target))
     )
 
 

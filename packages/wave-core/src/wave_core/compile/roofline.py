@@ -32,6 +32,7 @@ class Work:
     """What the lowered graph does, counted as if no lane were masked.
 
     Attributes:
+        lanes: Lanes of a wave.
         matrix: FLOPs of matrix instructions, by element type of the operands.
         vector: Elementwise operations on floats, each one FLOP.
         global_bytes: Bytes that accesses of global memory ask for.
@@ -39,6 +40,7 @@ class Work:
         open_loops: Loops whose iterations nobody knows; each is counted as one.
     """
 
+    lanes: int
     matrix: Counter[str] = field(default_factory=Counter[str])
     vector: int = 0
     global_bytes: int = 0
@@ -159,7 +161,7 @@ def roofline(compiled: Compiled, sizes: Mapping[str, int]) -> Roofline:
     workgroups = prod(launch_grid(compiled.shape, known))
     values = {**compiled.shape.bindings, **known}
     waves = workgroups * compiled.geometry.waves_per_workgroup
-    work = Work()
+    work = Work(compiled.geometry.lanes)
     _count(compiled.lowered, compiled.lowered.body, target, values, waves, work)
     units = target.peaks.compute_units
     rounds = -(-workgroups // units)
@@ -190,7 +192,7 @@ def _count(
 
 
 def _count_op(graph: Graph, op: Op, target: Target, times: int, work: Work) -> None:
-    lanes = times * target.wave_size
+    lanes = times * work.lanes
     placement = graph.facts.get(PLACEMENT, op)
     if isinstance(op, Mma) and op.mma_type is not None:
         row = target.matrix_instruction(op.mma_type)

@@ -8,6 +8,7 @@ from wave_core.constraints.base import (
     Kernel as Kernel,
     surface_expr as surface_expr,
 )
+from wave_core.constraints.check import lanes_of as lanes_of
 from wave_core.constraints.distribution import (
     DeviceConstraint as DeviceConstraint,
     TilingConstraint as TilingConstraint,

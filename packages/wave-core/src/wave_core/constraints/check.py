@@ -52,20 +52,42 @@ def hardware_of(
     )
 
 
+def lanes_of(constraints: Sequence[Constraint], target: Target) -> int:
+    """Lanes of a wave: what the kernel says, or its instruction, or else the target."""
+    for row in constraints:
+        if isinstance(row, HardwareConstraint):
+            return row.threads_per_wave or _of_instruction(row, target)
+    return target.wave_size
+
+
+def _of_instruction(hardware: HardwareConstraint, target: Target) -> int:
+    rows = target.matrix_instructions
+    named = (row.lanes for row in rows if row.name == hardware.mma_type)
+    return next(named, target.wave_size)
+
+
 def check_wave_size(hardware: HardwareConstraint, target: Target) -> None:
-    """The kernel's wave must be the machine's.
+    """The kernel's wave must be one that the machine has.
 
     Raises:
         UserError: WV0318.
     """
-    if hardware.threads_per_wave not in (None, target.wave_size):
-        raise user_error(
-            "WV0318",
-            f"the kernel has waves of {hardware.threads_per_wave} lanes, "
-            f"target `{target.name}` has {target.wave_size}",
-            at=hardware.location,
-            help=(f"write threads_per_wave={target.wave_size}, or leave it out",),
-        )
+    sizes = target.wave_sizes or (target.wave_size,)
+    if hardware.threads_per_wave in (None, *sizes):
+        return
+    listed = ", ".join(map(str, sizes))
+    several = len(sizes) > 1
+    raise user_error(
+        "WV0318",
+        f"the kernel has waves of {hardware.threads_per_wave} lanes, "
+        f"target `{target.name}` has {listed}",
+        at=hardware.location,
+        help=(
+            f"`threads_per_wave` may be: {listed}; left out, it is {target.wave_size}"
+            if several
+            else f"write threads_per_wave={target.wave_size}, or leave it out",
+        ),
+    )
 
 
 def check_sizes(

@@ -19,6 +19,7 @@ from wave_core.constraints.check import (
     check_wave_size,
     check_waves,
     hardware_of,
+    lanes_of,
 )
 from wave_core.constraints.distribution import (
     DeviceConstraint,
@@ -90,6 +91,8 @@ class Geometry:
         devices: Devices on each device axis.
         hardware: The kernel's hardware constraint.
         lanes: Lanes of a wave.
+        in_step: How many neighbours of them run in step.
+        in_reach: How many neighbours of them can shuffle.
         numbering: What workgroup symbols are of the coordinates that the hardware
             counts, in order of computation; nothing where they are the same.
     """
@@ -110,7 +113,9 @@ class Geometry:
         self._at = at
         self.hardware = hardware_of(constraints, at)
         check_wave_size(self.hardware, target)
-        self.lanes = target.wave_size
+        self.lanes = lanes_of(constraints, target)
+        self.in_step = target.in_step(self.lanes)
+        self.in_reach = target.in_reach(self.lanes)
         check_sizes(constraints, self.bind)
         self._check_obligations(constraints)
         rows = with_aliases(constraints)
@@ -282,6 +287,16 @@ class Geometry:
     def waves_per_workgroup(self) -> int:
         """Waves of one workgroup."""
         return prod(self.waves)
+
+    @property
+    def threads(self) -> int:
+        """Threads of one workgroup."""
+        return self.waves_per_workgroup * self.lanes
+
+    @property
+    def groups_in_step(self) -> int:
+        """Groups of lanes of one workgroup that run in step: what a SIMD counts."""
+        return self.threads // self.in_step
 
     def split_among_waves(self, dim: str) -> int | None:
         """The axis whose waves share ``dim``, or ``None`` if one wave holds it all."""
@@ -459,7 +474,7 @@ def check_threads(geometry: Geometry, target: Target) -> None:
     Raises:
         UserError: WV0317.
     """
-    threads = geometry.waves_per_workgroup * geometry.lanes
+    threads = geometry.threads
     if threads > target.max_workgroup_threads:
         raise user_error(
             "WV0317",

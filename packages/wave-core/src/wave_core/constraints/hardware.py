@@ -40,7 +40,8 @@ class HardwareConstraint(Constraint):
     """The wave, the matrix instruction, and how much one step handles.
 
     Attributes:
-        threads_per_wave: Lanes of a wave; the target's if left out.
+        threads_per_wave: Lanes of a wave, one of the target's sizes. If left out, those
+            of the instruction that ``mma_type`` names, or else what is usual there.
         waves_per_block: Waves of a workgroup on each axis; inferred from the wave
             constraints when left out.
         mma_type: The matrix instruction of ops that name none; by default the

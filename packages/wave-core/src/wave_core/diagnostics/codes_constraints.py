@@ -149,13 +149,14 @@ Good:
     WorkgroupConstraint(M, 128, 0); WaveConstraint(M, 16)     # 8 waves of 64
 Fix: enlarge the wave tiles or shrink the workgroup tiles.
 
-WV0318: the wave size is not that of the target
-Cause: the number of lanes of a wave is a fact of the hardware.
+WV0318: the wave size is none of the target's
+Cause: how many lanes a wave may have is a fact of the hardware; some has
+several sizes to choose from.
 Bad:
     HardwareConstraint(threads_per_wave=32)        # target gfx942 has 64
 Good:
     HardwareConstraint(threads_per_wave=64)
-Fix: use the target's wave size; matrix instructions differ with it.
+Fix: use a size that the message lists; matrix instructions differ with it.
 
 WV0319: there are too many device dimensions
 Cause: a kernel is spread over devices along three axes at most.

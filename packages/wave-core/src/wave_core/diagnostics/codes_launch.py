@@ -16,8 +16,9 @@ Fix: choose a name that the message lists, or install the backend that has
 it.
 
 WV0702: the target has no such matrix instruction
-Cause: `mma_type` names an instruction, `mma_rows` says how many rows one has;
-each target has its own list.
+Cause: `mma_type` names an instruction, `mma_rows` says how many rows one has,
+`threads_per_wave` of how many lanes the waves are that run it; each target has
+its own list.
 Bad:
     HardwareConstraint(mma_type=MMAType.F32_16x16x32_F16)   # on gfx90a
 Good:

@@ -159,7 +159,7 @@ _BROUGHT_BY = {
     "executor": "wave-sim-cpu",
     "target": "wave-backend-amdgpu",
 }
-_OF_CORE = {"generic"}
+_OF_CORE = {"generic", "generic128"}
 
 
 def unknown_name(

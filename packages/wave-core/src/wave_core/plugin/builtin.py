@@ -45,6 +45,8 @@ def wave_register_targets() -> Iterable[TargetSpec]:
     """The targets that need no backend."""
     summary = "any GPU, 64 lanes"
     yield TargetSpec("generic", "wave_core.targets:generic_target", summary)
+    summary = "waves of 128 lanes, 32 of which run in step"
+    yield TargetSpec("generic128", "wave_core.targets:generic128_target", summary)
 
 
 @hookimpl

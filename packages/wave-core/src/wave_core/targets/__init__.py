@@ -16,7 +16,10 @@ from wave_core.targets.base import (
     Target as Target,
 )
 from wave_core.targets.exchange import Exchange as Exchange
-from wave_core.targets.generic import generic_target as generic_target
+from wave_core.targets.generic import (
+    generic128_target as generic128_target,
+    generic_target as generic_target,
+)
 from wave_core.targets.names import (
     GENERIC_DOT as GENERIC_DOT,
     GenericDot as GenericDot,

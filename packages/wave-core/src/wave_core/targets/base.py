@@ -56,6 +56,11 @@ class MatrixInstruction:
     unit: str = "mfma"
     cycles: int | None = None
 
+    @property
+    def lanes(self) -> int:
+        """Lanes of the wave that it takes."""
+        return self.acc.lanes
+
 
 @dataclass(frozen=True, slots=True)
 class BankPhases:
@@ -63,7 +68,8 @@ class BankPhases:
 
     Attributes:
         banks: Number of banks.
-        phases: Lanes that access together; conflicts arise only within a phase.
+        phases: Lanes that access together; conflicts arise only within a phase. They
+            are those of one access: a wave with more lanes makes several.
     """
 
     banks: int
@@ -236,6 +242,10 @@ class Target:
 
     Units: ``wave_size`` lanes; ``max_workgroup_threads`` threads. ``dies`` are handed
     workgroups in turn, and each has an L2 of its own.
+    A kernel that does not say otherwise has waves of ``wave_size`` lanes; it may ask
+    for one of ``wave_sizes``, which are that one alone if left out. Of a wave
+    ``lockstep_lanes`` neighbours run in step, and ``shuffle_lanes`` neighbours get at
+    each other's registers; 0 means all of them.
     With ``priorities`` waves may say which of them goes first, so that halves of a
     workgroup can take turns. ``direct_to_lds_bits`` are the widths, a lane, of copies
     from global memory to LDS that go through no register. Where they are
@@ -274,6 +284,17 @@ class Target:
     dies: int = 1
     costs: CostTable = CostTable()
     peaks: Peaks | None = None
+    wave_sizes: tuple[int, ...] = ()
+    lockstep_lanes: int = 0
+    shuffle_lanes: int = 0
+
+    def in_step(self, lanes: int) -> int:
+        """How many neighbours of a wave of so many lanes run in step."""
+        return min(lanes, self.lockstep_lanes or lanes)
+
+    def in_reach(self, lanes: int) -> int:
+        """How many neighbours of a wave of so many lanes can shuffle."""
+        return min(lanes, self.shuffle_lanes or lanes)
 
     def shared_by(self, on_simd: int | None) -> Target:
         """The same, where so many waves are to run on a SIMD at once; or any number."""
@@ -289,6 +310,7 @@ class Target:
         scaled: bool = False,
         rows: int | None = None,
         tile: tuple[int, int, int] | None = None,
+        lanes: int | None = None,
     ) -> MatrixInstruction:
         """The matrix instruction for operands of ``dtype``: the first that fits.
 
@@ -302,15 +324,17 @@ class Target:
             scaled: Whether it takes scales.
             rows: Rows of the product; as many as the first has, if left out.
             tile: M, N and K of the tile of a wave, where it is known.
+            lanes: Lanes of the wave; whatever the first takes, if left out.
 
         Raises:
             UserError: WV0702 if the target has none.
         """
-        found = [
+        able = [
             row
             for row in self.matrix_instructions
             if dtype in row.operand_dtypes and bool(row.scale_block) == scaled
         ]
+        found = [row for row in able if lanes in {None, row.lanes}]
         tall = [row for row in found if rows in {None, row.shape[0]}]
         if tall:
             whole = [row for row in tall if tile is None or _fits(row, tile)]
@@ -318,6 +342,8 @@ class Target:
             return (*whole, *single, *tall)[0]
         if found:
             raise self._no_rows(found, dtype, rows, at)
+        if able:
+            raise self._no_lanes(able, dtype, lanes, at)
         kind = "scaled matrix instruction" if scaled else "matrix instruction"
         raise user_error(
             "WV0702",
@@ -347,6 +373,26 @@ class Target:
             at=at,
             label="this `mma` asks for one",
             help=f"`mma_rows` may be: {counts}; left out, the target chooses",
+            target=self.name,
+            operands=str(dtype),
+        )
+
+    def _no_lanes(
+        self,
+        able: Sequence[MatrixInstruction],
+        dtype: DType,
+        lanes: int | None,
+        at: Location | None,
+    ) -> Exception:
+        sizes = sorted({row.lanes for row in able})
+        return user_error(
+            "WV0702",
+            f"target `{self.name}` has no matrix instruction for waves of {lanes} lanes"
+            f" with `{dtype}` operands",
+            at=at,
+            label="this `mma` asks for one",
+            help="`threads_per_wave` of the hardware constraint may be: "
+            + ", ".join(map(str, sizes)),
             target=self.name,
             operands=str(dtype),
         )

@@ -17,7 +17,7 @@ def occupancy(
         return None, ""
     taken = -(-max(vgprs, 1) // file.granule) * file.granule
     by_registers = min(file.max_waves, file.total // taken)
-    waves = max(1, threads // target.wave_size)
+    waves = max(1, threads // target.in_step(target.wave_size))
     groups = by_registers * file.simds // waves
     limit = "waves" if by_registers == file.max_waves else "registers"
     if lds_bytes:

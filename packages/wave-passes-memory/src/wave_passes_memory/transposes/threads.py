@@ -84,15 +84,16 @@ BYTES_A_CYCLE = 64
 class Costs:
     """Counts cycles of coalesced accesses without conflicts.
 
-    Units: ``bits`` of an element; widths in elements of a lane.
+    Units: ``bits`` of an element; ``lanes`` of a wave; widths in elements of a lane.
     """
 
     target: Target
     bits: int
+    lanes: int
 
     def loads(self, count: int, width: int) -> int:
         """Cycles of ``count`` loads from global memory."""
-        lanes = self.target.wave_size
+        lanes = self.lanes
         moved = lanes * width * self.bits // (8 * BYTES_A_CYCLE)
         return count * max(moved, lanes // LANES_A_CYCLE)
 
@@ -233,7 +234,7 @@ class _Transposition:
         if shape is None or rows is None:
             return False
         rows = {read: self._transposed(row) for read, row in rows.items()}
-        costs = Costs(context.target, self._bits)
+        costs = Costs(context.target, self._bits, self._known.geometry.lanes)
         cost = costs.loads(shape.count * shape.rows, shape.width)
         cost += costs.writes(shape.count * shape.width, shape.rows)
         cost += costs.reads(rows.values())
@@ -263,7 +264,7 @@ class _Transposition:
     def _costs_as_it_is(self, costs: Costs, widest: int) -> tuple[int, int]:
         """Cycles where single elements are read, and where the target transposes."""
         target: Target = costs.target
-        threads = self._known.geometry.waves_per_workgroup * target.wave_size
+        threads = self._known.geometry.threads
         width = max(1, widest)
         while width > 1 and width * threads > self._box.elements:
             width //= 2

@@ -121,15 +121,15 @@ def _busy(work: Work, target: Target) -> float:
     assert target.registers is not None, "who asks has looked"
     assert target.peaks is not None, "who asks has looked"
     each = work.groups / target.peaks.compute_units
-    return each * work.trips * work.matrix * work.waves / target.registers.simds
+    return each * work.trips * work.matrix * work.units / target.registers.simds
 
 
 def _refused(work: Work, way: Way, need: Need, target: Target) -> str:
     """Why a configuration does not fit; empty where it does."""
     assert target.registers is not None, "who asks has looked"
-    file, limit = target.registers, target.registers.limit(work.waves)
-    if work.waves < way.waves * file.simds:
-        return f"waves of a SIMD have to alternate: {work.waves} waves are too few"
+    file, limit = target.registers, target.registers.limit(work.units)
+    if work.units < way.waves * file.simds:
+        return f"waves of a SIMD have to alternate: {work.units} waves are too few"
     if work.trips < way.fewest:
         return f"{work.trips:.0f} iterations are too few to overlap"
     if need.registers > limit:

@@ -64,7 +64,7 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     registers = work.carried + SHORT * work.between + live * work.fragments
     registers = round(registers + way.ahead * fetched + SPARE)
     lds = work.lds * way.copies
-    resident = _resident(work.waves, registers, lds, target, target.registers)
+    resident = _resident(work.units, registers, lds, target, target.registers)
     return Need(registers, lds, resident)
 
 
@@ -105,7 +105,7 @@ def iteration(work: Work, way: Way, resident: int, target: Target) -> float:
     memory = (lines + SCATTERED * work.waves * scattered) / peaks.l2_bytes
     # Waves of a workgroup that share a SIMD want the same unit at the same time,
     # unless they alternate.
-    on_simd = work.waves / file.simds
+    on_simd = work.units / file.simds
     together = max(1.0, on_simd) if way.waves == 1 else 1.0
     count = max(1, round(resident * on_simd / together))
     groups = resident / count

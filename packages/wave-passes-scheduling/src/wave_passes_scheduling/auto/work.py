@@ -77,6 +77,7 @@ class Work:
         carried: Registers of values that go from iteration to iteration.
         between: Registers of values that products leave for other products.
         lanes: Lanes of a wave.
+        in_step: How many neighbours of them run in step.
         waves: Waves of a workgroup.
         groups: Workgroups of the launch.
         trips: Iterations.
@@ -90,9 +91,15 @@ class Work:
     carried: float
     between: float
     lanes: int
+    in_step: int
     waves: int
     groups: float
     trips: float
+
+    @property
+    def units(self) -> int:
+        """Groups of lanes of a workgroup that run in step, which SIMDs share."""
+        return self.waves * self.lanes // self.in_step
 
     @property
     def fragments(self) -> float:
@@ -177,7 +184,8 @@ class _Counting:
             fetched=tuple(map(self._fetched, moving)),
             carried=sum(map(self._registers, (*self.loop.inits, *still))),
             between=sum(map(self._registers, own)),
-            lanes=self.target.wave_size,
+            lanes=self.geometry.lanes,
+            in_step=self.geometry.in_step,
             waves=self.geometry.waves_per_workgroup,
             groups=prod(map(_size, self.geometry.grid)),
             trips=prod(_size(self.geometry.trip_count(axis)) for axis in axes),
@@ -224,14 +232,14 @@ class _Counting:
             return 0.0
         elements = max(map(self._elements, (op, *op.operands)), default=0.0)
         # Lanes compute what they share each for itself.
-        registers = max(1.0, elements / self.target.wave_size)
+        registers = max(1.0, elements / self.geometry.lanes)
         return self._cycles_of(op) * registers
 
     def _exchanges(self, op: Op) -> int:
         """Steps in which lanes that share a result of a reduction combine theirs."""
         if not isinstance(op, Reduce):
             return 0
-        sharing = self.target.wave_size / max(1.0, self._elements(op))
+        sharing = self.geometry.lanes / max(1.0, self._elements(op))
         return max(0, ceil(log2(sharing)))
 
     def _cycles_of(self, op: Op) -> float:
@@ -268,7 +276,7 @@ class _Counting:
     def _registers(self, op: Op) -> float:
         if not isinstance(op.type, RegisterType):
             return 0.0
-        return self._elements(op) * op.type.dtype.bits / 32 / self.target.wave_size
+        return self._elements(op) * op.type.dtype.bits / 32 / self.geometry.lanes
 
     def _elements(self, op: Op) -> float:
         """Elements of a value that a wave holds."""

@@ -69,7 +69,7 @@ def analyse(
     ]
     held = _held(graph, loop)
     rows = _strongest(edges)
-    file, waves = profile.registers, known.geometry.waves_per_workgroup
+    file, waves = profile.registers, known.geometry.groups_in_step
     # Values take neighbours: of a full file, some registers stay without use.
     room = None if file is None else file.limit(waves) - file.granule
     (move,) = profile.uses(OpKind.VALU)

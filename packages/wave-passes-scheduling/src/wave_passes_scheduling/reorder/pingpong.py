@@ -67,7 +67,7 @@ def ping_pong(
     rows = list(meetings(graph, loop, order.ops, known, 1))
     room = None
     if file is not None and pairs is None:
-        room = file.limit(known.geometry.waves_per_workgroup)
+        room = file.limit(known.geometry.groups_in_step)
     found = _first_that_fits(loop, order, rows, pairs, room)
     for op in hints:
         erase(op)

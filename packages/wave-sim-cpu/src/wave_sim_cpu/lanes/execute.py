@@ -147,7 +147,7 @@ def _machine(launch: Launch, units: Units, journal: Journal) -> Machine:
         {
             **launch.symbols,
             **units.symbols(3),
-            LANE: np.arange(launch.target.wave_size).reshape(1, -1, 1),
+            LANE: np.arange(launch.geometry.lanes).reshape(1, -1, 1),
             GROUP: units.local_workgroup.reshape(-1, 1, 1),
         }
     )
@@ -158,7 +158,7 @@ def _machine(launch: Launch, units: Units, journal: Journal) -> Machine:
     pool = _pool(launch, units, journal.options)
     for op in launch.allocations:
         buffers[op.ident] = _lds(launch, units, op, journal.options, pool)
-    machine = Machine(units, launch.target.wave_size, env, buffers, journal)
+    machine = Machine(units, launch.geometry.lanes, env, buffers, journal)
     for ident, scalar in launch.scalars.items():
         machine.values[ident] = Value(scalar.reshape(1, 1, 1))
     return machine

@@ -51,7 +51,7 @@ def mma(op: Mma, program: Program) -> Step:
     """``acc + lhs * rhs^T`` with the layouts of the target's row."""
     dtype = op.lhs.register_type.dtype
     row = program.target.matrix_instruction(str(op.mma_type), op.location, dtype)
-    lanes = program.target.wave_size
+    lanes = program.geometry.lanes
     m, n, k = row.shape
     lhs = _Tile(row.lhs, lanes, {"M": m, "K": k})
     rhs = _Tile(row.rhs, lanes, {"K": k, "N": n})

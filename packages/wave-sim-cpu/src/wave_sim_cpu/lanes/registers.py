@@ -207,7 +207,7 @@ def _registers(data: Array, picks: Array) -> Array:
 
 def shuffle(op: Shuffle, program: Program) -> Step:
     """Every lane receives its partner's registers."""
-    lanes = program.target.wave_size
+    lanes = program.geometry.lanes
     partner = np.array([op.partner(lane) for lane in range(lanes)])
     registers = program.registers(op)
 

@@ -34,7 +34,7 @@ def shuffle(op: Shuffle, emit: Emitter) -> None:
 
 
 def _moved(op: Shuffle, emit: Emitter, word: str) -> str:
-    builder, wave = emit.builder, emit.target.wave_size
+    builder, wave = emit.builder, emit.geometry.lanes
     width = min(op.width, wave)
     if op.offset >= width:
         return word

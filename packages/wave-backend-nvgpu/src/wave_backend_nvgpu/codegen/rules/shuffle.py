@@ -24,7 +24,7 @@ _BITS = {"double": 64, "float": 32, "half": 16, "bfloat": 16}
 def shuffle(op: Shuffle, emit: Emitter) -> None:
     """Word by word: the bits of a lane are packed into words of 32."""
     value = emit.value(op.value)
-    width = min(op.width, emit.target.wave_size)
+    width = min(op.width, emit.geometry.in_reach)
     if op.offset >= width:
         emit.define(op, value)
         return

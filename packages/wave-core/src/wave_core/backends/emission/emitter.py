@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wave_core.backends.emission.expressions import Expressions
 from wave_core.backends.emission.instructions import Instructions, Kind
 from wave_core.backends.emission.values import Value, element
+from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import internal_error, user_error
 from wave_core.ir import PLACEMENT, Graph, Region, resolve
 from wave_core.ops.traits import Trait
@@ -56,6 +58,12 @@ class Emission(ABC):
         self._results: dict[int, tuple[Value, ...]] = {}
 
     # ---- the machine
+
+    @cached_property
+    def geometry(self) -> Geometry:
+        """How the kernel spreads over the machine."""
+        graph = self.graph
+        return Geometry(graph.constraints, graph.bindings, self.target, graph.location)
 
     @abstractmethod
     def word(self, position: int) -> str:

@@ -118,7 +118,7 @@ def _as(emit: Emission, name: str, dtype: DType) -> str:
 
 def bind_machine(emit: Emission, geometry: Geometry) -> None:
     """Workgroup, wave and lane."""
-    make, lanes = emit.instructions, emit.target.wave_size
+    make, lanes = emit.instructions, geometry.lanes
     _bind_workgroups(emit, geometry)
     thread = emit.thread(geometry.waves_per_workgroup * lanes)
     lane, wave = thread, make.constant(0, _I32)

@@ -73,7 +73,7 @@ def warn_of_waiting(
     if loop is None or file is None or peaks is None or not workgroups.is_constant:
         return
     waves = file.simds * file.max_waves * peaks.compute_units
-    most = waves // geometry.waves_per_workgroup
+    most = waves // geometry.groups_in_step
     if workgroups.constant_value > most:
         collector.warn(
             "WV0344",
