@@ -152,3 +152,16 @@ def test_many_workgroups_of_odd_blocks():
     assert result.reports == []
     assert result.warps == 7 * 5 * 3 * 3
     np.testing.assert_array_equal(out, np.arange(len(out)))
+
+
+def test_labels_of_inner_blocks_are_their_own():
+    block = """{{
+    AGAIN:
+        add.u32 %r2, %r2, 1;
+        setp.lt.u32 %p0, %r2, {0};
+        @%p0 bra AGAIN;
+    }}
+    """
+    body = "mov.u32 %r2, 0;\n" + block.format(5) + block.format(9)
+    out = words(body + "st.global.b32 [%d1], %r2;", np.zeros(32, np.uint32))
+    assert (out == 9).all()

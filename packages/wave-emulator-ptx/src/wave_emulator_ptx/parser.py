@@ -196,6 +196,7 @@ class _Parser:
     def _block(self, kernel: Kernel) -> None:
         self._expect("{")
         self._scopes.append({})
+        self._name_labels()
         while not self._try("}"):
             self._statement(kernel)
         self._scopes.pop()
@@ -214,9 +215,10 @@ class _Parser:
         elif word.text[1:] in SPACES and word.kind == "directive":
             kernel.variables.append(self._variable())
         elif word.kind == "name" and self._words[self._at + 1].text == ":":
-            if word.text in kernel.labels:
+            label = self._resolve(word.text)
+            if label in kernel.labels:
                 raise self._problem(f"`{word.text}` is a label already")
-            kernel.labels[word.text] = len(kernel.body)
+            kernel.labels[label] = len(kernel.body)
             self._at += 2
         else:
             kernel.body.append(self._instruction())
@@ -243,6 +245,16 @@ class _Parser:
         self._renamed += 1
         self._scopes[-1][name] = f"{name}#{self._renamed}"
         return self._scopes[-1][name]
+
+    def _name_labels(self) -> None:
+        """Define the labels of an inner block, to which it may branch before them."""
+        depth, at = 0, self._at
+        while len(self._scopes) > 1 and depth >= 0 and at + 1 < len(self._words):
+            word = self._words[at]
+            depth += (word.text == "{") - (word.text == "}")
+            if not depth and word.kind == "name" and self._words[at + 1].text == ":":
+                self._define(word.text)
+            at += 1
 
     def _resolve(self, name: str) -> str:
         for scope in reversed(self._scopes):
