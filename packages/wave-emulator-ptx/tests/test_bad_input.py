@@ -44,6 +44,12 @@ def test_texts_that_are_no_ptx(text, line, words):
     assert abs(found.value.line - line) <= 1
 
 
+def product(words, sums="%r, %r, %r, %r", options="1, 1, 1, 0, 0"):
+    """A product of a warpgroup."""
+    name = f"wgmma.mma_async.sync.aligned.{words}"
+    return f"{name} {{{sums}}}, %d, %d, {options};"
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -57,7 +63,14 @@ def test_texts_that_are_no_ptx(text, line, words):
         "ld.global.b32 %r, %x;",
         "mov.b64 %r, %o;",
         "setp.zz.u32 %p, %x, %y;",
-        "wgmma.fence.sync.aligned;",
+        "wgmma.frob.sync.aligned;",
+        "wgmma.wait_group.sync.aligned %r;",
+        product("m64n8k16.f32.f16.bf16"),
+        product("m64n8k8.f32.f16.f16"),
+        product("m64n12k16.f32.f16.f16"),
+        product("m64n8k16.f32.f16.f16", sums="%r, %r"),
+        product("m64n8k16.f32.f16.f16", options="1, 2, 1, 0, 0"),
+        product("m64n8k32.f32.e4m3.e4m3"),
         "cp.async.bulk.commit_group;",
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16 {%r}, {%x}, {%x}, {%r};",
     ],

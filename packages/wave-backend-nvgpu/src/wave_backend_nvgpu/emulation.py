@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 HAZARDS: Mapping[str, str] = {
     "EP0501": "WV0901",
     "EP0503": "WV0903",
+    "EP0504": "WV0914",
     "EP0505": "WV0905",
     "EP0506": "WV0914",
+    "EP0507": "WV0901",
     "EP0508": "WV0910",
     "EP0509": "WV0904",
+    "EP0510": "WV0914",
     "EP0511": "WV0902",
+    "EP0512": "WV0902",
+    "EP0513": "WV0914",
 }
 """The code of Wave for each hazard of the emulator. Source: its ``errors.CODES``."""
 

@@ -14,10 +14,13 @@ from wave_emulator_ptx.errors import Report
 if TYPE_CHECKING:
     from wave_emulator_ptx.clocks import Clocks
     from wave_emulator_ptx.memory import GlobalMemory
+    from wave_emulator_ptx.products import Products
     from wave_emulator_ptx.shared import SharedMemory
     from wave_emulator_ptx.syntax import Instruction
 
 LANES = 32
+GROUP = 4 * LANES
+"""Threads of a warpgroup: four warps, the first one's number divisible by four."""
 DONE = np.iinfo(np.int64).max
 """The place of a thread that has ended."""
 
@@ -93,6 +96,7 @@ class Batch:
         parameters: bytes of the kernel's parameters.
         local: bytes of each thread, [threads, bytes].
         clocks: what warps know of each other.
+        products: asynchronous ones of warpgroups.
         checks: whether hazards are looked for.
         place: the next instruction of each thread.
         waits: the barrier at which a thread waits, or -1.
@@ -111,6 +115,7 @@ class Batch:
     parameters: Bytes
     local: Bytes
     clocks: Clocks
+    products: Products
     checks: bool
     place: Ints = field(init=False)
     waits: Ints = field(init=False)

@@ -2,7 +2,9 @@
 
 A warp's clock counts the barriers that it has arrived at. ``seen[w, v]`` is the clock
 of warp ``v`` up to which warp ``w`` knows its accesses are done; ``seen[w, w]`` is up
-to where its own lanes have met.
+to where its own lanes have met. ``visible[w, v]`` is the clock up to which ordinary
+writes of ``v`` are visible to the asynchronous work of ``w`` too: a proxy fence on the
+way makes them so.
 
 Source: Virtual Time and Global States of Distributed Systems, 1989.
 """
@@ -23,6 +25,7 @@ class Clocks:
     Attributes:
         clock: of each warp, int64[warps].
         seen: int64[warps, warps of a workgroup].
+        visible: likewise, of what lies before a proxy fence.
     """
 
     def __init__(self, workgroups: int, warps: int) -> None:
@@ -30,21 +33,28 @@ class Clocks:
         self.warps = warps
         self.clock = np.ones(workgroups * warps, np.int64)
         self.seen = np.zeros((workgroups * warps, warps), np.int64)
+        self.visible = np.zeros_like(self.seen)
 
     def announce(self, warps: Ints) -> Ints:
         """Warps of a workgroup arrive at a barrier.
 
         Returns:
-            What they did and have seen until now, int64[warps of a workgroup].
+            What they did and have seen until now, and what of it is visible to
+            asynchronous work, int64[2, warps of a workgroup].
         """
-        told = self.seen[warps].max(axis=0)
-        told[warps % self.warps] = self.clock[warps]
+        told = np.stack([self.seen[warps].max(axis=0), self.visible[warps].max(axis=0)])
+        told[0, warps % self.warps] = self.clock[warps]
         self.clock[warps] += 1
         return told
 
     def hear(self, warps: Ints, told: Ints) -> None:
         """Warps have seen what others told them at a barrier."""
-        self.seen[warps] = np.maximum(self.seen[warps], told)
+        self.seen[warps] = np.maximum(self.seen[warps], told[0])
+        self.visible[warps] = np.maximum(self.visible[warps], told[1])
+
+    def fence(self, warps: Ints) -> None:
+        """Warps execute a proxy fence: what they have seen becomes visible."""
+        self.visible[warps] = np.maximum(self.visible[warps], self.seen[warps])
 
     def converge(self, warps: Ints) -> None:
         """The lanes of each warp have met."""

@@ -17,11 +17,16 @@ CODES = {
     "EP0304": "every thread waits, for ever",
     "EP0501": "race: two threads touch a byte of shared memory, nothing orders them",
     "EP0503": "access outside every buffer, or beyond the shared memory",
+    "EP0504": "a register of an asynchronous product is used before the wait for it",
     "EP0505": "memory that nobody wrote is read",
     "EP0506": "shared memory is used while an asynchronous copy into it is in flight",
+    "EP0507": "shared memory is written while asynchronous work still reads it",
     "EP0508": "threads of one instruction write different values to one byte",
     "EP0509": "misaligned access",
+    "EP0510": "asynchronous work reads what no proxy fence has made visible to it",
     "EP0511": "an instruction for a whole warp is executed by a part of it",
+    "EP0512": "warps of a warpgroup do not execute one product together",
+    "EP0513": "a product uses registers that no wgmma.fence has ordered before it",
 }
 
 

@@ -16,6 +16,7 @@ from wave_emulator_ptx.junk import Fill, is_doubtful, settled
 from wave_emulator_ptx.memory import APART, FIRST, GlobalMemory, Piece
 from wave_emulator_ptx.options import LaunchOptions, LaunchResult
 from wave_emulator_ptx.parser import parse
+from wave_emulator_ptx.products import Products
 from wave_emulator_ptx.program import Program, program_of
 from wave_emulator_ptx.run import run
 from wave_emulator_ptx.shared import SharedMemory
@@ -197,14 +198,16 @@ def _batch(
 ) -> Batch:
     clocks = Clocks(len(shape.workgroups), shape.warps)
     size = -(-(program.shared + shared) // 16) * 16
+    products = Products(len(program.scope.watched), shape.threads)
     return Batch(
         shape,
-        program.scope.fresh(shape.threads),
+        program.scope.fresh(shape.threads, products.bank),
         memory,
         SharedMemory(len(shape.workgroups), size, clocks),
         parameters,
         np.zeros((shape.threads, program.local), np.uint8),
         clocks,
+        products,
         options.hazards,
     )
 

@@ -11,6 +11,7 @@ from wave_emulator_ptx.errors import LaunchError, UnknownInstructionError
 from wave_emulator_ptx.isa.access import LOCAL, PARAMETERS, SHARED
 from wave_emulator_ptx.isa.arithmetic import values
 from wave_emulator_ptx.isa.table import LEAVES, bind
+from wave_emulator_ptx.isa.wgmma import is_product
 from wave_emulator_ptx.memory import APART, FIRST
 from wave_emulator_ptx.order import ranks
 from wave_emulator_ptx.scope import Scope
@@ -46,6 +47,7 @@ class Program:
         scope: its names.
         steps: its instructions.
         joins: instructions where threads may come together.
+        groups: instructions that need all warps of a warpgroup, as a mask by rank.
         ranks: of each instruction and of the end, in the order in which ways lead.
         shared: bytes of shared memory that it declares.
         local: bytes of local memory of a thread.
@@ -57,6 +59,7 @@ class Program:
     scope: Scope
     steps: tuple[Bound, ...]
     joins: frozenset[int]
+    groups: Bools
     ranks: Ints
     shared: int
     local: int
@@ -101,7 +104,11 @@ def program_of(module: Module, name: str | None = None) -> Program:
     steps = tuple(_bound(each, scope) for each in kernel.body)
     joins = frozenset(kernel.labels.values())
     order = ranks(kernel.body, kernel.labels)
-    return Program(kernel, scope, steps, joins, order, shared, local, tuple(arrays))
+    groups = np.zeros(len(order) + 1, np.bool_)
+    groups[order[: len(steps)]] = [is_product(each) for each in kernel.body]
+    return Program(
+        kernel, scope, steps, joins, groups, order, shared, local, tuple(arrays)
+    )
 
 
 def _kernel(module: Module, name: str | None) -> Kernel:

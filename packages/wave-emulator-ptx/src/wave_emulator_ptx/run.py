@@ -16,7 +16,7 @@ from wave_emulator_ptx.batch import DONE, LANES, Batch
 from wave_emulator_ptx.errors import ExecutionError
 
 if TYPE_CHECKING:
-    from wave_emulator_ptx.arrays import Bools, Ints, Selection
+    from wave_emulator_ptx.arrays import Array, Bools, Ints, Selection
     from wave_emulator_ptx.program import Program
 
 
@@ -40,11 +40,12 @@ def run(program: Program, batch: Batch, *, limit: int, order: list[int] | None) 
     while True:
         _release(batch)
         able = (batch.place != DONE) & (batch.waits < 0)
-        if not able.any():
+        threads = _next(program, batch, able, source)
+        if not len(threads):
             if (batch.place != DONE).any():
                 raise _stuck(program, batch)
             return done
-        done += _advance(program, batch, _next(program, batch, able, source))
+        done += _advance(program, batch, threads)
         if done > limit:
             message = f"the kernel does not end in {limit:,} warp-instructions"
             raise ExecutionError("EP0303", message)
@@ -53,21 +54,75 @@ def run(program: Program, batch: Batch, *, limit: int, order: list[int] | None) 
 def _next(
     program: Program, batch: Batch, able: Bools, source: np.random.Generator | None
 ) -> Ints:
-    """Threads of one or more warps that are at one place."""
+    """Threads of one or more warps that are at one place; none where none can go on."""
     ranks = program.ranks[np.where(able, batch.place, 0)]
     places = np.where(able, ranks, DONE).reshape(-1, LANES)
-    first = places.min(axis=1)
+    first = _assembled(program, batch, places.min(axis=1))
+    some = np.flatnonzero(first != DONE)
+    if not len(some):
+        return some
     if source is None:
         warps = first == first.min()
     else:
-        some = np.flatnonzero(first != DONE)
-        warps = first == first[source.choice(some)]
-        warps &= source.random(len(warps)) < 0.5 if warps.sum() > 1 else True
-        if not warps.any():
-            warps[source.choice(some)] = True
-            warps &= first == first[warps][0]
+        warps = _some_of(program, batch, first, some, source)
     here = (places == first[:, None]) & warps[:, None]
     return np.flatnonzero(here.ravel())
+
+
+def _some_of(
+    program: Program,
+    batch: Batch,
+    first: Ints,
+    some: Ints,
+    source: np.random.Generator,
+) -> Bools:
+    """Warps at one place, by chance; those of a warpgroup together where they must."""
+    place = first[source.choice(some)]
+    there = first == place
+    warps = there & (source.random(len(first)) < 0.5)
+    if not warps.any():
+        warps[source.choice(np.flatnonzero(there))] = True
+    if program.groups[place]:
+        warps = there & _per_warp(batch, _any_of(_by_group(batch, warps)))
+    return warps
+
+
+def _by_group(batch: Batch, warps: Array) -> Array:
+    """Of each warp, by workgroup and warpgroup: [workgroups, groups, 4].
+
+    Warps that a last warpgroup lacks are like none that can go on.
+    """
+    rows = warps.reshape(-1, batch.shape.warps)
+    short = -batch.shape.warps % 4
+    missing = DONE if rows.dtype != np.bool_ else False
+    padded = np.pad(rows, ((0, 0), (0, short)), constant_values=missing)
+    return padded.reshape(len(rows), -1, 4)
+
+
+def _same(groups: Array) -> Bools:
+    """Groups whose members are equal."""
+    return np.logical_and.reduce(groups == groups[:, :, :1], axis=2)
+
+
+def _any_of(groups: Bools) -> Bools:
+    """Groups with a member of which it holds."""
+    return np.logical_or.reduce(groups, axis=2)
+
+
+def _per_warp(batch: Batch, groups: Bools) -> Bools:
+    """What holds of warpgroups, by warp."""
+    return groups.repeat(4, axis=1)[:, : batch.shape.warps].ravel()
+
+
+def _assembled(program: Program, batch: Batch, first: Ints) -> Ints:
+    """Where each warp goes on; nowhere where it needs warps that are not there yet."""
+    known = np.where(first == DONE, len(program.groups) - 1, first)
+    needs = program.groups[known]
+    if not needs.any():
+        return first
+    groups = _by_group(batch, first)
+    whole = _per_warp(batch, _same(groups))
+    return np.where(needs & ~whole, DONE, first)
 
 
 def _advance(program: Program, batch: Batch, threads: Ints) -> int:
@@ -75,6 +130,7 @@ def _advance(program: Program, batch: Batch, threads: Ints) -> int:
     place = int(batch.place[threads[0]])
     start = place
     together = _whole_warps(batch, threads)
+    grouped = not program.groups.any() or _whole_groups(batch, threads)
     chosen: Selection = slice(None) if len(threads) == len(batch.all) else threads
     warps = len(np.unique(threads // LANES))
     while place < len(program.steps):
@@ -87,6 +143,8 @@ def _advance(program: Program, batch: Batch, threads: Ints) -> int:
         bound.step(batch, chosen)
         if place in program.joins and not together:
             break
+        if not grouped and program.groups[program.ranks[place]]:
+            break
     batch.place[threads] = place if place < len(program.steps) else DONE
     return (place - start) * warps
 
@@ -96,6 +154,14 @@ def _whole_warps(batch: Batch, threads: Ints) -> bool:
     live = (batch.place != DONE).reshape(-1, LANES).sum(axis=1)
     here = np.bincount(threads // LANES, minlength=len(live))
     return bool(((here == 0) | (here == live)).all())
+
+
+def _whole_groups(batch: Batch, threads: Ints) -> bool:
+    """Whether these are whole warpgroups."""
+    here = np.zeros(len(batch.all) // LANES, np.bool_)
+    here[threads // LANES] = True
+    groups = _by_group(batch, here)
+    return bool((groups.all(axis=2) | ~groups.any(axis=2)).all())
 
 
 # ------------------------------------------------------------------ barriers
@@ -130,8 +196,8 @@ def _release_one(batch: Batch, group: int, barrier: int, waiting: Ints) -> None:
 
 def _stuck(program: Program, batch: Batch) -> ExecutionError:
     waiting = np.flatnonzero(batch.place != DONE)
-    places = np.unique(batch.place[waiting])
-    lines = sorted({program.steps[max(int(p) - 1, 0)].instruction.line for p in places})
+    behind = batch.place[waiting] - (batch.waits[waiting] >= 0)
+    lines = sorted({program.steps[int(p)].instruction.line for p in np.unique(behind)})
     shown = ", ".join(map(str, lines[:8]))
     return ExecutionError(
         "EP0304", f"{len(waiting)} threads wait for ever, at line {shown}"

@@ -24,6 +24,8 @@ from wave_emulator_ptx.syntax import (
 )
 from wave_emulator_ptx.types import TYPES, Type
 
+PENDING = "an asynchronous product uses this register, and nothing waited for it"
+
 Special = Callable[[Batch], Array]
 
 
@@ -78,22 +80,31 @@ class Scope:
         addresses: of variables and parameters.
         slots: of registers.
         types: of registers, by slot.
+        watched: rows of the registers that asynchronous products may use, by slot.
     """
 
     kernel: Kernel
     addresses: dict[str, int]
     slots: dict[str, int] = field(default_factory=dict[str, int])
     types: list[Type] = field(default_factory=list[Type])
+    watched: dict[int, int] = field(default_factory=dict[int, int])
 
     def __post_init__(self) -> None:
         """Give each register a slot."""
         for slot, (name, kind) in enumerate(self.kernel.registers.items()):
             self.slots[name] = slot
             self.types.append(TYPES[kind])
+        names = [each for each in used_by_products(self.kernel) if each in self.slots]
+        self.watched = {self.slots[name]: row for row, name in enumerate(names)}
 
-    def fresh(self, threads: int) -> list[Array]:
-        """Registers of so many threads, all zero."""
-        return [np.zeros(threads, each.words) for each in self.types]
+    def fresh(self, threads: int, watched: Array) -> list[Array]:
+        """Registers of so many threads, all zero; those of products are its rows."""
+        return [
+            watched[self.watched[slot]]
+            if slot in self.watched
+            else np.zeros(threads, each.words)
+            for slot, each in enumerate(self.types)
+        ]
 
     # ------------------------------------------------------------------ reading
 
@@ -114,7 +125,9 @@ class Scope:
 
     def _read_name(self, name: str, kind: Type, at: Instruction) -> Reader:
         if name in self.slots:
-            return _register(self.slots[name], kind)
+            slot = self.slots[name]
+            read = _register(slot, kind)
+            return _watching(read, self.watched.get(slot), at)
         if name in SPECIAL:
             return _special(SPECIAL[name], kind)
         if name in self.addresses:
@@ -154,7 +167,7 @@ class Scope:
             raise UnknownInstructionError(
                 f"{at}: {kind.name} does not fit `{operand.text}`", at.line
             )
-        return _into(slot, kind, wide)
+        return _guarding(_into(slot, kind, wide), self.watched.get(slot), at)
 
     def _write_packed(self, operand: Tuple, kind: Type, at: Instruction) -> Writer:
         part = TYPES[f"b{kind.width // len(operand.parts)}"]
@@ -207,3 +220,81 @@ def _into(slot: int, kind: Type, wide: Type) -> Writer:
         batch.registers[slot][chosen] = bits
 
     return write
+
+
+# ------------------------------------------------------------------ products
+
+
+def used_by_products(kernel: Kernel) -> list[str]:
+    """Registers of asynchronous products, and those to which they are moved on."""
+    products = [each for each in kernel.body if each.opcode == "wgmma"]
+    found = {
+        part.text: None
+        for each in products
+        for operand in each.operands[:2]
+        if isinstance(operand, Tuple)
+        for part in operand.parts
+        if isinstance(part, Name)
+    }
+    moves = [each for each in kernel.body if _is_plain_move(each)] if found else []
+    count = -1
+    while len(found) != count:
+        count = len(found)
+        found |= {_text(m, 0): None for m in moves if _text(m, 1) in found}
+    return list(found)
+
+
+def _text(instruction: Instruction, number: int) -> str:
+    operand = instruction.operands[number]
+    return operand.text if isinstance(operand, Name) else ""
+
+
+def _is_plain_move(instruction: Instruction) -> bool:
+    """Whether an instruction copies a register of 32 bits to another one."""
+    return (
+        instruction.opcode == "mov"
+        and instruction.modifiers[-1:] in {("b32",), ("f32",), ("u32",), ("s32",)}
+        and all(isinstance(each, Name) for each in instruction.operands)
+    )
+
+
+def carried(instruction: Instruction, scope: Scope) -> tuple[int, int] | None:
+    """The rows of a copy from a watched register to another: to, from."""
+    if not _is_plain_move(instruction):
+        return None
+    slots = [scope.slots.get(_text(instruction, number), -1) for number in range(2)]
+    to, source = (scope.watched.get(slot) for slot in slots)
+    return None if to is None or source is None else (to, source)
+
+
+def _watching(read: Reader, row: int | None, at: Instruction) -> Reader:
+    """A reader of a register that reports a use before the wait for a product."""
+    if row is None:
+        return read
+
+    def watched(batch: Batch, chosen: Selection) -> Array:
+        _use(batch, chosen, row, at)
+        return read(batch, chosen)
+
+    return watched
+
+
+def _guarding(write: Writer, row: int | None, at: Instruction) -> Writer:
+    """A writer, likewise."""
+    if row is None:
+        return write
+
+    def guarded(batch: Batch, chosen: Selection, bits: Array) -> None:
+        _use(batch, chosen, row, at)
+        write(batch, chosen, bits)
+
+    return guarded
+
+
+def _use(batch: Batch, chosen: Selection, row: int, at: Instruction) -> None:
+    if not batch.checks:
+        return
+    pending = batch.products.pending(row, chosen)
+    if pending.any():
+        batch.report(at, "EP0504", PENDING, batch.ordinals(chosen)[pending])
+    batch.products.touch(row, chosen)

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 SEVERAL = -2
 """A byte that several lanes of a warp read at one clock."""
+CHUNK = 16
+"""Bytes that asynchronous work reads together."""
+
+
+NEVER = np.iinfo(np.int64).max
+"""The clock at which what was written becomes visible, where no fence made it so."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,10 @@ class SharedMemory:
         self._read_line = np.zeros(total, np.int64)
         self._copier = np.full(total, -1, np.int64)
         self._copy_line = np.zeros(total, np.int64)
+        self._proxied_at = np.full(total, NEVER, np.int64)
+        self._taken = np.zeros((clocks.warps, total), np.uint8)
+        self._taken_line = np.zeros(total, np.int64)
+        self._reads_ahead = 0
 
     def read(self, threads: Ints, where: Ints, line: int) -> list[Found]:
         """Note a read of ``where[thread, byte]``, and say what it conflicts with."""
@@ -79,6 +89,7 @@ class SharedMemory:
         after = self._after_write(threads, where, self._atomic[where])
         found = [
             self._in_flight(where),
+            self._being_read(where),
             after,
             self._after_read(threads, where),
             self._unwritten(where),
@@ -102,6 +113,7 @@ class SharedMemory:
     def _before_write(self, threads: Ints, where: Ints) -> list[Found]:
         found = [
             self._in_flight(where),
+            self._being_read(where),
             self._after_write(threads, where),
             self._after_read(threads, where),
         ]
@@ -112,7 +124,74 @@ class SharedMemory:
         self._written_at[where] = self._clock(threads)[:, None]
         self._write_line[where] = line
         self._atomic[where] = False
+        self._proxied_at[where] = NEVER
         self.written[where] = True
+
+    # ------------------------------------------------------------------ asynchronous
+
+    def begin_reading(self, warps: Ints, chunks: Ints, line: int) -> list[Found]:
+        """Asynchronous work of warps begins to read, and does so until `end_reading`.
+
+        Args:
+            warps: whose work it is, [works, warps].
+            chunks: what each reads, [works, chunks].
+            line: of the instruction.
+
+        Returns:
+            Conflicts, by work.
+        """
+        found = self._before_reading(warps, chunks)
+        rows = (warps % self._clocks.warps)[:, :, None], chunks[:, None]
+        _chunked(self._taken)[rows] += 1
+        _chunked(self._taken_line)[chunks] = line
+        self._reads_ahead += warps.size
+        return [each for each in found if each.threads.any()]
+
+    def end_reading(self, warps: Ints, chunks: Ints, line: int) -> None:
+        """Warps know that their work has read ``chunks[warp, chunk]``."""
+        rows = (warps % self._clocks.warps)[:, None], chunks
+        _chunked(self._taken)[rows] -= 1
+        _chunked(self._reader)[rows] = SEVERAL
+        _chunked(self._read_at)[rows] = self._clocks.clock[warps][:, None, None]
+        _chunked(self._read_line)[chunks] = line
+        self._reads_ahead -= warps.size
+
+    def proxy_fence(self, threads: Ints) -> None:
+        """What these threads wrote is visible to asynchronous work from now on."""
+        here = np.zeros(len(self._clocks.clock) * 32, np.bool_)
+        here[threads] = True
+        places = np.flatnonzero((self._proxied_at == NEVER) & (self._writer >= 0))
+        places = places[here[self._writer[places]]]
+        self._proxied_at[places] = self._clock(self._writer[places])
+        self._clocks.fence(np.unique(threads // 32))
+
+    def _before_reading(self, warps: Ints, chunks: Ints) -> list[Found]:
+        seen = self._clocks.seen[warps].min(axis=1)
+        visible = self._clocks.visible[warps].min(axis=1)
+        at = _chunked(self._written_at)[chunks].reshape(len(chunks), -1)
+        writer = _chunked(self._writer)[chunks].reshape(at.shape)
+        proxied = _chunked(self._proxied_at)[chunks].reshape(at.shape)
+        known = np.take_along_axis(seen, writer // 32 % self._clocks.warps, axis=1)
+        shown = np.take_along_axis(visible, writer // 32 % self._clocks.warps, axis=1)
+        by = _chunked(self._write_line)[chunks].reshape(at.shape)
+        race = (writer >= 0) & (at > known)
+        hidden = (writer >= 0) & ~race & (proxied > known) & (at > shown)
+        flying = _chunked(self._copier)[chunks].reshape(at.shape) >= 0
+        copied_by = _chunked(self._copy_line)[chunks].reshape(at.shape)
+        nobody = ~_chunked(self.written)[chunks].reshape(at.shape) & ~flying
+        return [
+            _of_works("EP0506", flying, copied_by),
+            _of_works("EP0501", race, by),
+            _of_works("EP0510", hidden, by),
+            _of_works("EP0505", nobody, np.zeros_like(by)),
+        ]
+
+    def _being_read(self, where: Ints) -> Found:
+        bad = np.zeros(where.shape, np.bool_)
+        if self._reads_ahead:
+            bad = np.logical_or.reduce(self._taken[:, where] > 0, axis=0)
+        lines = np.where(bad, self._taken_line[where], 0).max(axis=1)
+        return Found("EP0507", some(bad), lines)
 
     # ------------------------------------------------------------------ conflicts
 
@@ -175,3 +254,12 @@ class SharedMemory:
         self._reader[rows[mixed], flat[mixed]] = SEVERAL
         self._read_at[rows, flat] = when
         self._read_line[flat] = line
+
+
+def _chunked(state: Array) -> Array:
+    """A view of what is known of bytes, by chunk."""
+    return state.reshape(*state.shape[:-1], -1, CHUNK)
+
+
+def _of_works(code: str, bad: Bools, lines: Ints) -> Found:
+    return Found(code, some(bad), np.where(bad, lines, 0).max(axis=1))

@@ -28,6 +28,8 @@ MESSAGES = {
     "EP0501": "another thread touches these bytes, and nothing orders the two",
     "EP0505": "nobody wrote these bytes",
     "EP0506": "a copy into these bytes is in flight",
+    "EP0507": "asynchronous work reads these bytes, and nothing waited for it",
+    "EP0510": "these bytes were written with no proxy fence between",
 }
 
 

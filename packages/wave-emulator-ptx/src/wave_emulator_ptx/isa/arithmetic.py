@@ -9,6 +9,7 @@ import numpy as np
 
 from wave_emulator_ptx import floats
 from wave_emulator_ptx.errors import UnknownInstructionError
+from wave_emulator_ptx.scope import PENDING, carried
 from wave_emulator_ptx.syntax import Instruction, Operand, Pair
 from wave_emulator_ptx.types import TYPES, Type, in_modifiers
 
@@ -506,6 +507,29 @@ def bind_select_by_sign(instruction: Instruction, scope: Scope) -> Step:
 def bind_move(instruction: Instruction, scope: Scope) -> Step:
     """``mov``: bits as they are; tuples are taken apart or put together."""
     kind = kind_of(instruction)
+    rows = carried(instruction, scope)
+    if rows is not None:
+        return _bind_carried(instruction, rows)
     write = scope.write(instruction.operands[0], kind, instruction)
     read = scope.read(instruction.operands[1], kind, instruction)
     return lambda batch, chosen: write(batch, chosen, read(batch, chosen))
+
+
+def _bind_carried(instruction: Instruction, rows: tuple[int, int]) -> Step:
+    """A copy of a register that a product may be using, as its row of the bank.
+
+    Assemblers give both one place where they can, so that a result which is still to
+    come is so under its new name. Any other use of it is reported.
+    """
+    to, source = rows
+
+    def step(batch: Batch, chosen: Selection) -> None:
+        products = batch.products
+        bits = products.bank[source, chosen]
+        if batch.checks:
+            lost = products.pending(to, chosen) & (products.bank[to, chosen] != bits)
+            batch.report(instruction, "EP0504", PENDING, batch.ordinals(chosen)[lost])
+            products.carry(source, to, chosen)
+        products.bank[to, chosen] = bits
+
+    return step

@@ -42,9 +42,21 @@ def bind_end(instruction: Instruction, scope: Scope) -> Step:
 
 
 def bind_nothing(instruction: Instruction, scope: Scope) -> Step:
-    """Hints, and fences: memory is ordered here as the threads execute."""
+    """Hints: memory is ordered here as the threads execute."""
     del instruction, scope
     return lambda _batch, _chosen: None
+
+
+def bind_fence(instruction: Instruction, scope: Scope) -> Step:
+    """``fence``: that of the asynchronous proxy tells what it may read."""
+    if instruction.modifiers[:2] != ("proxy", "async"):
+        return bind_nothing(instruction, scope)
+
+    def step(batch: Batch, chosen: Selection) -> None:
+        if batch.checks:
+            batch.shared.proxy_fence(batch.ordinals(chosen))
+
+    return step
 
 
 def bind_barrier(instruction: Instruction, scope: Scope) -> Step:

@@ -14,6 +14,7 @@ from wave_emulator_ptx.isa import (
     matrix,
     memory,
     warp,
+    wgmma,
 )
 from wave_emulator_ptx.scope import Scope
 from wave_emulator_ptx.syntax import Instruction
@@ -51,7 +52,6 @@ ARITHMETIC = [
 ]
 
 HINTS = [
-    "fence",
     "membar",
     "prefetch",
     "prefetchu",
@@ -94,6 +94,8 @@ BINDERS: dict[str, Binder] = {
     "stmatrix": matrix.bind_store,
     "mma": matrix.bind_product,
     "cp": copies.bind,
+    "wgmma": wgmma.bind,
+    "fence": control.bind_fence,
     "bra": control.bind_branch,
     "ret": control.bind_end,
     "exit": control.bind_end,

@@ -45,6 +45,18 @@ def meet(batch: Batch, at: Instruction, threads: Ints, mask: Array) -> None:
         batch.report(at, "EP0511", message, threads[bad])
 
 
+def of_warps(batch: Batch, read: Reader, threads: Ints) -> Array:
+    """Values of all lanes of the warps of threads, by thread of the batch."""
+    warps = np.unique(threads // LANES)
+    if len(warps) * LANES == len(batch.all):
+        return np.broadcast_to(read(batch, slice(None)), batch.all.shape)
+    lanes = (warps[:, None] * LANES + np.arange(LANES)).ravel()
+    given = np.asarray(read(batch, lanes))
+    found = np.zeros(len(batch.all), given.dtype)
+    found[lanes] = given
+    return found
+
+
 def _results(operand: Operand) -> tuple[Operand, Name | None]:
     if isinstance(operand, Pair):
         return operand.first, operand.second
@@ -68,7 +80,7 @@ def bind_shuffle(instruction: Instruction, scope: Scope) -> Step:
         meet(batch, instruction, threads, mask(batch, chosen))
         lane = (threads % LANES).astype(np.uint32)
         source, good = _source(mode, lane, step_by(batch, chosen), clamp(batch, chosen))
-        every = np.broadcast_to(value(batch, slice(None)), batch.all.shape)
+        every = of_warps(batch, value, threads)
         write(batch, chosen, every[threads // LANES * LANES + source])
         if write_valid:
             write_valid(batch, chosen, good)
@@ -107,7 +119,7 @@ def bind_vote(instruction: Instruction, scope: Scope) -> Step:
         given = mask(batch, chosen)
         meet(batch, instruction, threads, given)
         asked = named(threads, given) & present(batch, threads)
-        every = np.broadcast_to(held(batch, slice(None)), batch.all.shape)
+        every = of_warps(batch, held, threads)
         votes = every[batch.lanes_of(threads)]
         write(batch, chosen, _verdict(mode, votes, asked))
 
@@ -149,7 +161,7 @@ def bind_reduce(instruction: Instruction, scope: Scope) -> Step:
         given = mask(batch, chosen)
         meet(batch, instruction, threads, given)
         asked = named(threads, given)
-        given_by = np.broadcast_to(value(batch, slice(None)), batch.all.shape)
+        given_by = of_warps(batch, value, threads)
         neutral = _neutral(name, given_by[threads][:, None])
         lanes = np.where(asked, given_by[batch.lanes_of(threads)], neutral)
         found = REDUCTIONS[name](lanes, axis=1, dtype=kind.values)
