@@ -92,7 +92,11 @@ def test_the_work_of_a_product_is_counted_on_its_trace(session):
     assert (work.vector, work.exchanges) == (0, 0)
     # 64 x 32 elements of 2 bytes for each of two waves; lines of 64 bytes and more.
     row = Fetched(
-        4096.0, 8192.0, 8192.0 * front.target.memory.cache_line_bytes / 64, True
+        4096.0,
+        8192.0,
+        8192.0 * front.target.memory.cache_line_bytes / 64,
+        staged=True,
+        piece=2048,
     )
     assert work.fetched == (row, row)
     assert (work.carried, work.fragments, work.lds) == (64, 32, 16384)
@@ -251,6 +255,17 @@ def test_copies_that_take_pointers_are_first_where_there_are_some(request_of):
     found = chosen_with(request_of, target, {COPIER})
     assert found[0].options["preset"] == "modulo"
     assert found[0].options["passes"]
+
+
+@pytest.mark.parametrize(("size", "some"), [(4096, True), (4098, True), (4097, False)])
+def test_rows_between_two_places_are_not_copied_by_pointers(
+    session, monkeypatch, size, some
+):
+    target = replace(COPYING, direct_by_pointer=True, direct_to_lds_bits=(32, 128))
+    monkeypatch.setattr(session.plugins, "load_chooser", lambda _: lambda r: [r])
+    asked = choices(options(size, target), GEMM, session)[0]
+    found = choose(replace(asked, passes=frozenset({COPIER})))
+    assert any("passes" in each.options for each in found) is some
 
 
 def test_options_of_a_choice_can_be_given():

@@ -125,3 +125,23 @@ def test_parts_of_what_is_read_are_taken_in_each_stage_that_uses_them():
     carried = {op.op_name for op in made.kernel.body.end.operands}
     assert "read" in carried
     assert "assemble" not in carried
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth", "of_masks"), [(32, 128, 0), (28, 128, 3), (32, 120, 2)]
+)
+def test_masks_take_registers_where_lanes_keep_conditions(rows, depth, of_masks):
+    options = tkw.WaveCompileOptions(
+        subs={M: rows, N: 32, K: depth}, device="sim", target="gfx942", preset="default"
+    )
+    kernel = tkw.wave_compile(options, staged_gemm(), session=Session())
+    graph, target = kernel.graph, kernel.compiled.target
+    loop = next(op for op in graph.walk() if op.op_name == "iterate")
+    known = PassContext(target).dependences(graph)
+    profile = profile_of("target", loop, target)
+    file = replace(profile.registers, conditions=True)
+    held = [
+        analyse(graph, loop, known, each).problem.held
+        for each in (profile, replace(profile, registers=file))
+    ]
+    assert held[1] - held[0] == of_masks

@@ -24,6 +24,9 @@ TRIPLE = "nvptx64-nvidia-cuda"
 LEVEL = 3
 """Of optimization, as in ``-O3``."""
 
+_SINKING = "--sink-insts-to-avoid-spills"
+"""The option of LLVM, which the whole process has."""
+
 _PLACE = re.compile(r"<string>:(\d+):(\d+): error: ([^\n]*)")
 """How LLVM prints a place in a text that is no file."""
 
@@ -61,7 +64,15 @@ class Compiler:
         llvm.initialize_all_asmprinters()
         self._machines: dict[tuple[str, str], _Machine] = {}
 
-    def ptx(self, text: str, target: str, features: str, *, verified: bool) -> str:
+    def ptx(
+        self,
+        text: str,
+        target: str,
+        features: str,
+        *,
+        verified: bool,
+        sinking: bool = False,
+    ) -> str:
         """The PTX of a module.
 
         Args:
@@ -69,6 +80,8 @@ class Compiler:
             target: The GPU as LLVM names it, such as ``sm_90a``.
             features: What else the code may use, such as ``+ptx83``.
             verified: Whether the module was written by hand, and is to be checked.
+            sinking: Whether cheap instructions that a loop could keep the results of
+                go into it.
 
         Raises:
             CompilerError: where the module is malformed. Of what LLVM cannot select it
@@ -79,6 +92,7 @@ class Compiler:
             _verify(module)
         module.triple = TRIPLE
         made = self._machine(target, features)
+        llvm.set_option("", f"{_SINKING}={str(sinking).lower()}")
         made.builder.getModulePassManager().run(module, made.builder)
         return str(made.machine.emit_assembly(module))
 

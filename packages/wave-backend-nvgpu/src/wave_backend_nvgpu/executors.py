@@ -49,8 +49,8 @@ class CudaExecutor(GpuExecutor):
 class EmulatorExecutor:
     """Executes the PTX on the CPU, with hazards.
 
-    It is the PTX that the assembler gets. The setting ``checks`` turns the search for
-    hazards off, which is faster.
+    It is the PTX that the assembler gets first. The setting ``checks`` turns the search
+    for hazards off, which is faster.
     """
 
     def __init__(self) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_backend_nvgpu.compile import tools
+from wave_backend_nvgpu.compile import backend, tools
+from wave_backend_nvgpu.compile.ask import ask_llvm
 from wave_backend_nvgpu.compile.limits import check_limits
 from wave_core.compile import Config, Session, WaveCompileOptions
 from wave_core.compile.compiler import lower_front
@@ -260,3 +261,19 @@ def test_spills_are_told_with_numbers(made, caplog):
     assert len(told) == 1
     assert "`doubled` spills registers on sm_90a" in told[0]
     assert "bytes are written to local memory" in told[0]
+
+
+def test_code_that_spills_is_compiled_again_with_less_in_registers(made, monkeypatch):
+    asked = []
+
+    def ask(request, *others):
+        asked.append(request.sinking)
+        return ask_llvm(request, *others)
+
+    monkeypatch.setattr(backend, "ask_llvm", ask)
+    made("cubin", doubled, {M: 8, N: 1024}, registers_per_thread=24)
+    assert asked == [False, True]
+    asked.clear()
+    made("cubin", doubled)
+    made("ptx", doubled, {M: 8, N: 1024}, registers_per_thread=24)
+    assert asked == [False, False]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wave_backend_nvgpu.codegen.module import Generated, generate
@@ -17,10 +18,11 @@ from wave_backend_nvgpu.compile.request import Request
 from wave_backend_nvgpu.compile.settings import Settings
 from wave_backend_nvgpu.compile.versions import ptx_version, versions_with
 from wave_core.backends.emission.manifest import MachineCode, artifact_of
-from wave_core.diagnostics import make_diagnostic, user_error
+from wave_core.diagnostics import UserError, make_diagnostic, user_error
 from wave_core.diagnostics.diagnostic import Severity
 
 if TYPE_CHECKING:
+    from wave_backend_nvgpu.compile.assemble import Assembled
     from wave_backend_nvgpu.compile.remarks import Remarks
     from wave_backend_nvgpu.compile.tools import Tool
     from wave_core.backends import LoweringTable
@@ -100,18 +102,29 @@ def ptx_of(
     if settings.ptx is not None:
         texts = replace(texts, llvm="", ptx=settings.ptx)
     else:
-        request = Request(
-            texts.llvm,
-            target.name,
-            ptx_version(texts.llvm),
-            settings.memory_limit_mib,
-            settings.llvm is not None,
-        )
-        ptx = ask_llvm(request, settings.worker, settings.time_limit_s, graph)
-        texts = replace(texts, ptx=ptx)
+        texts = replace(texts, ptx=_ptx(texts.llvm, graph, target, settings))
     if settings.ptx is not None or settings.llvm is not None:
         _check_entry(texts, graph, "PTX" if settings.ptx is not None else "LLVM IR")
     return texts
+
+
+def _ptx(
+    llvm: str,
+    graph: Graph,
+    target: Target,
+    settings: Settings,
+    *,
+    sinking: bool = False,
+) -> str:
+    request = Request(
+        llvm,
+        target.name,
+        ptx_version(llvm),
+        settings.memory_limit_mib,
+        settings.llvm is not None,
+        sinking,
+    )
+    return ask_llvm(request, settings.worker, settings.time_limit_s, graph)
 
 
 def compile_graph(
@@ -132,13 +145,37 @@ def compile_graph(
     if tool is None:
         artifact = _artifact(texts, graph, target, texts.ptx.encode(), None)
         return _dumped(Output(artifact, texts, None), graph, target, settings)
-    limits = Limits(settings.time_limit_s, settings.memory_limit_mib)
-    done = ask_assembler(
-        texts.ptx, target.name, tool, limits, graph, lines=settings.lines
-    )
+    texts, done = _with_fewest_spills(texts, tool, graph, target, settings)
     _tell_spills(done.remarks, graph, target)
     artifact = _artifact(texts, graph, target, done.cubin, tool)
     return _dumped(Output(artifact, texts, done.remarks), graph, target, settings)
+
+
+def _with_fewest_spills(
+    texts: Texts, tool: Tool, graph: Graph, target: Target, settings: Settings
+) -> tuple[Texts, Assembled]:
+    """The machine code, or that with less in registers, where that spills less.
+
+    PTX of the user is assembled as it is. Raises as `compile_graph`.
+    """
+    limits = Limits(settings.time_limit_s, settings.memory_limit_mib)
+    assembled = partial(
+        ask_assembler,
+        target=target.name,
+        tool=tool,
+        limits=limits,
+        graph=graph,
+        lines=settings.lines,
+    )
+    usual = texts, assembled(texts.ptx)
+    if not usual[1].remarks.spilled_bytes or not texts.llvm:
+        return usual
+    try:
+        ptx = _ptx(texts.llvm, graph, target, settings, sinking=True)
+        other = replace(texts, ptx=ptx), assembled(ptx)
+    except UserError:
+        return usual
+    return min(usual, other, key=lambda each: each[1].remarks.spilled_bytes)
 
 
 def compile_text(

@@ -20,6 +20,7 @@ class InProcess:
                 request.target,
                 request.features,
                 verified=request.verified,
+                sinking=request.sinking,
             )
         except CompilerError as error:
             return Answer(errors=error.messages, place=error.place)

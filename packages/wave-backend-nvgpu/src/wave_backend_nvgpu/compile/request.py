@@ -14,6 +14,8 @@ class Request(msgspec.Struct, frozen=True):
         features: What else the code may use, such as ``+ptx83``.
         memory_limit_mib: Memory that the code generator's process may hold, in MiB.
         verified: Whether the module was written by hand, and is to be checked.
+        sinking: Whether what a loop could keep is computed in each iteration, which
+            takes fewer registers and more instructions.
     """
 
     text: str
@@ -21,6 +23,7 @@ class Request(msgspec.Struct, frozen=True):
     features: str
     memory_limit_mib: int = 8192
     verified: bool = False
+    sinking: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -39,9 +39,10 @@ def _registers(warps: int) -> RegisterFile:
     """Of a multiprocessor that holds so many waves: a quarter for each scheduler.
 
     Source: CUDA C++ Programming Guide: 65,536 of 32 bits for 32 lanes of four
-    schedulers, 255 for a thread, given out in eights.
+    schedulers, 255 for a thread, given out in eights. Seven predicates hold the
+    conditions of a few instructions; others are in registers.
     """
-    return RegisterFile(512, 255, 8, warps // 4, 4)
+    return RegisterFile(512, 255, 8, warps // 4, 4, conditions=True)
 
 
 COSTS = CostTable(

@@ -156,6 +156,8 @@ class RegisterFile:
         granule: They are given out in multiples of this.
         max_waves: The most waves of a SIMD, whatever they use.
         simds: SIMDs of a compute unit.
+        conditions: Whether what lanes remember of a comparison takes a register of
+            each, too; not where masks of a wave have registers of their own.
     """
 
     total: int
@@ -163,6 +165,7 @@ class RegisterFile:
     granule: int
     max_waves: int
     simds: int
+    conditions: bool = False
 
     def limit(self, waves: int) -> int:
         """The most registers of a lane with which a workgroup of ``waves`` can run."""

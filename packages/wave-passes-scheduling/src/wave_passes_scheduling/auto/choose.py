@@ -90,7 +90,7 @@ def _choices(
     room, ways = request.target.memory.lds_bytes, ways_for(request.target)
     for each in ways[:1] if own else ways:
         way = each.within(room, work.lds)
-        if not _offered(request, way) or _idle(work, way):
+        if not _offered(request, way) or _idle(work, way, request.target):
             continue
         need = need_of(work, way, request.target)
         refused = _refused(work, way, need, request.target)
@@ -110,10 +110,22 @@ def _offered(request: ChoiceRequest, way: Way) -> bool:
     return way.name in request.presets and alternate and (direct or not way.direct)
 
 
-def _idle(work: Work, way: Way) -> bool:
+def _idle(work: Work, way: Way, target: Target) -> bool:
     """Whether it has nothing to do that another way would not do as well."""
     staged = not way.through_lds or bool(work.staged)
-    return not staged or (way.chained and not work.between)
+    moved = not way.direct or _direct(work, target)
+    return not (staged and moved) or (way.chained and not work.between)
+
+
+def _direct(work: Work, target: Target) -> bool:
+    """Whether rows of a staged tile can be where direct copies begin.
+
+    Those that take pointers begin at multiples of what they move.
+    """
+    if not target.direct_by_pointer:
+        return True
+    least = min(target.direct_to_lds_bits, default=0) // 8
+    return any(each.piece % least == 0 for each in work.staged)
 
 
 def _busy(work: Work, target: Target) -> float:

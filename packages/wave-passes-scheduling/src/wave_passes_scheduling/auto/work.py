@@ -56,12 +56,15 @@ class Fetched:
         of_group: Bytes that the workgroup has of the memory, each counted once.
         lines: Bytes of the cache lines that hold these.
         staged: Whether it goes through LDS.
+        piece: Bytes that rows are a multiple of, as far as sizes are known: no lane can
+            move more than that at a time, wherever it begins.
     """
 
     of_wave: float
     of_group: float
     lines: float
     staged: bool
+    piece: int = 0
 
 
 @dataclass(frozen=True)
@@ -262,7 +265,14 @@ class _Counting:
         of_group = of_wave * sharing
         lines = of_group * self._unused(op)
         staged = op.memory.memory_type.space is AddressSpace.SHARED
-        return Fetched(of_wave, of_group, lines, staged)
+        return Fetched(of_wave, of_group, lines, staged, self._piece(op))
+
+    def _piece(self, op: Read) -> int:
+        """Bytes that divide all rows of a memory."""
+        stored = op.memory.memory_type
+        inner = self.geometry.bind(stored.storage_shape[-1])
+        elements = inner.constant_value if inner.is_constant else 1
+        return elements * stored.dtype.bits // 8
 
     def _unused(self, op: Read) -> float:
         """How much larger cache lines are than what is read of each, at least 1."""

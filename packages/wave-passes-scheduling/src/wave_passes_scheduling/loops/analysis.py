@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.ir import PLACEMENT, region_of, resolve
+from wave_core.ir import ACCESS, PLACEMENT, region_of, resolve
 from wave_core.ops.control import Iterate, While
 from wave_core.ops.structure import Argument
 from wave_core.types import RegisterType
@@ -67,9 +67,11 @@ def analyse(
         *_shared(graph, loop, known, number, latencies),
         *_ordered(graph, ops),
     ]
-    held = _held(graph, loop)
     rows = _strongest(edges)
     file, waves = profile.registers, known.geometry.groups_in_step
+    held = _held(graph, loop)
+    if file is not None and file.conditions:
+        held += _conditions(graph, loop)
     # Values take neighbours: of a full file, some registers stay without use.
     room = None if file is None else file.limit(waves) - file.granule
     (move,) = profile.uses(OpKind.VALU)
@@ -94,6 +96,16 @@ def registers_in_order(graph: Graph, loop: Iterate, ops: Sequence[Op]) -> int:
 def _held(graph: Graph, loop: Iterate) -> int:
     """Registers that are taken throughout a loop."""
     return ADDRESSES + sum(_registers(graph, op) for op in _from_before(loop))
+
+
+def _conditions(graph: Graph, loop: Iterate) -> int:
+    """Registers for the conditions under which a body's accesses touch memory.
+
+    One that changes with the iteration takes two: what stays of it, and what it is now.
+    """
+    rows = (graph.facts.get(ACCESS, op) for op in loop.body.ops)
+    masks = {row.mask for row in rows if row is not None and row.mask is not None}
+    return sum(1 + (loop.induction in mask.free_symbols) for mask in masks)
 
 
 def _task(graph: Graph, op: Op, name: str, kind: OpKind, profile: CostProfile) -> Task:

@@ -1,0 +1,92 @@
+"""Kernels of the library have registers for all that they compute, nothing set."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from wave_core.compile import Config, Session
+from wave_core.compile.emission import emit
+from wave_core.compile.kernels import make_case
+
+MATRICES = [
+    dict(zip("MNK", sizes, strict=True))
+    for sizes in (
+        (1, 1, 1),
+        (13, 17, 19),
+        (127, 129, 31),
+        (128, 128, 32),
+        (129, 257, 65),
+        (1000, 3000, 520),
+        (4096, 4096, 4096),
+        (4104, 4104, 4104),
+    )
+]
+ROWS = [{"M": m, "N": n} for m, n in ((1, 1), (7, 65), (9, 1000), (8192, 8192))]
+HEADS = [
+    dict(zip(("B", "M", "N", "K1", "K2"), sizes, strict=True))
+    for sizes in (
+        (1, 1, 16, 16, 1),
+        (2, 65, 64, 64, 97),
+        (1, 129, 128, 128, 131),
+        (128, 4096, 64, 64, 4096),
+        (128, 4096, 128, 128, 4096),
+    )
+]
+DYNAMIC = {"DYNAMIC": 1}
+
+CASES = [
+    *(("gemm", sizes, {}) for sizes in MATRICES),
+    ("gemm", MATRICES[4], DYNAMIC),
+    *(("gemm-staged", sizes, {}) for sizes in MATRICES),
+    *(("gemm-stream-k", sizes, {}) for sizes in MATRICES),
+    *(
+        (name, sizes, {})
+        for name in ("copy", "softmax", "rms-norm", "layer-norm")
+        for sizes in ROWS
+    ),
+    *(("attention", sizes, {}) for sizes in HEADS),
+    ("attention-heads", {}, {}),
+    ("conv2d", {}, {}),
+    ("conv2d", {}, {"STRIDE": 2}),
+]
+
+
+@pytest.fixture(scope="module")
+def spilled():
+    session = Session(config=Config(cache=False), announce=lambda _: None)
+
+    def measured(name, sizes, settings, target):
+        factory = session.plugins.load_kernel(name)
+        case = make_case(factory, name, sizes, settings, target)
+        (found,) = emit(case.options, case.kernel, "metrics", session).files.values()
+        rows = json.loads(found)["resources"]
+        return rows["spill_store_bytes"], rows["spill_load_bytes"]
+
+    return measured
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "sizes", "settings", "target"),
+    [
+        ("gemm", MATRICES[4], DYNAMIC, "sm_90a"),
+        ("gemm", MATRICES[7], {}, "sm_90a"),
+        ("attention", HEADS[2], {}, "sm_80"),
+        ("gemm-staged", MATRICES[4], {}, "sm_80"),
+    ],
+)
+def test_nothing_is_spilled(spilled, caplog, name, sizes, settings, target):
+    with caplog.at_level(logging.WARNING, logger="wave_core"):
+        assert spilled(name, sizes, settings, target) == (0, 0)
+    assert not any("WV0608" in row.message for row in caplog.records)
+
+
+@pytest.mark.fuzz
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(("name", "sizes", "settings"), CASES)
+def test_nothing_is_spilled_at_any_size(spilled, name, sizes, settings, target):
+    assert spilled(name, sizes, settings, target) == (0, 0)
