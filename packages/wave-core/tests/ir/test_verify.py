@@ -8,9 +8,21 @@ import pytest
 from hypothesis import given, strategies as st
 
 from wave_core.diagnostics import InternalError, Location
-from wave_core.ir import Graph, parse_graph, problems, set_operands, verify
+from wave_core.ir import (
+    BOX,
+    Graph,
+    first_difference,
+    parse_graph,
+    print_graph,
+    problems,
+    set_operands,
+    verify,
+)
+from wave_core.ir.rewrite import change_expressions
+from wave_core.ops import EffectKind, Trait
 from wave_core.ops.arithmetic import Add, Neg
 from wave_core.ops.control import Iterate
+from wave_core.ops.matrix import Mma, SharedTile
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Yield
 from wave_core.targets import generic_target
@@ -203,6 +215,57 @@ def test_matrix_operands_fit_the_instruction() -> None:
     assert _messages(_graph(thin, EXPANDED), target=target) == [
         "lhs has 2 registers, F32_16x16x16_F16 takes 4"
     ]
+
+
+TILE = """\
+%buffer = allocate {shape = [M, K], distributed_shape = [`16`, `16`], dtype = !f16,
+  layout = #BufferLayout(chunk = 16, step = 4, ways = 2, panel = 32)}
+  : mem<M, K, shared, f16, physical[16, 16]>
+%1 = shared_tile %buffer : reg<M, K, f16>
+  @access(coordinates = [$LANE % 16, $REG + 4*($LANE // 16)], registers = 4)
+  @box(origin = [`0`, `0`], extents = [16, 16])
+  @placement(layout = #layout(64x4 {M: (lane/1%16), K: 4*(lane/16%4) + (reg/1%4)}))
+"""
+
+
+def _product_of_a_tile() -> str:
+    return TILE + MMA[MMA.index("%2") :]
+
+
+def test_an_operand_may_stay_in_lds() -> None:
+    graph = _graph(_product_of_a_tile(), EXPANDED)
+    assert _messages(graph, target=generic_target()) == []
+    text = print_graph(graph)
+    assert "#BufferLayout(chunk = 16, step = 4, ways = 2, panel = 32)" in text
+    assert first_difference(graph, parse_graph(text)) is None
+    (product,) = (op for op in graph.walk() if isinstance(op, Mma))
+    tile = product.lhs
+    assert isinstance(tile, SharedTile)
+    (effect,) = product.effects()
+    assert (effect.kind, effect.memory) == (EffectKind.READ, tile.memory)
+    assert not product.has(Trait.PURE)
+    change_expressions(tile, lambda place: place + 16)
+    box = graph.facts.known(BOX, tile)
+    assert [place.constant_value for place in box.origin] == [16, 16]
+
+
+OTHER_USE = "%9 = neg %1 : reg<M, K, f16> " + TILE[TILE.index("@placement") :]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            TILE.replace("@box(origin = [`0`, `0`], extents = [16, 16])", ""),
+            "a shared tile has no coordinates",
+        ),
+        (TILE.replace("[`0`, `0`]", "[`0`]"), "its box has not the 2 dims"),
+        (TILE + OTHER_USE, "a shared tile is an operand of products"),
+    ],
+)
+def test_what_a_shared_tile_lacks_is_found(body: str, message: str) -> None:
+    (found,) = _messages(_graph(body, EXPANDED))
+    assert found.startswith(message)
 
 
 def test_an_op_that_left_the_graph_is_found() -> None:

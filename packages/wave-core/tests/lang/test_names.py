@@ -19,6 +19,7 @@ REFERENCE = Path(__file__).with_name("reference_names.txt").read_text("utf-8").s
 
 LOWERED_ONLY = {
     *("argument", "yield", "lane_expr", "assemble", "relayout", "transposed_read"),
+    "shared_tile",
     "squeeze",
 }
 OTHER_NAMES = {

@@ -7,9 +7,11 @@ from wave_core.ir.dead_code import eliminate_dead_code as eliminate_dead_code
 from wave_core.ir.equal import first_difference as first_difference
 from wave_core.ir.facts import (
     ACCESS as ACCESS,
+    BOX as BOX,
     LANDING as LANDING,
     PLACEMENT as PLACEMENT,
     Access as Access,
+    Box as Box,
     FactKind as FactKind,
     Placement as Placement,
 )

@@ -80,6 +80,24 @@ class Access:
         return Access(coordinates, self.registers, mask)
 
 
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A block of a buffer in LDS that all lanes of a wave share.
+
+    Attributes:
+        origin: The first element along each dimension of the buffer as stored, before
+            its layout moves chunks: expressions that all lanes agree on.
+        extents: Elements along each dimension.
+    """
+
+    origin: tuple[Expr, ...]
+    extents: tuple[int, ...]
+
+    def mapped(self, change: Callable[[Expr], Expr]) -> Box:
+        """The same with each expression changed."""
+        return Box(tuple(change(place) for place in self.origin), self.extents)
+
+
 PLACEMENT = FactKind("placement", Placement)
 ACCESS = FactKind("access", Access)
 LANDING = FactKind("landing", Access)
@@ -87,8 +105,11 @@ LANDING = FactKind("landing", Access)
 Where the mask of the landing is false nothing is written; where that of the access is,
 zeros are. The lanes of a wave land side by side, in order."""
 
+BOX = FactKind("box", Box)
+"""What a shared tile covers; its access row says where each element lies."""
+
 FACT_KINDS: Mapping[str, FactKind[Any]] = {
-    kind.name: kind for kind in (PLACEMENT, ACCESS, LANDING)
+    kind.name: kind for kind in (PLACEMENT, ACCESS, LANDING, BOX)
 }
 
 

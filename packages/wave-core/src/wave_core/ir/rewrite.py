@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import fuse
-from wave_core.ir.facts import ACCESS, LANDING, PLACEMENT
+from wave_core.ir.facts import ACCESS, BOX, LANDING, PLACEMENT
 from wave_core.ir.graph import (
     Region,
     captures_of,
@@ -95,6 +95,9 @@ def change_expressions(op: Op, change: Callable[[Expr], Expr]) -> None:
         access = facts.get(kind, op)
         if access is not None:
             facts.put(kind, op, access.mapped(change))
+    box = facts.get(BOX, op)
+    if box is not None:
+        facts.put(BOX, op, box.mapped(change))
     placement = facts.get(PLACEMENT, op)
     if placement is not None and placement.origin:
         origin = tuple((dim, change(value)) for dim, value in placement.origin)

@@ -17,6 +17,7 @@ from wave_core.types import (
     DTYPES,
     AccessMapping,
     AddressSpace,
+    BufferLayout,
     DType,
     MemoryType,
     RegisterType,
@@ -48,7 +49,7 @@ _ENUMS: dict[str, type[Enum]] = {
 """Enumerations whose members are values."""
 
 _RECORDS: dict[str, type[Any]] = {
-    row.__name__: row for row in (AccessMapping, *BUILTIN_CONSTRAINTS)
+    row.__name__: row for row in (AccessMapping, BufferLayout, *BUILTIN_CONSTRAINTS)
 }
 """Frozen dataclasses that are values."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wave_core.ir.facts import ACCESS, LANDING, PLACEMENT
+from wave_core.ir.facts import ACCESS, BOX, LANDING, PLACEMENT
 from wave_core.ops.atomic import Atomic
 from wave_core.ops.control import Iterate, Loop, While
-from wave_core.ops.matrix import Mma
+from wave_core.ops.matrix import Mma, SharedTile
 from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
 from wave_core.ops.shape import Broadcast, Permute, Relayout, Reshape, Squeeze
 from wave_core.ops.structure import Argument, GetResult
@@ -45,6 +45,7 @@ class FactRules:
         self._placements = graph.facts.table(PLACEMENT)
         self._accesses = graph.facts.table(ACCESS)
         self._landings = graph.facts.table(LANDING)
+        self._boxes = graph.facts.table(BOX)
         self._indexed = "indexed" in facts
         self._expanded = "expanded" in facts
         self._at_top = True
@@ -93,6 +94,8 @@ class FactRules:
             self._access(op)
         elif isinstance(op, GatherToLDS):
             self._gather(op)
+        elif isinstance(op, SharedTile):
+            self._shared_tile(op)
         elif isinstance(op, Mma):
             self._mma(op)
         elif isinstance(op, GetResult):
@@ -155,6 +158,19 @@ class FactRules:
             self._report(
                 op, f"reads {row.registers} elements a lane, lands {landing.registers}"
             )
+
+    def _shared_tile(self, op: SharedTile) -> None:
+        row, box = self._accesses.get(op.ident), self._boxes.get(op.ident)
+        if row is None or box is None:
+            self._report(op, "a shared tile has no coordinates, or no box")
+            return
+        self._coordinates(op, op.memory, row)
+        if not len(box.origin) == len(box.extents) == len(row.coordinates):
+            self._report(op, f"its box has not the {len(row.coordinates)} dims")
+        if any(
+            not isinstance(user, Mma) or user.owner is not op.owner for user in op.users
+        ):
+            self._report(op, "a shared tile is an operand of products of its region")
 
     def _coordinates(self, op: Op, where: Op, row: Access) -> None:
         memory = where.type

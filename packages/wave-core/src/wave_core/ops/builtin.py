@@ -9,7 +9,7 @@ from wave_core.ops.atomic import ATOMICS
 from wave_core.ops.compare import COMPARISONS, Cast, Select
 from wave_core.ops.constant import ApplyExpr, LaneExpr, Scalar, SelfIndex, Splat
 from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol, While
-from wave_core.ops.matrix import Mma, ScaledMma
+from wave_core.ops.matrix import Mma, ScaledMma, SharedTile
 from wave_core.ops.memory import Allocate, GatherToLDS, Read, TransposedRead, Write
 from wave_core.ops.random import Philox
 from wave_core.ops.reduce import Reduce, Shuffle
@@ -44,7 +44,7 @@ def builtin_ops() -> tuple[type[Op], ...]:
         *(Broadcast, Permute, Squeeze, Reshape, Extract, ExtractSlice, Bitcast),
         *(Assemble, Relayout),
         *(Reduce, Scan, Sort, Shuffle, Mma, ScaledMma),
-        *(Allocate, Read, Write, TransposedRead, GatherToLDS),
+        *(Allocate, Read, Write, TransposedRead, SharedTile, GatherToLDS),
         *ATOMICS,
         *(Iterate, While, Conditional, SetSymbol),
         *SYNCHRONIZATION,

@@ -10,7 +10,7 @@ from wave_core.ops import rules
 from wave_core.ops.base import Op, attribute, operand, variadic
 from wave_core.ops.elementwise import convert
 from wave_core.ops.shape import align
-from wave_core.ops.traits import Trait
+from wave_core.ops.traits import Effect, EffectKind, Trait
 from wave_core.symbols import ratio_of
 from wave_core.types import DTYPES, RegisterType
 
@@ -46,6 +46,29 @@ class Contraction:
     def acc(self) -> tuple[Expr, ...]:
         """The dims of the result."""
         return (*self.batch, self.m, self.n)
+
+
+class SharedTile(Op, name="shared_tile", traits={Trait.PURE}):
+    """An operand of a matrix product that stays in LDS.
+
+    Only in lowered graphs, for matrix instructions whose row takes such operands, and
+    only as their operand, in their region: the product reads the buffer, when it is
+    issued and until it is done. The box row says what the tile covers. The access row
+    says where each element lies, as that of a read into the row's registers would; the
+    tile takes none.
+
+    Shapes: the memory's dims, or ``shape``. Dtypes: the memory's. Raises: WV0202.
+    """
+
+    memory: Op = operand(help="the buffer in LDS")
+    shape: tuple[Expr, ...] | None = attribute(default=None, help="dims of the tile")
+
+    def infer(self) -> RegisterType:
+        """A tile of the memory's element type."""
+        memory = rules.memory_type(self, self.memory, "memory")
+        shape = memory.shape if self.shape is None else tuple(self.shape)
+        rules.require_distinct(self, shape, "shape")
+        return RegisterType(shape, memory.dtype)
 
 
 class Mma(Op, name="mma", traits={Trait.PURE}):
@@ -91,6 +114,22 @@ class Mma(Op, name="mma", traits={Trait.PURE}):
     def exchanged(self) -> tuple[Slot, ...]:
         """The operands of the product with rows and columns exchanged."""
         return (self.rhs, self.lhs, self.acc)
+
+    @property
+    def shared_tiles(self) -> tuple[SharedTile, ...]:
+        """The operands that stay in LDS."""
+        both = (self.lhs, self.rhs)
+        return tuple(value for value in both if isinstance(value, SharedTile))
+
+    def has(self, trait: Trait) -> bool:
+        """Whether the op has ``trait``: one that reads LDS is not pure."""
+        if trait is Trait.PURE and self.shared_tiles:
+            return False
+        return super().has(trait)
+
+    def effects(self) -> tuple[Effect, ...]:
+        """Reads the buffers of operands that stay in LDS."""
+        return tuple(Effect(EffectKind.READ, tile.memory) for tile in self.shared_tiles)
 
     def contraction(self) -> Contraction:
         """The role of each dim.

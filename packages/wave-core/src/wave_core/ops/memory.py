@@ -10,7 +10,13 @@ from wave_core.ops import rules
 from wave_core.ops.attributes import MOST
 from wave_core.ops.base import Op, attribute, operand, variadic
 from wave_core.ops.traits import Effect, EffectKind, Trait
-from wave_core.types import AddressSpace, MemoryType, RegisterType, dim_name
+from wave_core.types import (
+    AddressSpace,
+    BufferLayout,
+    MemoryType,
+    RegisterType,
+    dim_name,
+)
 
 if TYPE_CHECKING:
     from wave_core.ops.atomic import Atomic
@@ -48,9 +54,10 @@ class Allocate(Op, name="allocate"):
     ``tail_padding`` the whole. Dtypes: ``dtype``. Units:
     elements; ``offset`` in bytes. Buffers with an offset lie in one piece of memory
     and may overlap: a write through one destroys what another holds there. Contents
-    are undefined until written. Between accesses of a ``guarded`` buffer the compiler
-    places barriers, of others the author does. Raises: WV0217 for shapes of different
-    rank, WV0425.
+    are undefined until written. ``layout`` names the order that access rows follow,
+    for instructions that are told it. Between accesses of a ``guarded`` buffer the
+    compiler places barriers, of others the author does. Raises: WV0217 for shapes of
+    different rank, WV0425.
     """
 
     shape: tuple[Expr, ...] = attribute(help="the logical dims")
@@ -65,6 +72,9 @@ class Allocate(Op, name="allocate"):
         least=0, default=0, help="elements added after the last row"
     )
     guarded: bool = attribute(default=True, help="whether the compiler places barriers")
+    layout: BufferLayout | None = attribute(
+        default=None, help="the order of its elements, where matrix units read it"
+    )
 
     def infer(self) -> MemoryType:
         """A memory whose storage is the distributed shape."""

@@ -134,15 +134,20 @@ class SetWavePrio(_Ordered, name="set_wave_prio"):
 
 
 class MemoryCounterWait(_Barrier, name="memory_counter_wait"):
-    """Waits until at most so many memory operations of a kind are under way.
+    """Waits until at most so many operations of a kind are under way.
 
-    Units: operations; ``None`` does not wait for the kind.
+    Units: operations; ``None`` does not wait for the kind. ``mma`` are matrix products
+    of instructions that go on before they are done: what is awaited has read its
+    operands, and written its accumulator.
     """
 
     load: int | None = attribute(least=0, default=None, help="reads of global memory")
     store: int | None = attribute(least=0, default=None, help="writes to global memory")
     ds: int | None = attribute(least=0, default=None, help="LDS accesses")
     exp: int | None = attribute(least=0, default=None, help="exports")
+    mma: int | None = attribute(
+        least=0, default=None, help="asynchronous matrix products"
+    )
 
 
 class SchedulingBarrier(_Ordered, name="scheduling_barrier"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from wave_core.targets.base import (
+    REGISTER as REGISTER,
+    SHARED as SHARED,
     BankPhases as BankPhases,
     BarrierKind as BarrierKind,
     BufferBounds as BufferBounds,

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
     from wave_core.diagnostics import Location
     from wave_core.symbols import Layout
-    from wave_core.types import DType
+    from wave_core.types import BufferLayout, DType
+
+
+REGISTER, SHARED = "register", "shared"
+"""Where an operand of a matrix instruction may lie: in registers, or in LDS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,12 @@ class MatrixInstruction:
         unit: What the backend issues for it; a name between target and backend.
         cycles: Cycles that one hardware instruction occupies the matrix unit;
             ``None`` where nobody has published them.
+        lhs_in, rhs_in: Where that operand may lie, `REGISTER` or `SHARED`. The layout
+            of one that stays in LDS says in which registers it would be gathered.
+        layouts: The orders that a buffer may have whose tiles are operands.
+        columns_first: Whether a tile in LDS may have K outermost as well.
+        counter: The counter of products under way; empty where a product is done
+            before the next instruction sees its accumulator.
     """
 
     name: str
@@ -55,6 +65,11 @@ class MatrixInstruction:
     scales: Layout | None = None
     unit: str = "mfma"
     cycles: int | None = None
+    lhs_in: tuple[str, ...] = (REGISTER,)
+    rhs_in: tuple[str, ...] = (REGISTER,)
+    layouts: tuple[BufferLayout, ...] = ()
+    columns_first: bool = False
+    counter: str = ""
 
     @property
     def lanes(self) -> int:

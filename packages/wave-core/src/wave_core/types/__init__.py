@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wave_core.types.buffer_layout import BufferLayout as BufferLayout
 from wave_core.types.dtype import (
     DTYPES as DTYPES,
     DType as DType,
