@@ -14,6 +14,7 @@ import sys
 import time
 from dataclasses import replace
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,10 +69,14 @@ def gemm(tile: Tile, **options: Any) -> tuple[Any, Any]:
 
 
 def library(
-    name: str, shape: dict[str, int], tile: dict[str, int], **options: Any
+    name: str,
+    shape: dict[str, int],
+    tile: dict[str, Any],
+    target: str = TARGET,
+    **options: Any,
 ) -> tuple[Any, Any]:
     """A kernel of the library with its options; without any, loops stay as written."""
-    case = make_case(SESSION.plugins.load_kernel(name), name, shape, tile, TARGET)
+    case = make_case(SESSION.plugins.load_kernel(name), name, shape, tile, target)
     return case.kernel, replace(case.options, **{"preset": "default", **options})
 
 
@@ -151,7 +156,7 @@ def code() -> Iterator[Figure]:
 
 
 def small_floats() -> Iterator[Figure]:
-    """MXFP4 on gfx950: tiles of 256 x 256 x 256, four waves."""
+    """MXFP4, 6 and 8 on gfx950: tiles of 256 x 256 x 256, four waves."""
     example = import_module("gemm_mxfp4")
     sizes = dict.fromkeys((example.M, example.N, example.K), SIDE)
     sizes |= dict.fromkeys((example.BLOCK_M, example.BLOCK_N, example.BLOCK_K), 256)
@@ -166,6 +171,13 @@ def small_floats() -> Iterator[Figure]:
         given = {"preset": "default", **options}
         chosen = WaveCompileOptions(subs=sizes, target="gfx950", **given)
         yield from _code(f"mxfp4, {name}", example.gemm, chosen, limit, 1)
+    shape, tile = dict.fromkeys("MNK", SIDE), {"STAGED": 1, "WAVES_M": 2, "WAVES_N": 2}
+    tile |= dict.fromkeys(("BLOCK_M", "BLOCK_N", "BLOCK_K"), 256)
+    formats = ("f4e2m1fn", "f6e2m3fn", "f8e4m3fn")
+    for number, preset in product(formats, ("default", "auto")):
+        given = {**tile, "FORMAT": number}
+        made = library("gemm-mxfp", shape, given, "gfx950", preset=preset)
+        yield from _code(f"gemm-mxfp {number}, {preset}", *made, 0.036, 1)
 
 
 def _code(

@@ -26,7 +26,7 @@ PRESETS = (
     *("fetch-ahead", "modulo", "pingpong"),
 )
 SMALL = (tkl.f4e2m1fn, tkl.f6e2m3fn, tkl.f6e3m2fn, tkl.f8e4m3fn, tkl.f8e5m2)
-INSTRUCTIONS = tuple(tkw.ScaledMMAType)[:2]
+INSTRUCTIONS = tuple(tkw.ScaledMMAType)[:4]
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +235,7 @@ def scaled(elements, instruction, shared=GLOBAL):
         tkw.WorkgroupConstraint(M, 32, 0),
         tkw.WorkgroupConstraint(N, 64, 1),
         tkw.WaveConstraint(N, 32),
-        tkw.TilingConstraint(K, 128),
+        tkw.TilingConstraint(K, 256),
     ]
     width = K * elements.bits / 8
 
@@ -283,7 +283,7 @@ def operand(rng, elements, rows, k):
 def test_scaled_products(session, elements, instruction, where):
     rng = np.random.default_rng(elements.bits)
     kernel = scaled(elements, instruction)
-    for m, n, k in ((1, 1, 32), (33, 65, 160)):
+    for m, n, k in ((1, 1, 32), (33, 65, 416)):
         a, a_scale, x = operand(rng, elements, m, k)
         b, b_scale, y = operand(rng, elements, n, k)
         c = np.full((m, n), np.nan, np.float32)
@@ -313,16 +313,17 @@ def test_scales_of_any_exponent(session, where):
 
 
 @pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize("instruction", INSTRUCTIONS[::2], ids=str)
 @pytest.mark.parametrize("byte", [0, 126])
-def test_scales_that_the_compiler_knows(session, byte, where):
+def test_scales_that_the_compiler_knows(session, byte, instruction, where):
     """The byte 0 is 2**-127; LLVM takes it for no scale where it stands alone."""
 
     @tkw.wave(
         [
             tkw.WorkgroupConstraint(M, 32, 0),
             tkw.WorkgroupConstraint(N, 32, 1),
-            tkw.TilingConstraint(K, 128),
-            tkw.HardwareConstraint(mma_type=INSTRUCTIONS[0]),
+            tkw.TilingConstraint(K, 256),
+            tkw.HardwareConstraint(mma_type=instruction),
         ]
     )
     def kernel(

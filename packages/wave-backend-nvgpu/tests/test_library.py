@@ -19,6 +19,7 @@ SHAPES = {
     "conv2d": {},
     "copy": {"M": 100, "N": 70},
     "gemm": {"M": 130, "N": 70, "K": 72},
+    "gemm-mxfp": {"M": 130, "N": 70, "K": 96},
     "gemm-staged": {"M": 130, "N": 70, "K": 72},
     "layer-norm": {},
     "rms-norm": {},

@@ -20,6 +20,7 @@ SMALL = {
     "conv2d": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},
     "copy": {"M": 19, "N": 70},
     "gemm": {"M": 33, "N": 17, "K": 50},
+    "gemm-mxfp": {"M": 33, "N": 17, "K": 96},
     "gemm-staged": {"M": 33, "N": 17, "K": 50},
     "gemm-stream-k": {"M": 33, "N": 17, "K": 50},
     "layer-norm": {"M": 5, "N": 70},

@@ -24,6 +24,11 @@ KERNELS: tuple[KernelSpec, ...] = (
     KernelSpec("copy", f"{_CASES}.copy:copy_case", "b = a"),
     KernelSpec("gemm", f"{_CASES}.gemm:gemm_case", "c = a b^T"),
     KernelSpec(
+        "gemm-mxfp",
+        f"{_CASES}.gemm_mxfp:gemm_mxfp_case",
+        "c = a b^T of MXFP4, MXFP6 or MXFP8",
+    ),
+    KernelSpec(
         "gemm-staged",
         f"{_CASES}.gemm:staged_gemm_case",
         "c = a b^T through LDS by hand",

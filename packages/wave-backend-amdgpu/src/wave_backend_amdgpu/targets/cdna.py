@@ -8,6 +8,8 @@ from wave_core.targets import MatrixInstruction, MMAType, layouts
 from wave_core.types import DTYPES, DType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wave_core.symbols import Layout
 
 LANES = 64
@@ -110,18 +112,20 @@ def cdna3() -> tuple[MatrixInstruction, ...]:
     return (*_common(_ISA3), *_bytes(_ISA3, FNUZ))
 
 
-def _scaled(name: MMAType, shape: tuple[int, int, int]) -> list[MatrixInstruction]:
+def _scaled(
+    name: MMAType, shape: tuple[int, int, int], issues: int = 1
+) -> list[MatrixInstruction]:
     """Operands in small floats; blocks of 32 along K share an exponent.
 
-    A lane has 32 elements side by side, of 8-bit floats two times 16.
+    Of each instruction a lane has 32 elements, of 8-bit floats two times 16. Those of
+    several instructions lie side by side, and so do their scales.
     """
-    rows, _, k = shape
-    registers = rows * k // LANES
+    rows, _, _ = shape
+    source = _ISA4 + (_PERMUTED if issues > 1 else "")
 
-    def row(takes: tuple[DType, ...], piece: int) -> MatrixInstruction:
-        def side(dim: str) -> Layout:
-            return layouts.interleaved(dim, LANES, rows, registers, piece)
-
+    def row(
+        takes: tuple[DType, ...], side: Callable[[str], Layout]
+    ) -> MatrixInstruction:
         return MatrixInstruction(
             name.value,
             shape,
@@ -130,13 +134,20 @@ def _scaled(name: MMAType, shape: tuple[int, int, int]) -> list[MatrixInstructio
             side("M"),
             side("N"),
             _accumulator(rows),
-            _ISA4,
+            source,
+            issues,
             scale_block=32,
-            scales=layouts.scales("M", LANES, rows, k // 32),
+            scales=layouts.operand("M", LANES, rows, issues),
             unit="scaled_mfma",
         )
 
-    return [row(OCP, 16), row(NARROW, registers)]
+    def halved(dim: str) -> Layout:
+        return layouts.halved_blocks(dim, LANES, rows, issues)
+
+    def whole(dim: str) -> Layout:
+        return layouts.operand(dim, LANES, rows, 32 * issues)
+
+    return [row(OCP, halved), row(NARROW, whole)]
 
 
 def cdna4() -> tuple[MatrixInstruction, ...]:
@@ -150,6 +161,8 @@ def cdna4() -> tuple[MatrixInstruction, ...]:
         _row(MMAType.F32_32x32x16_BF16, tall, bf16, _F32, _ISA4, cycles=32),
         *_common(_ISA4),
         *_bytes(_ISA4, OCP),
+        *_scaled(MMAType.F32_16x16x256_K64_F8F6F4, (16, 16, 256), 2),
         *_scaled(MMAType.F32_16x16x128_F8F6F4, (16, 16, 128)),
+        *_scaled(MMAType.F32_32x32x128_K64_F8F6F4, (32, 32, 128), 2),
         *_scaled(MMAType.F32_32x32x64_F8F6F4, (32, 32, 64)),
     )

@@ -36,6 +36,24 @@ def interleaved(dim: str, lanes: int, rows: int, registers: int, piece: int) -> 
     return _tile((lanes, registers), dim, rows, "K", group, own, further)
 
 
+def halved_blocks(dim: str, lanes: int, rows: int, issues: int) -> Layout:
+    """Row ``l % rows``; blocks of 32 along K, each of two neighbouring lane groups.
+
+    For each of ``issues`` instructions a lane holds two pieces of 16. An instruction
+    takes every ``issues``-th block, so that the scales of a lane for all of them lie
+    side by side, see `scales`.
+    """
+    stride, groups = 32 * issues, lanes // rows
+    half, block = (
+        Digit(16, "lane", rows, 2),
+        Digit(stride, "lane", 2 * rows, groups // 2),
+    )
+    own, issue = Digit(1, "reg", 1, 16), Digit(32, "reg", 32, issues)
+    further = Digit(stride * groups // 2, "reg", 16, 2)
+    size = lanes, 32 * issues
+    return _tile(size, dim, rows, "K", half, block, own, further, issue)
+
+
 def replicated(dim: str, lanes: int, rows: int, registers: int) -> Layout:
     """Row ``l % rows``, K ``r``: every group of lanes holds the same."""
     own = Digit(1, "reg", 1, registers)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from wave_backend_amdgpu.codegen.emitter import Emitter, unsupported
 from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
-from wave_core.backends.emission import Value, sliced
+from wave_core.backends.emission import Kind, Value, sliced
+from wave_core.backends.emission.values import recast
 from wave_core.ir import region_of, resolve
 from wave_core.ops.constant import Splat
 from wave_core.ops.control import Iterate, While
@@ -18,6 +19,10 @@ from wave_core.ops.traits import EffectKind
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.targets import MatrixInstruction
+    from wave_core.types import DType
+
+_WORD = 32
+"""Bits of a register."""
 
 _ONE = "f8E8M0FNU"
 _SCALE = f"vector<4x{_ONE}>"
@@ -25,7 +30,7 @@ _SCALE = f"vector<4x{_ONE}>"
 _READING = (EffectKind.READ, EffectKind.READ_WRITE)
 
 _SCALES = {
-    "scaled_mfma": ("[0]", ""),
+    "scaled_mfma": ("[{}]", ""),
     "scaled_wmma": ("", " a_first_scale_lane = 0 b_first_scale_lane = 0"),
 }
 """By unit: which of four scales a lane uses, and which lanes hold them."""
@@ -40,7 +45,8 @@ def mma(op: Mma, emit: Emitter) -> None:
     dtype = op.lhs.register_type.dtype
     row = emit.target.matrix_instruction(str(op.mma_type), op.location, dtype)
     lhs, rhs, acc, *scales = (emit.value(v) for v in op.operands)
-    if scales and all(map(_is_known, op.operands[3:])):
+    known = bool(scales) and all(map(_is_known, op.operands[3:]))
+    if known and row.issues == 1:
         scales = [_beside_ones(emit, scale) for scale in scales]
     if emit.dtype(op) != row.result_dtype:
         why = f"`{row.name}` adds up in {row.result_dtype}, not {emit.dtype(op)}"
@@ -50,9 +56,10 @@ def mma(op: Mma, emit: Emitter) -> None:
         total = _in_vector_registers(emit, acc)
     kinds = [vector(side.item, count) for side in (lhs, rhs)]
     kinds.append(vector(*acc.kind))
+    scales = [_of_four(emit, scale, known=known) for scale in scales]
     for issue in range(row.issues):
-        pieces = [sliced(emit, side, issue * count, count) for side in (lhs, rhs)]
-        text = _product(emit, row, [*pieces, total], kinds, scales)
+        pieces = [_piece(emit, side, dtype, issue, count) for side in (lhs, rhs)]
+        text = _product(emit, row, [*pieces, total], kinds, scales, issue)
         total = emit.builder.op(text)
     emit.set(op, total)
 
@@ -79,8 +86,9 @@ def _product(
     names: list[str],
     kinds: list[str],
     scales: list[Value],
+    issue: int,
 ) -> str:
-    """One instruction; where the op has no scales they are 1."""
+    """One of its instructions; where the op has no scales they are 1."""
     m, n, k = row.shape
     head = f"amdgpu.{row.unit} {m}x{n}x{k // row.issues}"
     lhs, rhs, total = names
@@ -89,12 +97,40 @@ def _product(
     if not scales:
         scales = [Value(_ones(emit), _ONE, 4)] * 2
     pick, lanes = _SCALES[row.unit]
+    pick = pick.format(issue if row.issues > 1 else 0)
     by_row, by_column = scales
     return (
         f"{head} ({by_row.name}{pick} * {lhs}) * ({by_column.name}{pick} * {rhs}) "
         f"+ {total}{lanes} : {vector(*by_row.kind)}, {kinds[0]}, "
         f"{vector(*by_column.kind)}, {kinds[1]}, {kinds[2]}"
     )
+
+
+def _piece(emit: Emitter, side: Value, dtype: DType, issue: int, count: int) -> str:
+    """The registers of an operand that one instruction takes.
+
+    Elements below a byte are taken by words: LLVM moves each of them by itself else.
+    """
+    if count == side.registers or not dtype.is_packed:
+        return sliced(emit, side, issue * count, count)
+    own = count * dtype.bits // _WORD
+    words = recast(emit, side, "i32", own * side.registers // count)
+    taken = sliced(emit, words, issue * own, own)
+    return recast(emit, Value(taken, "i32", own), side.item, count).name
+
+
+def _of_four(emit: Emitter, scale: Value, *, known: bool) -> Value:
+    """Scales of several instructions, in a word of four from which each picks its own.
+
+    See `_beside_ones` for what stands beside them where they are ``known``.
+    """
+    count = scale.registers
+    if count in (1, 4):
+        return scale
+    rest = _ones(emit) if known else emit.builder.op(f"ub.poison : {_SCALE}")
+    four = Kind(scale.item, 4)
+    name = emit.instructions.insert(four, rest, scale.name, 0, count)
+    return Value(name, *four)
 
 
 def _is_known(scale: Op) -> bool:

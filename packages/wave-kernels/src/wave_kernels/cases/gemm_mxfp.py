@@ -1,0 +1,147 @@
+"""The cases of products of scaled small floats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import wave_core.lang as tkl
+from wave_core.compile import default_session
+from wave_core.compile.kernels import KernelCase
+from wave_core.diagnostics import user_error
+from wave_kernels.cases.sizes import left_open, poisoned, symbols, with_defaults
+from wave_kernels.definitions.gemm_mxfp import (
+    BLOCK,
+    gemm_mxfp_by_blocks_kernel,
+    gemm_mxfp_kernel,
+)
+from wave_kernels.microscaling import BIAS, numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+
+    from wave_core.types import DType
+
+FORMATS = {
+    str(dtype): dtype
+    for dtype in (tkl.f4e2m1fn, tkl.f6e2m3fn, tkl.f6e3m2fn, tkl.f8e4m3fn, tkl.f8e5m2)
+}
+"""MXFP4, both of MXFP6, both of MXFP8."""
+
+RESULTS = {"f32": tkl.f32, "bf16": tkl.bf16}
+
+TOLERANCES = {"f32": 1e-5, "bf16": 2.0**-8}
+"""Of max(abs(A) abs(B)^T): sums of f32; a result rounded to bf16."""
+
+SPREAD = 3
+"""Scales are from 2 to the power of minus this up to it."""
+
+
+def gemm_mxfp_case(
+    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
+) -> KernelCase:
+    """``c = a b^T`` of operands in ``FORMAT``; ``c`` is of type ``RESULT``.
+
+    Targets without the instruction multiply block by block. ``STAGED=1`` stages
+    elements and scales in LDS.
+    """
+    sizes = with_defaults(shape, {"M": 256, "N": 256, "K": 256})
+    words = {
+        name: _one_of(table, name, settings.get(name, default))
+        for name, table, default in (
+            ("FORMAT", FORMATS, "f4e2m1fn"),
+            ("RESULT", RESULTS, "f32"),
+        )
+    }
+    dtype, result = FORMATS[words["FORMAT"]], RESULTS[words["RESULT"]]
+    open_names = ["BLOCK_M", "BLOCK_N", "WAVES_M", "WAVES_N"]
+    if _takes_scales(target, dtype):
+        kernel = gemm_mxfp_kernel(dtype, result)
+        open_names += ["BLOCK_K", "STAGED"]
+    else:
+        kernel = gemm_mxfp_by_blocks_kernel(dtype, result)
+    _check_blocks(sizes["K"])
+    chosen = left_open(settings, open_names)
+    subs, _ = symbols(sizes, chosen)
+
+    def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
+        operands = (_operand(rng, sizes[name], sizes["K"], dtype) for name in "MN")
+        bytes_ = [array for pair in operands for array in pair]
+        return [*bytes_, poisoned((sizes["M"], sizes["N"]), result)]
+
+    def sides(arguments: Sequence[Any]) -> tuple[Any, Any]:
+        a, s, b, t, _ = arguments
+        return numbers(a, s, dtype), numbers(b, t, dtype)
+
+    def product(arguments: Sequence[Any]) -> Sequence[Any]:
+        x, y = sides(arguments)
+        return [x @ y.T]
+
+    def magnitude(arguments: Sequence[Any]) -> float:
+        x, y = map(abs, sides(arguments))
+        return float((x @ y.T).max(initial=0.0)) or 1.0
+
+    return KernelCase(
+        kernel=kernel,
+        options=tkl.WaveCompileOptions(subs=subs, target=target),
+        shape=sizes,
+        settings={**chosen, **words},
+        make_arguments=make_arguments,
+        reference=product,
+        outputs=(4,),
+        tolerance=TOLERANCES[words["RESULT"]],
+        scale=magnitude,
+    )
+
+
+def _one_of(table: Mapping[str, DType], name: str, given: int | str) -> str:
+    """The name of a type that a setting takes.
+
+    Raises:
+        UserError: WV0823.
+    """
+    if given not in table:
+        raise user_error(
+            "WV0823",
+            f"setting `{name}` of kernel `gemm-mxfp` is `{given}`",
+            help=f"it takes one of {', '.join(table)}",
+        )
+    return str(given)
+
+
+def _check_blocks(k: int) -> None:
+    """Every scale has a whole block.
+
+    Raises:
+        UserError: WV0823.
+    """
+    if k % BLOCK:
+        raise user_error(
+            "WV0823",
+            f"size `K` of kernel `gemm-mxfp` is {k}, no whole number of blocks",
+            help=f"{BLOCK} elements share a scale: K={-(-k // BLOCK) * BLOCK}, with "
+            "elements of 0 at the end",
+        )
+
+
+def _takes_scales(target: str, dtype: DType) -> bool:
+    """Whether the target has a matrix instruction for scaled operands."""
+    rows = default_session().target(target).matrix_instructions
+    return any(row.scale_block == BLOCK and dtype in row.operand_dtypes for row in rows)
+
+
+def _operand(
+    rng: np.random.Generator, rows: int, k: int, dtype: DType
+) -> tuple[np.ndarray, np.ndarray]:
+    """Random finite elements as bytes, and scales."""
+    import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
+
+    size = (rows, k * dtype.bits // 8)
+    data = rng.integers(0, 256, size, np.uint8)
+    if not dtype.is_packed:
+        finite = np.isfinite(data.view(dtype.numpy()).astype(np.float32))
+        data = np.where(finite, data, np.uint8(0))
+    span = (BIAS - SPREAD, BIAS + SPREAD + 1)
+    scales = rng.integers(*span, (rows, k // BLOCK), np.uint8)
+    return data.view(np.int8), scales.view(np.int8)

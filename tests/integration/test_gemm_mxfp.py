@@ -1,0 +1,108 @@
+"""The library's product of scaled small floats, against numpy in f64."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from wave_backend_amdgpu.metrics.measure import measure
+from wave_core.compile import Config, Session, run_case
+from wave_core.compile.emission import emit
+from wave_core.compile.kernels import make_case
+from wave_core.diagnostics import UserError
+from wave_kernels.cases.gemm_mxfp import FORMATS, RESULTS
+
+NAME = "gemm-mxfp"
+SIZES = ((1, 1, 32), (31, 67, 96), (127, 129, 544), (128, 64, 256))
+TILES = (
+    {"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 256, "WAVES_M": 2, "WAVES_N": 2},
+    {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 128, "WAVES_M": 1, "WAVES_N": 2},
+)
+
+
+@pytest.fixture(scope="module")
+def session():
+    return Session(config=Config(cache=False), announce=lambda _: None)
+
+
+def case(session, sizes=(64, 64, 64), target="gfx950", **settings):
+    factory = session.plugins.load_kernel(NAME)
+    return make_case(
+        factory, NAME, dict(zip("MNK", sizes, strict=True)), settings, target
+    )
+
+
+def check(session, made, device, **options):
+    given = replace(made.options, device=device, poison_outputs=True, **options)
+    report = run_case(made, options=given, session=session)
+    assert report.passed, report.to_json()
+    assert report.record.reports == ()
+
+
+@pytest.mark.covering(2)
+@pytest.mark.parametrize("staged", [0, 1])
+@pytest.mark.parametrize("tile", TILES, ids=("deep", "flat"))
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("name", FORMATS)
+def test_scaled_operands(session, name, sizes, tile, staged):
+    made = case(session, sizes, FORMAT=name, STAGED=staged, **tile)
+    for device in ("sim", "emulator"):
+        check(session, made, device, preset="default")
+
+
+@pytest.mark.parametrize("target", ["generic", "gfx942", "gfx950"])
+@pytest.mark.parametrize("result", RESULTS)
+def test_results(session, result, target):
+    made = case(session, (33, 70, 160), target, RESULT=result)
+    check(session, made, "sim")
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("name", FORMATS)
+def test_block_by_block(session, name, sizes):
+    target = "gfx942" if FORMATS[name].is_packed else "gfx1201"
+    check(session, case(session, sizes, target, FORMAT=name), "emulator")
+
+
+def test_chips_that_cannot_convert_the_elements_say_so(session):
+    with pytest.raises(UserError, match="is converted by gfx950") as caught:
+        check(session, case(session, target="gfx942", FORMAT="f8e5m2"), "emulator")
+    assert caught.value.code == "WV0601"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "settings", "what"),
+    [
+        ((64, 64, 50), {}, "no whole number of blocks"),
+        ((64, 64, 1), {}, "K=32"),
+        ((64, 64, 64), {"FORMAT": "f16"}, "f4e2m1fn"),
+        ((64, 64, 64), {"RESULT": 7}, "f32"),
+    ],
+)
+def test_refusals(session, sizes, settings, what):
+    with pytest.raises(UserError, match=what) as caught:
+        case(session, sizes, **settings)
+    assert caught.value.code == "WV0823"
+
+
+LIMITS = {"f4e2m1fn": 0.019, "f6e2m3fn": 0.027, "f8e4m3fn": 0.033}
+"""Instructions that are no products, by 1024 FLOPs of a wave."""
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_hot_loops_are_lean(session, name):
+    """Scales of two products are one read, and three reads are two of 6-bit tiles."""
+    tile = dict.fromkeys(("BLOCK_M", "BLOCK_N", "BLOCK_K"), 256)
+    made = case(
+        session, (4096,) * 3, FORMAT=name, STAGED=1, WAVES_M=2, WAVES_N=2, **tile
+    )
+    options = replace(made.options, preset="default")
+    files = emit(options, made.kernel, "asm", session).files
+    (text,) = (data.decode() for name, data in files.items() if name.endswith(".s"))
+    found = measure(text, "gemm_mxfp", session.target("gfx950"))
+    assert found.hot is not None
+    others = found.hot.counts["total"] - found.hot.counts["matrix"]
+    assert others / (found.hot.flops / 1024) <= LIMITS[name]
+    assert found.resources.vgpr_spills == 0
