@@ -119,8 +119,10 @@ def _coordinates(
         ranges[placed_symbol(axis)] = geometry.extent(dim).constant_value
     for axis, count in enumerate(geometry.waves):
         ranges[wave_symbol(axis)] = count
-    if dim in loops:
-        ranges[loops[dim]] = geometry.trip_count(dim).constant_value
+    axis_of_loop = geometry.loop_axis(dim)
+    if axis_of_loop in loops:
+        trips = geometry.trip_count(axis_of_loop).constant_value
+        ranges[loops[axis_of_loop]] = trips
     used = [s for s in ranges if s in base.free_symbols]
     for values in product(*(range(ranges[s]) for s in used)):
         yield {s: as_expr(v) for s, v in zip(used, values, strict=True)}
