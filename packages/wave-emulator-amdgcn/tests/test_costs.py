@@ -104,9 +104,12 @@ def test_dependent_vector_instructions_take_four_cycles(replay):
     assert replay("gfx942", chain, waves=1) / MANY == pytest.approx(4, rel=0.05)
 
 
-def test_transcendentals_run_at_a_quarter_of_the_rate(replay):
+@pytest.mark.parametrize(("arch", "cycles"), [("gfx942", 16), ("gfx950", 8)])
+def test_transcendentals_run_at_their_part_of_the_rate(replay, arch, cycles):
     many = [cdna.v_exp_f32_e32(v[2], v[3])] * MANY
-    assert replay("gfx942", many) / MANY == pytest.approx(16, rel=0.1)
+    assert replay(arch, many) / MANY == pytest.approx(cycles, rel=0.1)
+    whole = [cdna.v_mul_lo_u32(v[2], v[3], v[4])] * MANY
+    assert replay(arch, whole) / MANY == pytest.approx(16, rel=0.1)
 
 
 @pytest.mark.parametrize(

@@ -169,8 +169,9 @@ def gfx950() -> Target:
         lds_granule=1280,
         transposed_read_bits=TRANSPOSED,
         lane_swaps=(16, 32),
-        # Source: AMD CDNA4 ISA, V_CVT_PK_F16_F32 and V_PERMLANE32_SWAP.
-        costs=CostTable(narrow_cycles=2, exchange_latency=16),
+        # Source: AMD CDNA4 ISA, V_CVT_PK_F16_F32 and V_PERMLANE32_SWAP; of V_EXP_F32:
+        # AMD, ROCm/gfx950-gluon-tutorials, kernels/attention, section 2.
+        costs=CostTable(curved_cycles=8, narrow_cycles=2, exchange_latency=16),
     )
 
 

@@ -207,6 +207,7 @@ class CostTable:
 
     Attributes:
         valu_cycles: A vector instruction, from issue to its result.
+        curved_cycles: One that computes exp, log, a reciprocal or a root.
         narrow_cycles: Vector instructions that narrow an f32 of each lane to 16 bits.
         exchange_latency: From a value of one lane to its use in another.
         lds_latency: From the issue of an LDS access to its result.
@@ -218,6 +219,7 @@ class CostTable:
     """
 
     valu_cycles: int = 4
+    curved_cycles: int = 16
     narrow_cycles: int = 6
     exchange_latency: int = 128
     lds_latency: int = 64

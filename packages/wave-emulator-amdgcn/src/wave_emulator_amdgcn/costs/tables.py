@@ -3,8 +3,10 @@
 ``peak``: derived from the vendor's published peak, compute units and clock. ``paper``:
 CDNA3 white paper, RDNA3 and RDNA4 slides. ``gcn``: AMD's GCN architecture white paper
 and GPUOpen's "Understanding Memory Coalescing on GCN". ``llvm``: LLVM's scheduling
-models. ``load``: measured while matrix units are busy, below. ``assumed``: no source;
-chosen to be plausible, and to be read as such.
+models. ``load``: measured while matrix units are busy, below. ``cdna4``: AMD,
+ROCm/gfx950-gluon-tutorials, kernels/attention, section 2: 4 cycles of issue for a
+vector instruction, 8 for ``v_exp_f32``. ``assumed``: no source; chosen to be plausible,
+and to be read as such.
 """
 
 from __future__ import annotations
@@ -26,8 +28,10 @@ class Cost:
         registers: vector registers of a lane of a SIMD (``paper``).
         granule: registers are given out in multiples of this (``llvm``).
         valu: cycles a SIMD is busy with a vector instruction (``gcn``).
-        slow: the same for exp, log, rcp, rsq, sqrt, sin, cos and 32-bit products of
-            integers: a quarter of the rate (``gcn``, ``llvm``).
+        slow: the same for 32-bit products of integers: a quarter of the rate
+            (``gcn``, ``llvm``).
+        curved: the same for exp, log, rcp, rsq, sqrt, sin and cos: a quarter of the
+            rate (``gcn``, ``llvm``), on gfx950 half of it (``cdna4``).
         issue: cycles between two instructions of a wave (``gcn``).
         branch: cycles that a taken branch costs its wave (``assumed``).
         matrix_flops: FLOPs of a SIMD in a cycle by element type (``peak``).
@@ -60,6 +64,7 @@ class Cost:
     granule: int
     valu: int
     slow: int
+    curved: int
     issue: int
     branch: int
     matrix_flops: dict[str, int]
@@ -120,25 +125,25 @@ _GFX1201 = {
 # As the fields: SIMDs and registers; issue; matrix; LDS; L1; L2; memory; the rest.
 COSTS = {
     "gfx90a": Cost(
-        4, 8, 512, 8, 4, 16, 4, 16, _GFX90A, 12, 128, 64,
+        4, 8, 512, 8, 4, 16, 16, 4, 16, _GFX90A, 12, 128, 64,
         16, 64, 16384, 120, 64, 180, 8.6, 500, 200, 32, 110, 1.7,
     ),
     "gfx942": Cost(
-        4, 8, 512, 8, 4, 16, 4, 16, _GFX942, 12, 128, 64,
+        4, 8, 512, 8, 4, 16, 16, 4, 16, _GFX942, 12, 128, 64,
         16, 64, 32768, 120, 64, 180, 8.3, 500, 200, 32, 304, 2.1, _LOADED_GFX942,
         _STREAMED_GFX942,
     ),
     "gfx950": Cost(
-        4, 8, 512, 8, 4, 16, 4, 16, _GFX950, 12, 128, 64,
+        4, 8, 512, 8, 4, 16, 8, 4, 16, _GFX950, 12, 128, 64,
         16, 64, 32768, 120, 64, 180, 13.0, 500, 200, 32, 256, 2.4, _LOADED_GFX950,
         _STREAMED_GFX950,
     ),
     "gfx1100": Cost(
-        2, 16, 1536, 24, 1, 4, 1, 8, _GFX1100, 8, 128, 40,
+        2, 16, 1536, 24, 1, 4, 4, 1, 8, _GFX1100, 8, 128, 40,
         32, 64, 32768, 100, 64, 140, 4.0, 400, 100, 32, 96, 2.5,
     ),
     "gfx1201": Cost(
-        2, 16, 1536, 24, 1, 4, 1, 8, _GFX1201, 8, 128, 40,
+        2, 16, 1536, 24, 1, 4, 4, 1, 8, _GFX1201, 8, 128, 40,
         32, 64, 32768, 100, 64, 140, 3.4, 400, 100, 32, 64, 2.97,
     ),
 }  # fmt: skip

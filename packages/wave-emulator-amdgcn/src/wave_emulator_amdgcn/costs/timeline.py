@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.program import Bound
 
-_SLOW = ("V_EXP", "V_LOG", "V_RCP", "V_RSQ", "V_SQRT", "V_SIN", "V_COS", "V_MUL_LO_",
-         "V_MUL_HI_", "V_MAD_U64", "V_MAD_I64")  # fmt: skip
+_SLOW = ("V_MUL_LO_", "V_MUL_HI_", "V_MAD_U64", "V_MAD_I64")
+_CURVED = ("V_EXP", "V_LOG", "V_RCP", "V_RSQ", "V_SQRT", "V_SIN", "V_COS")
 
 
 @dataclass
@@ -264,8 +264,7 @@ class Timeline:
             work = (("valu", cost.valu), ("mfma", cycles))
             return Price(needs, work, cost.matrix_extra)
         if unit == "valu":
-            cycles = cost.slow if ins.name.startswith(_SLOW) else cost.valu
-            return Price((("valu", 0),), (("valu", cycles),), 0)
+            return Price((("valu", 0),), (("valu", _vector_cycles(ins, cost)),), 0)
         sample = self.samples.get(ins.pc, Sample())
         count = max(1, sample.executions)
         if unit == "lds":
@@ -316,3 +315,10 @@ def _matrix_rows(bound: Bound, wave: _Wave) -> list[int]:
         return rows_of(sources)
     mask = (1 << 512) - 1
     return rows_of((bound.usage.reads | bound.usage.writes) & mask)
+
+
+def _vector_cycles(ins: Instruction, cost: Cost) -> int:
+    """Cycles that a SIMD is busy with a vector instruction."""
+    if ins.name.startswith(_CURVED):
+        return cost.curved
+    return cost.slow if ins.name.startswith(_SLOW) else cost.valu

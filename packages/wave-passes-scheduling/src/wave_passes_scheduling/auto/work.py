@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 UNKNOWN = 4096
 """A size that comes with the launch is reckoned with as this."""
 
-SLOW = frozenset({"exp", "exp2", "log", "log2", "log10", "reciprocal", "sqrt", "rsqrt"})
-"""Ops at a quarter of the rate. Source: AMD CDNA3 ISA, transcendental instructions."""
+CURVED = frozenset(
+    {"exp", "exp2", "log", "log2", "log10", "reciprocal", "sqrt", "rsqrt"}
+)
+"""Transcendental ops, which take longer. Source: AMD CDNA3 ISA."""
 
 PAIRED = frozenset({"add", "sub", "mul", "fma"})
 """Ops that one instruction does for two registers. Source: AMD CDNA3 ISA, V_PK_ADD_F32
@@ -248,8 +250,8 @@ class _Counting:
     def _cycles_of(self, op: Op) -> float:
         """Cycles of an op for each register of its operands."""
         costs = self.target.costs
-        if op.op_name in SLOW:
-            return 4 * costs.valu_cycles
+        if op.op_name in CURVED:
+            return costs.curved_cycles
         if isinstance(op, Cast) and op.register_type.dtype.bits < 32:
             return costs.narrow_cycles
         paired = op.op_name in PAIRED or isinstance(op, Reduce)
