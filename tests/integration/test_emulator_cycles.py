@@ -148,7 +148,7 @@ def test_of_a_long_launch_one_workgroup_is_executed_and_the_view_says_so(monkeyp
     assert done.exit_code == 0, done.output
     rows = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert "workgroups executed 1 of 4" in rows
-    assert "turns of the loop replayed 16 of 64" in rows
+    assert "turns of the loop replayed 32 of 64" in rows
     assert any(row.startswith("time at 2.1 GHz ") for row in rows)
     assert any(row.endswith(" TFLOP/s") for row in rows)
 

@@ -248,7 +248,7 @@ def test_a_wave_that_has_ended_is_not_waited_for_at_a_barrier(machine):
 TURN = [cdna.v_exp_f32_e32(v[2], v[3]), cdna.s_barrier()]
 
 
-@pytest.mark.parametrize("turns", [32, 33, 400])
+@pytest.mark.parametrize("turns", [48, 49, 400])
 def test_turns_of_a_long_loop_stand_for_the_others(machine, monkeypatch, turns):
     """A path was cut after 20,000 instructions, and the estimate said nothing."""
     m = machine("gfx942", waves=8)
@@ -265,7 +265,7 @@ def test_turns_of_a_long_loop_stand_for_the_others(machine, monkeypatch, turns):
     found = find_turns(m.meter.paths)
     unit = Unit(m.architecture, COSTS["gfx942"], m.meter, found, 0.0, 2)
     whole = replace(unit, turns=Turns(m.meter.paths, []))
-    assert found.count == (turns if turns > 32 else 0)
+    assert found.count == (turns if turns > 48 else 0)
     short, full = unit.replay(2, 2), whole.replay(2, 2)
     assert short.cycles == pytest.approx(full.cycles, rel=1e-3)
     assert short.busy["valu"] == pytest.approx(full.busy["valu"], rel=1e-9)
@@ -278,9 +278,9 @@ def test_waves_that_go_around_different_numbers_of_times_are_replayed_whole():
     path = [
         type("Bound", (), {"instruction": type("I", (), {"pc": k})})() for k in range(9)
     ]
-    paths = [path * 40, path * 41]
+    paths = [path * 50, path * 51]
     assert find_turns(paths).keep(8) == paths
-    assert [len(kept) for kept in find_turns([path * 41] * 2).keep(8)] == [72, 72]
+    assert [len(kept) for kept in find_turns([path * 51] * 2).keep(8)] == [72, 72]
 
 
 def test_a_unit_is_never_busy_longer_than_an_extrapolated_replay():

@@ -131,7 +131,7 @@ def _utilisation(replay: Replay) -> dict[str, float]:
 def timeline_of(code: CodeObject, kernel: Kernel, result: LaunchResult) -> Timeline:
     """The replay of one full compute unit, with its events; needs a meter.
 
-    Of a long loop it has 16 turns.
+    Of a long loop it has `MORE` turns.
     """
     unit = unit_of(code, kernel, result)
     timeline = unit.timeline(MORE, keep=True)

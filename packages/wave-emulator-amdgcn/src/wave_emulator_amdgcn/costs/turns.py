@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.program import Bound
 
-FEW, MORE = 8, 16
-"""Turns that the two replays keep."""
+FEW, MORE = 8, 32
+"""Turns that the two replays keep.
 
-_LONG = 32
+Waves drift against each other, so that no turn costs what the one before did. Of loops
+of attention with 127 turns, 8 and 16 said up to 9 % more or 6 % less than a replay of
+all of them, 8 and 32 up to 4 % more or 2 % less.
+"""
+
+_LONG = 48
 """Turns up to which all are replayed."""
 
 
