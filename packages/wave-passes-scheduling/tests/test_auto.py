@@ -13,7 +13,7 @@ from wave_core.compile.choosing import choices, settlements
 from wave_core.compile.front import front_of
 from wave_core.targets import Peaks, RegisterFile, generic_target
 from wave_passes_scheduling.auto.choose import choose
-from wave_passes_scheduling.auto.estimate import iteration, queued
+from wave_passes_scheduling.auto.estimate import Need, cycles_of, iteration, queued
 from wave_passes_scheduling.auto.ways import COPIER, POINTED_WAYS, WAYS
 from wave_passes_scheduling.auto.work import CAREFUL, Fetched, work_of
 
@@ -170,6 +170,69 @@ def test_turns_at_units_wait_for_each_other():
     assert queued((10.0, 10.0), 0.0, 2) == 30
     many = queued((30.0, 10.0), 100.0, 40)
     assert 40 * 30 <= many < 1.1 * 40 * 30
+
+
+def product_work(session):
+    """The work of a product that stages its operands."""
+    settled = settlements(options(4096), gemm_of(TILES), session)[-1]
+    settled = replace(settled, subs={**settled.subs, SPACE: SHARED})
+    front = front_of(settled, GEMM, session)
+    return work_of(front.traced, front.geometry, front.target)
+
+
+def test_where_a_workgroup_ends_the_next_begins(session):
+    work, (way, *_) = product_work(session), WAYS
+    times = [
+        cycles_of(replace(work, groups=each * 100), way, Need(64, 0, 3), CHIP)
+        for each in (3, 6, 7)
+    ]
+    # The seventh does not have the compute unit for itself.
+    assert times[1] == pytest.approx(2 * times[0])
+    assert times[2] / times[1] == pytest.approx(7 / 6, rel=0.01)
+
+
+def test_two_waves_of_a_workgroup_on_a_simd_overlap_partly(session):
+    work, (way, *_) = replace(product_work(session), waves=8), WAYS
+    taken = iteration(work, way, 1, CHIP)
+    beside = iteration(replace(work, waves=4), way, 2, CHIP)
+    alone = iteration(replace(work, waves=4), way, 1, CHIP)
+    assert beside < taken < 2 * alone
+
+
+def test_lanes_that_share_a_row_exchange_more_often_in_narrow_instructions(session):
+    def exchanges(rows):
+        asked = WaveCompileOptions(subs={M: 64, N: 32, K: 64}, target=CHIP)
+        front = front_of(asked, reduced(rows), session)
+        return work_of(front.traced, front.geometry, front.target).exchanges
+
+    # 64 lanes hold 32 results each twice, or 16 each four times.
+    assert (exchanges(32), exchanges(16)) == (1, 2)
+
+
+def reduced(rows):
+    """Maxima of a product, one for each of 32 columns."""
+    constraints = [
+        tkw.WorkgroupConstraint(M, 32, 0),
+        tkw.TilingConstraint(K, 32),
+        tkw.HardwareConstraint(mma_rows=rows),
+    ]
+
+    @tkw.wave(constraints)
+    def most(
+        a: tkw.Memory[K, N, GLOBAL, tkw.f16],
+        b: tkw.Memory[M, N, GLOBAL, tkw.f16],
+        c: tkw.Memory[M, GLOBAL, tkw.f32],
+    ):
+        least = tkw.Register[M, tkw.f32](-1e6)
+
+        @tkw.iterate(K, init_args=[least])
+        def repeat(so_far: tkw.Register[M, tkw.f32]) -> tkw.Register[M, tkw.f32]:
+            nothing = tkw.Register[K, M, tkw.f32](0.0)
+            return tkw.max(tkw.mma(tkw.read(a), tkw.read(b), nothing), so_far, dim=K)
+
+        tkw.write(repeat, c)
+
+    return most
 
 
 def test_large_products_take_large_tiles_and_small_ones_fill_the_chip(session):

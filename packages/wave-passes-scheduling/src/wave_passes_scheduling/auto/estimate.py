@@ -83,18 +83,30 @@ def _resident(
 def cycles_of(work: Work, way: Way, need: Need, target: Target) -> float:
     """Cycles of the whole launch."""
     assert target.peaks is not None, "who asks has looked"
-    # The compute unit that has most of them is the last to end.
+    # The compute unit that has most of them is the last to end. Where one ends, the
+    # next begins, so that it is as full as before.
     each = max(1, ceil(work.groups / target.peaks.compute_units))
-    sets, rest = divmod(each, need.resident)
-    time = sets * iteration(work, way, need.resident, target)
-    if rest:
-        time += iteration(work, way, rest, target)
+    together = min(each, need.resident)
+    time = iteration(work, way, together, target) * each / together
     fill = target.costs.global_latency * (2.0 - way.memory)
-    return time * work.trips + fill * (sets + bool(rest))
+    return time * work.trips + fill * ceil(each / together)
 
 
 def iteration(work: Work, way: Way, resident: int, target: Target) -> float:
     """Cycles of one iteration of ``resident`` workgroups on a compute unit."""
+    assert target.registers is not None, "who asks has looked"
+    on_simd = work.units / target.registers.simds
+    if on_simd <= 1 or way.waves > 1:
+        return _of_sets(work, way, (resident * on_simd, 1.0), target)
+    # Waves of a workgroup that share a SIMD leave a barrier together and want the same
+    # unit; by the next one they have drifted apart.
+    together = _of_sets(work, way, (resident, on_simd), target)
+    apart = _of_sets(work, way, (resident * on_simd, 1.0), target)
+    return (together + apart) / 2
+
+
+def _of_sets(work: Work, way: Way, sets: tuple[float, float], target: Target) -> float:
+    """The cycles where so many sets of so many waves take their turns on a SIMD."""
     costs, peaks, file = target.costs, target.peaks, target.registers
     assert peaks is not None, "who asks has looked"
     assert file is not None, "who asks has looked"
@@ -103,13 +115,9 @@ def iteration(work: Work, way: Way, resident: int, target: Target) -> float:
     lines = sum(each.lines for each in work.staged)
     lds = (work.waves * through + work.lds) / _lds_rate(target)
     memory = (lines + SCATTERED * work.waves * scattered) / peaks.l2_bytes
-    # Waves of a workgroup that share a SIMD want the same unit at the same time,
-    # unless they alternate.
-    on_simd = work.units / file.simds
-    together = max(1.0, on_simd) if way.waves == 1 else 1.0
-    count = max(1, round(resident * on_simd / together))
-    groups = resident / count
-    of_simd = together * work.matrix, together * (OTHERS * work.vector + work.issue)
+    count, size = max(1, round(sets[0])), sets[1]
+    groups = sets[0] * size * file.simds / work.units / count
+    of_simd = size * work.matrix, size * (OTHERS * work.vector + work.issue)
     shared = groups * lds, groups * memory
     waits = way.lds * shared[0], way.memory * shared[1]
     wait = way.memory * costs.global_latency

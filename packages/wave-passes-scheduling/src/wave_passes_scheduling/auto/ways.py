@@ -82,7 +82,7 @@ _DIRECT: dict[str, Any] = {"direct": True, "through_lds": True, "ahead": 0.0}
 """Nothing is on its way in registers."""
 
 WAYS = (
-    Way("default", 0.55, 0.55, ahead=0.0, live=0.6, late=0.2, fewest=0),
+    Way("default", 0.55, 0.55, ahead=0.0, live=0.6, late=0.25, fewest=0),
     Way("prefetch", 0.62, 0.2, ahead=1.3, live=0.65, late=0.25),
     Way("fetch-ahead", 0.5, 0.0, **_AHEAD, alone=0.2, through_lds=True),
     Way("prefetch", 0.75, 0.2, **_DIRECT, live=0.9, late=0.5),

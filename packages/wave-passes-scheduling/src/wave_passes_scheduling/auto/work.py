@@ -185,7 +185,7 @@ class _Counting:
             matrix=sum(count * cycles for count, cycles in counts),
             issue=self.target.costs.valu_cycles * sum(count for count, _ in counts),
             vector=sum(self._vector_cycles(op) for op in ops if op not in settled),
-            exchanges=sum(map(self._exchanges, ops)),
+            exchanges=sum(self._exchanges(op, products) for op in ops),
             fetched=tuple(map(self._fetched, moving)),
             carried=sum(map(self._registers, (*self.loop.inits, *still))),
             between=sum(map(self._registers, own)),
@@ -240,12 +240,18 @@ class _Counting:
         registers = max(1.0, elements / self.geometry.lanes)
         return self._cycles_of(op) * registers
 
-    def _exchanges(self, op: Op) -> int:
+    def _exchanges(self, op: Op, products: Sequence[Mma]) -> int:
         """Steps in which lanes that share a result of a reduction combine theirs."""
         if not isinstance(op, Reduce):
             return 0
-        sharing = self.geometry.lanes / max(1.0, self._elements(op))
-        return max(0, ceil(log2(sharing)))
+        apart = [self._elements(op)]
+        for product in products:
+            roles = matrix_roles(product)
+            row = instruction_of(product, self.geometry, self.target)
+            across = {str(roles.m): row.shape[1], str(roles.n): row.shape[0]}
+            if set(product.register_type.dims) >= {str(op.dim), *op.register_type.dims}:
+                apart.append(across.get(str(op.dim), apart[0]))
+        return max(0, ceil(log2(self.geometry.lanes / max(1.0, min(apart)))))
 
     def _cycles_of(self, op: Op) -> float:
         """Cycles of an op for each register of its operands."""
