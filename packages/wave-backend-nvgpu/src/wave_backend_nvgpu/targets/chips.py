@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from wave_backend_nvgpu.targets import matrix, memory
+from dataclasses import replace
+
+from wave_backend_nvgpu.targets import matrix, memory, warpgroup
 from wave_backend_nvgpu.targets.memory import KIB
 from wave_core.targets import (
     BarrierKind,
@@ -164,9 +166,26 @@ def sm_90() -> Target:
     return _hopper("sm_90", "NVIDIA H100, portable")
 
 
+WARPGROUP_CYCLES = {"F16": 4, "I8": 4, "F8": 4}
+"""Instructions of four warps with eight columns. Source: data sheet of the H100 SXM,
+whose peaks they reach: 64 * 8 * 16 products of 16 bits, 2048 a cycle."""
+
+PRODUCTS = Counter(warpgroup.COUNTER, ("product of a warpgroup",), True, 63)
+"""A wait names groups of them, which the code generator makes."""
+
+
 def sm_90a() -> Target:
-    """H100, H200."""
-    return _hopper("sm_90a", "NVIDIA H100")
+    """H100, H200: waves of 32 lanes, or of 128 for products of four warps."""
+    chip = _hopper("sm_90a", "NVIDIA H100")
+    own = warpgroup.rows(WARPGROUP_CYCLES)
+    return replace(
+        chip,
+        matrix_instructions=(*chip.matrix_instructions, *own),
+        counters=(*chip.counters, PRODUCTS),
+        wave_sizes=(memory.LANES, warpgroup.LANES),
+        lockstep_lanes=memory.LANES,
+        shuffle_lanes=memory.LANES,
+    )
 
 
 def _hopper(name: str, summary: str) -> Target:

@@ -94,7 +94,7 @@ def operand(dim: str, rows: int, k: int, bits: int) -> Layout:
     taken, own = run * ROW_LANES, run * (rows // groups)
     along.append(Digit(taken, "reg", own, k // taken))
     registers = own * (k // taken)
-    return Layout.make(LANES, registers, {dim: down, "K": _some(along)})
+    return Layout.make(LANES, registers, {dim: down, "K": several(along)})
 
 
 def neighbours(dim: str, k: int) -> Layout:
@@ -102,10 +102,10 @@ def neighbours(dim: str, k: int) -> Layout:
     own = k // ROW_LANES
     along = [Digit(own, "lane", 1, ROW_LANES), Digit(1, "reg", 1, own)]
     down = [Digit(1, "lane", ROW_LANES, LANES // ROW_LANES)]
-    return Layout.make(LANES, own, {dim: down, "K": _some(along)})
+    return Layout.make(LANES, own, {dim: down, "K": several(along)})
 
 
-def _some(digits: list[Digit]) -> list[Digit]:
+def several(digits: list[Digit]) -> list[Digit]:
     """Those that have more than one value."""
     return [digit for digit in digits if digit.mod > 1]
 
