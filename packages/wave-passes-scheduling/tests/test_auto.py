@@ -13,7 +13,13 @@ from wave_core.compile.choosing import choices, settlements
 from wave_core.compile.front import front_of
 from wave_core.targets import Peaks, RegisterFile, generic_target
 from wave_passes_scheduling.auto.choose import choose
-from wave_passes_scheduling.auto.estimate import Need, cycles_of, iteration, queued
+from wave_passes_scheduling.auto.estimate import (
+    Need,
+    cycles_of,
+    iteration,
+    need_of,
+    queued,
+)
 from wave_passes_scheduling.auto.ways import COPIER, POINTED_WAYS, WAYS
 from wave_passes_scheduling.auto.work import CAREFUL, Fetched, work_of
 
@@ -329,6 +335,26 @@ def test_rows_between_two_places_are_not_copied_by_pointers(
     asked = choices(options(size, target), GEMM, session)[0]
     found = choose(replace(asked, passes=frozenset({COPIER})))
     assert any("passes" in each.options for each in found) is some
+
+
+@pytest.mark.parametrize(("sizes", "each"), [((), 0), ((M,), 1), ((M, K), 2)])
+def test_conditions_of_copies_take_registers_where_lanes_keep_them(
+    session, sizes, each
+):
+    """64 lanes of each wave move 16 bytes of both tiles at a time."""
+    keeping = replace(CHIP, registers=replace(CHIP.registers, conditions=True))
+    asked = options(4096, keeping)
+    asked = replace(asked, subs={**asked.subs, **dict.fromkeys(sizes, 4095)})
+    settled = settlements(asked, gemm_of(TILES), session)[-1]
+    settled = replace(settled, subs={**settled.subs, SPACE: SHARED})
+    front = front_of(settled, GEMM, session)
+    work = work_of(front.traced, front.geometry, front.target)
+    rows = [row.masked for row in work.staged]
+    assert sorted(rows) == [each // 2 * 2, each]
+    way = WAYS[0]
+    usual, kept = (need_of(work, way, chip).registers for chip in (CHIP, keeping))
+    pieces = [row.of_group / (work.lanes * work.waves * 16) for row in work.staged]
+    assert kept - usual == sum(n * e for n, e in zip(pieces, rows, strict=True))
 
 
 def test_options_of_a_choice_can_be_given():

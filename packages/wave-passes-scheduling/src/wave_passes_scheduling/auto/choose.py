@@ -140,6 +140,9 @@ def _refused(work: Work, way: Way, need: Need, target: Target) -> str:
     """Why a configuration does not fit; empty where it does."""
     assert target.registers is not None, "who asks has looked"
     file, limit = target.registers, target.registers.limit(work.units)
+    if file.conditions and way.fewest:
+        # The scheduler leaves as many without use; what needs them is not pipelined.
+        limit -= file.granule
     if work.units < way.waves * file.simds:
         return f"waves of a SIMD have to alternate: {work.units} waves are too few"
     if work.trips < way.fewest:

@@ -63,9 +63,18 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     live = way.late if target.transposed_read_bits else way.live
     registers = work.carried + SHORT * work.between + live * work.fragments
     registers = round(registers + way.ahead * fetched + SPARE)
+    if target.registers.conditions:
+        registers += _conditions(work)
     lds = work.lds * way.copies
     resident = _resident(work.units, registers, lds, target, target.registers)
     return Need(registers, lds, resident)
+
+
+def _conditions(work: Work) -> int:
+    """Registers for the conditions of what a lane brings to LDS."""
+    lanes = work.lanes * work.waves
+    pieces = [(ceil(e.of_group / lanes / WIDE), e.masked) for e in work.staged]
+    return sum(count * masked for count, masked in pieces)
 
 
 def _resident(

@@ -60,6 +60,8 @@ class Fetched:
         staged: Whether it goes through LDS.
         piece: Bytes that rows are a multiple of, as far as sizes are known: no lane can
             move more than that at a time, wherever it begins.
+        masked: For each piece that a lane moves, the registers for its condition where
+            lanes keep such: one, and two where it changes with the iteration.
     """
 
     of_wave: float
@@ -67,6 +69,7 @@ class Fetched:
     lines: float
     staged: bool
     piece: int = 0
+    masked: int = 0
 
 
 @dataclass(frozen=True)
@@ -273,7 +276,8 @@ class _Counting:
         of_group = of_wave * sharing
         lines = of_group * self._unused(op)
         staged = op.memory.memory_type.space is AddressSpace.SHARED
-        return Fetched(of_wave, of_group, lines, staged, self._piece(op))
+        piece, masked = self._piece(op), self._masked(op)
+        return Fetched(of_wave, of_group, lines, staged, piece, masked)
 
     def _piece(self, op: Read) -> int:
         """Bytes that divide all rows of a memory."""
@@ -281,6 +285,23 @@ class _Counting:
         inner = self.geometry.bind(stored.storage_shape[-1])
         elements = inner.constant_value if inner.is_constant else 1
         return elements * stored.dtype.bits // 8
+
+    def _masked(self, op: Read) -> int:
+        """Registers for a condition: none where tiles divide all sizes."""
+        dims = op.register_type.dims
+        uneven = [dim for dim in dims if not self._divides(dim)]
+        axis = dim_name(self.loop.axis)
+        return bool(uneven) + any(self.geometry.loop_axis(d) == axis for d in uneven)
+
+    def _divides(self, dim: str) -> bool:
+        extent = self.geometry.extent(dim)
+        return extent.is_constant and extent.constant_value % self._group(dim) == 0
+
+    def _group(self, dim: str) -> int:
+        """Elements of a workgroup's tile."""
+        axis = self.geometry.split_among_waves(dim)
+        waves = 1 if axis is None else self.geometry.waves[axis]
+        return max(1, self._tile(dim) * waves)
 
     def _unused(self, op: Read) -> float:
         """How much larger cache lines are than what is read of each, at least 1."""

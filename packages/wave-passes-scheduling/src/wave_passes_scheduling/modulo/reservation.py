@@ -1,8 +1,8 @@
 """The modulo reservation table: who occupies what in each cycle of the interval.
 
-The free cycles of a resource are the bits of an integer, one integer for each number
-of units that may be wanted. Where a task can start is then a few shifts and ands,
-however long the interval is.
+Cycles of a resource are the bits of integers, one integer for each number of units:
+those in which at least so many are taken. To place a task and to find where it can
+start are then a few shifts and ands, however long the interval is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wave_passes_scheduling.problem import Array, LoopProblem, Task
+    from wave_passes_scheduling.problem import Array, LoopProblem, Task, Use
 
 CANDIDATES = 8
 """Starts that are compared by what they waste, where each cuts a gap in two."""
@@ -49,11 +49,17 @@ class ReservationTable:
         self.interval = interval
         self._all = (1 << interval) - 1
         self._units: list[int] = problem.units.tolist()
-        self._taken = [[0] * interval for _ in self._units]
-        self._free = [[self._all] * (units + 1) for units in self._units]
-        self._segments = [_segments(task, interval) for task in problem.tasks]
+        # At index n the cycles in which more than n units are taken.
+        self._taken = [[0] * units for units in self._units]
+        known: dict[tuple[Use, ...], tuple[_Segment, ...]] = {}
+        self._segments = [
+            known.get(task.uses)
+            or known.setdefault(task.uses, _segments(task, interval))
+            for task in problem.tasks
+        ]
         self._cycles: dict[int, int] = {}
-        self._holders = [[set[int]() for _ in range(interval)] for _ in self._units]
+        # By resource, the cycles that each placed task holds.
+        self._holders: list[dict[int, int]] = [{} for _ in self._units]
         self._since: dict[int, int] = {}
         self._placements = 0
         self._lengths = _lengths(problem)
@@ -114,21 +120,43 @@ class ReservationTable:
         self._cycles[task] = cycle
         self._placements += 1
         self._since[task] = self._placements
-        for holders in self._held(task, cycle):
-            holders.add(task)
-        self._add(task, cycle, 1)
+        for part in self._segments[task]:
+            held, levels = self._held(part, cycle), self._taken[part.resource]
+            holders = self._holders[part.resource]
+            holders[task] = holders.get(task, 0) | held
+            for _ in range(part.units):
+                more = held
+                for number, level in enumerate(levels):
+                    levels[number], more = level | more, level & more
+                    if not more:
+                        break
+                else:
+                    levels.append(more)
 
     def remove(self, task: int) -> None:
         """Take a placed task out."""
         cycle = self._cycles.pop(task)
         del self._since[task]
-        for holders in self._held(task, cycle):
-            holders.discard(task)
-        self._add(task, cycle, -1)
+        for part in self._segments[task]:
+            held, levels = self._held(part, cycle), self._taken[part.resource]
+            self._holders[part.resource].pop(task, None)
+            for _ in range(part.units):
+                less = held
+                for number in range(len(levels) - 1, -1, -1):
+                    levels[number], less = (
+                        levels[number] & ~less,
+                        less & ~levels[number],
+                    )
 
     def rivals(self, task: int, cycle: int) -> list[int]:
         """Placed tasks that occupy units which the task would need; the last first."""
-        found = set[int]().union(*self._held(task, cycle))
+        found = {
+            other
+            for part in self._segments[task]
+            if (wanted := self._held(part, cycle))
+            for other, cells in self._holders[part.resource].items()
+            if wanted & cells
+        }
         return sorted(found, key=lambda other: -self._since[other])
 
     def waste(self, task: int, cycle: int) -> int:
@@ -147,14 +175,18 @@ class ReservationTable:
 
     def taken(self) -> Array:
         """Occupied units, ``[interval, resources]``."""
-        found = np.array(self._taken, np.int64).reshape(-1, self.interval)
-        return found.T.copy()
+        found = np.zeros((self.interval, len(self._units)), np.int64)
+        for resource, levels in enumerate(self._taken):
+            for level in levels:
+                for cycle in _bits(level, latest=False):
+                    found[cycle, resource] += 1
+        return found
 
     def _flush(self, task: int) -> int:
         """The starts that cut no gap in two, as bits: beside what is taken already."""
         found = self._all
         for part in self._wasting[task]:
-            busy = self._all ^ self._free[part.resource][part.units]
+            busy = self._all ^ self._free(part.resource, part.units)
             if busy:
                 sides = self._rotated(busy, -1) | self._rotated(busy, part.cycles)
                 found &= self._rotated(sides, part.offset)
@@ -167,8 +199,11 @@ class ReservationTable:
         """
         found: dict[int, list[int]] = {}
         for part in self._wasting[task]:
-            levels = found.get(part.resource) or self._free[part.resource][1:]
-            held = self._rotated((1 << part.cycles) - 1, -cycle - part.offset)
+            levels = found.get(part.resource) or [
+                self._free(part.resource, units)
+                for units in range(1, self._units[part.resource] + 1)
+            ]
+            held = self._held(part, cycle)
             # Where the task holds units, that many more have to be free.
             others = levels[part.units :] + [0] * min(part.units, len(levels))
             rows = zip(levels, others, strict=True)
@@ -183,7 +218,7 @@ class ReservationTable:
         for part in self._segments[task]:
             if part.units > self._units[part.resource]:
                 return 0
-            free = self._free[part.resource][part.units]
+            free = self._free(part.resource, part.units)
             found &= self._rotated(self._long(free, part.cycles), part.offset)
         return found
 
@@ -201,26 +236,14 @@ class ReservationTable:
         by %= self.interval
         return (bits >> by | bits << (self.interval - by)) & self._all
 
-    def _held(self, task: int, cycle: int) -> Iterator[set[int]]:
-        """Who holds units in each cycle in which the task would need some."""
-        for part in self._segments[task]:
-            begin, holders = cycle + part.offset, self._holders[part.resource]
-            for at in range(begin, begin + part.cycles):
-                yield holders[at % self.interval]
+    def _free(self, resource: int, units: int) -> int:
+        """The cycles in which so many units are free, as bits."""
+        left = self._units[resource] - units
+        return self._all ^ (self._taken[resource][left] if units else 0)
 
-    def _add(self, task: int, cycle: int, sign: int) -> None:
-        for part in self._segments[task]:
-            taken, free = self._taken[part.resource], self._free[part.resource]
-            units = self._units[part.resource]
-            begin = cycle + part.offset
-            for at in range(begin, begin + part.cycles):
-                place = at % self.interval
-                before = units - taken[place]
-                taken[place] += sign * part.units
-                after = units - taken[place]
-                low, high = sorted((max(before, 0), max(after, 0)))
-                for level in range(low + 1, high + 1):
-                    free[level] ^= 1 << place
+    def _held(self, part: _Segment, cycle: int) -> int:
+        """The cycles in which a task that starts there holds units, as bits."""
+        return self._rotated((1 << part.cycles) - 1, -cycle - part.offset)
 
 
 def _segments(task: Task, interval: int) -> tuple[_Segment, ...]:
