@@ -71,7 +71,10 @@ def product(words, sums="%r, %r, %r, %r", options="1, 1, 1, 0, 0"):
         product("m64n8k16.f32.f16.f16", sums="%r, %r"),
         product("m64n8k16.f32.f16.f16", options="1, 2, 1, 0, 0"),
         product("m64n8k32.f32.e4m3.e4m3"),
-        "cp.async.bulk.commit_group;",
+        "cp.async.bulk.frob_group;",
+        "cp.async.bulk.wait_group %r;",
+        "mbarrier.frob.b64 [%d];",
+        "mbarrier.init.shared.b64 %r, 1;",
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16 {%r}, {%x}, {%x}, {%r};",
     ],
 )

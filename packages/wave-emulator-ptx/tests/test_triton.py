@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from triton_texts import attention, gemm, text_of
+from triton_texts import attention, gemm, gemm_tma, text_of
 
-ORDERS = [None, 1, 2]
+from wave_emulator_ptx import EmulatorError
+
+ORDERS = [None, 1, 2, 3]
+SEEDS = [None, *(pytest.param(seed, marks=pytest.mark.fuzz) for seed in (1, 2))]
+"""Of faults; other seeds find the same."""
 SYNCHRONIZES = re.compile(
     r"wgmma\.(?:fence|commit|wait)|\s*(?:bar\.sync|fence|cp\.async\.(?:wait|commit))"
 )
@@ -43,7 +47,7 @@ def lines_of(name):
     ]
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", SEEDS)
 @pytest.mark.parametrize(
     ("name", "number", "at"), lines_of("gemm") + lines_of("attention")
 )
@@ -56,3 +60,51 @@ def test_each_line_that_orders_something_is_missed(name, number, at, order):
     else:
         _, result = attention(text, (1, 128), order)
     assert result.reports
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("sizes", [(64, 64, 64), (128, 64, 320), (72, 56, 200)])
+def test_gemm_of_tensor_maps(sizes, order):
+    error, result = gemm_tma(text_of("gemm_tma"), sizes, order)
+    assert result.reports == []
+    assert error < 0.05
+
+
+NEEDED = re.compile(
+    r"(@%p\d+ )?(?:mbarrier\.(?:init|arrive)|cp\.async|fence)"
+    r"|wgmma\.(?:fence|commit|wait)"
+)
+
+
+def needed_lines():
+    """Lines of the kernel, each of which it needs; of its barriers many are twins."""
+    text = text_of("gemm_tma").splitlines()
+    return [at for at, line in enumerate(text) if NEEDED.match(line.strip())]
+
+
+@pytest.mark.parametrize("order", SEEDS)
+@pytest.mark.parametrize("at", needed_lines())
+def test_each_line_of_the_tensor_kernel_is_missed(at, order):
+    lines = text_of("gemm_tma").splitlines()
+    lines[at] = ""
+    assert fails("\n".join(lines), order)
+
+
+def test_barriers_between_products_and_copies_are_missed():
+    """Those of one place, since each is as good as the others."""
+    lines = text_of("gemm_tma").splitlines()
+    products = max(at for at, line in enumerate(lines) if "aligned 1;" in line)
+    copies = max(at for at, line in enumerate(lines) if "[%r33]" in line)
+    for at in range(products, copies):
+        if lines[at].strip().startswith("bar.sync"):
+            lines[at] = ""
+    assert fails("\n".join(lines), None)
+
+
+def fails(text, order):
+    """Whether anything is wrong."""
+    try:
+        error, result = gemm_tma(text, (64, 64, 320), order)
+    except EmulatorError:
+        return True
+    return bool(result.reports) or error > 0.05

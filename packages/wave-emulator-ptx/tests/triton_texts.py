@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wave_emulator_ptx import LaunchOptions, LaunchResult, emulate, load
+from wave_emulator_ptx import LaunchOptions, LaunchResult, TensorMap, emulate, load
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SCRATCH = np.zeros(16, np.uint8)
@@ -59,3 +59,33 @@ def attention(
     powers = np.exp2(scores - scores.max(axis=-1, keepdims=True))
     wanted = powers / powers.sum(axis=-1, keepdims=True) @ v.astype(np.float64)
     return float(np.abs(o - wanted).max()), result
+
+
+def gemm_tma(
+    text: str, sizes: tuple[int, int, int], order: int | None = None
+) -> tuple[float, LaunchResult]:
+    """The largest error of a result in f16, and what was reported."""
+    m, n, k = sizes
+    source = np.random.default_rng(sum(sizes))
+    a = source.standard_normal((m, k)).astype(np.float16)
+    b = source.standard_normal((n, k)).astype(np.float16)
+    c = np.full((m, n), np.nan, np.float16)
+    tensors = [argument for each in (a, b, c) for argument in _tensor(each)]
+    result = emulate(
+        load(text),
+        [*tensors, k, SCRATCH, SCRATCH],
+        grid=(-(-m // 64), -(-n // 64), 1),
+        block=(128, 1, 1),
+        shared=49176,
+        options=LaunchOptions(order=order, limit=100_000),
+    )
+    wanted = a.astype(np.float64) @ b.astype(np.float64).T
+    return float(np.nan_to_num(np.abs(c - wanted).max(), nan=np.inf)), result
+
+
+def _tensor(matrix: np.ndarray) -> list[TensorMap | int]:
+    """A descriptor as Triton's launcher passes it: the map, extents and strides."""
+    rows, columns = matrix.shape
+    shape, strides = (columns, rows), (2 * columns,)
+    made = TensorMap("f16", matrix, shape, strides, (64, 64), 128)
+    return [made, rows, columns, columns, 1]

@@ -26,6 +26,7 @@ HAZARDS: Mapping[str, str] = {
     "EP0511": "WV0902",
     "EP0512": "WV0902",
     "EP0513": "WV0914",
+    "EP0514": "WV0902",
 }
 """The code of Wave for each hazard of the emulator. Source: its ``errors.CODES``."""
 
@@ -36,6 +37,7 @@ ERRORS: Mapping[str, str] = {
     "EP0301": "WV0912",
     "EP0303": "WV0908",
     "EP0304": "WV0902",
+    "EP0305": "WV0904",
 }
 """The code of Wave for what ends an emulation; WV0708 for all others."""
 

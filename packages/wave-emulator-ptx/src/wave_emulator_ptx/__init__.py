@@ -17,6 +17,7 @@ from wave_emulator_ptx.errors import (
 )
 from wave_emulator_ptx.launch import LaunchOptions, LaunchResult, emulate, load
 from wave_emulator_ptx.syntax import Module
+from wave_emulator_ptx.tensor_maps import TensorMap
 
 __all__ = [
     "EmulatorError",
@@ -27,6 +28,7 @@ __all__ = [
     "Module",
     "PtxSyntaxError",
     "Report",
+    "TensorMap",
     "UnknownInstructionError",
     "emulate",
     "load",

@@ -13,7 +13,9 @@ from wave_emulator_ptx.errors import Report
 
 if TYPE_CHECKING:
     from wave_emulator_ptx.clocks import Clocks
+    from wave_emulator_ptx.flights import Flights
     from wave_emulator_ptx.memory import GlobalMemory
+    from wave_emulator_ptx.memory_barriers import MemoryBarriers
     from wave_emulator_ptx.products import Products
     from wave_emulator_ptx.shared import SharedMemory
     from wave_emulator_ptx.syntax import Instruction
@@ -97,12 +99,18 @@ class Batch:
         local: bytes of each thread, [threads, bytes].
         clocks: what warps know of each other.
         products: asynchronous ones of warpgroups.
+        barriers: those in shared memory.
+        flights: bulk copies under way.
         checks: whether hazards are looked for.
         place: the next instruction of each thread.
         waits: the barrier at which a thread waits, or -1.
         wanted: threads for which that barrier waits, 0 for the whole workgroup.
         arrived: threads that only announced themselves, and what they had seen by
             then, by workgroup and barrier.
+        asleep: the number of the barrier in memory that a thread waits for, or -1.
+        refused: the barrier in memory whose wait gave false the last time, or -1.
+        roused_at: the version of the barriers in memory when all who slept were roused
+            last, since nothing else could go on.
         group: the group of copies that each thread fills, counted from 0.
         copies: in flight, in the order in which they began.
         reports: hazards, by instruction and code.
@@ -116,6 +124,8 @@ class Batch:
     local: Bytes
     clocks: Clocks
     products: Products
+    barriers: MemoryBarriers
+    flights: Flights
     checks: bool
     place: Ints = field(init=False)
     waits: Ints = field(init=False)
@@ -123,6 +133,9 @@ class Batch:
     arrived: dict[tuple[int, int], list[Arrival]] = field(
         default_factory=dict[tuple[int, int], "list[Arrival]"]
     )
+    asleep: Ints = field(init=False)
+    refused: Ints = field(init=False)
+    roused_at: int = -1
     group: Ints = field(init=False)
     copies: list[Copy] = field(default_factory=list[Copy])
     reports: dict[tuple[str, int], Report] = field(
@@ -138,6 +151,8 @@ class Batch:
         self.place = np.where(self.within < x * y * z, 0, DONE)
         self.waits = np.full(count, -1, np.int64)
         self.wanted = np.zeros(count, np.int64)
+        self.asleep = np.full(count, -1, np.int64)
+        self.refused = np.full(count, -1, np.int64)
         self.group = np.zeros(count, np.int64)
 
     def ordinals(self, selection: Selection) -> Ints:

@@ -12,9 +12,11 @@ CODES = {
     "EP0201": "the arguments are not what the kernel takes",
     "EP0202": "an array is not contiguous, or cannot be written",
     "EP0203": "the grid, the block or the shared memory is not possible",
+    "EP0204": "a tensor map is not possible",
     "EP0301": "an instruction is unknown to the emulator",
     "EP0303": "the step limit was reached",
     "EP0304": "every thread waits, for ever",
+    "EP0305": "the hardware stops at an instruction",
     "EP0501": "race: two threads touch a byte of shared memory, nothing orders them",
     "EP0503": "access outside every buffer, or beyond the shared memory",
     "EP0504": "a register of an asynchronous product is used before the wait for it",
@@ -27,6 +29,7 @@ CODES = {
     "EP0511": "an instruction for a whole warp is executed by a part of it",
     "EP0512": "warps of a warpgroup do not execute one product together",
     "EP0513": "a product uses registers that no wgmma.fence has ordered before it",
+    "EP0514": "a barrier in memory is used as it cannot be",
 }
 
 

@@ -5,21 +5,24 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from wave_emulator_ptx.batch import Batch, Shape, Size
 from wave_emulator_ptx.clocks import Clocks
 from wave_emulator_ptx.errors import LaunchError, Report
+from wave_emulator_ptx.flights import Flights
 from wave_emulator_ptx.junk import Fill, is_doubtful, settled
 from wave_emulator_ptx.memory import APART, FIRST, GlobalMemory, Piece
+from wave_emulator_ptx.memory_barriers import MemoryBarriers
 from wave_emulator_ptx.options import LaunchOptions, LaunchResult
 from wave_emulator_ptx.parser import parse
 from wave_emulator_ptx.products import Products
 from wave_emulator_ptx.program import Program, program_of
 from wave_emulator_ptx.run import run
 from wave_emulator_ptx.shared import SharedMemory
+from wave_emulator_ptx.tensor_maps import MAP_BYTES, MARK, PlacedMap, TensorMap
 from wave_emulator_ptx.types import TYPES
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ BATCH_THREADS = 4096
 
 DEFAULTS = LaunchOptions()
 
+Argument: TypeAlias = "Array | TensorMap | int | float"
+
 
 def load(text: str) -> Module:
     """Read PTX.
@@ -46,7 +51,7 @@ def load(text: str) -> Module:
 
 def emulate(
     module: Module,
-    arguments: Sequence[Array | int | float],
+    arguments: Sequence[Argument],
     *,
     grid: Size,
     block: Size,
@@ -59,7 +64,7 @@ def emulate(
     Args:
         module: what `load` gives.
         arguments: in the order of the parameters: C-contiguous arrays for pointers,
-            numbers for the others.
+            tensor maps for those of 128 bytes, numbers for the others.
         grid: workgroups.
         block: threads of a workgroup.
         kernel: its name; None for the only one.
@@ -67,20 +72,21 @@ def emulate(
         options: how to execute.
 
     Raises:
-        LaunchError: EP0102, EP0201 to EP0203, before anything is written.
+        LaunchError: EP0102, EP0201 to EP0204, before anything is written.
         UnknownInstructionError: EP0301, likewise.
-        ExecutionError: EP0303, EP0304; arrays hold what was written so far.
+        ExecutionError: EP0303 to EP0305; arrays hold what was written so far.
     """
     program = program_of(module, kernel)
     _check_sizes(program, grid, block, program.shared + shared)
     arrays = _arrays(program, arguments)
     parameters = _parameters(program, arguments)
+    maps = _maps(program, arguments)
 
     def execute(held: list[Bytes], fill: Fill, chosen: LaunchOptions) -> LaunchResult:
         memory = _memory(program, held, chosen.poison)
         result = LaunchResult()
         for number, shape in enumerate(_shapes(grid, block)):
-            batch = _batch(program, shape, memory, parameters, shared, chosen)
+            batch = _batch(program, shape, memory, parameters, shared, chosen, maps)
             fill(batch.shared.data)
             order = None if chosen.order is None else [chosen.order, number]
             done = run(program, batch, limit=chosen.limit, order=order)
@@ -128,13 +134,28 @@ def _check_sizes(program: Program, grid: Size, block: Size, shared: int) -> None
         raise LaunchError("EP0203", message)
 
 
-def _arrays(program: Program, arguments: Sequence[Array | int | float]) -> list[Bytes]:
-    """The bytes of the arrays among the arguments."""
+def _arrays(program: Program, arguments: Sequence[Argument]) -> list[Bytes]:
+    """The bytes of the arrays among the arguments, then of those of tensor maps."""
     expected = program.kernel.parameters
     if len(arguments) != len(expected):
         message = f"{len(arguments)} arguments: the kernel takes {len(expected)}"
         raise LaunchError("EP0201", message)
-    return [_bytes(each) for each in arguments if isinstance(each, np.ndarray)]
+    maps = [each for each in arguments if isinstance(each, TensorMap)]
+    for each in maps:
+        each.check()
+    plain = [each for each in arguments if isinstance(each, np.ndarray)]
+    return [_bytes(each) for each in (*plain, *(each.base for each in maps))]
+
+
+def _maps(program: Program, arguments: Sequence[Argument]) -> list[PlacedMap]:
+    """Tensor maps with the addresses of their tensors."""
+    plain = sum(isinstance(each, np.ndarray) for each in arguments)
+    first = FIRST + (len(program.globals) + plain) * APART
+    maps = [each for each in arguments if isinstance(each, TensorMap)]
+    return [
+        PlacedMap(each, first + number * APART + each.offset)
+        for number, each in enumerate(maps)
+    ]
 
 
 def _bytes(array: Array) -> Bytes:
@@ -147,20 +168,30 @@ def _unwritten(data: Bytes, poisoned: bool) -> Array | None:  # noqa: FBT001
     return np.zeros(len(data), np.bool_) if poisoned else None
 
 
-def _parameters(program: Program, arguments: Sequence[Array | int | float]) -> Bytes:
+def _parameters(program: Program, arguments: Sequence[Argument]) -> Bytes:
     """The bytes of the parameters."""
     found = np.zeros(program.parameter_bytes, np.uint8)
     address = FIRST + len(program.globals) * APART
     rows = zip(program.kernel.parameters, program.offsets, arguments, strict=True)
+    maps = 0
     for parameter, offset, value in rows:
-        given: int | float
-        if isinstance(value, np.ndarray):
-            given, address = address, address + APART
+        if isinstance(value, TensorMap):
+            data, maps = _marked(parameter, maps), maps + 1
+        elif isinstance(value, np.ndarray):
+            data, address = _packed(parameter, address), address + APART
         else:
-            given = value
-        data = _packed(parameter, given)
+            data = _packed(parameter, value)
         found[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
     return found
+
+
+def _marked(parameter: Variable, number: int) -> bytes:
+    """What a copy of a tensor finds where its map should be."""
+    size = TYPES[parameter.type].bytes * parameter.count
+    if size != MAP_BYTES or parameter.align % 64:
+        message = f"{parameter.name} is no tensor map: {MAP_BYTES} bytes, aligned to 64"
+        raise LaunchError("EP0201", message)
+    return struct.pack("<QQ", MARK, number).ljust(MAP_BYTES, b"\0")
 
 
 def _packed(parameter: Variable, value: float) -> bytes:
@@ -195,6 +226,7 @@ def _batch(
     parameters: Bytes,
     shared: int,
     options: LaunchOptions,
+    maps: list[PlacedMap],
 ) -> Batch:
     clocks = Clocks(len(shape.workgroups), shape.warps)
     size = -(-(program.shared + shared) // 16) * 16
@@ -208,8 +240,15 @@ def _batch(
         np.zeros((shape.threads, program.local), np.uint8),
         clocks,
         products,
+        MemoryBarriers(clocks),
+        Flights(maps, _haste(options.order)),
         options.hazards,
     )
+
+
+def _haste(order: int | None) -> float:
+    """How soon copies arrive: as late as they may, or by the seed of the order."""
+    return 0 if order is None else (0.0, 0.05, 0.3, 1.0)[order % 4]
 
 
 def _merged(before: list[Report], new: list[Report]) -> list[Report]:

@@ -32,6 +32,15 @@ class Piece:
     written: Bools | None = None
 
 
+@dataclass(frozen=True)
+class Fetched:
+    """Bytes of global memory, and whether some are outside, or nobody wrote them."""
+
+    values: Bytes
+    outside: bool
+    unwritten: bool
+
+
 class GlobalMemory:
     """Bytes by address.
 
@@ -70,6 +79,38 @@ class GlobalMemory:
             rows(piece.data, size)[places] = values[threads]
             if piece.written is not None:
                 rows(piece.written, size)[places] = True
+
+    def fetch(self, where: Ints) -> Fetched:
+        """Single bytes, all of one array, at addresses [rows, bytes]."""
+        piece, offsets, good = self._single(where)
+        values = np.where(good, piece.data[np.where(good, offsets, 0)], 0)
+        nobody = piece.written is not None and not bool(
+            (piece.written[np.where(good, offsets, 0)] | ~good).all()
+        )
+        return Fetched(values.astype(np.uint8), not bool(good.all()), nobody)
+
+    def put(self, where: Ints, values: Bytes) -> bool:
+        """Write single bytes likewise; whether some are outside of the array."""
+        piece, offsets, good = self._single(where)
+        piece.data[offsets[good]] = values[good]
+        if piece.written is not None:
+            piece.written[offsets[good]] = True
+        return not bool(good.all())
+
+    def _single(self, where: Ints) -> tuple[Piece, Ints, Bools]:
+        """The array of addresses, their offsets in it, and which lie inside."""
+        if not where.size:
+            return Piece(np.zeros(1, np.uint8)), where, np.ones(where.shape, np.bool_)
+        ordinal = (int(where.flat[0]) - FIRST) // APART
+        offsets = where - (FIRST + ordinal * APART)
+        if not 0 <= ordinal < len(self.pieces) or not len(self.pieces[ordinal].data):
+            return (
+                Piece(np.zeros(1, np.uint8)),
+                offsets,
+                np.zeros(where.shape, np.bool_),
+            )
+        piece = self.pieces[ordinal]
+        return piece, offsets, (offsets >= 0) & (offsets < len(piece.data))
 
     def _places(self, addresses: Ints, size: int) -> list[tuple[Piece, Ints, Ints]]:
         """For each array: it, the threads that touch it, and which row of it."""

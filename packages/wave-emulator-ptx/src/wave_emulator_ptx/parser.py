@@ -330,8 +330,12 @@ class _Parser:
         else:
             base = Name(self._resolve(self._kind("name").text))
         offset = self._offset() if self._next.text in {"+", "-"} else 0
+        coordinates: tuple[Operand, ...] = ()
+        if self._try(","):
+            found = self._operand()
+            coordinates = found.parts if isinstance(found, Tuple) else (found,)
         self._expect("]")
-        return Address(base, offset)
+        return Address(base, offset, coordinates)
 
     def _offset(self) -> int:
         sign = 1 if self._take().text == "+" else -1

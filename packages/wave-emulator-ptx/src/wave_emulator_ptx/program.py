@@ -10,7 +10,7 @@ import numpy as np
 from wave_emulator_ptx.errors import LaunchError, UnknownInstructionError
 from wave_emulator_ptx.isa.access import LOCAL, PARAMETERS, SHARED
 from wave_emulator_ptx.isa.arithmetic import values
-from wave_emulator_ptx.isa.table import LEAVES, bind
+from wave_emulator_ptx.isa.table import bind, leaves
 from wave_emulator_ptx.isa.wgmma import is_product
 from wave_emulator_ptx.memory import APART, FIRST
 from wave_emulator_ptx.order import ranks
@@ -157,8 +157,7 @@ def _bound(instruction: Instruction, scope: Scope) -> Bound:
     step = bind(instruction, scope)
     if instruction.guard is not None:
         step = _guarded(step, instruction, scope)
-    leaves = instruction.opcode in LEAVES and instruction.modifiers != ("warp", "sync")
-    return Bound(instruction, step, leaves)
+    return Bound(instruction, step, leaves(instruction))
 
 
 def _guarded(step: Step, instruction: Instruction, scope: Scope) -> Step:

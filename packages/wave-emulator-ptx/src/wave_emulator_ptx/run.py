@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_ptx.batch import DONE, LANES, Batch
+from wave_emulator_ptx.deadlock import stuck
 from wave_emulator_ptx.errors import ExecutionError
+from wave_emulator_ptx.isa import bulk
 
 if TYPE_CHECKING:
     from wave_emulator_ptx.arrays import Array, Bools, Ints, Selection
@@ -39,12 +41,17 @@ def run(program: Program, batch: Batch, *, limit: int, order: list[int] | None) 
     done = 0
     while True:
         _release(batch)
-        able = (batch.place != DONE) & (batch.waits < 0)
+        if source is not None:
+            bulk.land_some(batch, source)
+        able = (batch.place != DONE) & (batch.waits < 0) & (batch.asleep < 0)
         threads = _next(program, batch, able, source)
         if not len(threads):
-            if (batch.place != DONE).any():
-                raise _stuck(program, batch)
-            return done
+            if not (batch.place != DONE).any():
+                bulk.finish(batch)
+                return done
+            if not (bulk.land_next(batch) or _rouse(batch)):
+                raise stuck(program, batch)
+            continue
         done += _advance(program, batch, threads)
         if done > limit:
             message = f"the kernel does not end in {limit:,} warp-instructions"
@@ -125,6 +132,17 @@ def _assembled(program: Program, batch: Batch, first: Ints) -> Ints:
     return np.where(needs & ~whole, DONE, first)
 
 
+def _rouse(batch: Batch) -> bool:
+    """Waits for barriers in memory give false; not again where nothing has changed."""
+    sleeping = batch.asleep >= 0
+    if not sleeping.any() or batch.roused_at == batch.barriers.version:
+        return False
+    batch.roused_at = batch.barriers.version
+    batch.refused[sleeping] = -1
+    batch.asleep[:] = -1
+    return True
+
+
 def _advance(program: Program, batch: Batch, threads: Ints) -> int:
     """Go on to where threads part, wait or may meet others; how many steps that was."""
     place = int(batch.place[threads[0]])
@@ -188,17 +206,8 @@ def _release_one(batch: Batch, group: int, barrier: int, waiting: Ints) -> None:
     if arrived < wanted:
         return
     batch.arrived.pop((group, barrier), None)
+    batch.barriers.publish(waiting)
     batch.waits[waiting] = -1
     warps = np.unique(waiting // LANES)
     told = [batch.clocks.announce(warps), *(each.told for each in announced)]
-    batch.clocks.hear(warps, np.maximum.reduce(told))
-
-
-def _stuck(program: Program, batch: Batch) -> ExecutionError:
-    waiting = np.flatnonzero(batch.place != DONE)
-    behind = batch.place[waiting] - (batch.waits[waiting] >= 0)
-    lines = sorted({program.steps[int(p)].instruction.line for p in np.unique(behind)})
-    shown = ", ".join(map(str, lines[:8]))
-    return ExecutionError(
-        "EP0304", f"{len(waiting)} threads wait for ever, at line {shown}"
-    )
+    batch.clocks.hear(warps, batch.clocks.joined(told))

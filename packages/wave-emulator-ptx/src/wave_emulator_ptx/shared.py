@@ -129,23 +129,49 @@ class SharedMemory:
 
     # ------------------------------------------------------------------ asynchronous
 
-    def begin_reading(self, warps: Ints, chunks: Ints, line: int) -> list[Found]:
+    def begin_reading(
+        self, warps: Ints, chunks: Ints, line: int, threads: Ints | None = None
+    ) -> list[Found]:
         """Asynchronous work of warps begins to read, and does so until `end_reading`.
 
         Args:
             warps: whose work it is, [works, warps].
             chunks: what each reads, [works, chunks].
             line: of the instruction.
+            threads: who began each work, where single threads did.
 
         Returns:
             Conflicts, by work.
         """
-        found = self._before_reading(warps, chunks)
+        found = self._before_reading(warps, chunks, threads)
         rows = (warps % self._clocks.warps)[:, :, None], chunks[:, None]
         _chunked(self._taken)[rows] += 1
         _chunked(self._taken_line)[chunks] = line
         self._reads_ahead += warps.size
         return [each for each in found if each.threads.any()]
+
+    def end_bulk(self, chunks: Ints, column: int, clock: int, line: int) -> None:
+        """A bulk copy has written; who has seen a clock of a column may know."""
+        _chunked(self._copier)[chunks] = -1
+        _chunked(self._writer)[chunks] = -2 - column
+        _chunked(self._written_at)[chunks] = clock
+        _chunked(self._write_line)[chunks] = line
+        _chunked(self._atomic)[chunks] = False
+        _chunked(self.written)[chunks] = True
+
+    def begin_bulk(self, thread: int, chunks: Ints, line: int) -> list[Found]:
+        """A bulk copy of a thread begins, and may write from now on."""
+        threads = np.array([thread])
+        where = (chunks[:, None] * CHUNK + np.arange(CHUNK)).reshape(1, -1)
+        found = self.begin_copy(threads, where, line)
+        visible = self._clocks.visible[thread // 32]
+        writer, at = self._writer[where], self._written_at[where]
+        hidden = (writer >= 0) & (self._proxied_at[where] == NEVER)
+        hidden &= at > visible[self._columns(writer)]
+        by = np.where(hidden, self._write_line[where], 0).max(axis=1)
+        if hidden.any() and not found:
+            found = [Found("EP0510", some(hidden), by)]
+        return found
 
     def end_reading(self, warps: Ints, chunks: Ints, line: int) -> None:
         """Warps know that their work has read ``chunks[warp, chunk]``."""
@@ -165,17 +191,24 @@ class SharedMemory:
         self._proxied_at[places] = self._clock(self._writer[places])
         self._clocks.fence(np.unique(threads // 32))
 
-    def _before_reading(self, warps: Ints, chunks: Ints) -> list[Found]:
+    def _before_reading(
+        self, warps: Ints, chunks: Ints, threads: Ints | None
+    ) -> list[Found]:
         seen = self._clocks.seen[warps].min(axis=1)
         visible = self._clocks.visible[warps].min(axis=1)
         at = _chunked(self._written_at)[chunks].reshape(len(chunks), -1)
         writer = _chunked(self._writer)[chunks].reshape(at.shape)
         proxied = _chunked(self._proxied_at)[chunks].reshape(at.shape)
-        known = np.take_along_axis(seen, writer // 32 % self._clocks.warps, axis=1)
-        shown = np.take_along_axis(visible, writer // 32 % self._clocks.warps, axis=1)
+        columns = self._columns(writer)
+        known = np.take_along_axis(seen, columns, axis=1)
+        shown = np.take_along_axis(visible, columns, axis=1)
+        own = np.zeros(writer.shape, np.bool_)
+        if threads is not None:
+            own = writer == threads[:, None]
         by = _chunked(self._write_line)[chunks].reshape(at.shape)
-        race = (writer >= 0) & (at > known)
-        hidden = (writer >= 0) & ~race & (proxied > known) & (at > shown)
+        race = (writer != -1) & (at > known) & ~own
+        hidden = (writer >= 0) & ~race & (at > shown)
+        hidden &= np.where(own, proxied == NEVER, proxied > known)
         flying = _chunked(self._copier)[chunks].reshape(at.shape) >= 0
         copied_by = _chunked(self._copy_line)[chunks].reshape(at.shape)
         nobody = ~_chunked(self.written)[chunks].reshape(at.shape) & ~flying
@@ -199,9 +232,13 @@ class SharedMemory:
         return self._clocks.clock[threads // 32]
 
     def _unordered(self, threads: Ints, warp: Array, clock: Array) -> Bools:
-        """Whether what a warp of the same workgroup did at a clock is not yet seen."""
+        """Whether what was done in a column at a clock is not yet seen."""
         seen = self._clocks.seen[threads[:, None] // 32, warp]
         return clock > seen
+
+    def _columns(self, writer: Ints) -> Ints:
+        """The columns of the clocks in which writers are."""
+        return np.where(writer >= 0, writer // 32 % self._clocks.warps, -2 - writer)
 
     def _unwritten(self, where: Ints) -> Found:
         nobody = np.zeros(len(where), np.int64)
@@ -216,9 +253,9 @@ class SharedMemory:
         self, threads: Ints, where: Ints, harmless: Bools | None = None
     ) -> Found:
         writer = self._writer[where]
-        warp = writer // 32 % self._clocks.warps
-        bad = (writer >= 0) & (writer != threads[:, None])
-        bad &= self._unordered(threads, warp, self._written_at[where])
+        bad = (writer != -1) & (writer != threads[:, None])
+        columns = self._columns(writer)
+        bad &= self._unordered(threads, columns, self._written_at[where])
         if harmless is not None:
             bad &= ~harmless
         lines = np.where(bad, self._write_line[where], 0).max(axis=1)

@@ -35,10 +35,17 @@ class Tuple:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What stands in brackets: a name or a number, and bytes added to it."""
+    """What stands in brackets: a name or a number, and bytes added to it.
+
+    Attributes:
+        base: a name or a number.
+        offset: bytes added to it.
+        coordinates: those of a tensor, the innermost first.
+    """
 
     base: Name | Number
     offset: int = 0
+    coordinates: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

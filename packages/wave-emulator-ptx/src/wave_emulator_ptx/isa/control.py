@@ -8,6 +8,7 @@ import numpy as np
 
 from wave_emulator_ptx.batch import DONE, LANES, Arrival, Batch, Step
 from wave_emulator_ptx.errors import UnknownInstructionError
+from wave_emulator_ptx.isa import bulk
 from wave_emulator_ptx.syntax import Instruction, Name
 from wave_emulator_ptx.types import TYPES
 
@@ -37,6 +38,8 @@ def bind_end(instruction: Instruction, scope: Scope) -> Step:
 
     def step(batch: Batch, chosen: Selection) -> None:
         batch.place[chosen] = DONE
+        if batch.checks and batch.flights.leaving:
+            bulk.end(batch, batch.ordinals(chosen))
 
     return step
 
@@ -49,12 +52,15 @@ def bind_nothing(instruction: Instruction, scope: Scope) -> Step:
 
 def bind_fence(instruction: Instruction, scope: Scope) -> Step:
     """``fence``: that of the asynchronous proxy tells what it may read."""
-    if instruction.modifiers[:2] != ("proxy", "async"):
+    shows = instruction.modifiers[:2] == ("proxy", "async")
+    if not shows and instruction.modifiers[0] != "mbarrier_init":
         return bind_nothing(instruction, scope)
 
     def step(batch: Batch, chosen: Selection) -> None:
         if batch.checks:
-            batch.shared.proxy_fence(batch.ordinals(chosen))
+            batch.barriers.publish(batch.ordinals(chosen))
+            if shows:
+                batch.shared.proxy_fence(batch.ordinals(chosen))
 
     return step
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from wave_emulator_ptx.batch import Batch, Copy, Step
 from wave_emulator_ptx.errors import UnknownInstructionError
+from wave_emulator_ptx.isa import bulk
 from wave_emulator_ptx.isa.access import (
     Place,
     in_shared,
@@ -35,7 +36,7 @@ def bind(instruction: Instruction, scope: Scope) -> Step:
     """``cp.async`` and its groups.
 
     Raises:
-        UnknownInstructionError: EP0301, for bulk copies and barriers in memory.
+        UnknownInstructionError: EP0301.
     """
     words = instruction.modifiers
     if words == ("async", "commit_group"):
@@ -44,6 +45,8 @@ def bind(instruction: Instruction, scope: Scope) -> Step:
         return _bind_wait(instruction)
     if words[:2] in {("async", "ca"), ("async", "cg")}:
         return _bind_copy(instruction, scope)
+    if "bulk" in words[1:3]:
+        return bulk.bind(instruction, scope)
     raise UnknownInstructionError(str(instruction), instruction.line)
 
 

@@ -12,6 +12,7 @@ from wave_emulator_ptx.isa import (
     convert,
     copies,
     matrix,
+    mbarrier,
     memory,
     warp,
     wgmma,
@@ -95,6 +96,7 @@ BINDERS: dict[str, Binder] = {
     "mma": matrix.bind_product,
     "cp": copies.bind,
     "wgmma": wgmma.bind,
+    "mbarrier": mbarrier.bind,
     "fence": control.bind_fence,
     "bra": control.bind_branch,
     "ret": control.bind_end,
@@ -105,6 +107,13 @@ BINDERS: dict[str, Binder] = {
 
 LEAVES = frozenset({"bra", "ret", "exit", "bar", "barrier"})
 """After these, threads may be elsewhere than at the next instruction."""
+
+
+def leaves(instruction: Instruction) -> bool:
+    """Whether threads may be elsewhere after an instruction."""
+    if mbarrier.sleeps(instruction):
+        return True
+    return instruction.opcode in LEAVES and instruction.modifiers != ("warp", "sync")
 
 
 def bind(instruction: Instruction, scope: Scope) -> Step:
