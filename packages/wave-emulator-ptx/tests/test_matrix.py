@@ -173,3 +173,15 @@ def test_a_part_of_a_warp_multiplies_nothing():
     )
     (report,) = run_threads(body, given, out, shared=128).reports
     assert report.code == "EP0511"
+
+
+def test_a_product_of_half_a_warp_is_reported_and_does_nothing():
+    given, out = np.zeros((32, 4), np.uint32), np.full((32, 4), 7, np.uint32)
+    operands = "{%r4, %r5, %r6, %r7}"
+    body = (
+        "setp.gt.u32 %p1, %r0, 15;\n"
+        "@%p1 mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        f"{operands}, {operands}, {{%r4, %r5}}, {operands};"
+    )
+    (report,) = run_threads(body, given, out, shared=128).reports
+    assert report.code == "EP0511"

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from emulated_kernels import compiled
-from product_kernels import GLOBAL, NUMPY, SHARED, K, M, N, check, matrices, product
+from product_kernels import (
+    GLOBAL,
+    NUMPY,
+    SHARED,
+    K,
+    M,
+    N,
+    check,
+    matrices,
+    product,
+)
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
@@ -45,6 +55,16 @@ def test_the_simulator_finds_the_same(space):
     made.kernel(a, b, again)
     assert made.run(a, b, c) == []
     np.testing.assert_allclose(c, again, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "i8", "f64"])
+def test_llvm_may_not_move_products_to_where_some_lanes_are(dtype):
+    """It knows of no product of this kind that the lanes of a wave are together."""
+    made = compiled(product(dtype), {M: 5, N: 33, K: 64}, "sm_80")
+    calls = [row for row in made.generated.text.splitlines() if "call" in row]
+    products = [row for row in calls if "@llvm.nvvm.mma." in row]
+    assert products
+    assert all(row.partition(") ")[2].startswith("convergent") for row in products)
 
 
 def test_operands_along_k_are_fetched_by_matrices():

@@ -106,6 +106,7 @@ class Builder:
         level: int | None = None,
         *,
         flags: str = "",
+        together: bool = False,
     ) -> str:
         """Call an intrinsic.
 
@@ -115,6 +116,8 @@ class Builder:
             arguments: Type and name of each.
             level: The region to call it in.
             flags: What a call of a function on floats may assume.
+            together: Whether the lanes of a wave have to be there together, which LLVM
+                knows of most such functions, and not of all.
 
         Returns:
             The name of the result; nothing for ``void``.
@@ -124,6 +127,7 @@ class Builder:
         given = ", ".join(f"{kind} {name}" for kind, name in arguments)
         flags = f"{flags} " if flags else ""
         text = f"call {flags}{result} @{function}({given})"
+        text += " convergent" if together else ""
         if result == "void":
             self.line(text, level)
             return ""

@@ -199,6 +199,8 @@ def bind_product(instruction: Instruction, scope: Scope) -> Step:
 
     def step(batch: Batch, chosen: Selection) -> None:
         warps = whole_warps(batch, instruction, chosen)
+        if not warps.size:
+            return
         lhs, rhs = a_of.gather(a(batch, warps)), b_of.gather(b(batch, warps))
         sums = c_of.gather(c(batch, warps))
         wide: Any = np.int64 if to.kind == "i" else np.float64

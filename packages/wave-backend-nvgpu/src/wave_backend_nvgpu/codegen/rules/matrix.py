@@ -105,7 +105,10 @@ def _product(
     result = f"{{{', '.join([form.item_type] * len(total))}}}"
     arguments = [(form.word_type, name) for name in (*left, *right)]
     arguments += [(form.item_type, name) for name in total]
-    name = emit.builder.call(f"llvm.nvvm.mma.{form.name}", result, arguments)
+    # Else LLVM moves a product to its users, under the conditions of these.
+    name = emit.builder.call(
+        f"llvm.nvvm.mma.{form.name}", result, arguments, together=True
+    )
     return [
         emit.builder.op(f"extractvalue {result} {name}, {at}")
         for at in range(len(total))
