@@ -1,7 +1,7 @@
 """Copies to LDS on their way: what they read and write is nobody's until they land.
 
-A copy is done for the wave that issued it once that wave waited, and for the others
-once they met it after that.
+A copy is done for the lanes that issued it once they waited, for others of their wave
+which do not run in step after a fence, and for other waves once they met it after that.
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ if TYPE_CHECKING:
 class Flight:
     """The cells of one memory that one copy reads or writes.
 
-    Shapes: ``cells`` and ``unit`` ``[cells]``; ``unit`` is the wave that issued it.
+    Shapes: ``cells`` and ``who`` ``[cells]``; ``who`` are the lanes in step
+    that issued it.
     """
 
     number: int
     op: Op
     writes: bool
     cells: Index
-    unit: Index
+    who: Index
 
 
 @dataclass(frozen=True, slots=True)
 class Early:
-    """An access of ``unit`` to a cell of a copy of ``owner`` that is on its way."""
+    """An access of ``who`` to a cell of a copy of ``owner`` that is on its way."""
 
     copy: Op
     what: str
-    unit: int
+    who: int
     owner: int
     cell: int
 
@@ -70,7 +71,7 @@ class Copies:
             self._number = np.full(self._cells, -1, np.int64)
             self._owner = np.zeros(self._cells, np.int64)
         self._number[flight.cells] = flight.number
-        self._owner[flight.cells] = flight.unit
+        self._owner[flight.cells] = flight.who
         self._ops[flight.number] = flight.op
 
     def clear(self) -> None:
@@ -80,53 +81,55 @@ class Copies:
         self._number = self._owner = None
 
     def early(
-        self, cells: Index, unit: Index, machine: Machine, *, writes: bool
+        self, cells: Index, who: Index, machine: Machine, *, writes: bool
     ) -> Early | None:
-        """The first conflict of an access with a copy that is not done for its wave.
+        """The first conflict of an access with a copy that is not done for its lanes.
 
-        Shapes: ``unit`` broadcasts with ``cells``.
+        Shapes: ``who`` broadcasts with ``cells``.
         """
         lowest = machine.epochs.lowest_copy
         self._readers = [f for f in self._readers if f.number >= lowest]
         self._ops = {n: op for n, op in self._ops.items() if n >= lowest}
-        found = self._early_write(cells, unit, machine) if self._ops else None
+        found = self._early_write(cells, who, machine) if self._ops else None
         for flight in self._readers if writes else ():
-            found = found or _meeting(flight, cells, unit, machine)
+            found = found or _meeting(flight, cells, who, machine)
         return found
 
-    def _early_write(self, cells: Index, unit: Index, machine: Machine) -> Early | None:
+    def _early_write(self, cells: Index, who: Index, machine: Machine) -> Early | None:
         assert self._number is not None, "a copy was noted"
         assert self._owner is not None, "a copy was noted"
         number, owner = self._number[cells], self._owner[cells]
-        bad = (number >= 0) & ~_done(number, owner, unit, machine)
+        bad = (number >= 0) & ~_done(number, owner, who, machine)
         if not bad.any():
             return None
         at = int(np.flatnonzero(bad)[0])
-        me = int(np.broadcast_to(unit, cells.shape).flat[at])
+        me = int(np.broadcast_to(who, cells.shape).flat[at])
         copy = self._ops[int(number.flat[at])]
         return Early(copy, "writes it", me, int(owner.flat[at]), int(cells.flat[at]))
 
 
 def _meeting(
-    flight: Flight, cells: Index, unit: Index, machine: Machine
+    flight: Flight, cells: Index, who: Index, machine: Machine
 ) -> Early | None:
     """The first write to a cell that a copy is still to read."""
     order = np.argsort(flight.cells, kind="stable")
-    ordered, owners = flight.cells[order], flight.unit[order]
+    ordered, owners = flight.cells[order], flight.who[order]
     at = np.minimum(np.searchsorted(ordered, cells), ordered.size - 1)
-    done = _done(np.int64(flight.number), owners[at], unit, machine)
+    done = _done(np.int64(flight.number), owners[at], who, machine)
     bad = (ordered[at] == cells) & ~done
     if not bad.any():
         return None
     first = int(np.flatnonzero(bad)[0])
-    me = int(np.broadcast_to(unit, cells.shape).flat[first])
+    me = int(np.broadcast_to(who, cells.shape).flat[first])
     owner = int(owners[at].flat[first])
     return Early(flight.op, "reads it", me, owner, int(cells.flat[first]))
 
 
 def _done(number: Index | np.int64, owner: Index, me: Index, machine: Machine) -> Bits:
-    """Whether each owner's copy is done for the wave that asks."""
+    """Whether each owner's copy is done for the lanes that ask."""
     epochs = machine.epochs
     group = machine.group.reshape(-1)
-    known = (epochs.seen[me] > number) & (group[owner] == group[me])
-    return np.asarray(np.where(owner == me, epochs.landed[me] > number, known))
+    whose, mine = owner // machine.width, me // machine.width
+    known = (epochs.seen[mine] > number) & (group[whose] == group[mine])
+    fenced = known | ((whose == mine) & (epochs.shared[mine] > number))
+    return np.asarray(np.where(owner == me, epochs.landed[mine] > number, fenced))

@@ -32,15 +32,7 @@ class Meetings:
 
     def met(self, op: Op, threads: Bits | None) -> None:
         """``threads`` come to a barrier: for each unit a row; ``None`` for all."""
-        units = self._units
-        present = np.ones((1, 1), np.bool_)
-        if threads is not None:
-            present = threads.reshape(threads.shape[0], -1)
-        waves = np.broadcast_to(present.any(axis=1), (units.count,))
-        split = waves & ~present.all(axis=1)
-        if split.any():
-            unit = int(np.flatnonzero(split)[0])
-            self._report_wave(op, unit, present[unit % len(present)])
+        units, waves = self._units, self.in_waves(op, threads)
         self._passed += waves
         passed = self._passed.reshape(-1, units.waves_per_workgroup)
         apart = (passed != passed[:, :1]).any(axis=1)
@@ -49,6 +41,18 @@ class Meetings:
         for group in np.flatnonzero(apart).tolist():
             here = waves.reshape(passed.shape)[group]
             self._parted.setdefault(group, (op, here))
+
+    def in_waves(self, op: Op, threads: Bits | None) -> Bits:
+        """Lanes come to where all of their wave meet: the waves of which any do."""
+        present = np.ones((1, 1), np.bool_)
+        if threads is not None:
+            present = threads.reshape(threads.shape[0], -1)
+        waves = np.broadcast_to(present.any(axis=1), (self._units.count,))
+        split = waves & ~present.all(axis=1)
+        if split.any():
+            unit = int(np.flatnonzero(split)[0])
+            self._report_wave(op, unit, present[unit % len(present)])
+        return waves
 
     def finish(self) -> None:
         """At the end of a program: report waves that wait for others for ever."""

@@ -244,12 +244,12 @@ class Pool:
         return buffer
 
 
-def lds_pool(size: int, unit: int, workgroups: int, waves: int) -> Pool:
-    """Packed LDS; contents start as poison, races are tracked with ``waves`` > 1."""
+def lds_pool(size: int, unit: int, workgroups: int, strands: int) -> Pool:
+    """Packed LDS; contents start as poison, races are tracked with ``strands`` > 1."""
     count = size * workgroups
     tracker = None
-    if waves > 1:
-        tracker = RaceTracker(count // unit, waves, shared=False)
+    if strands > 1:
+        tracker = RaceTracker(count // unit, strands, shared=False)
     memory, owners = np.zeros(count, np.uint8), np.zeros(count, np.int16)
     copies = Copies(count // unit)
     return Pool(size, unit, memory, owners, tracker, copies)

@@ -212,7 +212,9 @@ class Accessor:
         self._memory = resolve(memory).ident
         self._indices = [(dynamic_symbol(i), v) for i, v in enumerate(indices)]
         self.plan = AccessPlan(op, access, program.storage[self._memory], program)
-        self._counter = AccessCounter(self.plan, kind, program.target)
+        self._counter = AccessCounter(
+            self.plan, kind, program.target, program.geometry.in_step
+        )
 
     def buffer(self, machine: Machine) -> Buffer:
         """The memory that is accessed."""
@@ -242,9 +244,9 @@ class Accessor:
     def _check_copies(
         self, machine: Machine, buffer: Buffer, copies: Copies, touched: Cells
     ) -> None:
-        cells, unit = spread_cells(machine, buffer, touched)
+        cells, who = spread_cells(machine, buffer, touched)
         reads = self._touches in (Kind.READ, Kind.READ_LOCK)
-        early = copies.early(cells, unit, machine, writes=not reads)
+        early = copies.early(cells, who, machine, writes=not reads)
         if early is not None:
             _report_early(machine, buffer, self._op, early)
 
@@ -275,47 +277,51 @@ class Accessor:
         tracker = buffer.tracker
         assert tracker is not None, "checked by the caller"
         epochs = machine.epochs
-        cells, unit = spread_cells(machine, buffer, touched)
-        clocks = None if buffer.is_lds else machine.clocks
+        cells, who = spread_cells(machine, buffer, touched)
+        width, clocks = machine.width, None if buffer.is_lds else machine.clocks
+        unit = who if width == 1 else who // width
+        strand = machine.wave.reshape(-1)[unit]
         touch = Touch(
             machine.next_access(),
             self._op,
             self._touches,
             cells,
-            machine.wave.reshape(-1)[unit],
+            strand if width == 1 else strand * width + who % width,
             machine.group.reshape(-1)[unit],
             epochs.mark.reshape(-1)[unit],
-            unit,
+            who,
             None if clocks is None else clocks.known,
+            None if width == 1 else epochs.fenced[unit],
+            width,
         )
         # What follows a copy that lands is told by `Copies`.
         conflict = tracker.access(touch, epochs.lowest, keep=self._counts)
         if conflict is not None:
             _report_race(machine, buffer, conflict)
         if clocks is not None:
-            clocks.touch(self._touches, buffer, cells, unit)
+            clocks.touch(self._touches, buffer, cells, who)
 
 
 def spread_cells(
     machine: Machine, buffer: Buffer, touched: Cells
 ) -> tuple[Index, Index]:
-    """The cells that a tracker follows, and the unit that touches each.
+    """The cells that a tracker follows, and the lanes in step that touch each.
 
-    Shapes: the units broadcast with the cells.
+    Shapes: the latter, as `Machine.who`, broadcast with the cells.
     """
     full = (*machine.shape, touched.cells.shape[2])
     cells = np.broadcast_to(touched.cells, full)
-    unit = np.arange(machine.units.count).reshape(-1, 1, 1)
+    who = machine.who
     if touched.mask is not None:
         full = np.broadcast_shapes(full, touched.mask.shape)
         chosen = np.broadcast_to(touched.mask, full)
         cells = np.broadcast_to(cells, full)[chosen]
-        unit = np.broadcast_to(unit, full)[chosen]
+        who = np.broadcast_to(who, full)[chosen]
     parts = buffer.tracked_parts
     if parts > 1:
         cells = cells[..., None] * parts + np.arange(parts)
-        unit = unit[..., None]
-    return cells, unit
+        who = who[..., None]
+    return cells, who
 
 
 def _report_early(machine: Machine, buffer: Buffer, op: Op, early: Early) -> None:
@@ -323,9 +329,9 @@ def _report_early(machine: Machine, buffer: Buffer, op: Op, early: Early) -> Non
         codes.RACE,
         f"race on {buffer.describe()}: a copy to LDS that {early.what} is on its way",
         op,
-        label=f"{machine.units.describe(early.unit)} touches it here",
+        label=f"{machine.describe(early.who)} touches it here",
         other=early.copy,
-        other_label=f"{machine.units.describe(early.owner)} starts the copy here",
+        other_label=f"{machine.describe(early.owner)} starts the copy here",
         notes=(f"element {element(buffer, early.cell // buffer.tracked_parts)}",),
         help=("put `shared_memory_barrier(wait_async_ops=True)` between the two",),
         cell=early.cell // buffer.tracked_parts,
@@ -343,24 +349,38 @@ def _report_race(machine: Machine, buffer: Buffer, conflict: Conflict) -> None:
     same = conflict.first_group == conflict.second_group
     grid = machine.units.grid
     cell = conflict.cell // buffer.tracked_parts
+    strands = conflict.first_strand, conflict.second_strand
     groups = [
         f"workgroup {coordinates(g, grid)}"
         for g in (conflict.first_group, conflict.second_group)
     ]
+    waves = [
+        machine.describe_strand(strand, group)
+        for strand, group in zip(strands, groups, strict=True)
+    ]
+    together = same and strands[0] // machine.width == strands[1] // machine.width
+    who = "a lane of a wave {} what another of it {}" if together else _TWO_WAVES
     machine.reporter.add(
         codes.RACE,
-        f"race on {buffer.describe()}: a wave {second} what another {first}, and "
+        f"race on {buffer.describe()}: {who.format(second, first)}, and "
         "nothing orders them",
         conflict.second,
-        label=f"wave {conflict.second_wave} of {groups[1]} {second} it here",
+        label=f"{waves[1]} {second} it here",
         other=conflict.first,
-        other_label=f"wave {conflict.first_wave} of {groups[0]} {first} it here",
+        other_label=f"{waves[0]} {first} it here",
         notes=(f"element {element(buffer, cell)}, among others",),
-        help=(
-            "put a barrier between the two"
-            if same
-            else "workgroups run in any order: let each write its own elements",
-            *(() if same else (_LOCK_HELP,)),
-        ),
+        help=_race_help(same=same, together=together),
         cell=cell,
     )
+
+
+_TWO_WAVES = "a wave {} what another {}"
+
+
+def _race_help(*, same: bool, together: bool) -> tuple[str, ...]:
+    """What to do about accesses of the same workgroup, or of one wave together."""
+    if together:
+        return ("not all lanes of a wave run in step: put `wave_fence()` between",)
+    if same:
+        return ("put a barrier between the two",)
+    return ("workgroups run in any order: let each write its own elements", _LOCK_HELP)

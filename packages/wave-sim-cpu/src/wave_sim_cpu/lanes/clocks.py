@@ -3,7 +3,8 @@
 For each wave there is, for every wave of the launch, the number below which that one's
 accesses come before what it does now. A release says so of the wave's own accesses. A
 write of a lock leaves what its wave knows there, who reads the lock finds it, and knows
-it after an acquire. Waves that meet at a barrier share what they know.
+it after an acquire. Waves that meet at a barrier share what they know. Where not all
+lanes of a wave run in step, each group of those that do is on its own, until a fence.
 """
 
 from __future__ import annotations
@@ -26,42 +27,54 @@ Locks = dict[tuple[str, int], "Index"]
 class Clocks:
     """What the waves of one chunk know.
 
-    Shapes: ``known`` and ``found`` ``[units, waves of the launch]``.
+    Shapes: ``known`` and ``found`` ``[groups of the chunk, groups of the launch]``,
+    ``width`` of them in a wave.
     """
 
-    def __init__(self, units: Units, total: int, locks: Locks) -> None:
+    def __init__(self, units: Units, width: int, total: int, locks: Locks) -> None:
         """Nobody knows anything; ``locks`` are those of the launch."""
-        self._waves = units.waves_per_workgroup
-        self._own = units.first * self._waves + np.arange(units.count)
+        self._width = width
+        self._strands = units.waves_per_workgroup * width
+        count = units.count * width
+        self._own = units.first * self._strands + np.arange(count)
         self._locks = locks
-        self.known = np.zeros((units.count, total), np.int64)
+        self.known = np.zeros((count, total), np.int64)
         self._found = np.zeros_like(self.known)
 
     def release(self, active: Bits, number: int) -> None:
         """The waves' accesses below ``number`` come before what they do to locks."""
-        units = np.flatnonzero(active)
-        self.known[units, self._own[units]] = number
+        here = np.flatnonzero(active.repeat(self._width))
+        self.known[here, self._own[here]] = number
 
     def acquire(self, active: Bits) -> None:
         """The waves know what they found in locks."""
-        units = np.flatnonzero(active)
-        self.known[units] = np.maximum(self.known[units], self._found[units])
+        here = np.flatnonzero(active.repeat(self._width))
+        self.known[here] = np.maximum(self.known[here], self._found[here])
 
     def meet(self, active: Bits) -> None:
         """The waves of each workgroup share what they know."""
-        shape = (-1, self._waves, self.known.shape[1])
-        mine = np.where(active[:, None], self.known, 0).reshape(shape)
-        shared = np.repeat(mine.max(axis=1), self._waves, axis=0)
-        self.known = np.where(active[:, None], shared, self.known)
+        self._share(active, self._strands)
 
-    def touch(self, kind: Kind, buffer: Buffer, cells: Index, unit: Array) -> None:
-        """Waves touch cells; those of volatile accesses and atomics are locks.
+    def fence(self, active: Bits) -> None:
+        """The lanes of each wave share what they know."""
+        self._share(active, self._width)
+
+    def _share(self, active: Bits, count: int) -> None:
+        """So many neighbours do, as far as they are active."""
+        here = active.repeat(self._width)[:, None]
+        shape = (-1, count, self.known.shape[1])
+        mine = np.where(here, self.known, 0).reshape(shape)
+        shared = np.repeat(mine.max(axis=1), count, axis=0)
+        self.known = np.where(here, shared, self.known)
+
+    def touch(self, kind: Kind, buffer: Buffer, cells: Index, who: Array) -> None:
+        """Groups touch cells; those of volatile accesses and atomics are locks.
 
         A write replaces what others left there, an update adds to it.
         """
         if kind in (Kind.READ, Kind.WRITE):
             return
-        for me, cell in _pairs(cells, unit):
+        for me, cell in _pairs(cells, who):
             key = buffer.label, cell
             left = self._locks.get(key)
             if left is not None and kind is not Kind.WRITE_LOCK:
@@ -72,8 +85,8 @@ class Clocks:
                 self._locks[key] = self.known[me].copy()
 
 
-def _pairs(cells: Index, unit: Array) -> list[tuple[int, int]]:
-    """Which wave touches which cell, waves in order."""
-    units = np.broadcast_to(unit, cells.shape)
-    rows = np.stack([units.ravel(), cells.ravel()], axis=1)
+def _pairs(cells: Index, who: Array) -> list[tuple[int, int]]:
+    """Which group touches which cell, groups in order."""
+    whose = np.broadcast_to(who, cells.shape)
+    rows = np.stack([whose.ravel(), cells.ravel()], axis=1)
     return [(int(me), int(cell)) for me, cell in np.unique(rows, axis=0)]

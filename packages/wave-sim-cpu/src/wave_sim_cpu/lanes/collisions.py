@@ -23,8 +23,9 @@ def check_collisions(
 ) -> None:
     """Report elements that one write gives several values, or several times one.
 
-    Two waves that write one element race, whatever they write. Two lanes of a wave
-    write it in no particular order: an error if the values differ, else a warning.
+    Two waves that write one element race, whatever they write, and so do lanes that do
+    not run in step. Two lanes that do write it in no particular order: an error if the
+    values differ, else a warning.
 
     Shapes: ``data`` is ``[units, lanes, registers]``.
     """
@@ -43,11 +44,11 @@ def check_collisions(
         return
     winners = winner[losers]
     slots = _slots(full, touched.mask)
-    unit = slots // (full[1] * full[2])
-    between = unit[losers] != unit[winners]
+    who = slots // (full[1] // machine.width * full[2])
+    between = who[losers] != who[winners]
     if between.any():
         pair = _pair(losers, winners, between)
-        _report_race(op, machine, buffer, int(cells[pair[0]]), unit[pair])
+        _report_race(op, machine, buffer, int(cells[pair[0]]), who[pair])
     raw = _bits(data)
     differ = ~between & (raw[losers] != raw[winners])
     equal = ~between & (raw[losers] == raw[winners])
@@ -78,16 +79,18 @@ def _bits(data: Array) -> Array:
 
 
 def _report_race(
-    op: Op, machine: Machine, buffer: Buffer, cell: int, units: Index
+    op: Op, machine: Machine, buffer: Buffer, cell: int, whose: Index
 ) -> None:
-    first, second = (machine.units.describe(int(u)) for u in units)
+    first, second = (machine.describe(int(who)) for who in whose)
+    one = whose[0] // machine.width == whose[1] // machine.width
+    several = "lanes that do not run in step" if one else "several waves"
     machine.reporter.add(
         codes.RACE,
-        f"race on {buffer.describe()}: several waves write one element",
+        f"race on {buffer.describe()}: {several} write one element",
         op,
         label="written here by both",
         notes=(f"element {element(buffer, cell)}: {first}, and {second}",),
-        help=("let one wave write each element",),
+        help=(f"let one {'lane' if one else 'wave'} write each element",),
         cell=cell,
     )
 

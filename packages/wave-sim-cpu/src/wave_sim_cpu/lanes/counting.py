@@ -45,8 +45,11 @@ class Cost(NamedTuple):
 class AccessCounter:
     """Counts the accesses of one op."""
 
-    def __init__(self, plan: AccessPlan, kind: str, target: Target) -> None:
+    def __init__(
+        self, plan: AccessPlan, kind: str, target: Target, in_step: int
+    ) -> None:
         self._plan = plan
+        self._in_step = in_step
         self._memory = target.memory
         self._known: dict[int, tuple[int, Cost]] = {}
         self._kind = kind
@@ -176,9 +179,11 @@ class AccessCounter:
     ) -> Cost:
         """The cost of accesses of ``run`` elements from ``starts``.
 
+        Lanes that do not run in step make accesses of their own.
+
         Shapes: ``starts`` and ``active`` are ``[units, lanes, accesses]``.
         """
-        rows = np.moveaxis(starts, 2, 1).reshape(-1, starts.shape[1])
+        rows = np.moveaxis(starts, 2, 1).reshape(-1, self._in_step)
         rows = rows * buffer.element_bytes
         alive = None
         if active is not None:

@@ -94,8 +94,8 @@ def _note(
     *,
     writes: bool,
 ) -> None:
-    cells, unit = spread_cells(machine, buffer, touched)
+    cells, who = spread_cells(machine, buffer, touched)
     if buffer.copies is not None and cells.size:
-        unit = np.broadcast_to(unit, cells.shape).reshape(-1)
-        flight = Flight(number, op, writes, cells.reshape(-1), unit)
+        who = np.broadcast_to(who, cells.shape).reshape(-1)
+        flight = Flight(number, op, writes, cells.reshape(-1), who)
         buffer.copies.issue(flight)

@@ -6,6 +6,9 @@ now. Barriers of the workgroup are counted, as hardware counts them: a wave's n-
 barrier is passed when all waves have come to theirs, wherever these stand. So waves
 may be a barrier apart for a while, as long as each has passed as many in the end.
 
+Lanes of one wave that do not run in step are ordered by its fences and by all barriers:
+``fenced`` is the number below which accesses of its other lanes come before now.
+
 A copy to LDS is done later than it is issued: its wave has to wait for it, and the
 others have to meet that wave after that. So there are two marks, one for copies.
 """
@@ -106,11 +109,14 @@ class Epochs:
     ``[2, units]``.
     """
 
-    def __init__(self, units: Units) -> None:
+    def __init__(self, units: Units, width: int = 1) -> None:
+        """Nobody has met; ``width`` groups of a wave run in step."""
         self._units = units
+        self._width = width
         self._waves = units.waves_per_workgroup
         self._mark = np.zeros((2, units.count), np.int64)
         self._done = np.zeros((2, units.count), np.int64)
+        self._fenced = np.zeros((2, units.count), np.int64)
         self._passed = np.zeros(units.count, np.int64)
         self._last = np.zeros((2, units.count), np.int64)
         self._earlier: dict[int, Index] = {}
@@ -128,6 +134,16 @@ class Epochs:
         return self._done[1]
 
     @property
+    def fenced(self) -> Index:
+        """For each unit the number below which its lanes know of each other."""
+        return self._fenced[0]
+
+    @property
+    def shared(self) -> Index:
+        """For each unit the number below which its lanes' copies are known to all."""
+        return self._fenced[1]
+
+    @property
     def seen(self) -> Index:
         """For each unit the number below which the copies of all waves have."""
         return self._mark[1]
@@ -135,7 +151,8 @@ class Epochs:
     @property
     def lowest_copy(self) -> int:
         """All copies below this number are done for everyone."""
-        rows = self._done[1:] if self._waves == 1 else (self._done[1], self._mark[1])
+        alone = self._waves * self._width == 1
+        rows = self._done[1:] if alone else (self._done[1], self._mark[1])
         return int(np.min(rows)) if self._done.size else 0
 
     def _least(self, values: Index) -> Index:
@@ -146,6 +163,15 @@ class Epochs:
     def by_workgroup(self, values: Array) -> Array:
         """A value for each unit as ``[workgroups, waves]``."""
         return values.reshape(-1, self._waves)
+
+    def fence(self, active: Bits, number: int) -> None:
+        """The lanes of each wave meet; their accesses below ``number`` are done."""
+        rows = np.stack([np.full_like(self._done[0], number), self._done[1]])
+        self._fenced = np.where(active, rows, self._fenced)
+        if self._waves == 1:
+            # There is nobody else to meet.
+            self._raise(self._fenced)
+            self._spread()
 
     def barrier(self, active: Bits, number: int) -> None:
         """Waves pass a barrier; their accesses below ``number`` are done by then."""

@@ -78,13 +78,14 @@ def run(
         locks: Locks = {}
         fenced = any(isinstance(op, Fence) for op in graph.walk())
         counts = (*launch.grid, *launch.devices, *launch.waves)
-        waves_in_all = int(np.prod(counts, dtype=np.int64))
+        width = launch.geometry.lanes // launch.geometry.in_step
+        in_all = int(np.prod(counts, dtype=np.int64)) * width
 
         def execute(units: Units, strand: Strand | None) -> None:
             machine = _machine(launch, units, journal)
             machine.strand = strand
             if fenced:
-                machine.clocks = Clocks(units, waves_in_all, locks)
+                machine.clocks = Clocks(units, width, in_all, locks)
             # Elements that do not exist may hold anything; so may their arithmetic.
             with np.errstate(all="ignore"):
                 run_steps(program.body, machine)
@@ -135,10 +136,10 @@ def _prepare_checks(launch: Launch, options: SimulationOptions) -> None:
             if options.poisons(buffer.label):
                 buffer.valid = np.zeros(buffer.cells.size, np.bool_)
     if options.looks_for(Check.RACES):
-        waves = int(np.prod(launch.waves, dtype=np.int64))
+        strands = launch.geometry.groups_in_step
         for ident in launch.written & launch.buffers.keys():
             buffer = launch.buffers[ident]
-            buffer.tracker = RaceTracker(buffer.cells.size, waves, shared=True)
+            buffer.tracker = RaceTracker(buffer.cells.size, strands, shared=True)
             buffer.copies = None if launch.waits else Copies(buffer.cells.size)
 
 
@@ -155,10 +156,11 @@ def _machine(launch: Launch, units: Units, journal: Journal) -> Machine:
     for buffer in buffers.values():
         if buffer.copies is not None:
             buffer.copies.clear()
+    size = launch.geometry.lanes, launch.geometry.in_step
     pool = _pool(launch, units, journal.options)
     for op in launch.allocations:
         buffers[op.ident] = _lds(launch, units, op, journal.options, pool)
-    machine = Machine(units, launch.geometry.lanes, env, buffers, journal)
+    machine = Machine(units, size, env, buffers, journal)
     for ident, scalar in launch.scalars.items():
         machine.values[ident] = Value(scalar.reshape(1, 1, 1))
     return machine
@@ -170,8 +172,9 @@ def _pool(launch: Launch, units: Units, options: SimulationOptions) -> Pool | No
     if not packed:
         return None
     unit = min(op.dtype.numpy().itemsize for op in packed)
-    waves = units.waves_per_workgroup if options.looks_for(Check.RACES) else 1
-    return lds_pool(_pool_bytes(launch), unit, units.workgroups, waves)
+    looks = options.looks_for(Check.RACES)
+    strands = launch.geometry.groups_in_step if looks else 1
+    return lds_pool(_pool_bytes(launch), unit, units.workgroups, strands)
 
 
 def _lds(
@@ -188,7 +191,7 @@ def _lds(
     buffer = lds_buffer(lds_label(op), op.memory_type.dtype, shape, units.workgroups)
     buffer.valid = np.zeros(buffer.cells.size, np.bool_)
     buffer.copies = Copies(buffer.cells.size)
-    if options.looks_for(Check.RACES) and units.waves_per_workgroup > 1:
-        cells = buffer.cells.size
-        buffer.tracker = RaceTracker(cells, units.waves_per_workgroup, shared=False)
+    strands = launch.geometry.groups_in_step
+    if options.looks_for(Check.RACES) and strands > 1:
+        buffer.tracker = RaceTracker(buffer.cells.size, strands, shared=False)
     return buffer

@@ -43,22 +43,26 @@ class Machine:
         meetings: Who came to barriers.
         strand: The only workgroup, where others wait for what it does.
         clocks: What its waves know of others, in a kernel with fences.
+        width: Groups of a wave whose lanes run in step.
+        who: The group that each lane is in, counted through the chunk.
     """
 
     def __init__(
         self,
         units: Units,
-        lanes: int,
+        size: tuple[int, int],
         env: Environment,
         buffers: dict[int, Buffer],
         journal: Journal,
     ) -> None:
+        """``size`` is the lanes of a wave, and how many of them run in step."""
         self.units = units
         self.env = env
         self.buffers = buffers
         self.journal = journal
-        self.lanes = lanes
-        self.epochs = Epochs(units)
+        self.lanes, in_step = size
+        self.width = self.lanes // in_step
+        self.epochs = Epochs(units, self.width)
         self.active: Bits | None = None
         self.values: dict[int, Value] = {}
         self.results: dict[int, tuple[Value, ...]] = {}
@@ -67,6 +71,10 @@ class Machine:
         shape = (units.count, 1, 1)
         self.wave = units.wave.reshape(shape)
         self.group = (units.first + units.local_workgroup).reshape(shape)
+        self.who = np.arange(units.count).reshape(shape)
+        if self.width > 1:
+            within = np.arange(self.lanes).reshape(1, -1, 1) // in_step
+            self.who = self.who * self.width + within
         self.strand: Strand | None = None
         self.clocks: Clocks | None = None
         self._scratch: dict[int, Array] = {}
@@ -133,6 +141,22 @@ class Machine:
             return np.ones(self.units.count, np.bool_)
         any_lane = self.active.any(axis=(1, 2))
         return np.broadcast_to(any_lane, (self.units.count,))
+
+    def describe(self, who: int) -> str:
+        """Where a group of lanes in step stands, for messages."""
+        return self.units.describe(who // self.width) + self._lanes_of(who)
+
+    def describe_strand(self, strand: int, group: str) -> str:
+        """The same of a group by its position in a workgroup with that name."""
+        lanes = self._lanes_of(strand)
+        return f"wave {strand // self.width}{lanes}{',' * bool(lanes)} of {group}"
+
+    def _lanes_of(self, who: int) -> str:
+        if self.width == 1:
+            return ""
+        step = self.lanes // self.width
+        first = who % self.width * step
+        return f", lanes {first} to {first + step - 1}"
 
     @property
     def active_waves(self) -> int:

@@ -74,7 +74,7 @@ def lane_rules() -> Mapping[type[Op], AnyRule]:
         SetSymbol: control.set_symbol,
         barriers.SharedMemoryBarrier: sync.shared_memory_barrier,
         barriers.WorkgroupBarrier: sync.workgroup_barrier,
-        barriers.WaveFence: sync.hint,
+        barriers.WaveFence: sync.wave_fence,
         barriers.Fence: sync.fence,
         barriers.SharedMemoryBarrierSignal: sync.signal,
         barriers.SharedMemoryBarrierWait: sync.wait,

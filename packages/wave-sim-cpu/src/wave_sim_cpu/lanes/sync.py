@@ -1,4 +1,4 @@
-"""Barriers, signals, waits; hints to the hardware do nothing here."""
+"""Barriers, fences, signals, waits; hints to the hardware do nothing here."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         SharedMemoryBarrier,
         SharedMemoryBarrierSignal,
         SharedMemoryBarrierWait,
+        WaveFence,
         WorkgroupBarrier,
     )
     from wave_sim_cpu.lanes.machine import Machine
@@ -49,6 +50,24 @@ def workgroup_barrier(op: WorkgroupBarrier, _program: Program) -> Step:
     return step
 
 
+def wave_fence(op: WaveFence, _program: Program) -> Step:
+    """Lanes of each wave that do not run in step meet; others are in order anyway."""
+
+    def step(machine: Machine) -> None:
+        if machine.width > 1:
+            _meet_in_waves(machine)
+            machine.meetings.in_waves(op, machine.active)
+
+    return step
+
+
+def _meet_in_waves(machine: Machine) -> None:
+    active = machine.active_units()
+    machine.epochs.fence(active, machine.journal.access_number + 1)
+    if machine.clocks is not None:
+        machine.clocks.fence(active)
+
+
 def fence(op: Fence, _program: Program) -> Step:
     """The waves know what they found in locks, and let others know what they did."""
 
@@ -66,6 +85,8 @@ def fence(op: Fence, _program: Program) -> Step:
 
 
 def _met(op: Op, machine: Machine) -> None:
+    if machine.width > 1:
+        _meet_in_waves(machine)
     if machine.clocks is not None:
         machine.clocks.meet(machine.active_units())
     machine.counters.instructions["barrier"] += machine.active_waves
