@@ -92,7 +92,8 @@ Fix: use `Register` for values and `Memory` for places.
 WV0412: shared memory needs a barrier where not all waves may come along
 Cause: inside a conditional or a loop that some waves of a workgroup may
 skip, an access of shared memory has to wait for another one. A barrier that
-not all waves reach never opens.
+not all waves reach never opens. The same holds for lanes of one wave, where
+the target's waves have more lanes than run in step.
 Bad:
     @tkw.conditional(flag)
     def body():

@@ -62,10 +62,11 @@ class WorkgroupBarrier(_Barrier, name="workgroup_barrier"):
 
 
 class WaveFence(_Barrier, name="wave_fence"):
-    """LDS accesses of the wave's lanes before it come before those after it.
+    """Accesses of the wave's lanes before it come before those after it.
 
-    Lanes of a wave run in step, so this costs no time: it keeps code generators, which
-    look at one lane, from swapping accesses of different lanes.
+    Where all lanes of a wave run in step this costs no time: it keeps code generators,
+    which look at one lane, from swapping accesses of different lanes. Where they do
+    not, the lanes of the wave meet, and all of them must come.
     """
 
 

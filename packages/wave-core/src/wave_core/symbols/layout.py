@@ -56,6 +56,14 @@ class Digit:
         """The contribution at one lane or register number."""
         return self.coeff * (number // self.div % self.mod)
 
+    def cut(self, at: int) -> tuple[Digit, ...]:
+        """The same as digits of what is below number ``at`` and of what is not."""
+        low = at // self.div
+        if not 1 < low < self.mod or at % self.div or self.mod % low:
+            return (self,)
+        high = Digit(self.coeff * low, self.source, at, self.mod // low)
+        return Digit(self.coeff, self.source, self.div, low), high
+
 
 _ORDER = attrgetter("coeff", "source", "div")
 _SOURCE_ORDER = attrgetter("source", "div", "mod")

@@ -90,6 +90,11 @@ class BankPhases:
     banks: int
     phases: tuple[tuple[int, ...], ...]
 
+    @property
+    def lanes(self) -> int:
+        """Lanes that one access serves."""
+        return sum(map(len, self.phases))
+
 
 @dataclass(frozen=True, slots=True)
 class MemorySpec:

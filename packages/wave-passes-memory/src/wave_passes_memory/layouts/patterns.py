@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +29,7 @@ _NOWHERE = -1
 def conflict_cycles(
     places: Array, alive: Array, width: int, memory: MemorySpec, *, reads: bool
 ) -> Array:
-    """Cycles beyond the first of each phase, for each access.
+    """Cycles beyond the first of each phase, for each access of all lanes of a wave.
 
     Shapes: ``places`` (byte offsets) and ``alive`` ``[accesses, lanes]``; the result
     ``[accesses]``. Units: ``width`` bytes a lane.
@@ -39,8 +40,9 @@ def conflict_cycles(
         return found
     words = max(1, width // memory.bank_bytes)
     first = np.where(alive, places // memory.bank_bytes, _NOWHERE)
-    for lanes in phases.phases:
-        members = [lane for lane in lanes if lane < places.shape[1]]
+    starts = range(0, places.shape[1], phases.lanes)
+    for begin, lanes in product(starts, phases.phases):
+        members = [begin + at for at in lanes if begin + at < places.shape[1]]
         start = first[:, members, None]
         touched = np.where(start < 0, _NOWHERE, start + np.arange(words))
         found += _extra(touched.reshape(len(places), -1), phases.banks)

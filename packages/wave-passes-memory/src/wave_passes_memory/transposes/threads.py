@@ -113,7 +113,9 @@ class Costs:
     def _cycles(self, width: int, *, reads: bool) -> int:
         size = width * self.bits // 8
         phases = self.target.memory.phases(size, reads=reads)
-        return 1 if phases is None else len(phases.phases)
+        if phases is None:
+            return 1
+        return len(phases.phases) * -(-self.lanes // phases.lanes)
 
 
 @dataclass(frozen=True)

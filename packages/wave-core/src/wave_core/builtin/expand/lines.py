@@ -134,8 +134,9 @@ class Line:
     def _levels(self) -> list[tuple[int, int | Digit]]:
         """The digits of the dim; of registers and steps their count is enough."""
         levels: list[tuple[int, int | Digit]] = [
-            (digit.coeff, digit if digit.source == "lane" else digit.mod)
+            (part.coeff, part if part.source == "lane" else part.mod)
             for digit in self._layout.digits(self._dim)
+            for part in self._cut(digit)
         ]
         levels += [
             (extent, count)
@@ -151,6 +152,11 @@ class Line:
                 (digit if isinstance(digit, int) else digit.mod) - 1
             )
         return levels
+
+    def _cut(self, digit: Digit) -> tuple[Digit, ...]:
+        """A digit of lanes as that of those a shuffle reaches, and the others."""
+        lanes = digit.source == "lane"
+        return digit.cut(self._geometry.in_reach) if lanes else (digit,)
 
     def _define(self, elements: Mapping[int, Values]) -> None:
         """Put the elements back into the vectors of the pieces."""
@@ -192,8 +198,9 @@ class Line:
         raise internal_error("WV9903", "a body has no end")
 
     def _moved(self, values: Values, offset: int, mode: str) -> Values:
-        lanes = self._geometry.lanes
-        return tuple(self._emit(Shuffle(v, offset, lanes, mode)) for v in values)
+        near = self._geometry.in_reach
+        width = near if offset < near else self._geometry.lanes
+        return tuple(self._emit(Shuffle(v, offset, width, mode)) for v in values)
 
     def _where(self, condition: Expr, yes: Values, no: Values) -> Values:
         if condition.is_constant:

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.waves import wave_number
-from wave_core.constraints.machine import LANE, REGISTER
-from wave_core.ir import (
-    ACCESS,
-    PLACEMENT,
-    Access,
-    Placement,
-    capture,
-    erase,
-    insert_before,
-    region_of,
-    replace_uses,
-)
+from wave_core.builtin.legalize.slots import Slots
+from wave_core.constraints.machine import LANE
+from wave_core.ir import PLACEMENT, Placement, erase, insert_before, replace_uses
 from wave_core.ops.arithmetic import Add, Maximum, Minimum
 from wave_core.ops.compare import Cast
-from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.reduce import Reduce, Shuffle
 from wave_core.ops.shape import Assemble
 from wave_core.passes import Pass
-from wave_core.symbols import Layout, constant, symbol
-from wave_core.types import DTYPES, AccessMapping
+from wave_core.symbols import Layout, constant
+from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +43,8 @@ class DecomposeReductions(Pass):
     Needs expanded tiles whose nonexistent elements already hold the identity.
     First the vectors of all pieces are combined, then halves of the vector that is
     left (thirds for extremes), then lanes by a butterfly of shuffles over the lane
-    digits of the reduced dimension, then the waves that share it through LDS. The
+    digits of the reduced dimension, then through LDS the waves that share it, and
+    the lanes of a wave that a shuffle does not reach. The
     initial value comes last and counts once. Sums of narrow floats add up in f32.
 
     Example::
@@ -117,8 +108,9 @@ class _Decomposition:
             self._cast(self._like_first(v), wide, self._source) for v in op.sources
         ]
         value = self._registers(self._fewer(values, self._source))
-        value = self._lanes(value)
-        value = self._waves(value, wide)
+        near, far = self._digits()
+        value = self._lanes(value, near)
+        value = self._waves(value, far)
         if op.init is not None:
             init = self._cast(op.init, wide, self._result)
             value = self._emit(self._combine(value, init), self._result)
@@ -211,13 +203,23 @@ class _Decomposition:
         count = width * layout.registers
         return Placement(Layout.make(layout.lanes, count, {}))
 
-    def _lanes(self, value: Op) -> Op:
-        """A butterfly over each lane digit of the reduced dimension."""
-        for digit in self._source.layout.lane_digits(self._dim):
+    def _digits(self) -> tuple[list[Digit], list[Digit]]:
+        """The lane digits of the dimension: those that shuffles reach, and others."""
+        reach = self._geometry.in_reach
+        digits = [
+            part
+            for digit in self._source.layout.lane_digits(self._dim)
+            for part in digit.cut(reach)
+        ]
+        near = [digit for digit in digits if digit.div < reach]
+        return near, [digit for digit in digits if digit.div >= reach]
+
+    def _lanes(self, value: Op, digits: Sequence[Digit]) -> Op:
+        """A butterfly over each of some lane digits of the reduced dimension."""
+        width = self._geometry.in_reach
+        for digit in digits:
             for offset in _butterfly(digit):
-                other = self._emit(
-                    Shuffle(value, offset, self._geometry.lanes, "xor"), self._result
-                )
+                other = self._emit(Shuffle(value, offset, width, "xor"), self._result)
                 value = self._emit(self._combine(value, other), self._result)
         return self._renamed(value, self._kind.shape, self._result)
 
@@ -226,43 +228,27 @@ class _Decomposition:
         picks = tuple((0, r) for r in range(row.layout.registers))
         return self._emit(Assemble((value,), picks, shape), row)
 
-    def _waves(self, value: Op, dtype: str) -> Op:
-        """Combine the parts of the waves that share the dimension, through LDS."""
+    def _waves(self, value: Op, far: Sequence[Digit]) -> Op:
+        """Combine through LDS what waves, and lanes far apart, have of the dim."""
         axis = self._geometry.split_among_waves(self._dim)
-        if axis is None:
+        if axis is None and not far:
             return value
-        buffer = self._buffer(dtype)
-        memory = capture(region_of(self._op), buffer)
-        registers = self._result.layout.registers
-        mapping = AccessMapping(self._kind.dims, tuple(_slots()))
-        write = insert_before(self._op, Write(value, memory, (), mapping))
-        write.tags = self._op.tags
-        own = wave_number(self._geometry)
-        self._facts.put(ACCESS, write, Access((own, LANE, REGISTER), registers))
-        parts: list[Op] = []
-        for part in range(self._geometry.waves[axis]):
-            read = Read(memory, (), mapping, self._kind.shape)
-            self._emit(read, self._result)
-            number = wave_number(self._geometry, {axis: constant(part)})
-            access = Access((number, LANE, REGISTER), registers)
-            self._facts.put(ACCESS, read, access)
-            parts.append(read)
+        slots = Slots(self._graph, self._geometry, self._op, value)
+        waves = range(1 if axis is None else self._geometry.waves[axis])
+        parts = [
+            slots.read({} if axis is None else {axis: constant(wave)}, lane)
+            for wave, *places in product(waves, *(range(d.mod) for d in far))
+            for lane in [_lane_at(far, places)]
+        ]
         return self._combined(self._result, self._fewer(parts, self._result))
 
-    def _buffer(self, dtype: str) -> Op:
-        """A slot for each wave, lane and register, at the top of the kernel."""
-        sizes = (
-            constant(self._geometry.waves_per_workgroup),
-            constant(self._geometry.lanes),
-            constant(self._result.layout.registers),
-        )
-        allocate = Allocate(tuple(_slots()), sizes, DTYPES[dtype])
-        allocate.location = self._op.location
-        return self._graph.body.prepend(allocate)
 
-
-def _slots() -> list[Expr]:
-    return [symbol("$WAVE"), symbol("$LANE_SLOT"), symbol("$REG_SLOT")]
+def _lane_at(digits: Sequence[Digit], places: Sequence[int]) -> Expr:
+    """The own lane, but with other values of some digits of its number."""
+    lane = LANE
+    for digit, place in zip(digits, places, strict=True):
+        lane = lane + (place - LANE // digit.div % digit.mod) * digit.div
+    return lane
 
 
 def _butterfly(digit: Digit) -> list[int]:
