@@ -29,12 +29,17 @@ ALLOWED_REFUSALS = 0.1
 """Share of programs that may be refused."""
 
 
-def refusals(seeds):
+WIDE = "generic128"
+"""A machine whose waves have 128 lanes, 32 of which run in step."""
+
+
+def refusals(seeds, target="generic"):
     """Check the programs; how many the compiler refuses, by code."""
     tally = Counter()
     for seed in seeds:
         try:
-            check_program(random_program(np.random.default_rng(seed), seed))
+            program = random_program(np.random.default_rng(seed), seed)
+            check_program(program, target=target)
         except Discarded as refused:
             tally[refused.code] += 1
     return tally
@@ -54,5 +59,18 @@ def test_fifty_programs_are_right(first):
 @pytest.mark.parametrize("first", range(0, 1000, 50))
 def test_a_thousand_programs_are_right(first):
     tally = refusals(range(first, first + 50))
+    assert tally.keys() <= REFUSALS.keys()
+    assert tally.total() <= 50 * ALLOWED_REFUSALS
+
+
+@pytest.mark.parametrize("first", range(0, 30, 10))
+def test_thirty_programs_are_right_in_wide_waves(first):
+    assert refusals(range(first, first + 10), WIDE).keys() <= REFUSALS.keys()
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("first", range(0, 1000, 50))
+def test_a_thousand_programs_are_right_in_wide_waves(first):
+    tally = refusals(range(first, first + 50), WIDE)
     assert tally.keys() <= REFUSALS.keys()
     assert tally.total() <= 50 * ALLOWED_REFUSALS

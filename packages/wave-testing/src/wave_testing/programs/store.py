@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from wave_core.targets import Float8, Target
+from wave_core.types import DTYPES
 from wave_testing.programs.model import Program
+from wave_testing.programs.space import INSTRUCTIONS
 
 _FNUZ: Mapping[str, str] = {"f8e4m3fn": "f8e4m3fnuz", "f8e5m2": "f8e5m2fnuz"}
 """The 8-bit floats of gfx942 in place of OCP's: as many significant bits."""
@@ -35,7 +37,13 @@ def _tuples(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def for_target(program: Program, target: Target) -> Program:
-    """The program with the 8-bit floats that ``target`` converts."""
-    if target.float8 is not Float8.FNUZ:
-        return program
-    return from_json(_tuples(to_json(program), _FNUZ))
+    """The program with what ``target`` has of 8-bit floats and matrix instructions."""
+    names = dict(_FNUZ) if target.float8 is Float8.FNUZ else {}
+    rows = target.matrix_instructions
+    known = {row.name for row in rows}
+    of_halves = next(
+        (row.name for row in rows if DTYPES["f16"] in row.operand_dtypes), ""
+    )
+    if of_halves:
+        names |= {name: of_halves for name in INSTRUCTIONS if name not in known}
+    return from_json(_tuples(to_json(program), names)) if names else program
