@@ -88,6 +88,7 @@ def _of_accesses() -> Iterable[PassSpec]:
         Phase.OPTIMIZE,
         "copies.minimize:MinimizeGlobalLoads",
         "all threads share the copies of tiles to LDS",
+        before=("fetch-matrix-operands?",),
     )
     yield _on_tiles(
         "transpose-in-threads",
@@ -102,7 +103,11 @@ def _of_accesses() -> Iterable[PassSpec]:
         Phase.OPTIMIZE,
         "transposes.hardware:UseTransposedReads",
         "the target transposes what LDS has the other way",
-        after=("minimize-global-loads?", "merge-contiguous-reads?"),
+        after=(
+            "minimize-global-loads?",
+            "merge-contiguous-reads?",
+            "fetch-matrix-operands?",
+        ),
     )
     yield _on_tiles(
         "settle-access-masks",
@@ -110,14 +115,14 @@ def _of_accesses() -> Iterable[PassSpec]:
         "accesses.settle_masks:SettleAccessMasks",
         "neighbouring elements exist together",
         after=("minimize-global-loads?",),
-        before=("merge-contiguous-reads?",),
+        before=("merge-contiguous-reads?", "fetch-matrix-operands?"),
     )
     yield _on_tiles(
         "merge-contiguous-reads",
         Phase.OPTIMIZE,
         "accesses.merge:MergeContiguousReads",
         "neighbouring elements are read at once",
-        after=("minimize-global-loads",),
+        after=("minimize-global-loads", "fetch-matrix-operands?"),
     )
     yield _on_tiles(
         "copy-direct-to-lds",
@@ -125,7 +130,7 @@ def _of_accesses() -> Iterable[PassSpec]:
         "dma.copy:CopyDirectToLds",
         "tiles go to LDS without passing through registers",
         after=("split-accesses",),
-        before=("choose-lds-layouts?",),
+        before=("choose-lds-layouts?", "order-matrix-operands?"),
     )
     yield _on_tiles(
         "merge-contiguous-writes",
@@ -133,7 +138,7 @@ def _of_accesses() -> Iterable[PassSpec]:
         "accesses.stores:MergeContiguousWrites",
         "neighbouring elements are written at once",
         after=("split-accesses",),
-        before=("choose-lds-layouts?",),
+        before=("choose-lds-layouts?", "order-matrix-operands?"),
     )
 
 

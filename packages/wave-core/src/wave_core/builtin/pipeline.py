@@ -104,6 +104,15 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         summary="one op for each piece of a tile, masked where elements end",
     ),
     PassSpec(
+        "fetch-matrix-operands",
+        Phase.OPTIMIZE,
+        f"{_HERE}.optimize.operands:FetchMatrixOperands",
+        requires={Fact.EXPANDED},
+        essential=True,
+        preserves={Analysis.REGION_FACTS},
+        summary="operands stay in LDS where instructions read them there",
+    ),
+    PassSpec(
         "decompose-reductions",
         Phase.LEGALIZE,
         f"{_HERE}.legalize.reductions:DecomposeReductions",
@@ -129,6 +138,16 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         requires={Fact.EXPANDED},
         preserves={Analysis.REGION_FACTS},
         summary="one instruction for each contiguous run",
+    ),
+    PassSpec(
+        "order-matrix-operands",
+        Phase.LEGALIZE,
+        f"{_HERE}.legalize.orders:OrderMatrixOperands",
+        after=("split-accesses",),
+        requires={Fact.EXPANDED},
+        essential=True,
+        preserves={Analysis.REGION_FACTS},
+        summary="buffers lie as matrix instructions read them",
     ),
     PassSpec(
         "insert-safe-barriers",

@@ -22,8 +22,11 @@ from wave_sim_cpu.options import Check
 from wave_sim_cpu.races import Conflict, Kind, Touch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wave_core.ops.atomic import Atomic
     from wave_core.ops.base import Op
+    from wave_core.ops.matrix import SharedTile
     from wave_core.ops.memory import Allocate, TransposedRead
     from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.copies import Copies, Early
@@ -49,6 +52,23 @@ def read(op: Read, program: Program) -> Step:
         )
 
     return step
+
+
+def shared_tile(_op: SharedTile, _program: Program) -> Step:
+    """The product that takes the tile reads it."""
+    return lambda _machine: None
+
+
+def fetch(tile: SharedTile, program: Program) -> Callable[[Machine], Value]:
+    """Gather the cells of a tile at the time of the product."""
+    accessor = Accessor(tile, tile.memory, program, "tile")
+
+    def gather(machine: Machine) -> Value:
+        touched = accessor.touch(machine)
+        assert touched is not None, "tiles have no mask, and lanes run them"
+        return _gather(tile, machine, accessor.buffer(machine), touched)
+
+    return gather
 
 
 def transposed_read(op: TransposedRead, program: Program) -> Step:
@@ -188,8 +208,9 @@ _LOCKS = {Kind.READ: Kind.READ_LOCK, Kind.WRITE: Kind.WRITE_LOCK}
 class Accessor:
     """Addresses, masks, races and counts of one access.
 
-    ``kind`` is ``read``, ``write``, ``atomic``, ``to_lds`` for what a copy reads, or
-    ``landing`` for where it arrives, which costs nothing of its own.
+    ``kind`` is ``read``, ``write``, ``atomic``, ``to_lds`` for what a copy reads,
+    ``landing`` for where it arrives, or ``tile`` for what a matrix instruction reads;
+    the last two cost nothing of their own.
     """
 
     def __init__(
@@ -208,7 +229,7 @@ class Accessor:
         self._touches = _TOUCHES.get(kind, Kind.READ)
         if isinstance(op, Read | Write) and op.is_volatile:
             self._touches = _LOCKS[self._touches]
-        self._counts = kind != "landing"
+        self._counts = kind not in ("landing", "tile")
         self._memory = resolve(memory).ident
         self._indices = [(dynamic_symbol(i), v) for i, v in enumerate(indices)]
         self.plan = AccessPlan(op, access, program.storage[self._memory], program)

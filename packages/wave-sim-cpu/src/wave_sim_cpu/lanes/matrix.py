@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.ops.matrix import ScaledMma
+from wave_sim_cpu.lanes.access import fetch
 from wave_sim_cpu.lanes.value import Poison, Value, join
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from wave_core.ops.base import Op
     from wave_core.ops.matrix import Mma
     from wave_core.symbols import Layout
     from wave_core.targets import MatrixInstruction
@@ -48,7 +50,10 @@ class _Tile:
 
 
 def mma(op: Mma, program: Program) -> Step:
-    """``acc + lhs * rhs^T`` with the layouts of the target's row."""
+    """``acc + lhs * rhs^T`` with the layouts of the target's row.
+
+    Operands that stay in LDS are read when the product is issued.
+    """
     dtype = op.lhs.register_type.dtype
     row = program.target.matrix_instruction(str(op.mma_type), op.location, dtype)
     lanes = program.geometry.lanes
@@ -61,10 +66,15 @@ def mma(op: Mma, program: Program) -> Step:
     result = row.result_dtype.numpy()
     # Integer products are exact in f64 up to 2**53, and so are scaled ones, nearly.
     exact = bool(factors) or not row.result_dtype.is_float
+    fetches: dict[Op, Callable[[Machine], Value]]
+    fetches = {tile: fetch(tile, program) for tile in op.shared_tiles}
     wide = np.dtype(np.float64) if exact else result
 
     def step(machine: Machine) -> None:
-        values = [machine.value(operand) for operand in op.operands]
+        values = [
+            fetches[operand](machine) if operand in fetches else machine.value(operand)
+            for operand in op.operands
+        ]
         left, right, added, *scales = values
         a = left.form((row.name, "lhs"), lambda: _wide(lhs, left, wide))
         b = right.form((row.name, "rhs"), lambda: _wide(rhs, right, wide))

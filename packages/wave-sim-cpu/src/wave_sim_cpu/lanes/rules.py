@@ -11,7 +11,7 @@ from wave_core.ops.compare import Select
 from wave_core.ops.constant import ApplyExpr, LaneExpr, Scalar, Splat
 from wave_core.ops.control import Breakpoint, Conditional, Iterate, SetSymbol, While
 from wave_core.ops.elementwise import Elementwise
-from wave_core.ops.matrix import Mma
+from wave_core.ops.matrix import Mma, SharedTile
 from wave_core.ops.memory import Allocate, GatherToLDS, Read, TransposedRead, Write
 from wave_core.ops.reduce import Reduce, Shuffle
 from wave_core.ops.shape import Assemble, Bitcast
@@ -61,6 +61,7 @@ def lane_rules() -> Mapping[type[Op], AnyRule]:
         Shuffle: registers.shuffle,
         Reduce: reductions.reduce,
         Mma: matrix.mma,
+        SharedTile: access.shared_tile,
         Allocate: access.allocate,
         Read: access.read,
         TransposedRead: access.transposed_read,

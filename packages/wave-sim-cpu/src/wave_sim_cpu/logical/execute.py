@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 UNSUPPORTED: Mapping[str, str] = {
     "assemble": "speaks of registers, which tiles do not have",
+    "shared_tile": "speaks of LDS, which tiles do not lie in",
     "lane_expr": "speaks of lanes, which tiles do not have",
 }
 """Ops of core without a meaning on whole tiles, by name, with the reason."""

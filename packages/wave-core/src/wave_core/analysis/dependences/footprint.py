@@ -12,9 +12,10 @@ from wave_core.analysis.dependences.storage import static_bytes
 from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.constraints import wave_symbol
 from wave_core.constraints.machine import LANE, REGISTER
-from wave_core.ir import ACCESS, LANDING
+from wave_core.ir import ACCESS, LANDING, resolve
 from wave_core.ops.atomic import Atomic
 from wave_core.ops.control import Conditional, symbols_set_by
+from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import GatherToLDS, Read, Write
 from wave_core.symbols import Expr, conjuncts, constant, evaluate, total
 
@@ -130,6 +131,10 @@ class Footprints:
             return self._graph.facts.get(ACCESS, access.op)
         if isinstance(access.op, GatherToLDS):
             return self._graph.facts.get(LANDING, access.op)
+        if isinstance(access.op, Mma):
+            tiles = access.op.shared_tiles
+            own = [t for t in tiles if resolve(t.memory) is access.buffer]
+            return self._graph.facts.get(ACCESS, own[0]) if len(own) == 1 else None
         return None
 
     def _anywhere(self, access: SharedAccess, start: int, size: int) -> Footprint:

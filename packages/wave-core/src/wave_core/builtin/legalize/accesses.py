@@ -78,13 +78,20 @@ def _split(graph: Graph, op: Read | Write, target: Target) -> bool:
         run //= 2
     if run == access.registers:
         return False
+    cut_access(graph, op, run)
+    return True
+
+
+def cut_access(graph: Graph, op: Read | Write, run: int) -> list[Read | Write]:
+    """Replace an access by those of ``run`` registers each, and give these."""
+    access = graph.facts.known(ACCESS, op)
     starts = range(0, access.registers, run)
     if isinstance(op, Read):
-        _split_read(graph, op, access, starts, run)
+        parts = _split_read(graph, op, access, starts, run)
     else:
-        _split_write(graph, op, access, starts, run)
+        parts = _split_write(graph, op, access, starts, run)
     erase(op)
-    return True
+    return parts
 
 
 def _slice(access: Access, start: int, run: int) -> Access:
@@ -110,7 +117,7 @@ def _part_row(row: Placement, start: int, run: int) -> Placement:
 
 def _split_read(
     graph: Graph, op: Read, access: Access, starts: range, run: int
-) -> None:
+) -> list[Read | Write]:
     row = graph.facts.get(PLACEMENT, op)
     assert row is not None, "expansion places every value"
     kind = op.register_type
@@ -132,13 +139,15 @@ def _split_read(
     whole.tags = op.tags
     graph.facts.put(PLACEMENT, whole, row)
     replace_uses(op, whole)
+    return [part for part in parts if isinstance(part, Read)]
 
 
 def _split_write(
     graph: Graph, op: Write, access: Access, starts: range, run: int
-) -> None:
+) -> list[Read | Write]:
     row = graph.facts.get(PLACEMENT, op.value)
     assert row is not None, "expansion places every value"
+    parts: list[Read | Write] = []
     for start in starts:
         cut = _slice(access, start, run)
         if is_never(cut.mask):
@@ -149,6 +158,8 @@ def _split_write(
         write.tags = op.tags
         insert_before(op, write)
         graph.facts.put(ACCESS, write, cut)
+        parts.append(write)
+    return parts
 
 
 def _indices(op: Read | Write, start: int, run: int) -> tuple[Op, ...]:

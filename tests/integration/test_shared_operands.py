@@ -1,0 +1,113 @@
+"""Products whose operands stay in LDS are right in the lane simulator, on any way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_core.ir import resolve
+from wave_core.ops.matrix import Mma, SharedTile
+
+pytest.importorskip("wave_backend_nvgpu")
+
+M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
+GLOBAL, SHARED = tkl.GLOBAL_ADDRESS_SPACE, tkl.SHARED_ADDRESS_SPACE
+TILE = (128, 64, 64)
+PRESETS = ("default", "naive")
+
+
+def product(tile=TILE, *, across=False, space=SHARED, grown=False, waves=2):
+    """``c = a b^T``, or ``a b`` where ``across``; ``b`` is doubled where ``grown``."""
+    m, n, k = tile
+    dims = (K, N) if across else (N, K)
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, m, 0),
+            tkw.WorkgroupConstraint(N, n, 1),
+            tkw.TilingConstraint(K, k),
+            tkw.WaveConstraint(M, m // waves),
+            tkw.WaveConstraint(N, n),
+            tkw.HardwareConstraint(mma_type="F32_64x64x16_F16"),
+        ]
+    )
+    def gemm(
+        a: tkl.Memory[M, K, space, tkl.f16],
+        b: tkl.Memory[(*dims, space, tkl.f16)],
+        c: tkl.Memory[M, N, GLOBAL, tkl.f32],
+    ):
+        @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+        def repeat(acc: tkl.Register[M, N, tkl.f32]):
+            right = tkw.read(b)
+            if across:
+                right = tkw.permute(right, [N, K])
+            if grown:
+                right = right + right
+            return tkw.mma(tkw.read(a), right, acc)
+
+        tkw.write(repeat, c)
+
+    return gemm
+
+
+def compiled(kernel, sizes, **options):
+    bound = dict(zip((M, N, K), sizes, strict=True))
+    return tkw.wave_compile(
+        tkw.WaveCompileOptions(subs=bound, target="sm_90a", device="sim", **options),
+        kernel,
+    )
+
+
+def check(kernel, sizes, *, across=False, factor=1):
+    """The result against f64, and that the simulator found nothing."""
+    m, n, k = sizes
+    rng = np.random.default_rng(m + n + k)
+    a = rng.standard_normal((m, k)).astype(np.float16)
+    b = rng.standard_normal((k, n) if across else (n, k)).astype(np.float16)
+    c = np.full((m, n), np.nan, np.float32)
+    kernel(a, b, c)
+    left, right = a.astype(np.float64), b.astype(np.float64)
+    right = factor * (right if across else right.T)
+    bound = 1e-6 * (np.abs(left) @ np.abs(right)) + 1e-30
+    assert (np.abs(c - left @ right) <= bound).all()
+    assert not kernel.last_run.reports
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (127, 65, 63), (129, 64, 131)], ids=str)
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.filterwarnings("ignore")
+def test_sums_are_right_at_the_edges_of_tiles(preset, sizes):
+    check(compiled(product(), sizes, preset=preset), sizes)
+
+
+@pytest.mark.parametrize(
+    "form", [{"across": True}, {"grown": True}, {"space": GLOBAL}], ids=str
+)
+def test_what_is_no_plain_read_of_lds_goes_through_a_buffer(form):
+    sizes = (100, 72, 80)
+    kernel = compiled(product(**form), sizes, preset="default")
+    products = [op for op in kernel.graph.walk() if isinstance(op, Mma)]
+    assert all(isinstance(op.rhs, SharedTile) for op in products)
+    assert any(resolve(op.rhs.memory).shape[0].name == "$WAVE" for op in products)
+    check(
+        kernel,
+        sizes,
+        across=form.get("across", False),
+        factor=1 + form.get("grown", False),
+    )
+
+
+@pytest.mark.parametrize("depth", [16, 32, 64])
+def test_plain_reads_stay_in_lds_in_the_order_of_their_rows(depth):
+    sizes = (130, 64, 2 * depth)
+    kernel = compiled(product((128, 64, depth)), sizes, preset="default")
+    products = [op for op in kernel.graph.walk() if isinstance(op, Mma)]
+    assert len(products) == depth // 16
+    for op in products:
+        assert [resolve(t.memory).layout.panel for t in op.shared_tiles] == [
+            2 * depth,
+            2 * depth,
+        ]
+    check(kernel, sizes)
