@@ -196,3 +196,20 @@ def test_bytes_that_nobody_wrote_are_reported_where_they_matter(use, matters):
     text = PADDED.format(use=use)
     reports = run_threads(text, given, out, threads=64, shared=256).reports
     assert [r.code for r in reports] == ["EP0505"] * matters
+
+
+SAME = """
+    st.shared.b32 [%r1], {value};
+    bar.sync 0;
+    ld.shared.b32 %r2, [%r1];
+    st.global.b32 [%d1], %r2;
+"""
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_threads_may_store_the_same_by_one_instruction(order):
+    assert exchange(SAME.format(value=7), order=order)[0] == []
+    reports, _, _ = exchange(SAME.format(value="%r0"), order=order)
+    assert {each.code for each in reports} & {"EP0501", "EP0508"}
+    twice = "    st.shared.b32 [%r1], 7;\n" + SAME.format(value=7)
+    assert exchange(twice, order=order)[0]

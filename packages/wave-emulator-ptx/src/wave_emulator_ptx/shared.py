@@ -10,7 +10,7 @@ import numpy as np
 from wave_emulator_ptx.arrays import every, some
 
 if TYPE_CHECKING:
-    from wave_emulator_ptx.arrays import Array, Bools, Ints
+    from wave_emulator_ptx.arrays import Array, Bools, Bytes, Ints
     from wave_emulator_ptx.clocks import Clocks
 
 SEVERAL = -2
@@ -78,9 +78,16 @@ class SharedMemory:
         self._note_read(threads, where, line)
         return [each for each in found if each.threads.any()]
 
-    def write(self, threads: Ints, where: Ints, line: int) -> list[Found]:
-        """Note a write, and say what it conflicts with."""
-        found = self._before_write(threads, where)
+    def write(
+        self, threads: Ints, where: Ints, line: int, values: Bytes
+    ) -> list[Found]:
+        """Note a write, and say what it conflicts with.
+
+        Threads may write the same to one place by one instruction, whenever they come
+        to it.
+        """
+        same = (self.data[where] == values) & (self._write_line[where] == line)
+        found = self._before_write(threads, where, same)
         self._note_write(threads, where, line)
         return found
 
@@ -110,11 +117,13 @@ class SharedMemory:
         self._copier[where] = -1
         self._note_write(threads, where, line)
 
-    def _before_write(self, threads: Ints, where: Ints) -> list[Found]:
+    def _before_write(
+        self, threads: Ints, where: Ints, harmless: Bools | None = None
+    ) -> list[Found]:
         found = [
             self._in_flight(where),
             self._being_read(where),
-            self._after_write(threads, where),
+            self._after_write(threads, where, harmless),
             self._after_read(threads, where),
         ]
         return [each for each in found if each.threads.any()]

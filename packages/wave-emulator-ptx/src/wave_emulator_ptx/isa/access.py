@@ -201,8 +201,11 @@ def _store_shared(
     where = shared_bytes(batch, threads, addresses, at.size)
     if batch.checks:
         _apart(batch, at, threads, where[:, 0], values)
-        note = batch.shared.update if at.atomic else batch.shared.write
-        found = note(threads, where, at.instruction.line)
+        line = at.instruction.line
+        if at.atomic:
+            found = batch.shared.update(threads, where, line)
+        else:
+            found = batch.shared.write(threads, where, line, values)
         tell(batch, at.instruction, threads, addresses, found)
     rows(batch.shared.data, at.size)[where[:, 0] // at.size] = values
 
