@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from triton_texts import attention, gemm, gemm_tma, text_of
+from triton_texts import attention, attention_roles, gemm, gemm_tma, text_of
 
 from wave_emulator_ptx import EmulatorError
 
@@ -103,8 +103,42 @@ def test_barriers_between_products_and_copies_are_missed():
 
 def fails(text, order):
     """Whether anything is wrong."""
+    return is_wrong(gemm_tma, text, (64, 64, 320), order)
+
+
+def is_wrong(kernel, text, sizes, order):
+    """Likewise of any kernel."""
     try:
-        error, result = gemm_tma(text, (64, 64, 320), order)
+        error, result = kernel(text, sizes, order)
     except EmulatorError:
         return True
     return bool(result.reports) or error > 0.05
+
+
+@pytest.mark.parametrize("order", [None, 1])
+@pytest.mark.parametrize(
+    "sizes", [(1, 192), pytest.param((2, 384), marks=pytest.mark.fuzz)]
+)
+def test_attention_in_roles(sizes, order):
+    error, result = attention_roles(text_of("attention_roles"), sizes, order)
+    assert result.reports == []
+    assert error < 5e-3
+
+
+ROLES = re.compile(
+    r"setmaxnreg\.dec\S*\s*40|fence\.proxy|wgmma\.(?:fence|commit|wait)"
+    r"|@%p\d+ mbarrier\.arrive\.expect_tx|cp\.async\.bulk\.(?:commit|wait)"
+)
+
+
+def role_lines():
+    text = text_of("attention_roles").splitlines()
+    found = [at for at, line in enumerate(text) if ROLES.match(line.strip())]
+    return [found[0], *(pytest.param(at, marks=pytest.mark.fuzz) for at in found[1:])]
+
+
+@pytest.mark.parametrize("at", role_lines())
+def test_each_line_of_the_roles_is_missed(at):
+    lines = text_of("attention_roles").splitlines()
+    lines[at] = ""
+    assert is_wrong(attention_roles, "\n".join(lines), (1, 192), None)

@@ -89,3 +89,27 @@ def _tensor(matrix: np.ndarray) -> list[TensorMap | int]:
     shape, strides = (columns, rows), (2 * columns,)
     made = TensorMap("f16", matrix, shape, strides, (64, 64), 128)
     return [made, rows, columns, columns, 1]
+
+
+def attention_roles(
+    text: str, sizes: tuple[int, int], order: int | None = None
+) -> tuple[float, LaunchResult]:
+    """Likewise, of heads and the length of the sequence."""
+    heads, length = sizes
+    source = np.random.default_rng(sum(sizes))
+    q, k, v = source.standard_normal((3, heads, length, 64)).astype(np.float16)
+    o = np.full((heads, length, 64), np.nan, np.float16)
+    flat = [each.reshape(-1, 64) for each in (q, k, v, o)]
+    result = emulate(
+        load(text),
+        [*(argument for each in flat for argument in _tensor(each)), length,
+         np.zeros(4096, np.uint8), SCRATCH],
+        grid=(length // 64, heads, 1),
+        block=(384, 1, 1),
+        shared=74144,
+        options=LaunchOptions(order=order, limit=200_000),
+    )  # fmt: skip
+    scores = q.astype(np.float64) @ k.astype(np.float64).transpose(0, 2, 1)
+    powers = np.exp2(scores - scores.max(axis=-1, keepdims=True))
+    wanted = powers / powers.sum(axis=-1, keepdims=True) @ v.astype(np.float64)
+    return float(np.nan_to_num(np.abs(o - wanted).max(), nan=np.inf)), result

@@ -27,6 +27,7 @@ HAZARDS: Mapping[str, str] = {
     "EP0512": "WV0902",
     "EP0513": "WV0914",
     "EP0514": "WV0902",
+    "EP0515": "WV0914",
 }
 """The code of Wave for each hazard of the emulator. Source: its ``errors.CODES``."""
 

@@ -26,6 +26,11 @@ GROUP = 4 * LANES
 DONE = np.iinfo(np.int64).max
 """The place of a thread that has ended."""
 
+CLUSTER = 0
+"""The address of a cluster's barrier among those in memory, where none can be."""
+REGISTERS = 1 << 40
+"""What threads sleep for that want registers, in place of a barrier's number."""
+
 Size: TypeAlias = "tuple[int, int, int]"
 
 
@@ -111,6 +116,8 @@ class Batch:
         refused: the barrier in memory whose wait gave false the last time, or -1.
         roused_at: the version of the barriers in memory when all who slept were roused
             last, since nothing else could go on.
+        limits: registers that a thread of each warp may use, once one asked for others.
+        arrived_in: the phase of the cluster's barrier in which a thread arrived.
         group: the group of copies that each thread fills, counted from 0.
         copies: in flight, in the order in which they began.
         reports: hazards, by instruction and code.
@@ -136,6 +143,8 @@ class Batch:
     asleep: Ints = field(init=False)
     refused: Ints = field(init=False)
     roused_at: int = -1
+    limits: Ints = field(init=False)
+    arrived_in: Ints = field(init=False)
     group: Ints = field(init=False)
     copies: list[Copy] = field(default_factory=list[Copy])
     reports: dict[tuple[str, int], Report] = field(
@@ -152,6 +161,8 @@ class Batch:
         self.waits = np.full(count, -1, np.int64)
         self.wanted = np.zeros(count, np.int64)
         self.asleep = np.full(count, -1, np.int64)
+        self.arrived_in = np.zeros(count, np.int64)
+        self.limits = np.zeros(count // LANES, np.int64)
         self.refused = np.full(count, -1, np.int64)
         self.group = np.zeros(count, np.int64)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_emulator_ptx.batch import DONE, LANES, Batch
+from wave_emulator_ptx.batch import DONE, LANES, REGISTERS, Batch
 from wave_emulator_ptx.errors import ExecutionError
 
 if TYPE_CHECKING:
@@ -39,6 +39,10 @@ def _row(program: Program, batch: Batch, place: int, threads: Ints) -> str:
     warps = ", ".join(map(str, np.unique(batch.within[mine] // LANES)))
     text = f"line {at.line} `{at}`{source}, warps {warps} of workgroup {group}"
     number = int(batch.asleep[first[0]])
-    if number >= 0:
+    if number == REGISTERS:
+        limits = batch.limits[batch.shape.warps * int(batch.workgroup(first)[0]) :]
+        used = ", ".join(map(str, limits[: batch.shape.warps]))
+        text += f", for registers: threads of its workgroup's warps have {used}"
+    elif number >= 0:
         text += f", where {batch.barriers.all[number].state()}"
     return text

@@ -30,6 +30,7 @@ CODES = {
     "EP0512": "warps of a warpgroup do not execute one product together",
     "EP0513": "a product uses registers that no wgmma.fence has ordered before it",
     "EP0514": "a barrier in memory is used as it cannot be",
+    "EP0515": "a warpgroup asks for registers as it cannot",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from wave_emulator_ptx.errors import PtxSyntaxError
 from wave_emulator_ptx.lexer import Word, words
@@ -189,9 +190,13 @@ class _Parser:
             values.append(self._integer())
             self._try(",")
         if directive in {".maxntid", ".reqntid"}:
-            kernel.threads = 1
-            for value in values:
-                kernel.threads *= value
+            kernel.threads = prod(values)
+        elif directive == ".reqnctapercluster":
+            kernel.cluster = prod(values)
+        elif directive == ".minnctapersm":
+            kernel.residents = prod(values)
+        elif directive == ".maxnreg":
+            kernel.most_registers = prod(values)
 
     def _block(self, kernel: Kernel) -> None:
         self._expect("{")

@@ -11,7 +11,7 @@ from wave_emulator_ptx.errors import LaunchError, UnknownInstructionError
 from wave_emulator_ptx.isa.access import LOCAL, PARAMETERS, SHARED
 from wave_emulator_ptx.isa.arithmetic import values
 from wave_emulator_ptx.isa.table import bind, leaves
-from wave_emulator_ptx.isa.wgmma import is_product
+from wave_emulator_ptx.isa.wgmma import needs_a_group
 from wave_emulator_ptx.memory import APART, FIRST
 from wave_emulator_ptx.order import ranks
 from wave_emulator_ptx.scope import Scope
@@ -84,10 +84,13 @@ def program_of(module: Module, name: str | None = None) -> Program:
         name: of the kernel; None for the only one.
 
     Raises:
-        LaunchError: EP0102, there is no such kernel.
+        LaunchError: EP0102, there is no such kernel; EP0203, it asks for clusters.
         UnknownInstructionError: EP0301.
     """
     kernel = _kernel(module, name)
+    if kernel.cluster > 1:
+        message = f"clusters of {kernel.cluster} workgroups: only single ones are run"
+        raise LaunchError("EP0203", message)
     addresses: dict[str, int] = {}
     offsets, _ = _offsets(kernel.parameters)
     for each, offset in zip(kernel.parameters, offsets, strict=True):
@@ -105,7 +108,7 @@ def program_of(module: Module, name: str | None = None) -> Program:
     joins = frozenset(kernel.labels.values())
     order = ranks(kernel.body, kernel.labels)
     groups = np.zeros(len(order) + 1, np.bool_)
-    groups[order[: len(steps)]] = [is_product(each) for each in kernel.body]
+    groups[order[: len(steps)]] = [needs_a_group(each) for each in kernel.body]
     return Program(
         kernel, scope, steps, joins, groups, order, shared, local, tuple(arrays)
     )

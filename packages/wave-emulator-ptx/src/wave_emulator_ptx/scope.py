@@ -46,6 +46,10 @@ def _index(axis: int) -> dict[str, Special]:
         f"%ctaid.{letter}": workgroup,
         f"%ntid.{letter}": lambda batch: np.array([batch.shape.block[axis]]),
         f"%nctaid.{letter}": lambda batch: np.array([batch.shape.grid[axis]]),
+        f"%clusterid.{letter}": workgroup,
+        f"%nclusterid.{letter}": lambda batch: np.array([batch.shape.grid[axis]]),
+        f"%cluster_ctaid.{letter}": lambda _: np.zeros(1),
+        f"%cluster_nctaid.{letter}": lambda _: np.ones(1),
     }
 
 
@@ -65,6 +69,9 @@ SPECIAL: dict[str, Special] = {
     "%lanemask_le": lambda batch: (2 << _lane(batch)) - 1,
     "%lanemask_gt": lambda batch: 0xFFFFFFFF & -(2 << _lane(batch)),
     "%lanemask_ge": lambda batch: 0xFFFFFFFF & -(1 << _lane(batch)),
+    "%cluster_ctarank": lambda _: np.zeros(1),
+    "%cluster_nctarank": lambda _: np.ones(1),
+    "%is_explicit_cluster": lambda _: np.zeros(1),
     "%dynamic_smem_size": lambda batch: np.array([batch.shared.size]),
     "WARP_SZ": lambda _: np.array([LANES]),
 }

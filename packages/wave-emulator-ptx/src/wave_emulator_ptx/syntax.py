@@ -125,6 +125,9 @@ class Kernel:
         name: of the entry.
         parameters: in order.
         threads: the largest block it is compiled for, where it says so.
+        cluster: workgroups of a cluster.
+        residents: workgroups that a multiprocessor is to hold.
+        most_registers: that a thread may have at the beginning, where it says so.
         registers: declared type by name.
         variables: memory declared inside.
         body: instructions.
@@ -134,6 +137,9 @@ class Kernel:
     name: str
     parameters: tuple[Variable, ...]
     threads: int | None = None
+    cluster: int = 1
+    residents: int = 1
+    most_registers: int | None = None
     registers: dict[str, str] = field(default_factory=dict[str, str])
     variables: list[Variable] = field(default_factory=list[Variable])
     body: list[Instruction] = field(default_factory=list[Instruction])

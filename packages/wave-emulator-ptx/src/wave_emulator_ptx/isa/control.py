@@ -9,6 +9,7 @@ import numpy as np
 from wave_emulator_ptx.batch import DONE, LANES, Arrival, Batch, Step
 from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa import bulk
+from wave_emulator_ptx.isa.roles import bind_cluster_barrier
 from wave_emulator_ptx.syntax import Instruction, Name
 from wave_emulator_ptx.types import TYPES
 
@@ -66,7 +67,9 @@ def bind_fence(instruction: Instruction, scope: Scope) -> Step:
 
 
 def bind_barrier(instruction: Instruction, scope: Scope) -> Step:
-    """``bar.sync`` and ``bar.arrive``, also spelled ``barrier``."""
+    """``bar.sync`` and ``bar.arrive``, also spelled ``barrier``; of clusters too."""
+    if instruction.modifiers[0] == "cluster":
+        return bind_cluster_barrier(instruction)
     words = [m for m in instruction.modifiers if m not in {"cta", "aligned"}]
     if words not in (["sync"], ["arrive"]):
         raise UnknownInstructionError(str(instruction), instruction.line)

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from wave_emulator_ptx.arrays import every
-from wave_emulator_ptx.batch import LANES, Batch, Step
+from wave_emulator_ptx.batch import GROUP, LANES, Batch, Step
 from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa.access import Place, load, place, store
 from wave_emulator_ptx.isa.warp import present
@@ -46,6 +46,20 @@ def whole_warps(batch: Batch, at: Instruction, chosen: Selection) -> Ints:
     if not full.all():
         batch.report(at, "EP0511", "lanes of the warp are elsewhere", threads[~full])
     return threads[full].reshape(-1, LANES)
+
+
+def whole_groups(batch: Batch, at: Instruction, warps: Ints) -> Ints:
+    """Threads by warpgroup, [groups, 128]; a part of one is reported and left out."""
+    if not len(warps):
+        return np.zeros((0, GROUP), np.int64)
+    within = batch.within[warps[:, 0]] // LANES
+    leaders = warps[:, 0] // LANES - within % 4
+    _, inverse, counts = np.unique(leaders, return_inverse=True, return_counts=True)
+    full = counts[inverse] == 4
+    if not full.all():
+        message = "not all four warps of the warpgroup are here"
+        batch.report(at, "EP0512", message, warps[~full].ravel())
+    return warps[full].reshape(-1, GROUP)
 
 
 def _registers(operand: Operand) -> tuple[Operand, ...]:

@@ -14,6 +14,7 @@ from wave_emulator_ptx.isa import (
     matrix,
     mbarrier,
     memory,
+    roles,
     warp,
     wgmma,
 )
@@ -97,6 +98,9 @@ BINDERS: dict[str, Binder] = {
     "cp": copies.bind,
     "wgmma": wgmma.bind,
     "mbarrier": mbarrier.bind,
+    "setmaxnreg": roles.bind_registers,
+    "mapa": roles.bind_map,
+    "getctarank": roles.bind_rank,
     "fence": control.bind_fence,
     "bra": control.bind_branch,
     "ret": control.bind_end,
@@ -111,7 +115,7 @@ LEAVES = frozenset({"bra", "ret", "exit", "bar", "barrier"})
 
 def leaves(instruction: Instruction) -> bool:
     """Whether threads may be elsewhere after an instruction."""
-    if mbarrier.sleeps(instruction):
+    if mbarrier.sleeps(instruction) or instruction.opcode == "setmaxnreg":
         return True
     return instruction.opcode in LEAVES and instruction.modifiers != ("warp", "sync")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wave_emulator_ptx.batch import GROUP, LANES, Batch, Step
+from wave_emulator_ptx.batch import LANES, Batch, Step
 from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa.access import SHARED, tell
 from wave_emulator_ptx.isa.descriptors import (
@@ -21,7 +21,7 @@ from wave_emulator_ptx.isa.descriptors import (
     chunk_addresses,
     decode,
 )
-from wave_emulator_ptx.isa.matrix import ELEMENTS, whole_warps
+from wave_emulator_ptx.isa.matrix import ELEMENTS, whole_groups, whole_warps
 from wave_emulator_ptx.memory import rows as rows_of
 from wave_emulator_ptx.products import Reading
 from wave_emulator_ptx.scope import PENDING
@@ -89,8 +89,10 @@ def bind(instruction: Instruction, scope: Scope) -> Step:
     raise UnknownInstructionError(str(instruction), instruction.line)
 
 
-def is_product(instruction: Instruction) -> bool:
+def needs_a_group(instruction: Instruction) -> bool:
     """Whether all warps of a warpgroup have to be at an instruction."""
+    if instruction.opcode == "setmaxnreg":
+        return True
     return instruction.opcode == "wgmma" and instruction.modifiers[0] == "mma_async"
 
 
@@ -146,7 +148,7 @@ def _bind_product(instruction: Instruction, scope: Scope) -> Step:
     added = _predicate(scope, options[0], instruction)
 
     def step(batch: Batch, chosen: Selection) -> None:
-        groups = _whole_groups(
+        groups = whole_groups(
             batch, instruction, whole_warps(batch, instruction, chosen)
         )
         if not len(groups):
@@ -218,20 +220,6 @@ def _rows(scope: Scope, operand: Operand, at: Instruction) -> Ints:
     if len(slots) != len(parts) or any(scope.types[slot].width != 32 for slot in slots):
         raise UnknownInstructionError(f"{at}: its registers have 32 bits", at.line)
     return np.array([scope.watched[slot] for slot in slots], np.int64)
-
-
-def _whole_groups(batch: Batch, at: Instruction, warps: Ints) -> Ints:
-    """Threads by warpgroup, [groups, 128]; a part of one is reported and left out."""
-    if not len(warps):
-        return np.zeros((0, GROUP), np.int64)
-    within = batch.within[warps[:, 0]] // LANES
-    leaders = warps[:, 0] // LANES - within % 4
-    _, inverse, counts = np.unique(leaders, return_inverse=True, return_counts=True)
-    full = counts[inverse] == 4
-    if not full.all():
-        message = "not all four warps of the warpgroup are here"
-        batch.report(at, "EP0512", message, warps[~full].ravel())
-    return warps[full].reshape(-1, GROUP)
 
 
 def _agreed(batch: Batch, at: Instruction, groups: Ints, given: Array) -> Array:
