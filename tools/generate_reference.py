@@ -395,7 +395,10 @@ def _target(host: PluginHost, name: str) -> str:
     target = host.load_target(name)
     memory = target.memory
     rows = [
-        ("lanes of a wave", str(target.wave_size)),
+        (
+            "lanes of a wave",
+            ", ".join(map(str, target.wave_sizes or (target.wave_size,))),
+        ),
         ("threads of a workgroup, at most", str(target.max_workgroup_threads)),
         ("LDS of a workgroup, bytes", str(memory.lds_bytes)),
         ("widest access of a lane, bits", str(memory.max_access_bits)),

@@ -68,25 +68,27 @@ def some_variant(program, rng):
     return on_devices(program, rng) if rng.random() < 0.1 else program
 
 
-def launch(maker, seed, chips):
+def launch(maker, seed, chips, change=None):
     """Launch a program once, on a device and with options that its seed decides."""
     rng = np.random.default_rng([seed, 1])
     program = some_variant(maker(np.random.default_rng(seed), seed), rng)
+    program = program if change is None else change(program)
     device = "emulator" if rng.random() < 0.7 else "sim"
     chip, options = str(rng.choice(chips)), some_options(rng)
     launch_program(program, device=device, target=chip, session=session(), **options)
 
 
-def outcomes(maker, seeds, chips):
+def outcomes(maker, seeds, chips, change=None):
     """Launch the programs; how many are right or refused, by code; and what is not.
 
     A failure says its seed; programs that are ``wrong`` gave other numbers, or the
-    device reported something; what is ``uncoded`` ended in some exception.
+    device reported something; what is ``uncoded`` ended in some exception. ``change``
+    makes another program of each.
     """
     tally, failures = Counter(), []
     for seed in seeds:
         try:
-            launch(maker, seed, chips)
+            launch(maker, seed, chips, change)
             outcome = "right"
         except Discarded as refused:
             outcome = refused.code

@@ -10,6 +10,7 @@ they were.
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from found import LAUNCHED, one_element_on_two_waves
 from launches import CHIPS, NVIDIA_CHIPS, any_program, outcomes, session
 
 from wave_testing.programs import (
+    in_waves_of,
     launch_program,
     random_matrix_program,
     random_program,
@@ -82,6 +84,26 @@ def test_programs_for_nvidia(maker):
     assert failures == []
     assert tally.keys() <= {"right", *REFUSALS}
     assert tally["right"] > 0
+
+
+WIDE = partial(in_waves_of, lanes=128)
+"""Waves of four warps, which have no products by instructions of one warp."""
+
+
+def test_programs_in_wide_waves_for_nvidia():
+    tally, failures = outcomes(random_program, range(4), ("sm_80", "sm_90"), WIDE)
+    assert failures == []
+    assert tally.keys() <= {"right", *REFUSALS}
+    assert tally["right"] > 0
+
+
+@pytest.mark.fuzz
+@pytest.mark.filterwarnings("ignore")
+def test_any_number_of_programs_in_wide_waves(seeds):
+    tally, failures = outcomes(random_program, seeds, ("sm_80", "sm_90"), WIDE)
+    assert failures == []
+    assert tally.keys() <= {"right", *REFUSALS}
+    assert tally["right"] >= 0.3 * len(seeds)
 
 
 @pytest.mark.fuzz

@@ -109,6 +109,9 @@ def _chip(
     return Target(
         name=name,
         wave_size=memory.LANES,
+        wave_sizes=(memory.LANES, memory.FOUR_WARPS),
+        lockstep_lanes=memory.LANES,
+        shuffle_lanes=memory.LANES,
         max_workgroup_threads=THREADS,
         memory=memory.spec(shared_kib * KIB),
         matrix_instructions=matrix.rows(cycles, float8=float8 is Float8.OCP),
@@ -175,16 +178,13 @@ PRODUCTS = Counter(warpgroup.COUNTER, ("product of a warpgroup",), True, 63)
 
 
 def sm_90a() -> Target:
-    """H100, H200: waves of 32 lanes, or of 128 for products of four warps."""
+    """H100, H200, with products of four warps for waves of 128 lanes."""
     chip = _hopper("sm_90a", "NVIDIA H100")
     own = warpgroup.rows(WARPGROUP_CYCLES)
     return replace(
         chip,
         matrix_instructions=(*chip.matrix_instructions, *own),
         counters=(*chip.counters, PRODUCTS),
-        wave_sizes=(memory.LANES, warpgroup.LANES),
-        lockstep_lanes=memory.LANES,
-        shuffle_lanes=memory.LANES,
     )
 
 

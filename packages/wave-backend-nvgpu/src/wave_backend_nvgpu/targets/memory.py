@@ -6,6 +6,11 @@ from wave_core.targets import BankPhases, Exchange, MemorySpec
 
 KIB = 1024
 LANES = 32
+"""Of a warp: these run in step and shuffle."""
+
+FOUR_WARPS = 4 * LANES
+"""Lanes of a wide wave, which meets at a named barrier of its own."""
+
 LANE_BITS = 5
 
 BANKS = 32

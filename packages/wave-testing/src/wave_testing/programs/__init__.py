@@ -6,7 +6,8 @@ with exact arithmetic on whole arrays; ``launch_program(program)`` goes through 
 front door, on any device. ``with_real_numbers``, ``with_special_numbers`` and
 ``with_tiny_numbers`` change what the inputs hold, ``with_functions`` puts exponentials
 and the like into the program: rounded results are within an error bound;
-``on_devices`` cuts the work for several devices. A program prints as a short text;
+``on_devices`` cuts the work for several devices, ``in_waves_of`` makes waves wider. A
+program prints as a short text;
 ``python -m wave_testing.programs --kind matrix --seed N`` makes, prints and checks it
 again.
 """
@@ -25,6 +26,7 @@ from wave_testing.programs.launch import launch_program as launch_program
 from wave_testing.programs.matrix import random_matrix_program as random_matrix_program
 from wave_testing.programs.model import Program as Program
 from wave_testing.programs.variants import (
+    in_waves_of as in_waves_of,
     on_devices as on_devices,
     with_real_numbers as with_real_numbers,
     with_special_numbers as with_special_numbers,

@@ -121,3 +121,9 @@ def on_devices(program: Program, rng: np.random.Generator) -> Program:
     }
     dims = tuple(split.get(dim.name, dim) for dim in program.dims)
     return replace(program, dims=dims)
+
+
+def in_waves_of(program: Program, lanes: int) -> Program:
+    """The program with so many lanes in a wave, and instructions as they fit."""
+    rows = tuple(row for row in program.hardware if row[0] != "mma_type")
+    return replace(program, hardware=(*rows, ("threads_per_wave", lanes)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_backend_nvgpu.codegen.emitter import Emitter, unsupported
+from wave_core.analysis.waves import wave_number
 from wave_core.backends import lowers
 from wave_core.ops import sync
 
@@ -43,6 +44,29 @@ def _meet(emit: Emitter) -> None:
     emit.builder.line(f"call void @{name}(i32 0)")
 
 
+NAMED_BARRIERS = 15
+"""Beside that of the workgroup. Source: PTX ISA, bar: 16 barriers."""
+
+
+def _meet_in_wave(op: sync.WaveFence, emit: Emitter) -> None:
+    """All lanes of a wave of several warps meet, at the barrier that is the wave's."""
+    geometry = emit.geometry
+    if geometry.waves_per_workgroup == 1:
+        _meet(emit)
+        return
+    if geometry.waves_per_workgroup > NAMED_BARRIERS:
+        raise unsupported(
+            op,
+            f"{geometry.waves_per_workgroup} waves of {geometry.lanes} lanes have"
+            f" {NAMED_BARRIERS} barriers",
+            f"use {NAMED_BARRIERS} waves at most, or waves of {geometry.in_step} lanes",
+        )
+    number = emit.indices.number(emit.expr(wave_number(geometry) + 1), 32)
+    name = "llvm.nvvm.barrier.cta.sync.aligned.count"
+    emit.builder.declare(name, f"declare void @{name}(i32, i32)")
+    emit.builder.line(f"call void @{name}(i32 {number}, i32 {geometry.lanes})")
+
+
 @lowers(sync.WorkgroupBarrier)
 def workgroup_barrier(op: sync.WorkgroupBarrier, emit: Emitter) -> None:
     """The barrier, which also orders shared memory."""
@@ -52,8 +76,13 @@ def workgroup_barrier(op: sync.WorkgroupBarrier, emit: Emitter) -> None:
 
 @lowers(sync.WaveFence)
 def wave_fence(op: sync.WaveFence, emit: Emitter) -> None:
-    """The lanes of a wave that are here, and need not run in step, meet."""
-    del op
+    """The lanes of a wave that are here, and need not run in step, meet.
+
+    Those of several warps meet at a named barrier, to which all of them come.
+    """
+    if emit.geometry.lanes > emit.geometry.in_step:
+        _meet_in_wave(op, emit)
+        return
     emit.builder.call("llvm.nvvm.bar.warp.sync", "void", [("i32", emit.lanes)])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from wave_core.analysis.dependences.lanes import LanePlaces
 from wave_core.analysis.effects import touched_memories
+from wave_core.constraints.machine import LANE
 from wave_core.diagnostics import user_error
 from wave_core.ir import ACCESS, insert_before, region_of, walk_op
 from wave_core.ops.control import Conditional, Iterate, While, symbols_set_by
@@ -169,8 +170,10 @@ def parts_lanes(op: Op) -> bool:
     """Whether some lanes of a wave may enter the regions of ``op`` and others not."""
     if isinstance(op, While):
         return op.by_lane
-    if not isinstance(op, Conditional) or op.condition is None:
+    if not isinstance(op, Conditional):
         return False
+    if op.condition is None:
+        return op.expr is not None and LANE in op.expr.free_symbols
     return bool(op.condition.register_type.dims)
 
 
