@@ -21,14 +21,18 @@ SMALL = {
     "copy": {"M": 19, "N": 70},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-mxfp": {"M": 33, "N": 17, "K": 96},
+    "gemm-nn": {"M": 33, "N": 17, "K": 50},
     "gemm-staged": {"M": 33, "N": 17, "K": 50},
     "gemm-stream-k": {"M": 33, "N": 17, "K": 50},
+    "gemm-tn": {"M": 33, "N": 17, "K": 50},
+    "gemm-tt": {"M": 33, "N": 17, "K": 50},
     "layer-norm": {"M": 5, "N": 70},
     "rms-norm": {"M": 5, "N": 70},
     "softmax": {"M": 5, "N": 70},
 }
 ROWS = ("layer-norm", "rms-norm", "softmax")
-DYNAMIC = ("copy", "gemm", "gemm-staged", "gemm-stream-k", *ROWS)
+LAYOUTS = ("gemm", "gemm-nn", "gemm-tn", "gemm-tt")
+DYNAMIC = ("copy", *LAYOUTS, "gemm-staged", "gemm-stream-k", *ROWS)
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 
 

@@ -28,6 +28,7 @@ KERNELS: tuple[KernelSpec, ...] = (
         f"{_CASES}.gemm_mxfp:gemm_mxfp_case",
         "c = a b^T of MXFP4, MXFP6 or MXFP8",
     ),
+    KernelSpec("gemm-nn", f"{_CASES}.gemm:gemm_nn_case", "c = a b"),
     KernelSpec(
         "gemm-staged",
         f"{_CASES}.gemm:staged_gemm_case",
@@ -38,6 +39,8 @@ KERNELS: tuple[KernelSpec, ...] = (
         f"{_CASES}.gemm:stream_k_case",
         "c = a b^T by as many workgroups as there are units",
     ),
+    KernelSpec("gemm-tn", f"{_CASES}.gemm:gemm_tn_case", "c = a^T b"),
+    KernelSpec("gemm-tt", f"{_CASES}.gemm:gemm_tt_case", "c = a^T b^T"),
     KernelSpec(
         "layer-norm", f"{_CASES}.norms:layer_norm_case", "layer norm of each row"
     ),

@@ -8,7 +8,13 @@ import wave_core.lang as tkl
 from wave_core.compile import default_session
 from wave_core.compile.kernels import KernelCase
 from wave_core.diagnostics import user_error
-from wave_kernels.cases.sizes import left_open, poisoned, symbols, with_defaults
+from wave_kernels.cases.sizes import (
+    left_open,
+    one_of,
+    poisoned,
+    symbols,
+    with_defaults,
+)
 from wave_kernels.definitions.gemm_mxfp import (
     BLOCK,
     gemm_mxfp_by_blocks_kernel,
@@ -48,8 +54,8 @@ def gemm_mxfp_case(
     """
     sizes = with_defaults(shape, {"M": 256, "N": 256, "K": 256})
     words = {
-        name: _one_of(table, name, settings.get(name, default))
-        for name, table, default in (
+        name: one_of(table, "gemm-mxfp", name, settings.get(name), usual)
+        for name, table, usual in (
             ("FORMAT", FORMATS, "f4e2m1fn"),
             ("RESULT", RESULTS, "f32"),
         )
@@ -93,21 +99,6 @@ def gemm_mxfp_case(
         tolerance=TOLERANCES[words["RESULT"]],
         scale=magnitude,
     )
-
-
-def _one_of(table: Mapping[str, DType], name: str, given: int | str) -> str:
-    """The name of a type that a setting takes.
-
-    Raises:
-        UserError: WV0823.
-    """
-    if given not in table:
-        raise user_error(
-            "WV0823",
-            f"setting `{name}` of kernel `gemm-mxfp` is `{given}`",
-            help=f"it takes one of {', '.join(table)}",
-        )
-    return str(given)
 
 
 def _check_blocks(k: int) -> None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import OPEN
+from wave_core.diagnostics import user_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
     import numpy as np
@@ -28,6 +29,24 @@ def left_open(
 ) -> dict[str, int | str]:
     """The settings of these names that are given; the others stay open."""
     return {name: given.get(name, OPEN) for name in names}
+
+
+def one_of(
+    table: Collection[str], kernel: str, name: str, given: int | str | None, usual: str
+) -> str:
+    """The word that a setting takes, ``usual`` where none is given.
+
+    Raises:
+        UserError: WV0823 for a word that is not in ``table``.
+    """
+    word = usual if given is None else given
+    if word not in table:
+        raise user_error(
+            "WV0823",
+            f"setting `{name}` of kernel `{kernel}` is `{word}`",
+            help=f"it takes one of {', '.join(table)}",
+        )
+    return str(word)
 
 
 def symbols(
@@ -62,8 +81,22 @@ def normal(
     return rng.standard_normal(shape).astype(dtype.numpy())
 
 
+def operand(
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: DType
+) -> np.ndarray:
+    """Normal floats, or integers of any size that ``dtype`` has."""
+    if dtype.is_float:
+        return normal(rng, shape, dtype)
+    end = 1 << (dtype.bits - 1)
+    return rng.integers(-end, end, shape, dtype.numpy())
+
+
 def poisoned(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
-    """An output full of NaN, so that an element nobody writes shows."""
+    """An output full of NaN, so that an element nobody writes shows.
+
+    Integers have none, and are the least that there is.
+    """
     import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
 
-    return np.full(shape, np.nan).astype(dtype.numpy())
+    value = np.nan if dtype.is_float else -(1 << (dtype.bits - 1))
+    return np.full(shape, value).astype(dtype.numpy())

@@ -1,0 +1,85 @@
+"""What matrix products have in common: layouts, tiles, how they spread, the sums."""
+
+# Kernels are written in Wave: symbols as types and sizes, decorators that run bodies.
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_core.diagnostics import user_error
+from wave_kernels.definitions.staging import STAGING
+
+if TYPE_CHECKING:
+    from wave_core.types import DType
+
+M = tkl.sym.M
+N = tkl.sym.N
+K = tkl.sym.K
+BLOCK_M = tkl.sym.BLOCK_M
+BLOCK_N = tkl.sym.BLOCK_N
+BLOCK_K = tkl.sym.BLOCK_K
+WAVES_M = tkl.sym.WAVES_M
+WAVES_N = tkl.sym.WAVES_N
+
+_TILES = (
+    (128, 128, 32, 2, 2),
+    (256, 256, 32, 2, 4),
+    (256, 256, 64, 2, 4),
+    (128, 256, 64, 2, 2),
+    (256, 128, 32, 4, 2),
+    (128, 128, 64, 2, 2),
+    (128, 64, 64, 2, 2),
+    (64, 64, 64, 2, 2),
+)
+"""Of elements of 16 bits and more."""
+
+LAYOUTS = ("NT", "NN", "TN", "TT")
+"""As BLAS says it of rows: ``N`` as in the product, ``T`` transposed; a, then b."""
+
+
+def tiles(dtype: DType) -> tkw.Tunable:
+    """Tiles worth a try; twice as deep where an element has one byte."""
+    depth = max(16 // dtype.bits, 1)
+    return tkw.Tunable(
+        (BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N),
+        tuple((m, n, depth * k, *waves) for m, n, k, *waves in _TILES),
+    )
+
+
+def product_constraints(dtype: DType, mma_type: tkl.MMAType | None) -> list[Any]:
+    """How ``[M, N]`` and ``K`` spread over workgroups, waves and loop tiles."""
+    return [
+        tkw.WorkgroupConstraint(M, BLOCK_M, 0),
+        tkw.WorkgroupConstraint(N, BLOCK_N, 1),
+        tkw.TilingConstraint(K, BLOCK_K),
+        tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
+        tkw.WaveConstraint(N, BLOCK_N / WAVES_N),
+        tkw.HardwareConstraint(mma_type=mma_type),
+        tkw.DieOrder(),
+        tiles(dtype),
+        STAGING,
+    ]
+
+
+def operand_dims(layout: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """The dims of a and b in memory, slowest first.
+
+    Raises:
+        UserError: WV0823 for a layout that is none of `LAYOUTS`.
+    """
+    if layout not in LAYOUTS:
+        raise user_error(
+            "WV0823",
+            f"a matrix product has no layout `{layout}`",
+            help=f"it is one of {', '.join(LAYOUTS)}",
+        )
+    a, b = layout
+    return (M, K) if a == "N" else (K, M), (K, N) if b == "N" else (N, K)
+
+
+def sums_of(dtype: DType) -> DType:
+    """In what the products of elements are added up."""
+    return tkl.f32 if dtype.is_float else tkl.i32

@@ -1,0 +1,97 @@
+"""The library's matrix products in every layout and type, against numpy in f64."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from wave_core.compile import Config, Session, run_case
+from wave_core.compile.emission import emit
+from wave_core.compile.kernels import make_case
+from wave_core.diagnostics import UserError
+from wave_kernels.cases.gemm import RESULTS
+from wave_kernels.definitions.gemm import gemm_kernel
+
+TARGETS = ("gfx942", "gfx950", "sm_80", "sm_90a")
+LAYOUTS = {"NT": "gemm", "NN": "gemm-nn", "TN": "gemm-tn", "TT": "gemm-tt"}
+TILE = {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 32, "WAVES_M": 2, "WAVES_N": 2}
+SIZES = (
+    *((1, 1, 1), (13, 17, 19), (63, 64, 31), (64, 65, 32)),
+    *((65, 63, 33), (64, 64, 64), (128, 72, 104)),
+)
+TYPES = [
+    *((dtype, result) for dtype in ("f16", "bf16") for result in RESULTS["f32"]),
+    *(("f8e4m3fn", "f32"), ("f8e5m2", "bf16"), ("i8", "i32")),
+]
+WITHOUT_OCP = ("gfx942", "sm_80")
+"""Targets that multiply no such floats of 8 bits."""
+
+
+@pytest.fixture(scope="module")
+def session():
+    return Session(config=Config(cache=False), announce=lambda _: None)
+
+
+def case(session, name, sizes, target, **settings):
+    factory = session.plugins.load_kernel(name)
+    shape = dict(zip("MNK", sizes, strict=True))
+    return make_case(factory, name, shape, settings, target)
+
+
+def check(session, made, device, **options):
+    given = replace(made.options, device=device, poison_outputs=True, **options)
+    report = run_case(made, options=given, session=session)
+    assert report.passed, report.to_json()
+    assert report.record.reports == ()
+
+
+@pytest.mark.covering(2)
+@pytest.mark.parametrize("staged", [0, 1])
+@pytest.mark.parametrize("types", TYPES, ids="-".join)
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_products(session, layout, target, sizes, types, staged):
+    dtype, result = types
+    words = {"DTYPE": dtype, "RESULT": result}
+    made = case(session, LAYOUTS[layout], sizes, target, STAGED=staged, **TILE, **words)
+    if dtype.startswith("f8") and target in WITHOUT_OCP:
+        with pytest.raises(UserError, match="WV0702"):
+            check(session, made, "emulator", preset="default")
+        return
+    check(session, made, "emulator", preset="default")
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("preset", ["prefetch", "fetch-ahead"])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_pipelined_products(session, layout, target, preset):
+    made = case(session, LAYOUTS[layout], (128, 72, 200), target, STAGED=1, **TILE)
+    check(session, made, "emulator", preset=preset)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_operands_of_nvidia_come_by_ldmatrix(session, layout):
+    made = case(session, LAYOUTS[layout], (256, 256, 256), "sm_90a", STAGED=1, **TILE)
+    ptx = emit(made.options, made.kernel, "ptx", session).files["gemm.ptx"].decode()
+    forms = {"trans" in found for found in re.findall(r"ldmatrix[\w.]*", ptx)}
+    turned = {layout[0] == "T", layout[1] == "N"}
+    assert forms == turned
+    assert "ld.shared" not in ptx
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("DTYPE", "f64"), ("DTYPE", 8), ("RESULT", "i32"), ("RESULT", "e4m3")],
+)
+def test_other_types_are_refused(session, setting, value):
+    with pytest.raises(UserError, match=f"setting `{setting}`.*is `{value}`"):
+        case(session, "gemm-nn", (8, 8, 8), "gfx942", **{setting: value})
+
+
+def test_an_unknown_layout_is_refused():
+    with pytest.raises(UserError, match="no layout `NM`"):
+        gemm_kernel(layout="NM")
