@@ -8,6 +8,10 @@ import pytest
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.diagnostics import SimulationError, UserError
+from wave_core.ir import erase
+from wave_core.ops.sync import WorkgroupBarrier
+from wave_core.targets import generic128_target
+from wave_sim_cpu.lanes import execute
 
 sym = tkl.sym
 M, LOCKS, ONE, LAST = sym.M, sym.LOCKS, sym.ONE, sym.LAST
@@ -56,14 +60,16 @@ def compiled(kernel, device, groups):
     return tkw.wave_compile(options, kernel)
 
 
-def sums_of_neighbours(step, *, release=True, acquire=True, flags=FLAGS.VOLATILE):
+def sums_of_neighbours(
+    step, *, release=True, acquire=True, flags=FLAGS.VOLATILE, rows=ROWS
+):
     """Each workgroup adds to its rows those of a neighbour, which hands them over."""
 
-    @tkw.wave(ROWS)
+    @tkw.wave(rows)
     def kernel(a: Floats, handed: Floats, locks: Locks, c: Floats):
         locks_of_kernel.append(locks)
         other = ME + step
-        rows = tkw.IndexMapping(1, inputs={M: i + 128 * step}, outputs={M: i})
+        theirs = tkw.IndexMapping(1, inputs={M: i + 128 * step}, outputs={M: i})
         value = tkw.read(a)
         tkw.write(value, handed)
         if release:
@@ -75,7 +81,7 @@ def sums_of_neighbours(step, *, release=True, acquire=True, flags=FLAGS.VOLATILE
             wait_for(other)
             if acquire:
                 tkw.fence("acquire")
-            return value + tkw.read(handed, mapping=rows)
+            return value + tkw.read(handed, mapping=theirs)
 
         tkw.write(rest, c)
 
@@ -111,7 +117,7 @@ def test_what_is_handed_over_without_a_fence_races(step, missing):
     (found,) = caught.value.diagnostics
     assert found.code == "WV0901"
     assert "`handed`" in found.message
-    line = "tkw.read(handed, mapping=rows)"
+    line = "tkw.read(handed, mapping=theirs)"
     text = str(caught.value)
     assert line in text
     assert "tkw.write(value, handed)" in text
@@ -142,6 +148,36 @@ def never(first):
         tkw.write(tkl.Register[M, tkl.f32](1.0), a)
 
     return kernel
+
+
+WIDE = [
+    tkw.WorkgroupConstraint(M, 128, 0),
+    tkw.HardwareConstraint(threads_per_wave=128),
+]
+"""One wave of 128 lanes, 32 of which run in step."""
+
+
+def reported_of_wide_waves(without=None):
+    """What the hand-over reports, without the barrier at a place among all."""
+    groups, target = 5, generic128_target()
+    sizes = {M: 128 * groups, LOCKS: groups, ONE: 1, LAST: groups - 1}
+    options = tkw.WaveCompileOptions(subs=sizes, target=target.name, device="sim")
+    kernel = sums_of_neighbours(1, rows=WIDE)
+    graph = tkw.wave_compile(options, kernel).graph
+    meetings = [op for op in graph.walk() if isinstance(op, WorkgroupBarrier)]
+    if without is not None:
+        erase(meetings[without])
+    arrays = {name: np.ones(128 * groups, np.float32) for name in ("a", "handed", "c")}
+    arrays["locks"] = np.zeros(groups, np.int32)
+    reports = execute.run(graph, arrays, {}, target).reports
+    return len(meetings), [row.code for row in reports]
+
+
+def test_lanes_that_do_not_run_in_step_hand_over_together():
+    """One lane writes the lock for all, which it must meet; all read it themselves."""
+    assert reported_of_wide_waves() == (2, [])
+    assert reported_of_wide_waves(without=0) == (2, ["WV0901"])
+    assert reported_of_wide_waves(without=1) == (2, [])
 
 
 @BOTH
