@@ -1,7 +1,7 @@
 """Does a card compute what the emulator of PTX does?
 
     python benchmarks/ptx_on_card.py record FOLDER
-        runs the emulator's tests, and keeps every launch without a report
+        runs the emulator's tests, and keeps every launch without a report, once
     python benchmarks/ptx_on_card.py replay FOLDER
         launches them on a card, and counts those whose bytes are the same
 
@@ -16,6 +16,7 @@ import ctypes
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ class Recorder:
     def __init__(self, folder: Path, emulate: Callable[..., Any]) -> None:
         self.folder, self.emulate, self.count = folder, emulate, 0
         self.texts: dict[int, str] = {}
+        self.seen: set[int] = set()
 
     def load(self, read: Callable[[str], Any]) -> Callable[[str], Any]:
         """`load`, remembering the text of each module."""
@@ -43,7 +45,7 @@ class Recorder:
 
     def __call__(self, module: Any, arguments: Any, **asked: Any) -> Any:
         """`emulate`, keeping the launch."""
-        before = [np.copy(a) if isinstance(a, np.ndarray) else a for a in arguments]
+        before = [copied(a) for a in arguments]
         result = self.emulate(module, arguments, **asked)
         plain = all(min(asked[name]) > 0 for name in ("grid", "block"))
         if not result.reports and plain:
@@ -52,30 +54,56 @@ class Recorder:
 
     def keep(self, text: str, module: Any, before: Any, after: Any, asked: Any) -> None:
         """Write a launch as a table of facts and its arrays."""
-        rows = [
-            None
-            if isinstance(a, np.ndarray)
-            else ["f" if isinstance(a, float) else "i", a]
-            for a in before
-        ]
         arrays = {
-            f"{name}{i}": np.ascontiguousarray(a).reshape(-1).view(np.uint8)
+            f"{name}{i}": np.ascontiguousarray(data).reshape(-1).view(np.uint8)
             for name, given in (("before", before), ("after", after))
-            for i, a in enumerate(given)
-            if isinstance(a, np.ndarray)
+            for i, data in enumerate(map(array_of, given))
+            if data is not None
         }
         facts = {
             "text": text,
             "kernel": asked.get("kernel") or next(iter(module.kernels)),
-            "arguments": rows,
-            "dtypes": [a.dtype.str if isinstance(a, np.ndarray) else "" for a in after],
+            "arguments": [row_of(a) for a in before],
+            "dtypes": ["" if a is None else a.dtype.str for a in map(array_of, after)],
             "grid": asked["grid"],
             "block": asked["block"],
             "shared": asked.get("shared", 0),
         }
+        inputs = (data for name, data in arrays.items() if name.startswith("before"))
+        seen = hash((json.dumps(facts), *(each.tobytes() for each in inputs)))
+        if seen in self.seen:
+            return
+        self.seen.add(seen)
         (self.folder / f"{self.count}.json").write_text(json.dumps(facts))
         np.savez(self.folder / f"{self.count}.npz", **arrays)
         self.count += 1
+
+
+MAP_FIELDS = ("dtype", "extents", "strides", "box", "swizzle", "offset")
+
+
+def array_of(argument: Any) -> Any:
+    """The array that an argument has: itself, or that of a tensor map."""
+    if isinstance(argument, np.ndarray):
+        return argument
+    return getattr(argument, "base", None)
+
+
+def copied(argument: Any) -> Any:
+    """An argument with an array of its own."""
+    if isinstance(argument, np.ndarray):
+        return argument.copy()
+    has_array = array_of(argument) is not None
+    return replace(argument, base=argument.base.copy()) if has_array else argument
+
+
+def row_of(argument: Any) -> Any:
+    """An argument as JSON, without its array."""
+    if isinstance(argument, np.ndarray):
+        return None
+    if array_of(argument) is not None:
+        return ["map", {name: getattr(argument, name) for name in MAP_FIELDS}]
+    return ["f" if isinstance(argument, float) else "i", argument]
 
 
 def record(folder: Path) -> int:
@@ -94,6 +122,15 @@ def record(folder: Path) -> int:
 
 
 # --------------------------------------------------------------------------- the card
+
+
+MAP_BYTES, MAP_ALIGNMENT = 128, 64
+SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+DTYPES = {"u8": 0, "u16": 1, "u32": 2, "s32": 3, "u64": 4, "s64": 5,
+          "f16": 6, "f32": 7, "f64": 8, "bf16": 9}  # fmt: skip
+"""Numbers of the driver's encoder of tensor maps."""
+SHARED_ATTRIBUTE, SHARED_AT_ONCE = 8, 49_152
+"""Which attribute raises the limit of dynamic shared memory, in bytes."""
 
 
 class Card:
@@ -122,6 +159,8 @@ class Card:
         self.call("cuModuleLoadData", ctypes.byref(module), facts["text"].encode())
         name = facts["kernel"].encode()
         self.call("cuModuleGetFunction", ctypes.byref(function), module, name)
+        if facts["shared"] > SHARED_AT_ONCE:
+            self.call("cuFuncSetAttribute", function, SHARED_ATTRIBUTE, facts["shared"])
         pointers = [self.upload(each) for each in arrays]
         values = [
             self.value(*row) for row in zip(pointers, facts["arguments"], strict=True)
@@ -144,7 +183,25 @@ class Card:
         """An argument as the driver wants it."""
         if row is None:
             return pointer
+        if row[0] == "map":
+            return self.tensor_map(pointer, row[1])
         return ctypes.c_float(row[1]) if row[0] == "f" else ctypes.c_longlong(row[1])
+
+    def tensor_map(self, pointer: Any, fields: dict[str, Any]) -> Any:
+        """128 bytes, aligned to 64, that the driver encodes."""
+        rank = len(fields["extents"])
+        room = ctypes.create_string_buffer(MAP_BYTES + MAP_ALIGNMENT)
+        start = -ctypes.addressof(room) % MAP_ALIGNMENT
+        found = (ctypes.c_char * MAP_BYTES).from_buffer(room, start)
+        words, halves = ctypes.c_uint64 * rank, ctypes.c_uint32 * rank
+        self.call(
+            "cuTensorMapEncodeTiled", ctypes.byref(found), DTYPES[fields["dtype"]],
+            rank, ctypes.c_void_p(pointer.value + fields["offset"]),
+            words(*fields["extents"]), words(*fields["strides"]),
+            halves(*fields["box"]), halves(*[1] * rank),
+            0, SWIZZLES[fields["swizzle"]], 2, 0,
+        )  # fmt: skip
+        return found
 
     def upload(self, array: Any) -> Any:
         """Memory of the card with an array's bytes; None stays None."""
