@@ -33,6 +33,10 @@ MOST_THREADS = 1024
 MOST_SHARED = 232_448
 """Bytes of a workgroup of sm_90; smaller chips have less."""
 BATCH_THREADS = 4096
+BATCH_BYTES = 1 << 24
+"""Of shared memory in a batch, each as often as it is kept track of: the host keeps ten
+bytes of it for each warp of a workgroup, and about four times as many besides."""
+OTHERS = 4
 
 
 DEFAULTS = LaunchOptions()
@@ -85,7 +89,8 @@ def emulate(
     def execute(held: list[Bytes], fill: Fill, chosen: LaunchOptions) -> LaunchResult:
         memory = _memory(program, held, chosen.poison)
         result = LaunchResult()
-        for number, shape in enumerate(_shapes(grid, block)):
+        size = program.shared + shared
+        for number, shape in enumerate(_shapes(grid, block, size)):
             batch = _batch(program, shape, memory, parameters, shared, chosen, maps)
             fill(batch.shared.data)
             order = None if chosen.order is None else [chosen.order, number]
@@ -208,11 +213,14 @@ def _packed(parameter: Variable, value: float) -> bytes:
     return (value & ((1 << kind.width) - 1)).to_bytes(kind.bytes, "little")
 
 
-def _shapes(grid: Size, block: Size) -> list[Shape]:
-    """The launch in parts of a few thousand threads."""
+def _shapes(grid: Size, block: Size, shared: int) -> list[Shape]:
+    """The launch in parts of a few thousand threads that fit the host's memory."""
     total = grid[0] * grid[1] * grid[2]
     warps = -(-block[0] * block[1] * block[2] // 32)
-    each = max(BATCH_THREADS // (warps * 32), 1)
+    each = BATCH_THREADS // (warps * 32)
+    if shared:
+        each = min(each, BATCH_BYTES // (shared * (warps + OTHERS)))
+    each = max(each, 1)
     return [
         Shape(grid, block, np.arange(first, min(first + each, total)))
         for first in range(0, total, each)

@@ -19,7 +19,7 @@ CHUNK = 16
 """Bytes that asynchronous work reads together."""
 
 
-NEVER = np.iinfo(np.int64).max
+NEVER = np.iinfo(np.int32).max
 """The clock at which what was written becomes visible, where no fence made it so."""
 
 
@@ -54,18 +54,18 @@ class SharedMemory:
         self.data = np.zeros(total, np.uint8)
         self.written = np.zeros(total, np.bool_)
         self._clocks = clocks
-        self._writer = np.full(total, -1, np.int64)
-        self._written_at = np.zeros(total, np.int64)
-        self._write_line = np.zeros(total, np.int64)
+        self._writer: Array = np.full(total, -1, np.int32)
+        self._written_at: Array = np.zeros(total, np.int32)
+        self._write_line: Array = np.zeros(total, np.int32)
         self._atomic = np.zeros(total, np.bool_)
-        self._reader = np.full((clocks.warps, total), -1, np.int64)
-        self._read_at = np.zeros((clocks.warps, total), np.int64)
-        self._read_line = np.zeros(total, np.int64)
-        self._copier = np.full(total, -1, np.int64)
-        self._copy_line = np.zeros(total, np.int64)
-        self._proxied_at = np.full(total, NEVER, np.int64)
-        self._taken = np.zeros((clocks.warps, total), np.uint8)
-        self._taken_line = np.zeros(total, np.int64)
+        self._reader: Array = np.full((clocks.warps, total), -1, np.int32)
+        self._read_at: Array = np.zeros((clocks.warps, total), np.int32)
+        self._read_line: Array = np.zeros(total, np.int32)
+        self._copier: Array = np.full(total, -1, np.int32)
+        self._copy_line: Array = np.zeros(total, np.int32)
+        self._proxied_at: Array = np.full(total, NEVER, np.int32)
+        self._taken = np.zeros((clocks.warps, total), np.uint16)
+        self._taken_line: Array = np.zeros(total, np.int32)
         self._reads_ahead = 0
 
     def read(self, threads: Ints, where: Ints, line: int) -> list[Found]:
