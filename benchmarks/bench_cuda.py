@@ -11,7 +11,7 @@ context of the process: the job is named, and the next one goes on in a fresh pr
 
 Speed by bursts: 0.12 s idle, a warm call, then calls of about 12 ms between two events,
 in shuffled order; medians of five rounds, beside what torch calls for the same work
-(cuBLAS, FlashAttention 2, a copy), in one process on random data.
+(cuBLAS, `_scaled_mm`, FlashAttention 2, a copy), in one process on random data.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Job:
         shape: Its sizes.
         settings: What is set beside them.
         rival: What torch does in its place; empty where results are checked.
-        dtype: Of the inputs, where a rival is named.
+        dtype: Of the inputs, where a rival is named; products say it in ``settings``.
     """
 
     kernel: str
     shape: dict[str, int]
-    settings: dict[str, int] = field(default_factory=dict)
+    settings: dict[str, int | str] = field(default_factory=dict)
     rival: str = ""
     dtype: str = ""
 
@@ -62,6 +62,11 @@ class Job:
         given = {**self.shape, **self.settings}
         sizes = ",".join(f"{name}={value}" for name, value in given.items())
         return " ".join(filter(None, (self.kernel, self.dtype, sizes)))
+
+
+def typed(dtype: str, result: str = "") -> dict[str, int | str]:
+    """Settings of products; results are of the operands' type."""
+    return {"DTYPE": dtype, "RESULT": result or dtype}
 
 
 def products(*shapes: tuple[int, int, int]) -> list[dict[str, int]]:
@@ -84,6 +89,8 @@ CHECKS = [
     *(Job("copy", shape) for shape in ROWS),
     *(Job("gemm", shape) for shape in EDGES),
     *(Job("gemm", shape, {"DYNAMIC": 1}) for shape in EDGES[1:7]),
+    *(Job(f"gemm-{way}", shape) for way in ("nn", "tn", "tt") for shape in EDGES),
+    *(Job("gemm", shape, typed("i8", "i32")) for shape in EDGES[1:7]),
     *(Job("gemm-staged", shape) for shape in EDGES),
     *(Job("gemm-stream-k", shape) for shape in EDGES[1:]),
     *(
@@ -95,16 +102,24 @@ CHECKS = [
     Job("attention-heads", {}),
     Job("conv2d", {}),
     Job("conv2d", {}, {"STRIDE": 2}),
+    Job("conv2d", {"N": 4, "H": 30, "W": 30, "C": 64, "HF": 3, "WF": 3, "NF": 96}),
 ]
 
 SPEED = [
     *(
-        Job("gemm", shape, rival="mm", dtype=dtype)
+        Job("gemm", shape, typed(dtype), "mm")
         for dtype in ("bf16", "f16")
         for shape in products((4096,) * 3, (8192,) * 3)
     ),
-    Job("gemm", products((4104,) * 3)[0], rival="mm", dtype="bf16"),
-    Job("gemm", products((1000, 3000, 520))[0], rival="mm", dtype="bf16"),
+    Job("gemm", products((8192,) * 3)[0], typed("bf16", "f32"), "mm"),
+    *(
+        Job(f"gemm-{way}", shape, typed("bf16"), "mm")
+        for way in ("nn", "tn", "tt")
+        for shape in products((4096,) * 3, (8192,) * 3)
+    ),
+    Job("gemm", products((8192,) * 3)[0], typed("f8e4m3fn", "bf16"), "scaled mm"),
+    Job("gemm", products((4104,) * 3)[0], typed("bf16"), "mm"),
+    Job("gemm", products((1000, 3000, 520))[0], typed("bf16"), "mm"),
     *(
         Job("attention", {"B": 128, "M": 4096, "N": d, "K1": d, "K2": 4096},
             rival="attention", dtype="f16")
@@ -173,10 +188,9 @@ def build_job(job: Job, target: str, place: Path) -> None:
 def of_type(job: Job) -> Any:
     """The library's kernel for the job's type; attention has one type."""
     import wave_core.lang as tkl  # noqa: PLC0415 - not on the card
-    from wave_kernels.definitions import gemm, norms, softmax  # noqa: PLC0415 - nor they
+    from wave_kernels.definitions import norms, softmax  # noqa: PLC0415 - nor they
 
     makers: dict[str, Callable[[Any], Any]] = {
-        "gemm": gemm.gemm_kernel,
         "softmax": softmax.softmax_kernel,
         "rms-norm": norms.rms_norm_kernel,
         "layer-norm": norms.layer_norm_kernel,
@@ -295,22 +309,38 @@ def timed(torch: Any, run: Callable[[], Any], calls: int) -> float:
     return first.elapsed_time(last) / calls
 
 
+def _torch_type(torch: Any, dtype: str) -> Any:
+    names = {"f32": "float32", "f16": "float16", "f8e4m3fn": "float8_e4m3fn"}
+    return getattr(torch, names.get(dtype, "bfloat16"))
+
+
 def _random(torch: Any, dtype: str, *shape: int) -> Any:
-    kinds = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
-    return torch.randn(*shape, device="cuda").to(kinds[dtype])
+    return torch.randn(*shape, device="cuda").to(_torch_type(torch, dtype))
 
 
-def _poisoned(torch: Any, *shape: int) -> Any:
-    return torch.full(shape, torch.nan, device="cuda")
+def _poisoned(torch: Any, *shape: int, dtype: str = "f32") -> Any:
+    kind = _torch_type(torch, dtype)
+    return torch.full(shape, torch.nan, device="cuda", dtype=kind)
 
 
 def rival_product(torch: Any, job: Job) -> Any:
-    """``a b^T`` by cuBLAS, which writes the type of its operands; ours writes f32."""
+    """By cuBLAS, which writes the type of its operands, in the layout of ours."""
     m, n, k = (job.shape[name] for name in "MNK")
-    a, b = _random(torch, job.dtype, m, k), _random(torch, job.dtype, n, k)
-    out = torch.empty(m, n, device="cuda", dtype=a.dtype)
-    rival = lambda: torch.mm(a, b.t(), out=out)  # noqa: E731 - called later
-    return (a, b, _poisoned(torch, m, n)), rival, a @ b.t(), 2.0 * m * n * k, "TF/s"
+    layout = job.kernel.partition("-")[2] or "nt"
+    dtype, result = (str(job.settings[name]) for name in ("DTYPE", "RESULT"))
+    a = _random(torch, dtype, *((m, k) if layout[0] == "n" else (k, m)))
+    b = _random(torch, dtype, *((k, n) if layout[1] == "n" else (n, k)))
+    x, y = (a if layout[0] == "n" else a.t()), (b if layout[1] == "n" else b.t())
+    if job.rival == "scaled mm":
+        one = torch.ones((), device="cuda")
+        call = lambda: torch._scaled_mm(  # noqa: E731, SLF001 - torch's only name
+            x, y, scale_a=one, scale_b=one, out_dtype=_torch_type(torch, result)
+        )
+    else:
+        out = torch.empty(m, n, device="cuda", dtype=a.dtype)
+        call = lambda: torch.mm(x, y, out=out)  # noqa: E731 - called later
+    arguments = (a, b, _poisoned(torch, m, n, dtype=result))
+    return arguments, call, call().clone(), 2.0 * m * n * k, "TF/s"
 
 
 def rival_attention(torch: Any, job: Job) -> Any:
@@ -358,7 +388,12 @@ def rival_copy(torch: Any, job: Job) -> Any:
     return arguments, lambda: other.copy_(x), want, work, "GB/s"
 
 
-RIVALS = {"mm": rival_product, "attention": rival_attention, "copy": rival_copy}
+RIVALS = {
+    "mm": rival_product,
+    "scaled mm": rival_product,
+    "attention": rival_attention,
+    "copy": rival_copy,
+}
 
 
 def launch(place: Path) -> dict[str, Any]:
