@@ -7,8 +7,14 @@ import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.ir import resolve
+from wave_core.diagnostics import InternalError
+from wave_core.ir import erase, resolve
+from wave_core.ir.rewrite import redeclare
 from wave_core.ops.matrix import Mma, SharedTile
+from wave_core.ops.memory import Allocate
+from wave_core.ops.sync import MemoryCounterWait, SharedMemoryBarrier, WorkgroupBarrier
+from wave_core.types import BufferLayout
+from wave_sim_cpu import lanes
 
 pytest.importorskip("wave_backend_nvgpu")
 
@@ -111,3 +117,43 @@ def test_plain_reads_stay_in_lds_in_the_order_of_their_rows(depth):
             2 * depth,
         ]
     check(kernel, sizes)
+
+
+ORDERING = (MemoryCounterWait, SharedMemoryBarrier, WorkgroupBarrier)
+
+
+def simulated(kernel, graph, sizes):
+    """What the simulator finds in a graph of the kernel, with its result."""
+    m, n, k = sizes
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((m, k)).astype(np.float16)
+    b = rng.standard_normal((n, k)).astype(np.float16)
+    c = np.full((m, n), np.nan, np.float32)
+    arguments = {"a": a, "b": b, "c": c}
+    return lanes.run(graph, arguments, {}, kernel.compiled.target)
+
+
+def test_a_missing_wait_or_barrier_is_found():
+    sizes = (100, 72, 200)
+    kernel = compiled(product(), sizes, preset="default")
+    whole = kernel.graph
+    assert not simulated(kernel, whole.clone(), sizes).reports
+    places = [i for i, op in enumerate(whole.walk()) if isinstance(op, ORDERING)]
+    assert len(places) >= 3
+    for place in places:
+        graph = whole.clone()
+        gone = list(graph.walk())[place]
+        erase(gone)
+        found = simulated(kernel, graph, sizes).reports
+        assert found, f"{gone.op_name} at {place} is missed"
+        assert {each.code for each in found} == {"WV0901"}
+
+
+def test_a_buffer_in_another_order_is_found():
+    sizes = (64, 64, 64)
+    kernel = compiled(product(), sizes, preset="default")
+    graph = kernel.graph.clone()
+    buffer = next(op for op in graph.walk() if isinstance(op, Allocate))
+    redeclare(buffer, layout=BufferLayout(16, 2, 4, 64))
+    with pytest.raises(InternalError, match="not what its access row says"):
+        simulated(kernel, graph, sizes)

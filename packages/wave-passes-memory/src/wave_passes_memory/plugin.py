@@ -171,6 +171,7 @@ def _of_buffers() -> Iterable[PassSpec]:
         Phase.SYNCHRONIZE,
         f"{_HERE}.barriers.landings:CountCopyWaits",
         after=("place-minimal-barriers", "stagger-waves?"),
+        before=("await-products?",),
         requires={Fact.SYNCHRONIZED},
         summary="copies to LDS are waited for when what needs them comes",
     )

@@ -83,6 +83,11 @@ def ratio(seed):
     return peak(blocks, offsets) / best_peak(blocks)
 
 
+def test_a_block_starts_at_a_multiple_of_its_own():
+    blocks = [Block(100, 0, 1), Block(50, 0, 1, alignment=64), Block(20, 0, 1)]
+    assert first_fit(blocks, alignment=4) == [0, 128, 100]
+
+
 @pytest.mark.parametrize("first", [0, 50])
 def test_close_to_the_optimum(first):
     found = [ratio(seed) for seed in range(first, first + 50)]

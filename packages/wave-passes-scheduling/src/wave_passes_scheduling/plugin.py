@@ -63,6 +63,7 @@ def wave_register_passes() -> Iterable[PassSpec]:
         "stagger-waves",
         Phase.SYNCHRONIZE,
         "wave_passes_scheduling.reorder.passes:StaggerWaves",
+        before=("await-products?",),
         requires={Fact.SYNCHRONIZED},
         summary="halves of the waves alternate between clusters",
     )

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wave_sim_cpu.lanes.epochs import COPIES, PRODUCTS
+
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_sim_cpu.arrays import Bits, Index
@@ -19,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """The cells of one memory that one copy reads or writes.
+    """The cells of one memory that one copy, or product, reads or writes.
 
     Shapes: ``cells`` and ``who`` ``[cells]``; ``who`` are the lanes in step
-    that issued it.
+    that issued it. ``kind`` is one of the rows of `Epochs`.
     """
 
     number: int
@@ -30,6 +32,7 @@ class Flight:
     writes: bool
     cells: Index
     who: Index
+    kind: int = COPIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Early:
     who: int
     owner: int
     cell: int
+    kind: int = COPIES
 
 
 class Copies:
@@ -87,9 +91,9 @@ class Copies:
 
         Shapes: ``who`` broadcasts with ``cells``.
         """
-        lowest = machine.epochs.lowest_copy
-        self._readers = [f for f in self._readers if f.number >= lowest]
-        self._ops = {n: op for n, op in self._ops.items() if n >= lowest}
+        lowest = {k: machine.epochs.lowest_done(k) for k in (COPIES, PRODUCTS)}
+        self._readers = [f for f in self._readers if f.number >= lowest[f.kind]]
+        self._ops = {n: op for n, op in self._ops.items() if n >= lowest[COPIES]}
         found = self._early_write(cells, who, machine) if self._ops else None
         for flight in self._readers if writes else ():
             found = found or _meeting(flight, cells, who, machine)
@@ -99,7 +103,7 @@ class Copies:
         assert self._number is not None, "a copy was noted"
         assert self._owner is not None, "a copy was noted"
         number, owner = self._number[cells], self._owner[cells]
-        bad = (number >= 0) & ~_done(number, owner, who, machine)
+        bad = (number >= 0) & ~_done(number, owner, who, machine, COPIES)
         if not bad.any():
             return None
         at = int(np.flatnonzero(bad)[0])
@@ -115,21 +119,25 @@ def _meeting(
     order = np.argsort(flight.cells, kind="stable")
     ordered, owners = flight.cells[order], flight.who[order]
     at = np.minimum(np.searchsorted(ordered, cells), ordered.size - 1)
-    done = _done(np.int64(flight.number), owners[at], who, machine)
+    number = np.int64(flight.number)
+    done = _done(number, owners[at], who, machine, flight.kind)
     bad = (ordered[at] == cells) & ~done
     if not bad.any():
         return None
     first = int(np.flatnonzero(bad)[0])
     me = int(np.broadcast_to(who, cells.shape).flat[first])
     owner = int(owners[at].flat[first])
-    return Early(flight.op, "reads it", me, owner, int(cells.flat[first]))
+    cell = int(cells.flat[first])
+    return Early(flight.op, "reads it", me, owner, cell, flight.kind)
 
 
-def _done(number: Index | np.int64, owner: Index, me: Index, machine: Machine) -> Bits:
-    """Whether each owner's copy is done for the lanes that ask."""
+def _done(
+    number: Index | np.int64, owner: Index, me: Index, machine: Machine, kind: int
+) -> Bits:
+    """Whether each owner's copy, or product, is done for the lanes that ask."""
     epochs = machine.epochs
     group = machine.group.reshape(-1)
     whose, mine = owner // machine.width, me // machine.width
-    known = (epochs.seen[mine] > number) & (group[whose] == group[mine])
-    fenced = known | ((whose == mine) & (epochs.shared[mine] > number))
-    return np.asarray(np.where(owner == me, epochs.landed[mine] > number, fenced))
+    known = (epochs.seen(kind)[mine] > number) & (group[whose] == group[mine])
+    fenced = known | ((whose == mine) & (epochs.shared(kind)[mine] > number))
+    return np.asarray(np.where(owner == me, epochs.own(kind)[mine] > number, fenced))

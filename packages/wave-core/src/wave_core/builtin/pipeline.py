@@ -168,6 +168,14 @@ CORE_PASSES: tuple[PassSpec, ...] = (
         summary="order among lanes of a wave that do not run in step",
     ),
     PassSpec(
+        "await-products",
+        Phase.SYNCHRONIZE,
+        f"{_HERE}.synchronize.products:AwaitProducts",
+        requires={Fact.SYNCHRONIZED},
+        essential=True,
+        summary="matrix products are awaited before anything depends on them",
+    ),
+    PassSpec(
         "check-lds-budget",
         Phase.SYNCHRONIZE,
         f"{_HERE}.synchronize.budget:CheckLdsBudget",

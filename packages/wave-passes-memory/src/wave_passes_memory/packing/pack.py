@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import lcm
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,11 +37,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Something that needs ``size`` units from time ``first`` to ``last``, both in."""
+    """Something that needs ``size`` units from time ``first`` to ``last``, both in.
+
+    It starts at a multiple of ``alignment``.
+    """
 
     size: int
     first: int
     last: int
+    alignment: int = 1
 
     def overlaps(self, other: Block) -> bool:
         """Whether both are needed at some time."""
@@ -57,9 +62,9 @@ def first_fit(
     """An offset for each block; blocks needed at one time do not overlap.
 
     Large blocks come first, equal ones in the order given, as all of them without
-    ``by_size``. Each goes to the lowest
-    multiple of ``alignment`` where no placed block is in the way; ``apart`` names
-    further pairs, by position, that must not overlap.
+    ``by_size``. Each goes to the lowest multiple of ``alignment``, and of its own,
+    where no placed block is in the way; ``apart`` names further pairs, by position,
+    that must not overlap.
     """
     offsets: dict[int, int] = {}
     order = sorted(range(len(blocks)), key=lambda i: -blocks[i].size * by_size)
@@ -71,7 +76,8 @@ def first_fit(
             if block.overlaps(blocks[other])
             or (apart is not None and apart(position, other))
         )
-        offsets[position] = _lowest(block.size, in_the_way, alignment)
+        unit = lcm(alignment, block.alignment)
+        offsets[position] = _lowest(block.size, in_the_way, unit)
     return [offsets[i] for i in range(len(blocks))]
 
 
@@ -210,9 +216,12 @@ class _Packing:
     ) -> Block:
         if not rows:
             return Block(size, -1, -1)
+        layout = rows[0].buffer.layout
+        unit = 1 if layout is None else layout.alignment
         if not rows[0].buffer.guarded:
-            return Block(size, 0, self._lifetimes.end)
-        return Block(size, *self._lifetimes.of(rows, within_loops=within_loops))
+            return Block(size, 0, self._lifetimes.end, unit)
+        first, last = self._lifetimes.of(rows, within_loops=within_loops)
+        return Block(size, first, last, unit)
 
     def _must_stay_apart(self, one: int, other: int) -> bool:
         """Whether no barrier could stand between accesses of the two."""

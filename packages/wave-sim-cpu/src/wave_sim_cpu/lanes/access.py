@@ -15,6 +15,7 @@ from wave_sim_cpu import codes
 from wave_sim_cpu.lanes.addressing import AccessPlan, Cells
 from wave_sim_cpu.lanes.collisions import check_collisions, element
 from wave_sim_cpu.lanes.counting import AccessCounter
+from wave_sim_cpu.lanes.epochs import COPIES, PRODUCTS
 from wave_sim_cpu.lanes.program import Program, Step, not_lowered
 from wave_sim_cpu.lanes.value import Poison, Value, spread
 from wave_sim_cpu.launch import coordinates
@@ -22,11 +23,8 @@ from wave_sim_cpu.options import Check
 from wave_sim_cpu.races import Conflict, Kind, Touch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wave_core.ops.atomic import Atomic
     from wave_core.ops.base import Op
-    from wave_core.ops.matrix import SharedTile
     from wave_core.ops.memory import Allocate, TransposedRead
     from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.copies import Copies, Early
@@ -48,27 +46,10 @@ def read(op: Read, program: Program) -> Step:
         touched = accessor.touch(machine)
         buffer = accessor.buffer(machine)
         machine.values[op.ident] = (
-            Value(zero) if touched is None else _gather(op, machine, buffer, touched)
+            Value(zero) if touched is None else gather(op, machine, buffer, touched)
         )
 
     return step
-
-
-def shared_tile(_op: SharedTile, _program: Program) -> Step:
-    """The product that takes the tile reads it."""
-    return lambda _machine: None
-
-
-def fetch(tile: SharedTile, program: Program) -> Callable[[Machine], Value]:
-    """Gather the cells of a tile at the time of the product."""
-    accessor = Accessor(tile, tile.memory, program, "tile")
-
-    def gather(machine: Machine) -> Value:
-        touched = accessor.touch(machine)
-        assert touched is not None, "tiles have no mask, and lanes run them"
-        return _gather(tile, machine, accessor.buffer(machine), touched)
-
-    return gather
 
 
 def transposed_read(op: TransposedRead, program: Program) -> Step:
@@ -94,7 +75,8 @@ def transposed_read(op: TransposedRead, program: Program) -> Step:
     return step
 
 
-def _gather(op: Op, machine: Machine, buffer: Buffer, touched: Cells) -> Value:
+def gather(op: Op, machine: Machine, buffer: Buffer, touched: Cells) -> Value:
+    """The elements of a memory that an access touches; poison where none is."""
     data = buffer.take(touched.cells, touched.mask)
     if not machine.journal.looks_for(Check.POISON):
         return Value(data)
@@ -139,7 +121,7 @@ def atomic(op: Atomic, program: Program) -> Step:
         full = (*machine.shape, accessor.plan.registers)
         value = machine.value(op.value)
         bits = _poison_bits(op, machine, buffer, value, touched.mask)
-        before = _gather(op, machine, buffer, touched)
+        before = gather(op, machine, buffer, touched)
         operands = [value.data]
         if op.expected is not None:
             operands.append(machine.value(op.expected).data)
@@ -230,6 +212,7 @@ class Accessor:
         if isinstance(op, Read | Write) and op.is_volatile:
             self._touches = _LOCKS[self._touches]
         self._counts = kind not in ("landing", "tile")
+        self._spread = whole_waves if kind == "tile" else spread_cells
         self._memory = resolve(memory).ident
         self._indices = [(dynamic_symbol(i), v) for i, v in enumerate(indices)]
         self.plan = AccessPlan(op, access, program.storage[self._memory], program)
@@ -265,7 +248,7 @@ class Accessor:
     def _check_copies(
         self, machine: Machine, buffer: Buffer, copies: Copies, touched: Cells
     ) -> None:
-        cells, who = spread_cells(machine, buffer, touched)
+        cells, who = self._spread(machine, buffer, touched)
         reads = self._touches in (Kind.READ, Kind.READ_LOCK)
         early = copies.early(cells, who, machine, writes=not reads)
         if early is not None:
@@ -298,7 +281,7 @@ class Accessor:
         tracker = buffer.tracker
         assert tracker is not None, "checked by the caller"
         epochs = machine.epochs
-        cells, who = spread_cells(machine, buffer, touched)
+        cells, who = self._spread(machine, buffer, touched)
         width, clocks = machine.width, None if buffer.is_lds else machine.clocks
         unit = who if width == 1 else who // width
         strand = machine.wave.reshape(-1)[unit]
@@ -345,16 +328,37 @@ def spread_cells(
     return cells, who
 
 
+def whole_waves(
+    machine: Machine, buffer: Buffer, touched: Cells
+) -> tuple[Index, Index]:
+    """As `spread_cells`, each cell once for every group of the wave in step.
+
+    A matrix unit reads what it multiplies for all lanes of a wave.
+    """
+    cells, who = spread_cells(machine, buffer, touched)
+    groups = np.arange(machine.width)
+    first = np.broadcast_to(who, cells.shape) // machine.width * machine.width
+    return np.repeat(cells[..., None], machine.width, -1), first[..., None] + groups
+
+
+_UNDER_WAY = {COPIES: "a copy to LDS", PRODUCTS: "a matrix product"}
+_WAITS = {
+    COPIES: ("put `shared_memory_barrier(wait_async_ops=True)` between the two",),
+    PRODUCTS: ("wait for the product (`mma=0`), then meet at a barrier",),
+}
+
+
 def _report_early(machine: Machine, buffer: Buffer, op: Op, early: Early) -> None:
     machine.reporter.add(
         codes.RACE,
-        f"race on {buffer.describe()}: a copy to LDS that {early.what} is on its way",
+        f"race on {buffer.describe()}: {_UNDER_WAY[early.kind]} that {early.what}"
+        " is on its way",
         op,
         label=f"{machine.describe(early.who)} touches it here",
         other=early.copy,
-        other_label=f"{machine.describe(early.owner)} starts the copy here",
+        other_label=f"{machine.describe(early.owner)} starts it here",
         notes=(f"element {element(buffer, early.cell // buffer.tracked_parts)}",),
-        help=("put `shared_memory_barrier(wait_async_ops=True)` between the two",),
+        help=_WAITS[early.kind],
         cell=early.cell // buffer.tracked_parts,
     )
 

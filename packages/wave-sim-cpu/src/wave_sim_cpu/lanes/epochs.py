@@ -10,7 +10,8 @@ Lanes of one wave that do not run in step are ordered by its fences and by all b
 ``fenced`` is the number below which accesses of its other lanes come before now.
 
 A copy to LDS is done later than it is issued: its wave has to wait for it, and the
-others have to meet that wave after that. So there are two marks, one for copies.
+others have to meet that wave after that. So there is a mark of its own for copies, and
+likewise one for matrix products that go on after they are issued.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ from wave_core.ops.sync import MOST_GROUPS
 if TYPE_CHECKING:
     from wave_sim_cpu.arrays import Array, Bits, Index
     from wave_sim_cpu.launch import Units
+
+
+ACCESSES, COPIES, PRODUCTS = range(3)
+"""What there is a mark for, in the order of rows."""
 
 
 class Flights:
@@ -105,8 +110,8 @@ class Epochs:
     """The marks of the workgroups of one chunk.
 
     Shapes: ``mark`` is ``[units, 1, 1]``; the waves of a workgroup differ in it while
-    they are barriers apart. What is kept has two rows, for accesses and for copies:
-    ``[2, units]``.
+    they are barriers apart. What is kept has three rows, for accesses, copies and
+    products: ``[3, units]``.
     """
 
     def __init__(self, units: Units, width: int = 1) -> None:
@@ -114,50 +119,48 @@ class Epochs:
         self._units = units
         self._width = width
         self._waves = units.waves_per_workgroup
-        self._mark = np.zeros((2, units.count), np.int64)
-        self._done = np.zeros((2, units.count), np.int64)
-        self._fenced = np.zeros((2, units.count), np.int64)
+        self._mark = np.zeros((3, units.count), np.int64)
+        self._done = np.zeros((3, units.count), np.int64)
+        self._fenced = np.zeros((3, units.count), np.int64)
         self._passed = np.zeros(units.count, np.int64)
-        self._last = np.zeros((2, units.count), np.int64)
+        self._last = np.zeros((3, units.count), np.int64)
         self._earlier: dict[int, Index] = {}
         self._clocks: dict[int, _Clock] = {}
         self.copies = Flights()
+        self.products = Flights()
         self._spread()
 
     def _spread(self) -> None:
         self.mark = self._mark[0].reshape(-1, 1, 1)
         self.lowest = int(self._mark[0].min()) if self._mark.size else 0
 
-    @property
-    def landed(self) -> Index:
-        """For each unit the number below which its own copies have landed."""
-        return self._done[1]
+    def own(self, kind: int) -> Index:
+        """For each unit the number below which its own copies or products are done."""
+        return self._done[kind]
+
+    def seen(self, kind: int) -> Index:
+        """For each unit the number below which those of all waves are."""
+        return self._mark[kind]
 
     @property
     def fenced(self) -> Index:
         """For each unit the number below which its lanes know of each other."""
-        return self._fenced[0]
+        return self._fenced[ACCESSES]
 
-    @property
-    def shared(self) -> Index:
+    def shared(self, kind: int) -> Index:
         """For each unit the number below which its lanes' copies are known to all."""
-        return self._fenced[1]
+        return self._fenced[kind]
 
-    @property
-    def seen(self) -> Index:
-        """For each unit the number below which the copies of all waves have."""
-        return self._mark[1]
-
-    @property
-    def lowest_copy(self) -> int:
-        """All copies below this number are done for everyone."""
+    def lowest_done(self, kind: int) -> int:
+        """All copies, or products, below this number are done for everyone."""
+        own = self._done[kind]
         alone = self._waves * self._width == 1
-        rows = self._done[1:] if alone else (self._done[1], self._mark[1])
+        rows = (own,) if alone else (own, self._mark[kind])
         return int(np.min(rows)) if self._done.size else 0
 
     def _least(self, values: Index) -> Index:
         """For each unit the least value of the waves of its workgroup, by row."""
-        least = values.reshape(2, -1, self._waves).min(axis=2)
+        least = values.reshape(len(values), -1, self._waves).min(axis=2)
         return np.repeat(least, self._waves, axis=1)
 
     def by_workgroup(self, values: Array) -> Array:
@@ -166,7 +169,7 @@ class Epochs:
 
     def fence(self, active: Bits, number: int) -> None:
         """The lanes of each wave meet; their accesses below ``number`` are done."""
-        rows = np.stack([np.full_like(self._done[0], number), self._done[1]])
+        rows = np.stack([np.full_like(self._done[0], number), *self._done[1:]])
         self._fenced = np.where(active, rows, self._fenced)
         if self._waves == 1:
             # There is nobody else to meet.
@@ -225,6 +228,11 @@ class Epochs:
     def land(self, active: Bits, number: int, left: int = 0) -> None:
         """The waves wait until at most ``left`` of their copies are on their way."""
         self._done[1] = self.copies.landed(active, self._done[1], number, left)
+
+    def finish(self, active: Bits, number: int, left: int) -> None:
+        """The waves wait until at most ``left`` of their products are under way."""
+        done = self.products.landed(active, self._done[PRODUCTS], number, left)
+        self._done[PRODUCTS] = done
 
     def close_group(self, active: Bits, number: int) -> None:
         """The waves end a group of copies."""

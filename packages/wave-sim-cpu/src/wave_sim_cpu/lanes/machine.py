@@ -11,10 +11,12 @@ import numpy as np
 from wave_core.ir import PLACEMENT
 from wave_core.ops.structure import region_of
 from wave_core.types import RegisterType
+from wave_sim_cpu import codes
 from wave_sim_cpu.arrays import misfit
-from wave_sim_cpu.lanes.epochs import Epochs
+from wave_sim_cpu.lanes.epochs import PRODUCTS, Epochs
 from wave_sim_cpu.lanes.value import Value
 from wave_sim_cpu.meetings import Meetings
+from wave_sim_cpu.options import Check
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op
@@ -110,6 +112,20 @@ class Machine:
     def value(self, op: Op) -> Value:
         """The present value of ``op``."""
         return self.values[op.ident]
+
+    def check_awaited(self, op: Op, product: int) -> None:
+        """Report a use of the result of a product that may not be done."""
+        early = (self.epochs.own(PRODUCTS) <= product) & self.active_units()
+        if not early.any() or not self.journal.looks_for(Check.RACES):
+            return
+        unit = int(np.flatnonzero(early)[0])
+        self.reporter.add(
+            codes.RACE,
+            "the result of a matrix product is used before it was awaited",
+            op,
+            label=f"{self.units.describe(unit)} uses it here",
+            help=("wait for the product (`mma=0`) before",),
+        )
 
     def next_access(self) -> int:
         """A number for a memory access, above all earlier ones."""

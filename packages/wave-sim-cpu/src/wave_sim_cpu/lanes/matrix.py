@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_core.ops.matrix import ScaledMma
-from wave_sim_cpu.lanes.access import fetch
+from wave_sim_cpu.lanes.tiles import Fetch
 from wave_sim_cpu.lanes.value import Poison, Value, join
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from wave_core.ops.base import Op
     from wave_core.ops.matrix import Mma
@@ -52,7 +52,8 @@ class _Tile:
 def mma(op: Mma, program: Program) -> Step:
     """``acc + lhs * rhs^T`` with the layouts of the target's row.
 
-    Operands that stay in LDS are read when the product is issued.
+    Operands that stay in LDS are read when the product is issued; where it goes on
+    after that, nobody may write them, nor use the result, before it was awaited.
     """
     dtype = op.lhs.register_type.dtype
     row = program.target.matrix_instruction(str(op.mma_type), op.location, dtype)
@@ -66,14 +67,13 @@ def mma(op: Mma, program: Program) -> Step:
     result = row.result_dtype.numpy()
     # Integer products are exact in f64 up to 2**53, and so are scaled ones, nearly.
     exact = bool(factors) or not row.result_dtype.is_float
-    fetches: dict[Op, Callable[[Machine], Value]]
-    fetches = {tile: fetch(tile, program) for tile in op.shared_tiles}
+    fetches: dict[Op, Fetch] = {t: Fetch(t, program) for t in op.shared_tiles}
     wide = np.dtype(np.float64) if exact else result
 
     def step(machine: Machine) -> None:
         values = [
-            fetches[operand](machine) if operand in fetches else machine.value(operand)
-            for operand in op.operands
+            fetches[v].gather(machine) if v in fetches else machine.value(v)
+            for v in op.operands
         ]
         left, right, added, *scales = values
         a = left.form((row.name, "lhs"), lambda: _wide(lhs, left, wide))
@@ -94,6 +94,11 @@ def mma(op: Mma, program: Program) -> Step:
         value = Value(None, _poison(tiles, values), lambda: acc.registers(dense))
         value.give((row.name, "acc"), dense)
         machine.values[op.ident] = value
+        if row.counter:
+            value.product = machine.next_access()
+            machine.epochs.products.issue(machine.active_units(), value.product)
+            for each in fetches.values():
+                each.reads_on(op, machine, value.product)
         machine.counters.instructions["mma"] += machine.active_waves
 
     return step

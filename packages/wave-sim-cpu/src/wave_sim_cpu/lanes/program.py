@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.operands import row_of_product
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import user_error
 from wave_core.ir.facts import PLACEMENT
 from wave_core.ir.graph import Graph, Region, walk
 from wave_core.ops.control import Iterate, symbols_set_by
+from wave_core.ops.matrix import Mma
 from wave_core.ops.traits import Trait
 from wave_core.symbols import Expr, symbol
 from wave_sim_cpu import codes
@@ -69,6 +71,7 @@ class Program:
         self.options = options
         self.storage = storage
         self._rules = rules
+        self._awaits = any(row.counter for row in target.matrix_instructions)
         ops = list(walk(graph.body))
         self._loop_symbols = {
             op.induction
@@ -106,10 +109,29 @@ class Program:
     def steps(self, region: Region) -> tuple[Step, ...]:
         """The steps of a region, its terminator left out."""
         return tuple(
-            _counted(op, self.rule(op)(op, self))
+            _counted(op, self._guarded(op, self.rule(op)(op, self)))
             for op in region.ops
             if not op.has(Trait.TERMINATOR)
         )
+
+    def _guarded(self, op: Op, step: Step) -> Step:
+        """The step, reporting uses of results of products that were not awaited."""
+        if not self._awaits or op.regions:
+            return step
+        values = op.operands
+        if isinstance(op, Mma) and row_of_product(op, self.target).counter:
+            # Products of one accumulator are done in order.
+            values = [value for value in values if value is not op.acc]
+        used = [value.ident for value in values]
+
+        def run(machine: Machine) -> None:
+            for ident in used:
+                value = machine.values.get(ident)
+                if value is not None and value.product >= 0:
+                    machine.check_awaited(op, value.product)
+            step(machine)
+
+        return run
 
     def fault_of(self, op: Op, found: object) -> str:
         """The fault of what a rule of a plugin gives for ``op``."""

@@ -24,6 +24,7 @@ from wave_sim_cpu.lanes import (
     reductions,
     registers,
     sync,
+    tiles,
 )
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def lane_rules() -> Mapping[type[Op], AnyRule]:
         Shuffle: registers.shuffle,
         Reduce: reductions.reduce,
         Mma: matrix.mma,
-        SharedTile: access.shared_tile,
+        SharedTile: tiles.shared_tile,
         Allocate: access.allocate,
         Read: access.read,
         TransposedRead: access.transposed_read,

@@ -134,7 +134,7 @@ def wait(op: SharedMemoryBarrierWait, _program: Program) -> Step:
 
 
 def memory_counter_wait(op: MemoryCounterWait, _program: Program) -> Step:
-    """The waves wait for their own LDS accesses, if all are asked for, and copies."""
+    """The waves wait for their own LDS accesses, if all are asked for, and others."""
 
     def step(machine: Machine) -> None:
         number = machine.journal.access_number + 1
@@ -142,6 +142,8 @@ def memory_counter_wait(op: MemoryCounterWait, _program: Program) -> Step:
             machine.epochs.drain(machine.active_units(), number)
         if op.load is not None:
             machine.epochs.land(machine.active_units(), number, op.load)
+        if op.mma is not None:
+            machine.epochs.finish(machine.active_units(), number, op.mma)
         machine.counters.instructions["wait"] += machine.active_waves
 
     return step

@@ -36,10 +36,11 @@ class Value:
 
     Shapes: ``data`` broadcasts to ``[units, lanes, registers]``. A value may be held
     in another form (a matrix operand) and be put into registers only when asked for;
-    forms made from it are remembered.
+    forms made from it are remembered. ``product`` is the number of the matrix
+    instruction that makes it, where that goes on after it is issued; else -1.
     """
 
-    __slots__ = ("_data", "_forms", "_make", "poison")
+    __slots__ = ("_data", "_forms", "_make", "poison", "product")
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class Value:
         self._make = make
         self._forms: dict[Hashable, Array] | None = None
         self.poison = poison
+        self.product = -1
 
     @property
     def data(self) -> Array:
@@ -105,11 +107,12 @@ def join(first: Poison | None, second: Poison | None) -> Poison | None:
 
 def where(condition: Bits, yes: Value, no: Value) -> Value:
     """``yes`` where the condition holds, else ``no``."""
-    data = np.where(condition, yes.data, no.data)
-    if yes.poison is None and no.poison is None:
-        return Value(data)
-    left = _masked(yes.poison, condition)
-    return Value(data, join(left, _masked(no.poison, ~condition)))
+    value = Value(np.where(condition, yes.data, no.data))
+    value.product = max(yes.product, no.product)
+    if yes.poison is not None or no.poison is not None:
+        left = _masked(yes.poison, condition)
+        value.poison = join(left, _masked(no.poison, ~condition))
+    return value
 
 
 def _masked(poison: Poison | None, condition: Bits) -> Poison | None:

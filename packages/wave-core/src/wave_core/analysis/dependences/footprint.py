@@ -122,7 +122,11 @@ class Footprints:
             return self._anywhere(access, start, size)
         first, base, pattern = split
         conditions, exact = self._conditions(access, row)
-        low, owners = self._pattern(pattern, row.registers, conditions)
+        # A matrix unit reads for the whole wave.
+        together = isinstance(access.op, Mma)
+        low, owners = self._pattern(
+            pattern, row.registers, conditions, together=together
+        )
         return Footprint(base * size, start + (first + low) * size, size, owners, exact)
 
     def _row(self, access: SharedAccess) -> Access | None:
@@ -194,12 +198,20 @@ class Footprints:
         return symbols.isdisjoint(self._local) and self._steady(symbols)
 
     def _pattern(
-        self, offset: Expr, registers: int, conditions: tuple[Expr, ...]
+        self,
+        offset: Expr,
+        registers: int,
+        conditions: tuple[Expr, ...],
+        *,
+        together: bool,
     ) -> tuple[int, Owners]:
-        key = (offset, registers, conditions)
+        key = (offset, registers, conditions, together)
         found = self._patterns.get(key)
         if found is None:
-            found = self._patterns[key] = self._owners(offset, registers, conditions)
+            low, owners = self._owners(offset, registers, conditions)
+            if together:
+                owners[owners != NOBODY] = SEVERAL
+            found = self._patterns[key] = low, owners
         return found
 
     def _owners(
