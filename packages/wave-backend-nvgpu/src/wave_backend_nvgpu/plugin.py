@@ -36,7 +36,7 @@ FAMILIES = (
     ),
     *(
         f"wave_backend_nvgpu.codegen.rules.{name}"
-        for name in ("shuffle", "sync", "transposed")
+        for name in ("shuffle", "sync", "transposed", "warpgroup")
     ),
 )
 """The modules of rules: core's, which every machine has, and our own."""

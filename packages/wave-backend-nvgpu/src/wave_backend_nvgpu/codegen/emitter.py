@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from wave_backend_nvgpu.codegen.debug import Lines
 from wave_backend_nvgpu.codegen.instructions import LlvmInstructions
 from wave_backend_nvgpu.codegen.memories import SharedLayout, address, has_copies
-from wave_core.backends.emission import Emission, Kind, unsupported as refused
+from wave_backend_nvgpu.codegen.under_way import UnderWay
+from wave_core.backends.emission import Emission, Kind, Value, unsupported as refused
+from wave_core.ops.sync import MemoryCounterWait
 
 if TYPE_CHECKING:
     from wave_backend_nvgpu.codegen.memories import Memory
@@ -35,6 +37,10 @@ class Emitter(Emission):
         has_copies: Whether something is copied to shared memory past the registers,
             so that barriers have to wait for it.
         lanes: The mask of the lanes that execute the open region.
+        under_way: Matrix products that go on after they are issued.
+        has_products: Whether there are any, so that barriers have to show them what
+            was written to shared memory.
+        has_waits: Whether the graph says where they are awaited.
     """
 
     def __init__(
@@ -54,6 +60,16 @@ class Emitter(Emission):
         self.memories: dict[int, Memory] = {}
         self.has_copies = has_copies(graph)
         self.lanes = ALL_LANES
+        self.under_way = UnderWay(builder, target)
+        self.has_products = any(map(self.under_way.is_asynchronous, graph.walk()))
+        self.has_waits = any(
+            isinstance(op, MemoryCounterWait) and op.mma is not None
+            for op in graph.walk()
+        )
+
+    def value(self, op: Op) -> Value:
+        """The value that ``op`` defines, as the last wait left it."""
+        return self.under_way.current(super().value(op))
 
     def word(self, position: int) -> str:
         """A word by its place behind the pointers."""

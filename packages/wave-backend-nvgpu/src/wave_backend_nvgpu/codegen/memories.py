@@ -93,7 +93,8 @@ class SharedLayout:
             if where is not None:
                 self._starts[op.ident] = where.start
                 continue
-            start = -(-self.size // OWN_ALIGNMENT) * OWN_ALIGNMENT
+            alignment = OWN_ALIGNMENT if op.layout is None else op.layout.alignment
+            start = -(-self.size // alignment) * alignment
             self._starts[op.ident] = start
             self.size = start + static_bytes(op, graph.bindings)
 

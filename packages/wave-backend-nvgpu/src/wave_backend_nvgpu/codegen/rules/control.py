@@ -38,11 +38,16 @@ def iterate(op: Iterate, emit: Emitter) -> None:
     iterations = emit.expr(as_expr(op.count))
     count = emit.indices.wrapped(iterations)
     start, step = emit.expr(as_expr(op.start)), op.step
+    emit.under_way.enter()
     inits = [emit.value(value) for value in op.inits]
     counter, next_ = builder.fresh(), builder.fresh()
     outer, where = dict(emit.renamed), builder.where
-    with builder.region() as block:
+    going_on = emit.under_way.carried(region, inits)
+    with builder.region() as block, emit.under_way.inside(region, repeats=True):
         carried = _bind_carried(emit, region, inits)
+        pairs = zip(_named(carried, inits), going_on, strict=True)
+        waiting = [value for value, on in pairs if on]
+        emit.under_way.hand_over(inits, waiting)
         iteration = symbol(f"$iteration:{counter[1:]}")
         emit.indices.bind(iteration, counter, 32, builder.level)
         emit.indices.counters[iteration] = iterations
@@ -70,6 +75,7 @@ def iterate(op: Iterate, emit: Emitter) -> None:
         f"br label %{head}",
         f"{end}:",
     )
+    emit.under_way.hand_over(inits, waiting)
     emit.set_results(op, _named(carried, inits))
 
 
@@ -100,6 +106,7 @@ def while_loop(op: While, emit: Emitter) -> None:
     outer, where, around = dict(emit.renamed), builder.where, emit.lanes
     names, left = [builder.fresh() for _ in inits], builder.fresh()
     parts = op.by_lane and _exchanges(region)
+    emit.under_way.enter()
     with builder.region() as before:
         for named, name, first in zip(op.symbols, names, op.inits, strict=False):
             value = emit.value(first)
@@ -111,7 +118,7 @@ def while_loop(op: While, emit: Emitter) -> None:
         if parts:
             emit.lanes = _ballot(emit, left, test)
     inside = emit.lanes
-    with builder.region() as after:
+    with builder.region() as after, emit.under_way.inside(region, repeats=True):
         for argument, name, init in zip(region.arguments, names, inits, strict=False):
             emit.define(argument, Value(name, init.item, init.registers))
         for named, argument in zip(op.symbols, region.arguments, strict=False):
@@ -156,7 +163,8 @@ def conditional(op: Conditional, emit: Emitter) -> None:
         emit.lanes = _ballot(emit, emit.lanes, test)
     otherwise = [emit.value(value) for value in op.else_values]
     outer, where = dict(emit.renamed), builder.where
-    with builder.region() as block:
+    emit.under_way.enter()
+    with builder.region() as block, emit.under_way.inside(region, repeats=False):
         emit.lower(region)
         names = _as_wide(emit, emit.yielded(region), otherwise) if otherwise else []
     emit.renamed, builder.where, emit.lanes = outer, where, around

@@ -1,11 +1,13 @@
-"""Matrix products of a wave, by `mma.sync`."""
+"""Matrix products of a wave: `mma.sync`, and where four warps are one, `wgmma`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_backend_nvgpu.codegen.rules import warpgroup
 from wave_backend_nvgpu.targets.matrix import PIECE_BITS, PLAIN, ROUNDED, THREE_PARTS
+from wave_backend_nvgpu.targets.warpgroup import UNIT
 from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value, gathered, recast, sliced
 from wave_core.backends.emission.instructions import F32, I32
@@ -63,6 +65,9 @@ def mma(op: Mma, emit: Emitter) -> None:
     if emit.dtype(op) != row.result_dtype:
         why = f"`{row.name}` adds up in {row.result_dtype}, not {emit.dtype(op)}"
         raise emit.unsupported(op, why, f"accumulate in {row.result_dtype}")
+    if row.unit == UNIT:
+        warpgroup.product(op, emit, row)
+        return
     lhs, rhs, acc = (
         _whole(emit, emit.value(operand), layout)
         for operand, layout in zip(

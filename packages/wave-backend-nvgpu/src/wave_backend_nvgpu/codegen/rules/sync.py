@@ -39,9 +39,21 @@ def _wait_for_groups(emit: Emitter, left: int) -> None:
 
 
 def _meet(emit: Emitter) -> None:
+    _show_products(emit)
     name = "llvm.nvvm.barrier.cta.sync.aligned.all"
     emit.builder.declare(name, f"declare void @{name}(i32)")
     emit.builder.line(f"call void @{name}(i32 0)")
+
+
+def _show_products(emit: Emitter) -> None:
+    """Let matrix units see what the thread wrote to shared memory.
+
+    Source: PTX ISA, "Async proxy": each thread that wrote it says so, and then meets
+    those that issue products.
+    """
+    if emit.has_products:
+        text = "fence.proxy.async.shared::cta;"
+        emit.builder.line(f'call void asm sideeffect "{text}", "~{{memory}}"()')
 
 
 NAMED_BARRIERS = 15
@@ -61,6 +73,7 @@ def _meet_in_wave(op: sync.WaveFence, emit: Emitter) -> None:
             f" {NAMED_BARRIERS} barriers",
             f"use {NAMED_BARRIERS} waves at most, or waves of {geometry.in_step} lanes",
         )
+    _show_products(emit)
     number = emit.indices.number(emit.expr(wave_number(geometry) + 1), 32)
     name = "llvm.nvvm.barrier.cta.sync.aligned.count"
     emit.builder.declare(name, f"declare void @{name}(i32, i32)")
@@ -121,12 +134,14 @@ def _check_whole_workgroup(op: Op, bar_id: int) -> None:
 
 @lowers(sync.MemoryCounterWait)
 def memory_counter_wait(op: sync.MemoryCounterWait, emit: Emitter) -> None:
-    """Wait for copies; loads and stores are waited for where they are used.
+    """Wait for copies and products; what reads and writes a register waits itself.
 
     The number counts loads of all kinds, groups are fewer: so none is left.
     """
     if emit.has_copies and op.load is not None:
         _close_group(emit, 0)
+    if op.mma is not None:
+        emit.under_way.wait(op.mma)
 
 
 @lowers(sync.SetWavePrio, sync.SchedulingBarrier, sync.SchedulingGroupBarrier)

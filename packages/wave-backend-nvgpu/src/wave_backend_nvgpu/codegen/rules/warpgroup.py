@@ -1,0 +1,107 @@
+"""Matrix products of four warps, which go on after they are issued: `wgmma`."""
+
+from __future__ import annotations
+
+from itertools import dropwhile
+from typing import TYPE_CHECKING
+
+from wave_backend_nvgpu.codegen import warpgroup
+from wave_backend_nvgpu.codegen.descriptors import descriptor
+from wave_backend_nvgpu.targets.matrix import PIECE_BITS
+from wave_core.backends import lowers
+from wave_core.backends.emission import Kind, Value, element, recast, sliced
+from wave_core.ir import region_of, resolve
+from wave_core.ops.constant import Splat
+from wave_core.ops.matrix import Mma, SharedTile
+from wave_core.types import dim_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_backend_nvgpu.codegen.emitter import Emitter
+    from wave_core.ops.base import Op
+    from wave_core.targets import MatrixInstruction
+
+
+@lowers(SharedTile)
+def shared_tile(op: SharedTile, emit: Emitter) -> None:
+    """Nothing: products read it where it is."""
+    del op, emit
+
+
+def product(op: Mma, emit: Emitter, row: MatrixInstruction) -> None:
+    """Issue one; its result is there behind the wait for it.
+
+    Where no wait is in the graph, neighbours are awaited together.
+    """
+    if not isinstance(op.rhs, SharedTile):
+        raise emit.unsupported(op, f"`{row.name}` has its columns in shared memory")
+    _order(op, emit)
+    acc = _accumulator(op.acc, emit)
+    result = Kind(element(row.result_dtype), row.acc.registers)
+    sides = (_operand(op, op.lhs, emit), _operand(op, op.rhs, emit))
+    dtype = op.lhs.register_type.dtype
+    made = warpgroup.product(emit.builder, row.shape, dtype, sides, acc, result)
+    emit.under_way.issue(acc, made)
+    emit.define(op, made)
+    if not emit.has_waits and not any(each is not op for each in _run(op, emit)):
+        emit.under_way.wait(0)
+
+
+def _order(op: Mma, emit: Emitter) -> None:
+    """Fence the registers of this product, and of those that follow at once."""
+    run = list(_run(op, emit))
+    made = set(map(id, run))
+    sums = [
+        found
+        for each in run
+        if id(resolve(each.acc)) not in made
+        and (found := _accumulator(each.acc, emit)) is not None
+    ]
+    others = [
+        _words(emit, each.lhs) for each in run if not isinstance(each.lhs, SharedTile)
+    ]
+    distinct = ({value.name: value for value in values} for values in (sums, others))
+    emit.under_way.order(*(list(each.values()) for each in distinct))
+
+
+def _run(op: Mma, emit: Emitter) -> Iterator[Mma]:
+    """The op and the products behind it, up to an op that computes something else."""
+    for each in dropwhile(lambda other: other is not op, region_of(op).ops):
+        if isinstance(each, Mma) and emit.under_way.is_asynchronous(each):
+            yield each
+        elif not isinstance(each, SharedTile):
+            return
+
+
+def _accumulator(op: Op, emit: Emitter) -> Value | None:
+    """The value that a product adds to; nothing where that is zero."""
+    source = resolve(op)
+    if isinstance(source, Splat) and source.value == 0:
+        return None
+    value, count = emit.value(op), emit.registers(op)
+    return Value(emit.spread(value, count), value.item, count)
+
+
+def _operand(op: Mma, side: Op, emit: Emitter) -> warpgroup.Operand:
+    if not isinstance(side, SharedTile):
+        words = emit.under_way.words(_words(emit, side))
+        names = [sliced(emit, words, at, 1) for at in range(words.registers)]
+        return warpgroup.Operand(tuple(names), stays=False)
+    inner, roles = dim_name(side.memory.memory_type.shape[-1]), op.contraction()
+    across = inner in (dim_name(roles.m), dim_name(roles.n))
+    name = descriptor(emit, side, across=across)
+    return warpgroup.Operand((name,), stays=True, across=across)
+
+
+def _words(emit: Emitter, op: Op) -> Value:
+    """An operand in registers of 32 bits."""
+    value, count = emit.value(op), emit.registers(op)
+    value = Value(emit.spread(value, count), value.item, count)
+    words = count * emit.dtype(op).bits // PIECE_BITS
+    name = emit.builder.once(
+        ("words", value.name),
+        lambda: recast(emit, value, "i32", words).name,
+        emit.builder.level,
+    )
+    return Value(name, "i32", words)

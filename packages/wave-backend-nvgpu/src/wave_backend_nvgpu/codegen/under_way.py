@@ -1,0 +1,192 @@
+"""Which products are under way, as the text of a kernel goes on.
+
+A group of products ends where the code waits, and where a region begins or ends. The
+sizes of the groups that may have been issued last are kept for each way on which the
+text can be reached, so that a wait that may leave a number of products knows how many
+groups these are at most.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from wave_backend_nvgpu.codegen import warpgroup
+from wave_backend_nvgpu.targets.warpgroup import MOST_GROUPS
+from wave_core.backends.emission import Value
+from wave_core.ir import resolve
+from wave_core.ops.matrix import Mma
+from wave_core.ops.sync import MemoryCounterWait
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from wave_backend_nvgpu.codegen.instructions import LlvmInstructions
+    from wave_core.ir import Region
+    from wave_core.ops.base import Op
+    from wave_core.targets import Target
+
+
+@dataclass(frozen=True)
+class Past:
+    """Sizes of the groups issued last on one way, and whether these are all."""
+
+    sizes: tuple[int, ...]
+    whole: bool
+
+    def groups(self, products: int) -> int:
+        """The most groups at the end that have no more products together."""
+        count = 0
+        for size in reversed(self.sizes):
+            products -= size
+            if products < 0:
+                return count
+            count += 1
+        return MOST_GROUPS if self.whole else count
+
+
+NOTHING = Past((), whole=True)
+
+
+@dataclass
+class UnderWay:
+    """Products that were issued, and may not be done.
+
+    Attributes:
+        make: Where text goes.
+        target: Whose rows say which products these are.
+        values: Their accumulators, by name.
+    """
+
+    make: LlvmInstructions
+    target: Target
+    values: dict[str, Value] = field(default_factory=dict[str, Value])
+    _latest: dict[str, str] = field(default_factory=dict[str, str])
+    _words: dict[str, Value] = field(default_factory=dict[str, Value])
+    _ordered: set[str] = field(default_factory=set[str])
+    _pasts: tuple[Past, ...] = (NOTHING,)
+    _open: int = 0
+
+    def is_asynchronous(self, op: Op) -> bool:
+        """Whether an op is a product that goes on after it is issued."""
+        return isinstance(op, Mma) and bool(self._row_counter(op))
+
+    def _row_counter(self, op: Mma) -> str:
+        dtype = op.lhs.register_type.dtype
+        name = str(op.mma_type)
+        return self.target.matrix_instruction(name, op.location, dtype).counter
+
+    def current(self, value: Value) -> Value:
+        """A value by the name that it has behind the last fence or wait."""
+        name = value.name
+        while name in self._latest:
+            name = self._latest[name]
+        return value if name == value.name else Value(name, value.item, value.registers)
+
+    def words(self, value: Value) -> Value:
+        """The registers of an operand, as the last fence has ordered them."""
+        return self._words.get(value.name, value)
+
+    # ---- what is issued
+
+    def order(self, accumulators: Sequence[Value], words: Sequence[Value]) -> None:
+        """Have what was written to registers come before products that use them."""
+        sums = [value for value in accumulators if value.name not in self._ordered]
+        others = [value for value in words if value.name not in self._words]
+        if not (sums or others):
+            return
+        found = warpgroup.fence(self.make, [*sums, *others])
+        for old, new in zip(sums, found, strict=False):
+            self._rename(old, new)
+        for old, new in zip(others, found[len(sums) :], strict=True):
+            self._words[old.name] = new
+
+    def issue(self, acc: Value | None, result: Value) -> None:
+        """A product was issued, which adds to ``acc``."""
+        if acc is not None:
+            self.values.pop(acc.name, None)
+        self.values[result.name] = result
+        self._ordered.add(result.name)
+        self._open += 1
+
+    def wait(self, products: int) -> None:
+        """Let at most so many go on."""
+        self._close()
+        left = min(MOST_GROUPS, *(past.groups(products) for past in self._pasts))
+        values = list(self.values.values())
+        found = warpgroup.wait(self.make, left, values)
+        for old, new in zip(values, found, strict=True):
+            self._rename(old, new)
+        if not left:
+            self.values.clear()
+            self._pasts = (NOTHING,)
+
+    def _rename(self, old: Value, new: Value) -> None:
+        self._latest[old.name] = new.name
+        self._ordered.add(new.name)
+        if self.values.pop(old.name, None) is not None:
+            self.values[new.name] = new
+
+    def _close(self) -> None:
+        """End the group that is open."""
+        if self._open:
+            warpgroup.commit(self.make)
+            ended = self._open
+            pasts = (Past((*past.sizes, ended), past.whole) for past in self._pasts)
+            self._pasts = tuple(pasts)
+            self._open = 0
+
+    # ---- regions
+
+    def enter(self) -> None:
+        """A region is about to begin: before the branch into it."""
+        self._close()
+
+    @contextmanager
+    def inside(self, region: Region, *, repeats: bool) -> Generator[None]:
+        """While the text of a region is made; names that it gives end with it."""
+        outer, ordered, words = dict(self._latest), set(self._ordered), self._words
+        values, before = dict(self.values), self._pasts
+        self._ordered, self._words = set(), {}
+        if repeats:
+            again = Past(tuple(self._sizes(region)), whole=False)
+            self._pasts = tuple(dict.fromkeys((*before, again)))
+        try:
+            yield
+            self._close()
+        finally:
+            self._latest, self._ordered, self._words = outer, ordered, words
+            self.values = values
+        self._pasts = tuple(dict.fromkeys((*before, *self._pasts)))
+
+    def _sizes(self, region: Region) -> list[int]:
+        """Sizes of the groups at the end of a region, as it will be issued."""
+        sizes, count = list[int](), 0
+        for op in region.ops:
+            if self.is_asynchronous(op):
+                count += 1
+            elif op.regions or (
+                isinstance(op, MemoryCounterWait) and op.mma is not None
+            ):
+                sizes += [count] if count else []
+                count = 0
+                if op.regions:
+                    sizes.clear()
+        return [*sizes, *([count] if count else [])]
+
+    def carried(self, region: Region, inits: Sequence[Value]) -> list[bool]:
+        """Which values of a loop may belong to products when an iteration begins."""
+        terminator = region.terminator
+        assert terminator is not None, "a region ends with a yield"
+        ends = [self.is_asynchronous(resolve(op)) for op in terminator.operands]
+        return [
+            end or init.name in self.values
+            for end, init in zip(ends, inits, strict=False)
+        ]
+
+    def hand_over(self, inits: Sequence[Value], values: Sequence[Value]) -> None:
+        """Values stand for others, or for what a loop makes of them."""
+        for init in inits:
+            self.values.pop(init.name, None)
+        self.values.update((value.name, value) for value in values)

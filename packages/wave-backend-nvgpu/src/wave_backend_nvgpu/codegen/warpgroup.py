@@ -1,0 +1,156 @@
+"""Products of four warps as inline assembly: LLVM has no intrinsics for them.
+
+What assembly changes in place is tied: given as an operand, and a result in the same
+registers. So whoever reads an accumulator behind a wait names the wait's result, and
+nothing is read too early.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_backend_nvgpu.codegen.types import scalar
+from wave_core.backends.emission import Kind, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_backend_nvgpu.codegen.instructions import LlvmInstructions
+    from wave_core.types import DType
+
+FENCE = "wgmma.fence.sync.aligned;"
+COMMIT = "wgmma.commit_group.sync.aligned;"
+
+TYPES = {
+    "f16": "f16",
+    "bf16": "bf16",
+    "i8": "s8",
+    "f8e4m3fn": "e4m3",
+    "f8e5m2": "e5m2",
+}
+"""PTX's words for element types of operands."""
+
+SUMS = {"f32": ("f32", "f"), "i32": ("s32", "r")}
+"""By item of the accumulator: PTX's word, and the constraint of its registers."""
+
+CONSTRAINTS = {"f32": "f", "i32": "r"}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Of a product: words in registers, or the descriptor of shared memory.
+
+    Attributes:
+        names: The registers, of 32 bits each, or the one descriptor.
+        stays: Whether it is in shared memory.
+        across: Whether it lies there with K outermost.
+    """
+
+    names: tuple[str, ...]
+    stays: bool
+    across: bool = False
+
+    @property
+    def inputs(self) -> list[tuple[str, str, str]]:
+        """The constraint, LLVM's type and the name of each."""
+        letter, kind = ("l", "i64") if self.stays else ("r", "i32")
+        return [(letter, kind, name) for name in self.names]
+
+
+def fence(make: LlvmInstructions, values: Sequence[Value]) -> list[Value]:
+    """What was done to these registers comes before the products that follow."""
+    return tied(make, FENCE, values)
+
+
+def commit(make: LlvmInstructions) -> None:
+    """End a group of products."""
+    make.line(f'call void asm sideeffect "{COMMIT}", "~{{memory}}"()')
+
+
+def wait(make: LlvmInstructions, left: int, values: Sequence[Value]) -> list[Value]:
+    """Until so many groups are under way; the values come out of it."""
+    return tied(make, f"wgmma.wait_group.sync.aligned {left};", values)
+
+
+def product(
+    make: LlvmInstructions,
+    shape: tuple[int, int, int],
+    dtype: DType,
+    operands: tuple[Operand, Operand],
+    acc: Value | None,
+    result: Kind,
+) -> Value:
+    """``acc + left * right^T``; with no ``acc``, the product alone."""
+    m, n, k = shape
+    count, word = result.registers, TYPES[dtype.name]
+    head = f"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.{SUMS[result.item][0]}"
+    first = count if acc is None else 2 * count
+    sides, inputs = list[str](), list[tuple[str, str, str]]()
+    for side in operands:
+        places = [f"${first + len(inputs) + at}" for at in range(len(side.names))]
+        inputs += side.inputs
+        sides.append(places[0] if side.stays else f"{{{', '.join(places)}}}")
+    sums = ", ".join(f"${at}" for at in range(count))
+    options = _options(dtype, operands, adds=acc is not None)
+    text = f"{head}.{word}.{word} {{{sums}}}, {', '.join([*sides, *options])};"
+    given = [] if acc is None else [acc]
+    (found,) = _assembly(make, text, [result], given, inputs)
+    return found
+
+
+def _options(
+    dtype: DType, operands: tuple[Operand, Operand], *, adds: bool
+) -> list[str]:
+    """Whether it adds; signs; which operands in shared memory lie across."""
+    found = [str(int(adds))]
+    if dtype.is_float:
+        found += ["1", "1"]
+    if dtype.bits == 16:
+        found += [str(int(side.across)) for side in operands if side.stays]
+    return found
+
+
+def tied(make: LlvmInstructions, text: str, values: Sequence[Value]) -> list[Value]:
+    """Assembly that all of these go through."""
+    return _assembly(make, text, [value.kind for value in values], values, ())
+
+
+def _assembly(
+    make: LlvmInstructions,
+    text: str,
+    results: Sequence[Kind],
+    values: Sequence[Value],
+    inputs: Sequence[tuple[str, str, str]],
+) -> list[Value]:
+    """Assembly with results, values in their registers, and further operands."""
+    kinds = [scalar(kind.item) for kind in results for _ in range(kind.registers)]
+    letters = [
+        CONSTRAINTS[kind.item] for kind in results for _ in range(kind.registers)
+    ]
+    given = [
+        (scalar(value.item), make.extract(value.kind, value.name, at))
+        for value in values
+        for at in range(value.registers)
+    ]
+    rules = [f"={letter}" for letter in letters]
+    rules += [str(at) for at in range(len(given))]
+    rules += [letter for letter, _, _ in inputs]
+    rules.append("~{memory}")
+    given += [(kind, name) for _, kind, name in inputs]
+    arguments = ", ".join(f"{kind} {name}" for kind, name in given)
+    called = f'asm sideeffect "{text}", "{",".join(rules)}"({arguments})'
+    if not kinds:
+        make.line(f"call void {called}")
+        return []
+    type_ = f"{{{', '.join(kinds)}}}"
+    whole = make.op(f"call {type_} {called}")
+    parts = (make.op(f"extractvalue {type_} {whole}, {at}") for at in range(len(kinds)))
+    return [
+        Value(
+            make.from_elements(kind, *[next(parts) for _ in range(kind.registers)]),
+            kind.item,
+            kind.registers,
+        )
+        for kind in results
+    ]
