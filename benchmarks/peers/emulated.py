@@ -1,7 +1,8 @@
 """What the emulator's model says of a code object, as JSON.
 
 ``python emulated.py FILE DIR``: FILE describes a launch of what `triton_code` or
-`wave_code` left in DIR. The answer has the estimate, and the hot loop of the assembly.
+`wave_code` left in DIR. The answer has the estimate, and what a turn of the long loop
+executes beside matrix instructions.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Session
 from wave_core.compile.kernels import make_case
 from wave_core.plugin import ViewRequest
@@ -44,7 +44,7 @@ def of_triton(row, files):
     result = measured(
         code, make_buffers, grid=tuple(row["grid"]), constants=row["numbers"]
     )
-    return vars(estimate(code, code.kernel(), result)), facts["name"]
+    return vars(estimate(code, code.kernel(), result))
 
 
 def of_wave(row, files):
@@ -54,23 +54,14 @@ def of_wave(row, files):
     make = partial(case.make_arguments, np.random.default_rng(0))
     name = case.kernel.name
     request = ViewRequest(name, row["target"], files, case.shape, make, None)
-    return cycles(request).document, json.loads(files["manifest.json"])["name"]
-
-
-def loop_of(text, name, target):
-    """Instructions other than matrix instructions for each 1000 FLOPs, in the loop."""
-    hot = measure(text, name, Session().target(target)).hot
-    if hot is None or not hot.flops:
-        return None
-    return 1000 * (hot.counts["total"] - hot.counts["matrix"]) / hot.flops
+    return cycles(request).document
 
 
 def main():
     row = json.loads(Path(sys.argv[1]).read_text())
     files = {path.name: path.read_bytes() for path in Path(sys.argv[2]).iterdir()}
-    found, name = (of_wave if "shape" in row else of_triton)(row, files)
-    listing = next(files[key] for key in sorted(files) if key.endswith((".s", ".asm")))
-    loop = loop_of(listing.decode(), name, row["target"])
+    found = (of_wave if "shape" in row else of_triton)(row, files)
+    loop = found["cycles"].get("loop_others_per_kflop")
     print(
         json.dumps({"cycles": found["cycles"], "basis": found["basis"], "loop": loop})
     )

@@ -12,7 +12,7 @@ from tinygrad.runtime.autogen.amd.cdna import ins as cdna
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.costs.caches import count_misses
-from wave_emulator_amdgcn.costs.estimate import estimate, launch_cycles
+from wave_emulator_amdgcn.costs.estimate import beside, estimate, launch_cycles
 from wave_emulator_amdgcn.costs.meter import Meter
 from wave_emulator_amdgcn.costs.tables import COSTS
 from wave_emulator_amdgcn.costs.timeline import Timeline
@@ -272,6 +272,26 @@ def test_turns_of_a_long_loop_stand_for_the_others(machine, monkeypatch, turns):
     assert sum(short.stalls.values()) == pytest.approx(
         sum(full.stalls.values()), rel=0.01
     )
+
+
+def test_a_turn_counts_what_it_executes(machine):
+    m = machine("gfx942", waves=4)
+    m.meter = Meter(m.architecture, 4)
+    counter, product = s[4], cdna.v_mfma_f32_32x32x8_f16(v[20:35], v[4:5], v[6:7], 0)
+    skipped = [cdna.v_mov_b32_e32(v[2], v[2])] * 5
+    words = sum(len(i.to_bytes()) for i in skipped) // 4
+    body = [product, product, cdna.s_branch(simm16=words), *skipped,
+            cdna.s_sub_u32(counter, counter, 1),
+            cdna.s_cmp_lg_u32(counter, 0)]  # fmt: skip
+    back = sum(len(i.to_bytes()) for i in body) // 4 + 1
+    body.append(cdna.s_cbranch_scc1(simm16=-back & 0xFFFF))
+    m.S[4] = 100
+    data = b"".join(i.to_bytes() for i in [*body, cdna.s_endpgm()])
+    Loop(m, Program(data, 0x1000, m.architecture), 0x1000).run(10**6)
+    turn = find_turns(m.meter.paths).turn
+    assert len(turn) == len(body) - len(skipped)
+    assert beside(turn) == {"loop_others_per_kflop": 1000 * 4 / (2 * 2 * 32 * 32 * 8)}
+    assert beside([]) == {}
 
 
 def test_waves_that_go_around_different_numbers_of_times_are_replayed_whole():

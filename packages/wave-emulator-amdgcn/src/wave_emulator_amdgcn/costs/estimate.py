@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.codeobject import CodeObject, Kernel
     from wave_emulator_amdgcn.costs.timeline import Timeline
     from wave_emulator_amdgcn.launch import LaunchResult
+    from wave_emulator_amdgcn.program import Bound
 
 _Key = TypeVar("_Key", tuple[int, str], tuple[str, str])
 
@@ -38,7 +39,9 @@ class Estimate:
             matrix instructions in this time; ``loaded_low_tflops`` at
             ``loaded_low_ghz`` to ``loaded_high_tflops`` at ``loaded_high_ghz``, where
             clocks under load are known; ``mfma_utilisation`` and those of other
-            units (0 to 1), ``waves_per_simd``, ``memory_share`` of what L2 is asked.
+            units (0 to 1), ``waves_per_simd``, ``memory_share`` of what L2 is asked;
+        ``loop_others_per_kflop`` of a long loop that multiplies: what a wave executes
+        in a turn beside matrix instructions, for each 1000 FLOPs of these.
         stalls: the instructions that waves waited at longest: place, reason, share.
         lines: the same by line of the source; ``?`` where the code has no lines.
         basis: what stands for the whole: ``workgroups_executed`` of ``workgroups``,
@@ -67,6 +70,7 @@ def estimate(code: CodeObject, kernel: Kernel, result: LaunchResult) -> Estimate
         "total": total,
         **_rates(unit, result, total),
         **_utilisation(sets),
+        **beside(unit.turns.turn),
         "waves_per_simd": unit.resident * per_group / unit.cost.simds,
         "memory_share": unit.share,
     }
@@ -120,6 +124,14 @@ def _rates(unit: Unit, result: LaunchResult, total: float) -> dict[str, float]:
         rates[f"loaded_{end}_ghz"] = ghz
         rates[f"loaded_{end}_tflops"] = tflops_per_ghz * ghz
     return rates
+
+
+def beside(turn: list[Bound]) -> dict[str, float]:
+    """Instructions beside matrix instructions for each 1000 FLOPs of a turn."""
+    matrix = [bound.instruction for bound in turn if bound.usage.unit == "mfma"]
+    flops = sum(map(matrix_flops, matrix))
+    others = len(turn) - len(matrix)
+    return {"loop_others_per_kflop": 1000 * others / flops} if flops else {}
 
 
 def _utilisation(replay: Replay) -> dict[str, float]:

@@ -59,6 +59,14 @@ class Turns:
         """Turns of the long loop; 0 where there is none."""
         return self.runs[0].turns if self.runs else 0
 
+    @property
+    def turn(self) -> list[Bound]:
+        """What the first wave executes in a turn of the long loop."""
+        if not self.runs:
+            return []
+        run = self.runs[0]
+        return self.paths[0][run.first : run.first + run.length]
+
     def keep(self, turns: int) -> list[list[Bound]]:
         """The paths with so many turns of the loop; all of it where it is short."""
         if not self.runs:
