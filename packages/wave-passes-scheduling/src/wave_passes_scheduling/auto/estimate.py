@@ -26,8 +26,9 @@ WIDE = 16
 OTHERS = 1.1
 """Vector instructions by those that are counted: addresses and moves come on top."""
 
-SHORT = 0.46
-"""The share of the results between two products that registers hold at a time."""
+SHORT = 1.3
+"""Registers for each result between two products: itself, and in part what is computed
+of it."""
 
 SPARE = 17
 """Registers for addresses and whatever else the code needs."""

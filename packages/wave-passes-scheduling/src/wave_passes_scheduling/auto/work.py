@@ -17,7 +17,6 @@ from wave_core.ops.control import Iterate
 from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.reduce import Reduce
-from wave_core.ops.structure import Argument
 from wave_core.symbols import constant
 from wave_core.types import AddressSpace, RegisterType, dim_name
 from wave_passes_scheduling.loops.analysis import innermost_loops
@@ -180,7 +179,8 @@ class _Counting:
         reads = [op for op in ops if isinstance(op, Read)]
         moving = [op for op in reads if self._moves(op)]
         still = [op for op in reads if not self._moves(op)]
-        own = [op for op in products if not isinstance(op.acc, Argument)]
+        # What the next iteration goes on with is counted as carried.
+        own = [op for op in products if self.loop.body.terminator not in op.users]
         settled = self._settled(ops)
         counts = [self._instructions(op) for op in products]
         axes = self.loops
