@@ -6,8 +6,10 @@ from math import e, log2
 from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
+from wave_core.compile import default_session
 from wave_core.compile.kernels import KernelCase
 from wave_kernels.cases.sizes import (
+    OPEN,
     left_open,
     normal,
     poisoned,
@@ -15,6 +17,7 @@ from wave_kernels.cases.sizes import (
     with_defaults,
 )
 from wave_kernels.definitions.attention import attention_kernel, head_attention_kernel
+from wave_kernels.definitions.lazy_attention import ROWS, lazy_attention_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +33,8 @@ def attention_case(
 ) -> KernelCase:
     """Attention of ``B`` independent heads, queries scaled beforehand.
 
-    ``STAGED=1`` stages keys and values in LDS.
+    ``STAGED=1`` stages keys and values in LDS. With tiles of which a lane has one row,
+    sums are rescaled only where scores have grown.
     """
     sizes = with_defaults(shape, {"B": 4, "M": 256, "N": 64, "K1": 64, "K2": 256})
     batch = with_defaults(settings, {"BLOCK_B": 1})
@@ -44,7 +48,9 @@ def attention_case(
         return [q.astype("float16"), k, v, poisoned((b, m, n), tkl.f32)]
 
     return KernelCase(
-        kernel=attention_kernel(),
+        kernel=lazy_attention_kernel()
+        if _single(tiles, target)
+        else attention_kernel(),
         options=tkl.WaveCompileOptions(subs=subs, target=target),
         shape=sizes,
         settings=tiles,
@@ -98,3 +104,17 @@ def _attention(q: Any, k: Any, v: Any) -> Any:
     scores = q.astype("float64") @ k.astype("float64").swapaxes(-1, -2)
     powers = np.exp2(scores - scores.max(axis=-1, keepdims=True))
     return (powers / powers.sum(axis=-1, keepdims=True)) @ v.astype("float64")
+
+
+def _single(tiles: Mapping[str, int | str], target: str) -> bool:
+    """Whether a lane has one row of queries, in every tile that is left to choose."""
+    rows, waves = (tiles.get(name, OPEN) for name in ("MMA_ROWS", "WAVES_M"))
+    block = tiles.get("BLOCK_M", OPEN)
+    given = [value for value in (rows, waves, block) if value != OPEN]
+    if given and (rows, block) != (ROWS, ROWS * int(waves) if waves != OPEN else None):
+        return False
+    return any(
+        row.shape[:2] == (ROWS, ROWS) and not row.acc.reg_digits("N")
+        for row in default_session().target(target).matrix_instructions
+        if tkl.f16 in row.operand_dtypes
+    )

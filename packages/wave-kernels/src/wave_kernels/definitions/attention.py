@@ -52,9 +52,7 @@ ZERO = 0.0
 MIN_INF = float("-inf")
 
 
-def _mapping(
-    *dims: Any, to: tuple[Any, ...], written: bool = False
-) -> tkw.IndexMapping:
+def mapping(*dims: Any, to: tuple[Any, ...], written: bool = False) -> tkw.IndexMapping:
     """A memory with dims ``to`` read, or ``written``, as a register with ``dims``."""
     register = {d: tkw.IndexMapping.iterator(i) for i, d in enumerate(dims)}
     memory = {d: register[d] for d in to}
@@ -90,8 +88,8 @@ def attention_kernel(
         STAGING,
         tkw.FastMath(),
     ]
-    v_mapping = _mapping(B, N, K2, to=(B, K2, N))
-    mapping = _mapping(B, N, M, to=(B, M, N), written=True)
+    v_mapping = mapping(B, N, K2, to=(B, K2, N))
+    out = mapping(B, N, M, to=(B, M, N), written=True)
 
     @tkw.wave(constraints)
     def attention(
@@ -137,7 +135,7 @@ def attention_kernel(
         _, res_sum, res_mm = repeat
         reciprocal_sum = tkw.reciprocal(res_sum)
         res = res_mm * reciprocal_sum
-        tkw.write(res, c, mapping=mapping)
+        tkw.write(res, c, mapping=out)
 
     return attention
 
@@ -171,10 +169,10 @@ def head_attention_kernel(
         TILES,
         tkw.FastMath(),
     ]
-    v_mapping = _mapping(B, H, N, K2, to=(B, K2, H, N))
-    q_mapping = _mapping(B, H, M, K1, to=(B, M, H, K1))
-    k_mapping = _mapping(B, H, K2, K1, to=(B, K2, H, K1))
-    mapping = _mapping(B, H, N, M, to=(B, M, H, N), written=True)
+    v_mapping = mapping(B, H, N, K2, to=(B, K2, H, N))
+    q_mapping = mapping(B, H, M, K1, to=(B, M, H, K1))
+    k_mapping = mapping(B, H, K2, K1, to=(B, K2, H, K1))
+    out = mapping(B, H, N, M, to=(B, M, H, N), written=True)
 
     @tkw.wave(constraints)
     def attention(
@@ -214,6 +212,6 @@ def head_attention_kernel(
         _, res_sum, res_mm = repeat
         reciprocal_sum = tkw.reciprocal(res_sum)
         res = res_mm * reciprocal_sum
-        tkw.write(res, output, mapping=mapping)
+        tkw.write(res, output, mapping=out)
 
     return attention

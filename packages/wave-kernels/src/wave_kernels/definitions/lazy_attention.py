@@ -1,0 +1,141 @@
+"""Flash attention that rescales what it has added up only where scores have grown."""
+
+# Kernels are written in Wave: symbols as types and sizes, decorators that run bodies.
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
+# pyright: reportGeneralTypeIssues=false, reportReturnType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_kernels.definitions.attention import (
+    BLOCK_B,
+    BLOCK_K2,
+    BLOCK_M,
+    BLOCK_N,
+    K1,
+    K2,
+    MIN_INF,
+    MMA_ROWS,
+    WAVES_M,
+    ZERO,
+    B,
+    M,
+    N,
+    mapping,
+)
+from wave_kernels.definitions.staging import ADDRESS_SPACE, STAGING
+
+ROWS = 32
+"""Rows of queries of a wave, and of its matrix instruction: a lane has one of them."""
+
+LAG = 8.0
+"""How far scores may be above what is subtracted from them, as a power of 2."""
+
+LOWEST = -1e30
+"""Less than any score of f16 operands, which are below 65504 ** 2 * K1."""
+
+TILES = tkw.Tunable(
+    (BLOCK_M, BLOCK_N, BLOCK_K2, WAVES_M, MMA_ROWS),
+    (
+        (128, 64, 32, 4, ROWS),
+        (128, 128, 32, 4, ROWS),
+        (128, 64, 64, 4, ROWS),
+        (128, 128, 64, 4, ROWS),
+        (256, 64, 64, 8, ROWS),
+        (64, 64, 32, 2, ROWS),
+    ),
+)
+
+
+def lazy_attention_kernel() -> Any:
+    """`attention_kernel`, with another order of the same sums.
+
+    What is subtracted from the scores of a row need not be their greatest: any number
+    gives the same quotient, as long as powers neither overflow nor all vanish. So
+    ``shift`` stays, and with it all that has been added up, until a score is more than
+    `LAG` above it, which no longer happens after few tiles. It is where products
+    begin to add up, so that nothing is subtracted afterwards.
+
+    Where a row is rescaled its greatest power is 1. It only grows from there, so that
+    ``partial_sum`` is at least 1, and no power is above 2 ** `LAG`, which f16 holds
+    with the precision of all others. A row without any sum has no shift yet and takes
+    that of its first tile, upwards or downwards.
+
+    Each lane decides about its row: it needs tiles of `ROWS` rows for each wave, and a
+    matrix instruction that gives a lane one row.
+
+    Shapes, dtypes, accuracy: as `attention_kernel`.
+    """
+    constraints = [
+        tkw.WorkgroupConstraint(M, BLOCK_M, 0),
+        tkw.WorkgroupConstraint(N, BLOCK_N, 1),
+        tkw.WorkgroupConstraint(B, BLOCK_B, 2),
+        tkw.TilingConstraint(K2, BLOCK_K2),
+        tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
+        tkw.WaveConstraint(N, BLOCK_N / 1),
+        tkw.HardwareConstraint(mma_rows=MMA_ROWS, vector_shapes={B: 0}),
+        tkw.DieOrder(),
+        TILES,
+        STAGING,
+        tkw.FastMath(),
+    ]
+
+    @tkw.wave(constraints)
+    def attention(
+        q: tkl.Memory[B, M, K1, tkl.GLOBAL_ADDRESS_SPACE, tkl.f16],
+        k: tkl.Memory[B, K2, K1, ADDRESS_SPACE, tkl.f16],
+        v: tkl.Memory[B, K2, N, ADDRESS_SPACE, tkl.f16],
+        c: tkl.Memory[B, M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ) -> None:
+        c_reg = tkl.Register[B, N, M, tkl.f32](0.0)
+        init_sum = tkl.Register[B, M, tkl.f32](0.0)
+        no_shift = tkl.Register[B, K2, M, tkl.f32](0.0)
+
+        @tkw.iterate(K2, init_args=[no_shift, init_sum, c_reg])
+        def repeat(
+            shift: tkl.Register[B, K2, M, tkl.f32],
+            partial_sum: tkl.Register[B, M, tkl.f32],
+            acc: tkl.Register[B, N, M, tkl.f32],
+        ):
+            scores = tkw.mma(tkw.read(k), tkw.read(q), shift)
+            x_j = tkw.permute(scores, target_shape=[B, M, K2]) + _mask()
+            highest = tkw.max(x_j, dim=K2)
+            none: Any = tkl.Register[B, M, tkl.f32](ZERO)
+            limit = tkw.select(partial_sum > none, none + LAG, none + LOWEST)
+
+            @tkw.conditional(
+                highest > limit, else_return=[x_j, shift, partial_sum, acc]
+            )
+            def rescaled() -> Any:
+                # Without a sum there is nothing to scale, by whatever highest says.
+                scale = tkw.exp2(tkw.minimum(none, none - highest))
+                more = tkw.broadcast(highest, target_shape=[B, M, K2])
+                lower = shift - tkw.permute(more, target_shape=[B, K2, M])
+                return x_j - highest, lower, partial_sum * scale, acc * scale
+
+            x_j, shift, e_init, new_acc = rescaled
+            e_delta = tkw.exp2(x_j)
+            d_j = tkw.sum(e_delta, e_init, dim=K2)
+            imm_f16 = tkw.cast(e_delta, tkl.f16)
+            v_reg = tkw.read(v, mapping=mapping(B, N, K2, to=(B, K2, N)))
+            acc = tkw.mma(v_reg, imm_f16, new_acc)
+            return shift, d_j, acc
+
+        _, res_sum, res_mm = repeat
+        res = res_mm * tkw.reciprocal(res_sum)
+        tkw.write(res, c, mapping=mapping(B, N, M, to=(B, M, N), written=True))
+
+    return attention
+
+
+def _mask() -> Any:
+    """0 where there is a key, and minus infinity beyond the last one."""
+    exists = tkw.apply_expr(tkw.self_index(K2, tkl.i64), lambda x: x < K2)
+    exists = tkw.cast(tkw.broadcast(exists, target_shape=[M, K2]), tkw.i1)
+    zero = tkl.Register[M, K2, tkl.f32](ZERO)
+    return tkw.select(exists, zero, tkl.Register[M, K2, tkl.f32](MIN_INF))
