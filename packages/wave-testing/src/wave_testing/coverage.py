@@ -12,12 +12,14 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.loops import loops_around
+from wave_core.analysis.loops import loops_around, loops_of
 from wave_core.constraints import wave_symbol, workgroup_symbol
 from wave_core.constraints.base import MAX_AXES
 from wave_core.constraints.distribution import placed_symbol
 from wave_core.constraints.geometry import Geometry
 from wave_core.ir import PLACEMENT, Graph, Placement, regions
+from wave_core.ops.constant import Splat
+from wave_core.ops.control import Iterate
 from wave_core.symbols import Expr, Layout, as_expr, symbol
 from wave_core.types import RegisterType
 
@@ -41,7 +43,7 @@ def coverage_problems(
     found: list[str] = []
     seen: set[tuple[str, tuple[str, ...]]] = set()
     for op in placed_values(graph):
-        loops = loops_around(op)
+        loops = _loops(op)
         tile = {d: int(str(geometry.tile(d, loops))) for d in _dims(op)}
         placement = graph.facts.known(PLACEMENT, op)
         found += _lanes(op, placement, tile)
@@ -51,6 +53,19 @@ def coverage_problems(
                 seen.add(key)
                 found += _waves(geometry, dim, loops)
     return found
+
+
+def _loops(op: Op) -> Mapping[str, Expr]:
+    """The loops whose tile a value has: those around it.
+
+    A constant that a loop carries has the tile of that loop. It is the same everywhere.
+    """
+    loops = loops_around(op)
+    if isinstance(op, Splat):
+        for user in op.users:
+            if isinstance(user, Iterate) and op in user.inits:
+                loops = loops | loops_of(user.body)
+    return loops
 
 
 def placed_values(graph: Graph) -> Iterator[Op]:
