@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from tiles import Tile, left_place, sums_place
+from operand_tiles import Tile, left_place, sums_place
 
 from wave_emulator_ptx import LaunchOptions, LaunchResult, emulate, load
 

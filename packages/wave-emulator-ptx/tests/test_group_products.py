@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from assembler import complaints
 from group_products import Product
+from operand_tiles import Tile
 from test_hazards import ORDERS, without
 from test_matrix import BRAIN, E4M3, E5M2, HALF, SINGLE, nineteen_bits, values
-from tiles import Tile
 
 from wave_emulator_ptx import ExecutionError
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from assembler import complaints
 from group_products import HEAD
+from operand_tiles import swizzled
 from test_hazards import ORDERS
-from tiles import swizzled
 
 from wave_emulator_ptx import (
     ExecutionError,
