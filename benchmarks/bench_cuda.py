@@ -1,7 +1,8 @@
 """Kernels on an NVIDIA card: are they right, and how fast beside the vendor's.
 
-    python benchmarks/bench_cuda.py build FOLDER [--target sm_90a]
-        compiles every job below, on a machine that needs no card
+    python benchmarks/bench_cuda.py build FOLDER [--target sm_90a] [--form wgmma]
+        compiles every job below, or those whose form has that in its name, on a
+        machine that needs no card
     python benchmarks/bench_cuda.py run FOLDER [--json FILE] [--only checks,speed]
         launches them on a card, which needs `wave-runtime`, numpy and, for speed, torch
 
@@ -48,6 +49,7 @@ class Job:
         settings: What is set beside them.
         rival: What torch does in its place; empty where results are checked.
         dtype: Of the inputs, where a rival is named; products say it in ``settings``.
+        form: One of `FORMS`, in place of what the compiler chooses.
     """
 
     kernel: str
@@ -55,13 +57,42 @@ class Job:
     settings: dict[str, int | str] = field(default_factory=dict)
     rival: str = ""
     dtype: str = ""
+    form: str = ""
 
     @property
     def title(self) -> str:
         """The kernel with its sizes."""
         given = {**self.shape, **self.settings}
         sizes = ",".join(f"{name}={value}" for name, value in given.items())
-        return " ".join(filter(None, (self.kernel, self.dtype, sizes)))
+        return " ".join(filter(None, (self.kernel, self.dtype, sizes, self.form)))
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to compile a product with waves of four warps.
+
+    Attributes:
+        tile: BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N.
+        preset: The passes.
+        copies: Whether tiles are copied past the registers.
+    """
+
+    tile: tuple[int, int, int, int, int]
+    preset: str
+    copies: bool = True
+
+
+WIDE, SQUARE, TALL = (128, 256, 64, 2, 1), (128, 128, 64, 2, 1), (256, 128, 64, 2, 1)
+FORMS = {
+    f"wgmma-{tile[0]}x{tile[1]}-{preset}{'' if copies else '-by-registers'}": Form(
+        tile, preset, copies
+    )
+    for tile in (WIDE, SQUARE, TALL)
+    for preset, copies in (
+        *(("default", True), ("default", False), ("prefetch", True)),
+        *(("fetch-ahead", True), ("four-stage", True)),
+    )
+}
 
 
 def typed(dtype: str, result: str = "") -> dict[str, int | str]:
@@ -118,6 +149,11 @@ SPEED = [
         for shape in products((4096,) * 3, (8192,) * 3)
     ),
     Job("gemm", products((8192,) * 3)[0], typed("f8e4m3fn", "bf16"), "scaled mm"),
+    *(
+        Job("gemm", shape, typed("bf16"), "mm", form=form)
+        for shape in products((4096,) * 3, (8192,) * 3)
+        for form in FORMS
+    ),
     Job("gemm", products((4104,) * 3)[0], typed("bf16"), "mm"),
     Job("gemm", products((1000, 3000, 520))[0], typed("bf16"), "mm"),
     *(
@@ -136,10 +172,11 @@ SPEED = [
 # ------------------------------------------------------------------ without a card
 
 
-def build(folder: Path, target: str) -> int:
-    """Compile all jobs; what cannot be compiled is named."""
+def build(folder: Path, target: str, form: str = "") -> int:
+    """Compile all jobs, or those of a form; what cannot be compiled is named."""
     missing = 0
-    for number, job in enumerate([*CHECKS, *SPEED]):
+    jobs = [job for job in (*CHECKS, *SPEED) if form in job.form]
+    for number, job in enumerate(jobs):
         place = folder / f"{number:03}"
         place.mkdir(parents=True, exist_ok=True)
         (place / "job.json").write_text(json.dumps(asdict(job)))
@@ -150,7 +187,7 @@ def build(folder: Path, target: str) -> int:
             reason = str(problem).strip().splitlines()[:1] or [repr(problem)]
             (place / "problem.txt").write_text(reason[0])
             print(f"{job.title}: {reason[0]}")
-    print(f"{len(CHECKS) + len(SPEED) - missing} jobs compiled, {missing} not")
+    print(f"{len(jobs) - missing} jobs compiled, {missing} not")
     return missing
 
 
@@ -166,7 +203,10 @@ def build_job(job: Job, target: str, place: Path) -> None:
     kernel = case.kernel
     if job.dtype and job.kernel != "attention":
         kernel = of_type(job)
-    for name, data in emit(case.options, kernel, "cubin", session).files.items():
+    options = case.options
+    if job.form:
+        kernel, options = formed(job, target)
+    for name, data in emit(options, kernel, "cubin", session).files.items():
         (place / name).write_bytes(data)
     if job.rival:
         return
@@ -196,6 +236,28 @@ def of_type(job: Job) -> Any:
         "layer-norm": norms.layer_norm_kernel,
     }
     return makers[job.kernel](getattr(tkl, job.dtype))
+
+
+def formed(job: Job, target: str) -> tuple[Any, Any]:
+    """A product with waves of four warps, and the options of its form."""
+    import wave_core.lang as tkl  # noqa: PLC0415 - not on the card
+    from wave_core.compile import WaveCompileOptions  # noqa: PLC0415 - nor this
+    from wave_kernels.definitions.gemm import gemm_kernel  # noqa: PLC0415 - nor this
+
+    form = FORMS[job.form]
+    names = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "WAVES_M", "WAVES_N")
+    given = {**job.shape, **dict(zip(names, form.tile, strict=True))}
+    subs: dict[Any, Any] = {getattr(tkl.sym, n): v for n, v in given.items()}
+    subs[tkl.sym.ADDRESS_SPACE] = tkl.SHARED_ADDRESS_SPACE
+    width = form.tile[1] // form.tile[4]
+    options = WaveCompileOptions(
+        subs=subs,
+        target=target,
+        preset=form.preset,
+        use_global_to_shared=form.copies,
+    )
+    dtype, result = (getattr(tkl, str(job.settings[n])) for n in ("DTYPE", "RESULT"))
+    return gemm_kernel(dtype, f"F32_64x{width}x16_F16", result=result), options
 
 
 # --------------------------------------------------------------------- on the card
@@ -517,6 +579,7 @@ def main() -> int:
     arguments.add_argument("what", choices=("build", "run", "serve"))
     arguments.add_argument("folder", type=Path, nargs="?", default=Path())
     arguments.add_argument("--target", default="sm_90a")
+    arguments.add_argument("--form", default="")
     arguments.add_argument("--only", default=",".join(SECTIONS))
     arguments.add_argument("--json", type=Path)
     given = arguments.parse_args()
@@ -524,7 +587,7 @@ def main() -> int:
         serve()
         return 0
     if given.what == "build":
-        return build(given.folder, given.target)
+        return build(given.folder, given.target, given.form)
     return run(given.folder, set(given.only.split(",")), given.json)
 
 
