@@ -10,8 +10,9 @@ import wave_core.lang as tkw
 from wave_core.diagnostics import InternalError
 from wave_core.ir import erase, resolve
 from wave_core.ir.rewrite import redeclare
+from wave_core.ops.control import Iterate
 from wave_core.ops.matrix import Mma, SharedTile
-from wave_core.ops.memory import Allocate
+from wave_core.ops.memory import Allocate, GatherToLDS
 from wave_core.ops.sync import MemoryCounterWait, SharedMemoryBarrier, WorkgroupBarrier
 from wave_core.types import BufferLayout
 from wave_sim_cpu import lanes
@@ -157,3 +158,42 @@ def test_a_buffer_in_another_order_is_found():
     redeclare(buffer, layout=BufferLayout(16, 2, 4, 64))
     with pytest.raises(InternalError, match="not what its access row says"):
         simulated(kernel, graph, sizes)
+
+
+SCHEDULES = (
+    {"use_global_to_shared": True},
+    {"schedule": "prefetch"},
+    {"schedule": "four-stage", "unroll_factor": 2},
+    {"schedule": "modulo", "eliminate_epilogue": True},
+    {"schedule": "modulo", "use_global_to_shared": True},
+    {"preset": "auto"},
+)
+
+
+@pytest.mark.parametrize("sizes", [(100, 72, 136), (129, 65, 449)], ids=str)
+@pytest.mark.parametrize("options", SCHEDULES, ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_schedules_are_right(options, sizes):
+    kernel = compiled(product(), sizes, **{"preset": "default"} | options)
+    check(kernel, sizes)
+
+
+def test_copies_in_flight_follow_the_order_of_the_buffer():
+    """Without a barrier of the loop, or without its waits, there is a race."""
+    sizes = (64, 64, 512)
+    kernel = compiled(product(), sizes, preset="auto")
+    whole = kernel.graph
+    assert any(isinstance(op, GatherToLDS) for op in whole.walk())
+    assert not simulated(kernel, whole.clone(), sizes).reports
+    loop = next(op for op in whole.walk() if isinstance(op, Iterate))
+    ordering = [op for op in loop.body.ops if isinstance(op, ORDERING)]
+    waits = {op.ident for op in ordering if isinstance(op, MemoryCounterWait)}
+    barriers = [{op.ident} for op in ordering if op.ident not in waits]
+    assert waits
+    assert barriers
+    for gone in (waits, *barriers):
+        graph = whole.clone()
+        pairs = zip(list(whole.walk()), list(graph.walk()), strict=True)
+        for copy in [copy for op, copy in pairs if op.ident in gone]:
+            erase(copy)
+        assert simulated(kernel, graph, sizes).reports

@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.operands import (
+    order_of,
+    row_of_product,
+    takes_shared,
+    tiles_by_buffer,
+)
 from wave_core.diagnostics import user_error
 from wave_core.ir import resolve
 from wave_core.ops.memory import Allocate, Read, Write
@@ -145,7 +151,9 @@ class CopyDirectToLds(Pass):
         points: LanePoints,
         context: PassContext,
     ) -> None:
-        scheme = self._layout(buffer, plans, points, context)
+        scheme = _ordered(buffer, plans, context)
+        if scheme is None:
+            scheme = self._layout(buffer, plans, points, context)
         for plan in plans:
             plan.emit(scheme)
         context.count("direct_copies", sum(plan.cost.instructions for plan in plans))
@@ -212,6 +220,25 @@ class CopyDirectToLds(Pass):
             label="copied here",
             help=("`use_global_to_shared` copies directly where it can",),
         )
+
+
+def _ordered(
+    buffer: Allocate, plans: list[DirectPlan], context: PassContext
+) -> Scheme | None:
+    """The order in which matrix instructions take operands from the buffer, if any do.
+
+    Core gives it to the other accesses, in `order-matrix-operands`.
+    """
+    if not takes_shared(context.target):
+        return None
+    graph = plans[0].transfer.copy.region.graph
+    tiles = tiles_by_buffer(graph).get(buffer)
+    if tiles is None:
+        return None
+    product = next(iter(tiles.values()))
+    order = order_of(buffer, row_of_product(product, context.target))
+    assert order is not None, "tiles are made of buffers that have one"
+    return Scheme(order.chunk, order.step, order.ways)
 
 
 def detours(graph: Graph) -> dict[Allocate, Read]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from wave_core.ir import capture, captured_value, clone_into, set_operands
 from wave_core.ir.rewrite import carry, end_region, place_like
 from wave_core.ops.control import Iterate
+from wave_core.ops.matrix import SharedTile
 from wave_core.ops.shape import Assemble, Broadcast, Permute
 from wave_core.ops.structure import Argument, GetResult
 from wave_core.symbols import as_expr, lt
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from wave_passes_scheduling.modulo.schedule import Schedule
     from wave_passes_scheduling.rebuild.ahead import Beyond
 
-VIEWS = (Assemble, Broadcast, Permute)
-"""Ops that cost nothing, and whose operands are registers."""
+VIEWS = (Assemble, Broadcast, Permute, SharedTile)
+"""Ops that cost nothing, and whose operands are registers, or a buffer."""
 
 Key = tuple["Op", int]
 """A value of the original body, and its lead."""
