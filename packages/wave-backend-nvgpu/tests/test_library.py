@@ -15,6 +15,7 @@ from wave_core.diagnostics import UserError
 
 SHAPES = {
     "attention": {"B": 1, "M": 128, "K2": 70},
+    "attention-causal": {"B": 1, "M": 150, "K2": 70},
     "attention-heads": {"B": 1, "H": 2, "M": 100, "K2": 70},
     "conv2d": {},
     "copy": {"M": 100, "N": 70},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from wave_kernels.plugin import KERNELS
 
 SMALL = {
     "attention": {"B": 2, "M": 33, "N": 17, "K1": 20, "K2": 40},
+    "attention-causal": {"B": 2, "M": 70, "N": 17, "K1": 20, "K2": 65},
     "attention-heads": {"B": 2, "M": 33, "H": 3, "N": 17, "K1": 20, "K2": 40},
     "conv2d": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},
     "copy": {"M": 19, "N": 70},
@@ -119,6 +121,31 @@ def test_attention_is_that_of_torch():
     heads = (each.transpose(1, 2) for each in (q, k, v))
     wanted = torch.nn.functional.scaled_dot_product_attention(*heads)
     torch.testing.assert_close(found, wanted.transpose(1, 2))
+
+
+def test_causal_attention_is_that_of_torch():
+    made = case("attention-causal")
+    q, k, v, _ = made.make_arguments(np.random.default_rng(0))
+    scale = math.log2(math.e) / q.shape[-1] ** 0.5
+    tensors = [torch.from_numpy(x).double() for x in (q, k, v)]
+    wanted = torch.nn.functional.scaled_dot_product_attention(
+        tensors[0] / scale, *tensors[1:], is_causal=True, scale=scale * math.log(2)
+    )
+    (found,) = made.reference([q, k, v])
+    torch.testing.assert_close(torch.from_numpy(found), wanted)
+
+
+def test_causal_attention_reads_no_hidden_tile(session):
+    shape, settings = {"B": 1, "M": 512, "K2": 512}, {"BLOCK_M": 64, "BLOCK_K2": 64}
+    read = {}
+    for name in ("attention", "attention-causal"):
+        made = make_case(FACTORIES[name], name, shape, settings, "generic")
+        options = replace(made.options, device="sim", poison_outputs=True)
+        report = run_case(made, options=options, session=session)
+        assert report.passed
+        read[name] = report.record.counters["instructions"]["mma"]
+    # 8 x 8 tiles, of which 8 x 9 / 2 are on the diagonal or below.
+    assert read["attention-causal"] * 64 == read["attention"] * 36
 
 
 def test_norms_are_those_of_torch():

@@ -16,6 +16,11 @@ _CASES = "wave_kernels.cases"
 KERNELS: tuple[KernelSpec, ...] = (
     KernelSpec("attention", f"{_CASES}.attention:attention_case", "flash attention"),
     KernelSpec(
+        "attention-causal",
+        f"{_CASES}.attention:causal_attention_case",
+        "flash attention, keys up to the query",
+    ),
+    KernelSpec(
         "attention-heads",
         f"{_CASES}.attention:head_attention_case",
         "flash attention over heads",

@@ -36,6 +36,23 @@ def attention_case(
     ``STAGED=1`` stages keys and values in LDS. With tiles of which a lane has one row,
     sums are rescaled only where scores have grown.
     """
+    return _case(shape, settings, target, causal=False)
+
+
+def causal_attention_case(
+    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
+) -> KernelCase:
+    """The same where no query sees a key of larger number."""
+    return _case(shape, settings, target, causal=True)
+
+
+def _case(
+    shape: Mapping[str, int],
+    settings: Mapping[str, int | str],
+    target: str,
+    *,
+    causal: bool,
+) -> KernelCase:
     sizes = with_defaults(shape, {"B": 4, "M": 256, "N": 64, "K1": 64, "K2": 256})
     batch = with_defaults(settings, {"BLOCK_B": 1})
     tiles = batch | left_open(settings, (*_TILES, "STAGED"))
@@ -49,13 +66,13 @@ def attention_case(
 
     return KernelCase(
         kernel=lazy_attention_kernel()
-        if _single(tiles, target)
-        else attention_kernel(),
+        if not causal and _single(tiles, target)
+        else attention_kernel(causal=causal),
         options=tkl.WaveCompileOptions(subs=subs, target=target),
         shape=sizes,
         settings=tiles,
         make_arguments=make_arguments,
-        reference=lambda arguments: [_attention(*arguments[:3])],
+        reference=lambda arguments: [_attention(*arguments[:3], causal=causal)],
         outputs=(3,),
         tolerance=TOLERANCE,
         scale=lambda _: 1.0,
@@ -97,11 +114,14 @@ def head_attention_case(
     )
 
 
-def _attention(q: Any, k: Any, v: Any) -> Any:
+def _attention(q: Any, k: Any, v: Any, *, causal: bool = False) -> Any:
     """The softmax in base 2 of ``q k^T``, times ``v``."""
     import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
 
     scores = q.astype("float64") @ k.astype("float64").swapaxes(-1, -2)
+    if causal:
+        seen = np.tri(*scores.shape[-2:], dtype=bool)
+        scores = np.where(seen, scores, -np.inf)
     powers = np.exp2(scores - scores.max(axis=-1, keepdims=True))
     return (powers / powers.sum(axis=-1, keepdims=True)) @ v.astype("float64")
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import sympy
+
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_kernels.definitions.staging import ADDRESS_SPACE, STAGING
@@ -60,22 +62,50 @@ def mapping(*dims: Any, to: tuple[Any, ...], written: bool = False) -> tkw.Index
     return tkw.IndexMapping(len(dims), *sides)
 
 
+def _tiles_seen() -> Any:
+    """How many tiles of keys some query of a workgroup may see."""
+    last = (tkw.WORKGROUP_0 + 1) * BLOCK_M
+    return sympy.Min(sympy.ceiling(K2 / BLOCK_K2), sympy.ceiling(last / BLOCK_K2))
+
+
+def _mask(*, causal: bool) -> Any:
+    """What is added to scores: nothing, and minus infinity where there is no key.
+
+    A causal query sees the keys up to its own number.
+    """
+    k2_index = tkw.self_index(K2, tkl.i64)
+    mask = tkw.apply_expr(k2_index, lambda x: x < K2)
+    mask = tkw.broadcast(mask, target_shape=[M, K2])
+    mask = tkw.cast(mask, tkw.i1)
+    if causal:
+        m_index = tkw.broadcast(tkw.self_index(M, tkl.i64), target_shape=[M, K2])
+        mask = mask & (m_index >= tkw.broadcast(k2_index, target_shape=[M, K2]))
+    zero = tkl.Register[M, K2, tkl.f32](ZERO)
+    min_inf = tkl.Register[M, K2, tkl.f32](MIN_INF)
+    return tkw.select(mask, zero, min_inf)
+
+
 def attention_kernel(
     mma_types: tuple[tkl.MMAType | None, tkl.MMAType | None] = (None, None),
+    *,
+    causal: bool = False,
 ) -> Any:
     """``c[b, m, n] = softmax_2(q k^T)[m, :] v`` in base 2, with a mask at the end.
 
     ``q`` is expected scaled by log2(e) / sqrt(K1), so that base 2 is base e.
+    ``causal`` hides keys from queries of smaller number, as torch does; what no row of
+    a workgroup sees, it neither reads nor multiplies.
 
     Shapes: ``q: [B, M, K1]``, ``k: [B, K2, K1]``, ``v: [B, K2, N]``,
     ``c: [B, M, N]``. Dtypes: f16, ``c`` f32. Accuracy: 1e-3 for values of the size of
     1, with fast math too, which is therefore the default.
     """
+    seen = {"iters": _tiles_seen()} if causal else {}
     constraints = [
         tkw.WorkgroupConstraint(M, BLOCK_M, 0),
         tkw.WorkgroupConstraint(N, BLOCK_N, 1),
         tkw.WorkgroupConstraint(B, BLOCK_B, 2),
-        tkw.TilingConstraint(K2, BLOCK_K2),
+        tkw.TilingConstraint(K2, BLOCK_K2, **seen),
         tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
         tkw.WaveConstraint(N, BLOCK_N / 1),
         tkw.HardwareConstraint(
@@ -113,14 +143,7 @@ def attention_kernel(
             k_reg = tkw.read(k)
             inner_acc = tkw.mma(k_reg, q_reg, imm_reg, mma_types[0])
             x_j = tkw.permute(inner_acc, target_shape=[B, M, K2])
-            k2_index = tkw.self_index(K2, tkl.i64)
-            mask = tkw.apply_expr(k2_index, lambda x: x < K2)
-            mask = tkw.broadcast(mask, target_shape=[M, K2])
-            mask = tkw.cast(mask, tkw.i1)
-            zero = tkl.Register[M, K2, tkl.f32](ZERO)
-            min_inf = tkl.Register[M, K2, tkl.f32](MIN_INF)
-            bias = tkw.select(mask, zero, min_inf)
-            x_j = x_j + bias
+            x_j = x_j + _mask(causal=causal)
             m_j = tkw.max(x_j, partial_max, dim=K2)
             e_delta_max = tkw.exp2(partial_max - m_j)
             e_delta = tkw.exp2(x_j - m_j)
