@@ -130,6 +130,7 @@ CHECKS = [
         for shape in ROWS
     ),
     *(Job("attention", shape) for shape in HEADS),
+    *(Job("attention-causal", shape) for shape in HEADS),
     Job("attention-heads", {}),
     Job("conv2d", {}),
     Job("conv2d", {}, {"STRIDE": 2}),
@@ -157,8 +158,9 @@ SPEED = [
     Job("gemm", products((4104,) * 3)[0], typed("bf16"), "mm"),
     Job("gemm", products((1000, 3000, 520))[0], typed("bf16"), "mm"),
     *(
-        Job("attention", {"B": 128, "M": 4096, "N": d, "K1": d, "K2": 4096},
+        Job(kernel, {"B": 128, "M": 4096, "N": d, "K1": d, "K2": 4096},
             rival="attention", dtype="f16")
+        for kernel in ("attention", "attention-causal")
         for d in (128, 64)
     ),
     *(
@@ -201,7 +203,7 @@ def build_job(job: Job, target: str, place: Path) -> None:
     factory = session.plugins.load_kernel(job.kernel)
     case = make_case(factory, job.kernel, job.shape, job.settings, target)
     kernel = case.kernel
-    if job.dtype and job.kernel != "attention":
+    if job.dtype and job.rival == "copy":
         kernel = of_type(job)
     options = case.options
     if job.form:
@@ -226,7 +228,7 @@ def build_job(job: Job, target: str, place: Path) -> None:
 
 
 def of_type(job: Job) -> Any:
-    """The library's kernel for the job's type; attention has one type."""
+    """The library's kernel of rows for the job's type."""
     import wave_core.lang as tkl  # noqa: PLC0415 - not on the card
     from wave_kernels.definitions import norms, softmax  # noqa: PLC0415 - nor they
 
@@ -406,25 +408,28 @@ def rival_product(torch: Any, job: Job) -> Any:
 
 
 def rival_attention(torch: Any, job: Job) -> Any:
-    """FlashAttention 2 through torch."""
+    """FlashAttention 2 through torch; causal, half of the work counts."""
     from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: PLC0415 - as torch
 
     b, m, n, k1, k2 = (job.shape[name] for name in ("B", "M", "N", "K1", "K2"))
     q, k = _random(torch, job.dtype, b, m, k1), _random(torch, job.dtype, b, k2, k1)
     v = _random(torch, job.dtype, b, k2, n)
     scaled = (q.float() * (1.4426950408889634 / k1**0.5)).to(q.dtype)
+    causal = job.kernel == "attention-causal"
     heads = [each.view(b // 32, 32, *each.shape[1:]) for each in (q, k, v)]
 
     def rival() -> Any:
         with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-            return torch.nn.functional.scaled_dot_product_attention(*heads)
+            return torch.nn.functional.scaled_dot_product_attention(
+                *heads, is_causal=causal
+            )
 
     want = rival().view(b, m, n)
     return (
         (scaled, k, v, _poisoned(torch, b, m, n)),
         rival,
         want,
-        4.0 * b * m * k2 * n,
+        (2.0 if causal else 4.0) * b * m * k2 * n,
         "TF/s",
     )
 
