@@ -294,7 +294,9 @@ def _values(data: Array, name: str) -> Array:
     """Elements of bytes, in f64; tf32 has 19 bits."""
     if name == "tf32":
         data = (data.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.uint8)
-    return data.view(ELEMENTS[name]).astype(np.float64)
+    # What nobody wrote may be no number, and is nobody's concern in rows nobody reads.
+    with np.errstate(invalid="ignore"):
+        return data.view(ELEMENTS[name]).astype(np.float64)
 
 
 class _Registers:
