@@ -44,9 +44,10 @@ PARTLY = {
     "shared_memory_barrier_signal": _NAMED,
     "shared_memory_barrier_wait": _NAMED,
     "scaled_mma": "on gfx950; gfx1250 compiles it, others do not (WV0702)",
+    "shared_tile": "no chip of this package multiplies what lies in LDS",
     "breakpoint": "left out of the code; for launches, logs take its place",
 }
-"""Ops of core with a rule that refuses or leaves out something, with what."""
+"""Ops of core that are refused or left out, or in part, with what and why."""
 
 
 @hookimpl
