@@ -90,7 +90,7 @@ FORMS = {
     for tile in (WIDE, SQUARE, TALL)
     for preset, copies in (
         *(("default", True), ("default", False), ("prefetch", True)),
-        *(("fetch-ahead", True), ("four-stage", True)),
+        *(("fetch-ahead", True), ("four-stage", True), ("modulo", True)),
     )
 }
 

@@ -37,7 +37,7 @@ def gemm(dtype, sizes, columns, preset):
     subs = dict(zip((*TILES, M, N, K), (*tile, *sizes), strict=True))
     subs[tkl.sym.ADDRESS_SPACE] = tkl.SHARED_ADDRESS_SPACE
     kernel = gemm_kernel(kind, INSTRUCTIONS[dtype].format(columns))
-    return compiled(kernel, subs, "sm_90a", preset=preset)
+    return compiled(kernel, subs, "sm_90a", preset=preset, use_global_to_shared=True)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,8 @@ def gemm(dtype, sizes, columns, preset):
         ("bf16", (127, 65, 63), "default"),
         ("bf16", (128, 64, 64), "naive"),
         ("bf16", (129, 63, 131), "prefetch"),
+        ("bf16", (128, 64, 192), "modulo"),
+        ("bf16", (128, 64, 192), "four-stage"),
         ("f16", (67, 31, 129), "default"),
         ("f8e4m3fn", (129, 64, 130), "default"),
         ("i8", (5, 67, 127), "default"),

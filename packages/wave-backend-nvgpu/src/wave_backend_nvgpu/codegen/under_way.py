@@ -90,11 +90,16 @@ class UnderWay:
 
     # ---- what is issued
 
-    def order(self, accumulators: Sequence[Value], words: Sequence[Value]) -> None:
-        """Have what was written to registers come before products that use them."""
+    def order(
+        self, accumulators: Sequence[Value], words: Sequence[Value], *, fresh: bool
+    ) -> None:
+        """Have what was written to registers come before products that use them.
+
+        A ``fresh`` accumulator has registers that something else had before.
+        """
         sums = [value for value in accumulators if value.name not in self._ordered]
         others = [value for value in words if value.name not in self._words]
-        if not (sums or others):
+        if not (sums or others or fresh):
             return
         found = warpgroup.fence(self.make, [*sums, *others])
         for old, new in zip(sums, found, strict=False):

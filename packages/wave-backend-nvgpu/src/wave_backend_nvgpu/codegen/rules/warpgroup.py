@@ -62,7 +62,8 @@ def _order(op: Mma, emit: Emitter) -> None:
         _words(emit, each.lhs) for each in run if not isinstance(each.lhs, SharedTile)
     ]
     distinct = ({value.name: value for value in values} for values in (sums, others))
-    emit.under_way.order(*(list(each.values()) for each in distinct))
+    fresh = _accumulator(op.acc, emit) is None
+    emit.under_way.order(*(list(each.values()) for each in distinct), fresh=fresh)
 
 
 def _run(op: Mma, emit: Emitter) -> Iterator[Mma]:
