@@ -30,10 +30,10 @@ INSTRUCTIONS = {
 }
 
 
-def gemm(dtype, sizes, columns, preset):
-    """Tiles of 128 rows and 128 bytes of K, half of the rows for each wave."""
+def gemm(dtype, sizes, columns, preset, rows=128):
+    """Tiles of 128 bytes of K, half of the rows for each of two waves."""
     kind = getattr(tkl, dtype)
-    tile = (128, columns, 128 // kind.bytes, 2, 1)
+    tile = (rows, columns, 128 // kind.bytes, 2, 1)
     subs = dict(zip((*TILES, M, N, K), (*tile, *sizes), strict=True))
     subs[tkl.sym.ADDRESS_SPACE] = tkl.SHARED_ADDRESS_SPACE
     kernel = gemm_kernel(kind, INSTRUCTIONS[dtype].format(columns))
@@ -60,6 +60,15 @@ def test_sums_are_right(dtype, sizes, preset):
     assert made.count("wgmma.mma_async")
     assert not made.count("mma.sync")
     a, b, c = matrices(sizes, dtype)
+    assert made.run(a, b, c) == []
+    check(a, b, c)
+
+
+def test_words_in_registers_stay_until_the_product_is_done():
+    """Rows at an edge are read from LDS, and a loop carries them."""
+    sizes = (257, 129, 200)
+    made = gemm("bf16", sizes, 128, "modulo", rows=256)
+    a, b, c = matrices(sizes, "bf16")
     assert made.run(a, b, c) == []
     check(a, b, c)
 

@@ -65,6 +65,7 @@ class UnderWay:
     _latest: dict[str, str] = field(default_factory=dict[str, str])
     _words: dict[str, Value] = field(default_factory=dict[str, Value])
     _ordered: set[str] = field(default_factory=set[str])
+    _read: dict[str, None] = field(default_factory=dict[str, None])
     _pasts: tuple[Past, ...] = (NOTHING,)
     _open: int = 0
 
@@ -107,8 +108,9 @@ class UnderWay:
         for old, new in zip(others, found[len(sums) :], strict=True):
             self._words[old.name] = new
 
-    def issue(self, acc: Value | None, result: Value) -> None:
-        """A product was issued, which adds to ``acc``."""
+    def issue(self, acc: Value | None, result: Value, words: Sequence[str]) -> None:
+        """A product was issued, which adds to ``acc`` and reads words in registers."""
+        self._read.update(dict.fromkeys(words))
         if acc is not None:
             self.values.pop(acc.name, None)
         self.values[result.name] = result
@@ -120,11 +122,12 @@ class UnderWay:
         self._close()
         left = min(MOST_GROUPS, *(past.groups(products) for past in self._pasts))
         values = list(self.values.values())
-        found = warpgroup.wait(self.make, left, values)
+        found = warpgroup.wait(self.make, left, values, list(self._read))
         for old, new in zip(values, found, strict=True):
             self._rename(old, new)
         if not left:
             self.values.clear()
+            self._read.clear()
             self._pasts = (NOTHING,)
 
     def _rename(self, old: Value, new: Value) -> None:
@@ -152,7 +155,8 @@ class UnderWay:
     def inside(self, region: Region, *, repeats: bool) -> Generator[None]:
         """While the text of a region is made; names that it gives end with it."""
         outer, ordered, words = dict(self._latest), set(self._ordered), self._words
-        values, before = dict(self.values), self._pasts
+        values, before, read = dict(self.values), self._pasts, self._read
+        self._read = dict(read)
         self._ordered, self._words = set(), {}
         if repeats:
             again = Past(tuple(self._sizes(region)), whole=False)
@@ -162,7 +166,7 @@ class UnderWay:
             self._close()
         finally:
             self._latest, self._ordered, self._words = outer, ordered, words
-            self.values = values
+            self.values, self._read = values, read
         self._pasts = tuple(dict.fromkeys((*before, *self._pasts)))
 
     def _sizes(self, region: Region) -> list[int]:

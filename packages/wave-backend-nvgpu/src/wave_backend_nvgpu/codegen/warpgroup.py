@@ -68,9 +68,16 @@ def commit(make: LlvmInstructions) -> None:
     make.line(f'call void asm sideeffect "{COMMIT}", "~{{memory}}"()')
 
 
-def wait(make: LlvmInstructions, left: int, values: Sequence[Value]) -> list[Value]:
-    """Until so many groups are under way; the values come out of it."""
-    return tied(make, f"wgmma.wait_group.sync.aligned {left};", values)
+def wait(
+    make: LlvmInstructions, left: int, values: Sequence[Value], words: Sequence[str]
+) -> list[Value]:
+    """Until so many groups are under way; the values come out of it.
+
+    Words that products read from registers stay there until then.
+    """
+    text = f"wgmma.wait_group.sync.aligned {left};"
+    inputs = [("r", "i32", name) for name in words]
+    return _assembly(make, text, [value.kind for value in values], values, inputs)
 
 
 def product(

@@ -42,7 +42,8 @@ def product(op: Mma, emit: Emitter, row: MatrixInstruction) -> None:
     sides = (_operand(op, op.lhs, emit), _operand(op, op.rhs, emit))
     dtype = op.lhs.register_type.dtype
     made = warpgroup.product(emit.builder, row.shape, dtype, sides, acc, result)
-    emit.under_way.issue(acc, made)
+    words = [name for side in sides if not side.stays for name in side.names]
+    emit.under_way.issue(acc, made, words)
     emit.define(op, made)
     if not emit.has_waits and not any(each is not op for each in _run(op, emit)):
         emit.under_way.wait(0)
