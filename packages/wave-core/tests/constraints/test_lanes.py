@@ -16,7 +16,7 @@ from wave_core.types import DTYPES
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
 WIDE = generic128_target()
-(OF_FOUR,) = WIDE.matrix_instructions
+OF_FOUR = WIDE.matrix_instructions[0]
 BOTH = replace(
     WIDE,
     wave_size=64,

@@ -1,14 +1,24 @@
 """Machines that nobody builds, for running kernels where there is no GPU.
 
 `generic` has waves of 64 lanes and the seeds' two matrix instructions. `generic128` has
-waves of 128 lanes, of which 32 run in step, and an instruction for all of them.
+waves of 128 lanes, of which 32 run in step, an instruction for all of them, and one
+that goes on while they do and reads LDS.
 """
 
 from __future__ import annotations
 
 from wave_core.symbols import Digit, Layout
-from wave_core.targets.base import BankPhases, MatrixInstruction, MemorySpec, Target
+from wave_core.targets.base import (
+    REGISTER,
+    SHARED,
+    BankPhases,
+    Counter,
+    MatrixInstruction,
+    MemorySpec,
+    Target,
+)
 from wave_core.targets.layouts import accumulator, accumulator_32, operand
+from wave_core.types import BufferLayout
 from wave_core.types.dtype import bf16, f16, f32
 
 LANES = 64
@@ -103,19 +113,38 @@ def generic128_target() -> Target:
                 _rows_of_four("N"),
                 _OF_FOUR,
             ),
+            MatrixInstruction(
+                "F32_64x8x16_F16",
+                (64, 8, 16),
+                (f16, bf16),
+                f32,
+                _rows_of_four("K"),
+                Layout.make(WIDE, 1, {"N": [_EIGHT], "K": [Digit(1, "lane", 1, 16)]}),
+                _rows_of_four("N", 4),
+                _OF_FOUR,
+                lhs_in=(REGISTER, SHARED),
+                rhs_in=(SHARED,),
+                layouts=(BufferLayout(chunk=16, step=4, ways=2, panel=32),),
+                counter="mma",
+            ),
         ),
+        counters=(Counter("mma", ("matrix product",), True, 7),),
         summary="waves of 128 lanes, 32 of which run in step, where there is no GPU",
     )
 
 
-def _rows_of_four(along: str) -> Layout:
+_EIGHT = Digit(1, "lane", 16, 8)
+
+
+def _rows_of_four(along: str, registers: int = 8) -> Layout:
     """M ``16 * (l // 32) + l % 32 // 4 + 8 * (r // 2 % 2)``, along a row pairs.
 
-    The place in the row is ``8 * (r // 4) + 2 * (l % 4) + r % 2``, of 16.
+    The place in the row is ``8 * (r // 4) + 2 * (l % 4) + r % 2``, of 16; with four
+    registers of 8.
     """
     rows = Digit(16, "lane", 32, 4), Digit(1, "lane", 4, 8), Digit(8, "reg", 2, 2)
     places = Digit(8, "reg", 4, 2), Digit(2, "lane", 1, 4), Digit(1, "reg", 1, 2)
-    return Layout.make(WIDE, 8, {"M": rows, along: places})
+    return Layout.make(WIDE, registers, {"M": rows, along: places})
 
 
 def _columns_of_four() -> Layout:

@@ -43,7 +43,7 @@ class OrderMatrixOperands(Pass):
 
     Example::
 
-          kernel "k" target "sm_90a" {
+          kernel "k" target "generic128" {
             constraint #HardwareConstraint(threads_per_wave = 128)
         -   %b = allocate {shape = [N, K], distributed_shape = [`8`, `16`],
         -       dtype = !f16} : mem<N, K, shared, f16, physical[8, 16]>

@@ -53,7 +53,7 @@ class FetchMatrixOperands(Pass):
 
     Example::
 
-          kernel "k" target "sm_90a" {
+          kernel "k" target "generic128" {
             bind N = 8
             constraint #WorkgroupConstraint(dim = M, tile_size = `64`,
                 workgroup_dim = 0)
