@@ -17,7 +17,7 @@ _LOWERED = "authors do not write it: passes make it of ops that occur"
 ABSENT = {
     "argument": "the parameters of a kernel, which are no steps",
     **dict.fromkeys(("lane_expr", "assemble", "relayout", "squeeze"), _LOWERED),
-    "transposed_read": _LOWERED,
+    **dict.fromkeys(("transposed_read", "shared_tile"), _LOWERED),
     "fence": "orders what workgroups hand over: each has elements of its own",
     "wave_fence": "lanes that wait for each other: programs know of tiles alone",
     "shuffle": "moves values between lanes: `test_thread_programs` has it",

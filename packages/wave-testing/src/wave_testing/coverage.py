@@ -136,8 +136,15 @@ def _coordinates(
         ranges[wave_symbol(axis)] = count
     axis_of_loop = geometry.loop_axis(dim)
     if axis_of_loop in loops:
-        trips = geometry.trip_count(axis_of_loop).constant_value
-        ranges[loops[axis_of_loop]] = trips
-    used = [s for s in ranges if s in base.free_symbols]
+        # A workgroup may stop early (causal attention): the longest sees every index.
+        trips = geometry.trip_count(axis_of_loop)
+        longest = max(trips.subs(at).constant_value for at in _points(trips, ranges))
+        ranges[loops[axis_of_loop]] = longest
+    yield from _points(base, ranges)
+
+
+def _points(expr: Expr, ranges: Mapping[Expr, int]) -> Iterator[dict[Expr, Expr]]:
+    """All values of the coordinates that an expression depends on."""
+    used = [s for s in ranges if s in expr.free_symbols]
     for values in product(*(range(ranges[s]) for s in used)):
         yield {s: as_expr(v) for s, v in zip(used, values, strict=True)}
