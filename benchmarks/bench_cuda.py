@@ -83,16 +83,26 @@ class Form:
 
 
 WIDE, SQUARE, TALL = (128, 256, 64, 2, 1), (128, 128, 64, 2, 1), (256, 128, 64, 2, 1)
-FORMS = {
-    f"wgmma-{tile[0]}x{tile[1]}-{preset}{'' if copies else '-by-registers'}": Form(
-        tile, preset, copies
-    )
-    for tile in (WIDE, SQUARE, TALL)
-    for preset, copies in (
-        *(("default", True), ("default", False), ("prefetch", True)),
-        *(("fetch-ahead", True), ("four-stage", True), ("modulo", True)),
-    )
-}
+DEEP = (128, 128, 128, 2, 1)
+PRESETS = ("default", "prefetch", "fetch-ahead", "four-stage", "modulo")
+
+
+def forms() -> Iterator[tuple[str, Form]]:
+    """Ways with their names: the tile, 64 of K where it says no other, the preset."""
+    for tile in (WIDE, SQUARE, TALL, DEEP):
+        depth = "" if tile[2] == 64 else f"x{tile[2]}"
+        for preset in PRESETS:
+            name = f"wgmma-{tile[0]}x{tile[1]}{depth}-{preset}"
+            yield name, Form(tile, preset)
+        yield (
+            f"wgmma-{tile[0]}x{tile[1]}{depth}-default-by-registers",
+            Form(tile, "default", copies=False),
+        )
+
+
+FORMS = dict(forms())
+QUICK = [name for name in FORMS if name.endswith(("fetch-ahead", "modulo"))]
+"""Forms for operands that lie across."""
 
 
 def typed(dtype: str, result: str = "") -> dict[str, int | str]:
@@ -154,6 +164,12 @@ SPEED = [
         Job("gemm", shape, typed("bf16"), "mm", form=form)
         for shape in products((4096,) * 3, (8192,) * 3)
         for form in FORMS
+    ),
+    *(
+        Job(f"gemm-{way}", shape, typed("bf16"), "mm", form=form)
+        for way in ("nn", "tn", "tt")
+        for shape in products((4096,) * 3, (8192,) * 3)
+        for form in QUICK
     ),
     Job("gemm", products((4104,) * 3)[0], typed("bf16"), "mm"),
     Job("gemm", products((1000, 3000, 520))[0], typed("bf16"), "mm"),
@@ -259,7 +275,9 @@ def formed(job: Job, target: str) -> tuple[Any, Any]:
         use_global_to_shared=form.copies,
     )
     dtype, result = (getattr(tkl, str(job.settings[n])) for n in ("DTYPE", "RESULT"))
-    return gemm_kernel(dtype, f"F32_64x{width}x16_F16", result=result), options
+    layout = (job.kernel.partition("-")[2] or "nt").upper()
+    name = f"F32_64x{width}x16_F16"
+    return gemm_kernel(dtype, name, layout=layout, result=result), options
 
 
 # --------------------------------------------------------------------- on the card
