@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import ml_dtypes
 import numpy as np
 import pytest
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.diagnostics import InternalError
-from wave_core.ir import erase, resolve
+from wave_core.ir import BOX, erase, resolve
 from wave_core.ir.rewrite import redeclare
 from wave_core.ops.control import Iterate
 from wave_core.ops.matrix import Mma, SharedTile
 from wave_core.ops.memory import Allocate, GatherToLDS
 from wave_core.ops.sync import MemoryCounterWait, SharedMemoryBarrier, WorkgroupBarrier
 from wave_core.types import BufferLayout
+from wave_kernels.definitions.gemm import gemm_kernel
+from wave_kernels.definitions.products import (
+    BLOCK_K,
+    BLOCK_M,
+    BLOCK_N,
+    WAVES_M,
+    WAVES_N,
+)
 from wave_sim_cpu import lanes
 
 pytest.importorskip("wave_backend_nvgpu")
@@ -90,7 +101,9 @@ def test_sums_are_right_at_the_edges_of_tiles(preset, sizes):
 
 
 @pytest.mark.parametrize(
-    "form", [{"across": True}, {"grown": True}, {"space": GLOBAL}], ids=str
+    "form",
+    [{"grown": True}, {"space": GLOBAL}, {"across": True, "grown": True}],
+    ids=str,
 )
 def test_what_is_no_plain_read_of_lds_goes_through_a_buffer(form):
     sizes = (100, 72, 80)
@@ -132,6 +145,137 @@ def simulated(kernel, graph, sizes):
     c = np.full((m, n), np.nan, np.float32)
     arguments = {"a": a, "b": b, "c": c}
     return lanes.run(graph, arguments, {}, kernel.compiled.target)
+
+
+def gemm_of(layout, tile, sizes, dtype="bf16", **options):
+    """The library's product, its operands stored as ``layout`` says."""
+    m, n, k, columns = tile
+    instruction = "F32_64x{}x32_F8" if dtype == "f8e4m3fn" else "F32_64x{}x16_F16"
+    kernel = gemm_kernel(
+        getattr(tkl, dtype), instruction.format(n // columns), layout=layout
+    )
+    names = (BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N, M, N, K)
+    bound = dict(zip(names, (m, n, k, 2, columns, *sizes), strict=True))
+    asked = tkw.WaveCompileOptions(
+        subs={**bound, tkl.sym.ADDRESS_SPACE: SHARED},
+        target="sm_90a",
+        device="sim",
+        **{"preset": "default"} | options,
+    )
+    return tkw.wave_compile(asked, kernel)
+
+
+def check_gemm(kernel, layout, sizes, dtype="bf16"):
+    """The result against f64, and that the simulator found nothing."""
+    m, n, k = sizes
+    rng = np.random.default_rng(m + n + k)
+    kind = ml_dtypes.bfloat16 if dtype == "bf16" else ml_dtypes.float8_e4m3fn
+    shapes = [(m, k), (k, n)]
+    a, b = (
+        rng.standard_normal(shape if way == "N" else shape[::-1]).astype(kind)
+        for shape, way in zip(shapes, layout, strict=True)
+    )
+    c = np.full((m, n), np.nan, np.float32)
+    kernel(a, b, c)
+    left, right = (
+        each.astype(np.float64) if way == "N" else each.astype(np.float64).T
+        for each, way in zip((a, b), layout, strict=True)
+    )
+    bound = 1e-6 * (np.abs(left) @ np.abs(right)) + 1e-30
+    assert (np.abs(c - left @ right) <= bound).all()
+    assert not kernel.last_run.reports
+
+
+def tiles_of(kernel):
+    """The operands of the products, which lie in LDS, with their boxes."""
+    graph = kernel.graph
+    found = [op for op in graph.walk() if isinstance(op, Mma)]
+    tiles = [tile for op in found for tile in op.shared_tiles]
+    assert len(tiles) == 2 * len(found) > 0
+    return [(resolve(tile.memory), graph.facts.known(BOX, tile)) for tile in tiles]
+
+
+DIRECT = {"use_global_to_shared": True}
+
+
+@pytest.mark.parametrize(
+    ("layout", "tile", "sizes", "options"),
+    [
+        ("NT", (128, 64, 128, 1), (129, 65, 256), {}),
+        ("NT", (128, 64, 96, 1), (64, 63, 192), DIRECT),
+        ("NN", (128, 128, 64, 1), (127, 129, 64), {}),
+        ("NN", (128, 256, 32, 1), (64, 264, 96), DIRECT),
+        ("NN", (128, 128, 128, 2), (1, 1, 128), {}),
+        ("NN", (128, 96, 64, 1), (65, 97, 192), {"schedule": "prefetch"}),
+        ("TN", (128, 128, 64, 1), (136, 136, 128), DIRECT),
+        ("TT", (128, 64, 128, 1), (129, 72, 384), {"schedule": "modulo"}),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_operands_of_several_panels_stay_in_lds(layout, tile, sizes, options):
+    kernel = gemm_of(layout, tile, sizes, **options)
+    for buffer, box in tiles_of(kernel):
+        assert "$WAVE" not in str(buffer.type)
+        *_, length = buffer.memory_type.storage_shape
+        assert length.constant_value * 2 == buffer.layout.panel
+        across = buffer.memory_type.dims[-1] != "K"
+        assert box.extents[-1] == (length.constant_value if across else 16)
+        assert bool(box.apart) == (box.panels > 1)
+    check_gemm(kernel, layout, sizes)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (65, 129, 72), (127, 63, 127)], ids=str)
+@pytest.mark.parametrize("layout", ["NN", "TT"])
+@pytest.mark.filterwarnings("ignore")
+def test_rows_of_panels_end_where_sizes_do(layout, sizes):
+    check_gemm(gemm_of(layout, (128, 128, 64, 1), sizes), layout, sizes)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize("n", [16, 24, 64, 96, 192, 256])
+@pytest.mark.parametrize("k", [16, 48, 64, 128])
+@pytest.mark.filterwarnings("ignore")
+def test_every_tile_and_layout_is_right(layout, n, k):
+    for sizes in ((1, 1, 1), (128, n, k), (129, n + 1, k + 1), (127, n - 1, 2 * k - 1)):
+        check_gemm(gemm_of(layout, (128, n, k, 1), sizes), layout, sizes)
+
+
+@pytest.mark.parametrize("layout", ["NN", "TN"])
+def test_bytes_are_taken_along_k_alone(layout):
+    """Instructions of bytes know no tile with K outermost: it takes the detour."""
+    sizes = (64, 48, 96)
+    kernel = gemm_of(layout, (128, 64, 64, 1), sizes, "f8e4m3fn")
+    products = [op for op in kernel.graph.walk() if isinstance(op, Mma)]
+    tiles = [resolve(tile.memory) for op in products for tile in op.shared_tiles]
+    assert tiles
+    assert all("K" in buffer.memory_type.dims[-1] for buffer in tiles)
+    check_gemm(kernel, layout, sizes, "f8e4m3fn")
+
+
+def test_a_box_with_panels_elsewhere_is_found():
+    sizes = (64, 128, 64)
+    kernel = gemm_of("NN", (128, 128, 64, 1), sizes)
+    graph = kernel.graph.clone()
+    tile = next(
+        op
+        for op in graph.walk()
+        if isinstance(op, SharedTile) and graph.facts.known(BOX, op).panels > 1
+    )
+    box = graph.facts.known(BOX, tile)
+    graph.facts.put(BOX, tile, replace(box, apart=box.apart - 8))
+    with pytest.raises(InternalError, match="not what its access row says"):
+        lanes.run(
+            graph,
+            {
+                "a": np.ones((64, 64), ml_dtypes.bfloat16),
+                "b": np.ones((64, 128), ml_dtypes.bfloat16),
+                "c": np.zeros((64, 128), np.float32),
+            },
+            {},
+            kernel.compiled.target,
+        )
 
 
 def test_a_missing_wait_or_barrier_is_found():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from emulated_kernels import compiled
-from product_kernels import check, matrices
+from product_kernels import NUMPY_SUMS, check, matrices, numbers
 
 import wave_core.lang as tkl
 from wave_backend_nvgpu.compile.assemble import Limits, assemble
@@ -28,15 +29,16 @@ INSTRUCTIONS = {
     "f8e4m3fn": "F32_64x{}x32_F8",
     "i8": "I32_64x{}x32_I8",
 }
+BYTES = ("f8e4m3fn", "i8")
 
 
-def gemm(dtype, sizes, columns, preset, rows=128):
-    """Tiles of 128 bytes of K, half of the rows for each of two waves."""
+def gemm(dtype, sizes, columns, preset, rows=128, layout="NT", panels=1):
+    """Tiles of 128 bytes of K or more, half of the rows for each of two waves."""
     kind = getattr(tkl, dtype)
-    tile = (rows, columns, 128 // kind.bytes, 2, 1)
+    tile = (rows, columns, panels * 128 // kind.bytes, 2, 1)
     subs = dict(zip((*TILES, M, N, K), (*tile, *sizes), strict=True))
     subs[tkl.sym.ADDRESS_SPACE] = tkl.SHARED_ADDRESS_SPACE
-    kernel = gemm_kernel(kind, INSTRUCTIONS[dtype].format(columns))
+    kernel = gemm_kernel(kind, INSTRUCTIONS[dtype].format(columns), layout=layout)
     return compiled(kernel, subs, "sm_90a", preset=preset, use_global_to_shared=True)
 
 
@@ -62,6 +64,45 @@ def test_sums_are_right(dtype, sizes, preset):
     a, b, c = matrices(sizes, dtype)
     assert made.run(a, b, c) == []
     check(a, b, c)
+
+
+@pytest.mark.parametrize(
+    ("layout", "dtype", "columns", "panels", "sizes", "preset"),
+    [
+        ("NN", "bf16", 64, 1, (1, 1, 1), "default"),
+        ("NN", "bf16", 128, 1, (127, 129, 63), "default"),
+        ("NN", "f16", 256, 1, (64, 264, 136), "fetch-ahead"),
+        ("NN", "bf16", 96, 2, (129, 104, 200), "modulo"),
+        ("NN", "f8e4m3fn", 64, 1, (65, 80, 144), "default"),
+        ("NT", "bf16", 128, 2, (130, 136, 264), "default"),
+        ("NT", "i8", 64, 2, (65, 64, 272), "default"),
+        ("TN", "bf16", 128, 1, (136, 136, 72), "prefetch"),
+        ("TN", "i8", 64, 1, (80, 80, 144), "naive"),
+        ("TT", "bf16", 64, 2, (136, 72, 264), "four-stage"),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_sums_are_right_in_every_layout(layout, dtype, columns, panels, sizes, preset):
+    """Descriptors name panels of K, and of M or N where these are innermost."""
+    made = gemm(dtype, sizes, columns, preset, layout=layout, panels=panels)
+    assert made.count("wgmma.mma_async")
+    if sizes[2] % 8 == 0:
+        detour = layout != "NT" and dtype in BYTES
+        assert ("$WAVE" in str(made.kernel.graph)) == detour
+    m, n, k = sizes
+    rng = np.random.default_rng(m + n + k)
+    shapes = [(m, k), (k, n)]
+    a, b = (
+        numbers(rng, shape if way == "N" else shape[::-1], dtype)
+        for shape, way in zip(shapes, layout, strict=True)
+    )
+    c = np.full((m, n), 7, NUMPY_SUMS.get(dtype, np.float32))
+    assert made.run(a, b, c) == []
+    left, right = (
+        each if way == "N" else each.T for each, way in zip((a, b), layout, strict=True)
+    )
+    check(left, right, c, across=True)
 
 
 def test_words_in_registers_stay_until_the_product_is_done():

@@ -12,7 +12,7 @@ from wave_core.backends.emission.memories import extents, strides
 from wave_core.diagnostics import internal_error
 from wave_core.ir import BOX, resolve
 from wave_core.ops.memory import Allocate
-from wave_core.symbols import constant, product, total
+from wave_core.symbols import constant, total
 
 if TYPE_CHECKING:
     from wave_backend_nvgpu.codegen.emitter import Emitter
@@ -39,32 +39,25 @@ class Stored:
     """A tile in shared memory.
 
     Attributes:
-        memory: The buffer.
+        memory: The buffer, whose rows are those of panels.
         layout: The order of its elements.
-        rows: Rows of the whole buffer.
         row: The first row of the tile; eight divide it.
         column: The byte of a row at which the tile starts.
         width: Bytes of a row that the tile has.
+        apart: Bytes from one panel of the tile to the next; 0 where there is one.
     """
 
     memory: Memory
     layout: BufferLayout
-    rows: int
     row: Expr
     column: Expr
     width: int
-
-    @property
-    def panel_bytes(self) -> int:
-        """Bytes of a panel with all rows."""
-        return self.rows * self.layout.panel
+    apart: int
 
     @property
     def offset(self) -> Expr:
         """Bytes from the start of the buffer to the tile, before chunks move."""
-        panel = self.layout.panel
-        inside = self.row * panel + self.column % panel
-        return self.column // panel * self.panel_bytes + inside
+        return self.row * self.layout.panel + self.column
 
 
 def descriptor(emit: Emitter, tile: SharedTile, *, across: bool) -> str:
@@ -77,7 +70,7 @@ def descriptor(emit: Emitter, tile: SharedTile, *, across: bool) -> str:
     """
     found = _stored(emit, tile, across=across)
     make, layout = emit.builder, found.layout
-    first = found.panel_bytes if across else UNIT
+    first = found.apart or UNIT
     base = make.once(
         ("descriptors", first),
         lambda: _base(emit, found.memory, first),
@@ -128,10 +121,10 @@ def _stored(emit: Emitter, tile: SharedTile, *, across: bool) -> Stored:
     found = Stored(
         memory,
         buffer.layout,
-        product([constant(1), *outer]).constant_value,
         emit.expr(total([place * step for place, step in rows])),
         emit.expr(box.origin[-1] * bytes_),
         box.extents[-1] * bytes_,
+        box.apart * buffer.layout.panel,
     )
     _check(emit, tile, found, across=across)
     return found
@@ -143,19 +136,18 @@ def _check(emit: Emitter, tile: SharedTile, found: Stored, *, across: bool) -> N
     Raises:
         UserError: WV0601.
     """
-    panel = found.layout.panel
-    step = panel if across else UNIT
+    panel, memory = found.layout.panel, found.memory
     starts = (
-        _divides(emit, found.row, ROWS)
-        and _divides(emit, found.column, step)
-        and found.memory.start % found.layout.alignment == 0
+        memory.strides[-2] is constant(panel // memory.dtype.bytes)
+        and memory.start % found.layout.alignment == 0
+        and found.apart % found.layout.alignment == 0
+        and _divides(emit, found.row, ROWS)
+        and _divides(emit, found.column, UNIT)
     )
-    if across:
-        whole = found.width % panel == 0 or found.width <= panel
-    else:
-        inside = emit.facts.bounds(found.column % panel).hi
-        whole = inside is not None and inside + found.width <= panel
-    if not (starts and whole):
+    last = emit.facts.bounds(found.column).hi
+    within = last is not None and last + found.width <= panel
+    whole = found.width == panel if across else not found.apart
+    if not (starts and within and whole):
         raise emit.unsupported(tile, "it starts or ends in the midst of a pattern")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from wave_core.symbols import logical_and
@@ -88,14 +88,18 @@ class Box:
         origin: The first element along each dimension of the buffer as stored, before
             its layout moves chunks: expressions that all lanes agree on.
         extents: Elements along each dimension.
+        panels: How many such blocks there are, which continue each other's rows.
+        apart: Rows of the buffer from one of them to the next; 0 where there is one.
     """
 
     origin: tuple[Expr, ...]
     extents: tuple[int, ...]
+    panels: int = 1
+    apart: int = 0
 
     def mapped(self, change: Callable[[Expr], Expr]) -> Box:
         """The same with each expression changed."""
-        return Box(tuple(change(place) for place in self.origin), self.extents)
+        return replace(self, origin=tuple(change(place) for place in self.origin))
 
 
 PLACEMENT = FactKind("placement", Placement)
@@ -103,7 +107,8 @@ ACCESS = FactKind("access", Access)
 LANDING = FactKind("landing", Access)
 """Where a copy from global memory to LDS arrives; its access row says what it reads.
 Where the mask of the landing is false nothing is written; where that of the access is,
-zeros are. The lanes of a wave land side by side, in order."""
+zeros are. The lanes of a wave land side by side, in order, but for targets whose copies
+take pointers."""
 
 BOX = FactKind("box", Box)
 """What a shared tile covers; its access row says where each element lies."""

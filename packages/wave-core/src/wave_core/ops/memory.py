@@ -219,7 +219,8 @@ class GatherToLDS(Op, name="gather_to_lds"):
     Elements that do not exist become 0.
 
     In lowered form the access row says what each lane reads; the landing row says
-    where it arrives: the lanes of a wave side by side, whatever they read.
+    where it arrives: the lanes of a wave side by side, whatever they read, but for
+    targets whose copies take pointers: there each lane arrives where it says.
 
     Shapes: without a mapping both memories have the same dims; ``mapping`` gives the
     coordinates of the source as expressions of the destination's indices. Dtypes: the

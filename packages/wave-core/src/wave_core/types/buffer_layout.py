@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class BufferLayout:
-    """Where byte ``b`` of row ``r`` of a buffer lies.
+    """Where chunks of a row of a buffer lie.
 
-    Rows are cut into panels of ``panel`` bytes, which are stored one after the other:
-    all rows of the first, then all rows of the second. In a panel chunk number ``c``,
-    of ``chunk`` bytes, is stored at ``c ^ (r // step % ways)``. With ``ways`` of 1
-    chunks stay where they are.
+    A row of the buffer as stored has ``panel`` bytes: longer rows of a tile are cut
+    into panels, all rows of the first one, then all rows of the second. In row ``r``
+    of a panel, chunk number ``c``, of ``chunk`` bytes, is stored at
+    ``c ^ (r // step % ways)``. With ``ways`` of 1 chunks stay where they are.
 
     Units: bytes; ``step`` and ``ways`` rows. ``ways`` is a power of two that divides
     the chunks of a panel.

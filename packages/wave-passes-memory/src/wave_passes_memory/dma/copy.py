@@ -7,8 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.operands import (
-    order_of,
-    row_of_product,
+    order_of_tile,
     takes_shared,
     tiles_by_buffer,
 )
@@ -235,9 +234,7 @@ def _ordered(
     tiles = tiles_by_buffer(graph).get(buffer)
     if tiles is None:
         return None
-    product = next(iter(tiles.values()))
-    order = order_of(buffer, row_of_product(product, context.target))
-    assert order is not None, "tiles are made of buffers that have one"
+    order = order_of_tile(*next(iter(tiles.items())), context.target)
     return Scheme(order.chunk, order.step, order.ways)
 
 

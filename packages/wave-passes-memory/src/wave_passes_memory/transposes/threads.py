@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.analysis.operands import is_taken_across
 from wave_core.analysis.runs import contiguous_run
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, Access, region_of
@@ -126,7 +127,8 @@ class TransposeInThreads(Pass):
     contiguous one, filled by a copy that is proved to move a whole box, is stored
     with that dimension last: each thread loads some rows, as wide as an access can
     be, and writes columns of them. Happens where loads, writes and reads then take
-    fewer cycles, and where the target does not transpose for as little.
+    fewer cycles, and where the target does not transpose for as little, nor has
+    products that take the tile as memory has it.
 
     Example::
 
@@ -195,6 +197,9 @@ class TransposeInThreads(Pass):
             across, accesses = wanted[copy.buffer]
             reads = [op for op in accesses if isinstance(op, Read)]
             if not copy.members.issuperset(set(accesses).difference(reads)):
+                continue
+            if all(is_taken_across(op, context.target) for op in reads):
+                context.count("transposes_left_to_products")
                 continue
             box = prove(copy, points, known)
             if box is None:

@@ -24,12 +24,14 @@ def gather_to_lds(op: GatherToLDS, program: Program) -> Step:
     """Move the elements at once; whoever touches them too early is reported."""
     source = Accessor(op, op.source, program, "to_lds")
     target = Accessor(op, op.destination, program, "landing")
+    anywhere = program.target.direct_by_pointer
 
     def step(machine: Machine) -> None:
         read, landing = source.touch(machine), target.touch(machine)
         if landing is None:
             return
-        _check_side_by_side(op, machine, landing)
+        if not anywhere:
+            _check_side_by_side(op, machine, landing)
         memory, buffer = source.buffer(machine), target.buffer(machine)
         data, held = _fetched(machine, memory, read, target.plan.registers)
         buffer.put(landing.cells, landing.mask, data, held)

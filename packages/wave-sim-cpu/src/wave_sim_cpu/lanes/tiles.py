@@ -83,10 +83,12 @@ class _Box:
         layout = placement.layout
         named = [dim.removeprefix("$LOCAL:") for dim in buffer.memory_type.dims]
         self._origin = [program.linear(place) for place in box.origin]
-        self._within = [
+        *outer, height, inner = (
             layout.offsets(dim) if dim in layout.dims else np.zeros((1, 1), np.int64)
             for dim in named
-        ]
+        )
+        height = height + inner // box.extents[-1] * box.apart
+        self._within = [*outer, height, inner % box.extents[-1]]
         self._group = program.linear(GROUP * self._storage.cells_per_workgroup)
 
     def check(self, machine: Machine, touched: Cells) -> None:

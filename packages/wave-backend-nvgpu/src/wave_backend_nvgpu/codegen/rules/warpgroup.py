@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from wave_backend_nvgpu.codegen import warpgroup
 from wave_backend_nvgpu.codegen.descriptors import descriptor
 from wave_backend_nvgpu.targets.matrix import PIECE_BITS
+from wave_core.analysis.operands import is_across
 from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value, element, recast, sliced
 from wave_core.ir import region_of, resolve
 from wave_core.ops.constant import Splat
 from wave_core.ops.matrix import Mma, SharedTile
-from wave_core.types import dim_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,8 +90,7 @@ def _operand(op: Mma, side: Op, emit: Emitter) -> warpgroup.Operand:
         words = emit.under_way.words(_words(emit, side))
         names = [sliced(emit, words, at, 1) for at in range(words.registers)]
         return warpgroup.Operand(tuple(names), stays=False)
-    inner, roles = dim_name(side.memory.memory_type.shape[-1]), op.contraction()
-    across = inner in (dim_name(roles.m), dim_name(roles.n))
+    across = is_across(side.memory, op)
     name = descriptor(emit, side, across=across)
     return warpgroup.Operand((name,), stays=True, across=across)
 

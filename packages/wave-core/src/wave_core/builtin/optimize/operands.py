@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from wave_core.analysis.dependences.uniform import Uniformity
 from wave_core.analysis.effects import written_by
 from wave_core.analysis.matrix import matrix_roles
-from wave_core.analysis.operands import order_of, row_of_product, takes_shared
+from wave_core.analysis.operands import (
+    is_across,
+    order_of,
+    row_of_product,
+    takes_shared,
+    unturned,
+)
 from wave_core.analysis.waves import wave_number
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.ir import (
@@ -38,6 +44,7 @@ if TYPE_CHECKING:
     from wave_core.passes import PassContext
     from wave_core.symbols import Facts, Layout
     from wave_core.targets import MatrixInstruction
+    from wave_core.types import BufferLayout
 
 
 @dataclass(frozen=True)
@@ -142,6 +149,7 @@ class _Fetcher:
         self._uniformity = Uniformity(graph)
         self._position = {op: i for i, op in enumerate(graph.walk())}
         self._tiles: dict[tuple[Op, Region], SharedTile] = {}
+        self._orders: dict[Allocate, BufferLayout] = {}
         self._written: dict[Op, list[int]] = {}
         for op, position in self._position.items():
             for memory in written_by(op):
@@ -182,7 +190,7 @@ class _Fetcher:
 
     def _holds(self, tile: SharedTile, operand: _Operand) -> bool:
         """Whether a tile that was made for another product is still what it was."""
-        read = resolve(operand.value)
+        read = unturned(operand.value)
         if not isinstance(read, Read) or resolve(tile.memory) != resolve(read.memory):
             return True
         return self._unchanged(read, operand.op)
@@ -190,18 +198,22 @@ class _Fetcher:
     # ---- operands that lie in LDS already
 
     def _in_place(self, operand: _Operand) -> SharedTile | None:
-        read, op = resolve(operand.value), operand.op
+        read, op = unturned(operand.value), operand.op
         if type(read) is not Read or read.indices or read.flags != "none":
             return None
         buffer, access = resolve(read.memory), self._graph.facts.get(ACCESS, read)
         if not isinstance(buffer, Allocate) or access is None:
             return None
-        if order_of(buffer, operand.row) is None or not self._unchanged(read, op):
+        if not self._unchanged(read, op):
             return None
         if not self._uniformity.reached_together(region_of(op)):
             return None
         box = self._box(buffer, access, operand)
         if box is None or not self._alike(access, box, buffer, operand):
+            return None
+        across = is_across(buffer, op)
+        order = order_of(buffer, operand.row, box.extents[-1], across=across)
+        if order is None or self._orders.setdefault(buffer, order) != order:
             return None
         self.in_place += 1
         bare = Access(access.coordinates, access.registers)
@@ -224,11 +236,9 @@ class _Fetcher:
 
     def _box(self, buffer: Allocate, access: Access, operand: _Operand) -> Box | None:
         """The elements of a read as a box, if they are proved to be one."""
-        row, dims = operand.row, buffer.memory_type.dims
+        dims = buffer.memory_type.dims
         layout, extents = operand.layout, operand.extents
         if access.registers != layout.registers or set(dims[-2:]) != set(extents):
-            return None
-        if dims[-1] != operand.along and not row.columns_first:
             return None
         region = region_of(operand.op)
         facts = self._known.facts(region, access.registers)
