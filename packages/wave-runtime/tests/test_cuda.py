@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+from itertools import product
 
 import msgspec
 import numpy as np
@@ -66,6 +67,24 @@ def test_each_launch_has_its_own_values(code, library):
     for place in (0x1000, 0x2000):
         code.launch((1, 1, 1), ((place, 1), (0x9000, 1)), WORDS, 0)
     assert [values[0] for _, _, values in library.launched] == [0x1000, 0x2000]
+
+
+def test_what_changes_between_launches_reaches_the_driver(code, library):
+    """What stays is not written down again; each part of a launch may change alone."""
+    grids, streams = ((4, 2, 1), (4, 3, 1)), (0, 0x7AAA_0000_0010)
+    buffers = [BUFFERS, [*BUFFERS], [(0x3000, 64), BUFFERS[1]]]
+    words = (WORDS, struct.pack("<2if", 101, 70, 1.5))
+    wanted = []
+    for launch in [*product(grids, buffers, words, streams)] * 2:
+        code.launch(*launch)
+        grid, given, packed, stream = launch
+        values = [address for address, _ in given]
+        values += struct.unpack("<3I", packed)
+        wanted.append((CONTEXT, (*grid, 256, 1, 1, 0, stream), values))
+    assert [(c, (*s[:6], 0, s[7] or 0), v) for c, s, v in library.launched] == wanted
+    buffers[1][0] = (0x4000, 64)
+    code.launch((1, 1, 1), buffers[1], WORDS, 0)
+    assert library.launched[-1][2][0] == 0x4000
 
 
 def test_threads_that_launch_at_once_do_not_share_arguments(code, library):

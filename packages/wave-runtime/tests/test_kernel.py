@@ -58,6 +58,43 @@ def test_empty_grid_launches_nothing(kernel):
     assert kernel.code.launches == 0
 
 
+def outcome(kernel, arguments):
+    kernel.code.last = None
+    try:
+        kernel(*arguments)
+    except LaunchRefused as refusal:
+        return str(refusal)
+    return kernel.code.last
+
+
+def test_what_was_launched_before_changes_nothing(artifact):
+    """A launch like the one before it is not checked again: no other may be."""
+    whole = np.zeros(4 * 7000, np.float16)
+    a, b = whole[:7000].reshape(100, 70), whole[7000:14_000].reshape(100, 70)
+    given = [
+        (a, 1.5, b),
+        (b, 1.5, a),
+        (a, 2.5, b),
+        (a, 1.5, a),
+        (a, 1.5, whole[3500:10_500].reshape(100, 70)),
+        (a, 1.5, whole[7001:14_001].reshape(100, 70)),
+        (a.reshape(70, 100), 1.5, b.reshape(70, 100)),
+        (a[:50], 1.5, b[:50]),
+        (a[:, ::2], 1.5, b[:, ::2]),
+        (a[:0], 1.5, b[:0]),
+        (a.view(np.int16), 1.5, b),
+        (a, None, b),
+        (torch.from_numpy(a), 1.5, torch.from_numpy(b)),
+        (torch.from_numpy(a), 1.5, torch.from_numpy(b).requires_grad_()),
+    ]
+    fresh = [
+        outcome(LoadedKernel(artifact, open_device("null")), each) for each in given
+    ]
+    kernel = LoadedKernel(artifact, open_device("null"))
+    for place in np.random.default_rng(1).integers(0, len(given), 400):
+        assert outcome(kernel, given[place]) == fresh[place]
+
+
 class Producer:
     """An array that can do nothing but DLPack."""
 

@@ -25,16 +25,26 @@ _UNASKED = 48 << 10
 """Bytes of shared memory that a launch gets without asking. Source: CUDA C++
 Programming Guide, compute capabilities."""
 
-_KEPT_STREAMS = 64
-"""Streams that a kernel keeps as C takes them."""
-
 _GIBIBYTE = 1 << 30
 
 
 class _Arguments:
     """The arguments of one launch at a time: values, and where each of them is."""
 
-    __slots__ = ("buffer", "bytes", "current", "fill", "found", "places", "seen")
+    __slots__ = (
+        "buffer",
+        "buffers",
+        "bytes",
+        "call",
+        "current",
+        "fill",
+        "found",
+        "grid",
+        "places",
+        "seen",
+        "stream",
+        "words",
+    )
 
     def __init__(self, pointers: int, words: int) -> None:
         layout = struct.Struct(f"<{pointers}Q{4 * words}s")
@@ -48,6 +58,17 @@ class _Arguments:
         self.places = ctypes.c_void_p(ctypes.addressof(self.found))
         self.current = ctypes.c_void_p()
         self.seen = ctypes.byref(self.current)
+        self.buffers: tuple[Buffer, ...] | None = None
+        self.words = b""
+        self.grid: tuple[int, int, int] | None = None
+        self.stream = 0
+        self.call: tuple[Any, ...] = ()
+
+    def hold(self, buffers: tuple[Buffer, ...], words: bytes) -> None:
+        """Write values down, for a launch and for the next ones with the same."""
+        self.buffers = None
+        self.fill(self.bytes, 0, *[address for address, _ in buffers], words)
+        self.buffers, self.words = buffers, words
 
 
 class CudaCode:
@@ -73,7 +94,6 @@ class CudaCode:
         # Functions that convert nothing: each argument is what C takes already.
         self._start = device.driver.library["cuLaunchKernel"]
         self._current = device.driver.library["cuCtxGetCurrent"]
-        self._streams: dict[int, ctypes.c_void_p] = {}
 
     def launch(
         self,
@@ -94,38 +114,34 @@ class CudaCode:
             own = idle.pop()
         except IndexError:
             own = _Arguments(self._pointers, self._words)
-        own.fill(own.bytes, 0, *[address for address, _ in buffers], words)
+        if own.buffers != buffers or own.words != words:
+            own.hold(tuple(buffers), words)
+        if own.grid != grid or own.stream != stream:
+            self._aim(own, grid, stream)
         self._current(own.seen)
         if own.current.value == self._context:
-            status = self._queue(grid, own, stream)
+            status = self._start(*own.call)
         else:
             with self._driver.current(self._context):
-                status = self._queue(grid, own, stream)
+                status = self._start(*own.call)
         idle.append(own)
         if status:
             raise self._failed(status, grid)
 
-    def _queue(self, grid: tuple[int, int, int], own: _Arguments, stream: int) -> int:
-        try:
-            queue = self._streams[stream]
-        except KeyError:
-            queue = self._remember(stream)
-        return self._start(
+    def _aim(self, own: _Arguments, grid: tuple[int, int, int], stream: int) -> None:
+        """Write down what launches of a grid on a stream tell the driver."""
+        own.call = (
             self._function,
             *grid,
             self._threads,
             1,
             1,
             self._shared,
-            queue,
+            ctypes.c_void_p(stream),
             own.places,
             None,
         )
-
-    def _remember(self, stream: int) -> ctypes.c_void_p:
-        if len(self._streams) >= _KEPT_STREAMS:
-            self._streams.clear()
-        return self._streams.setdefault(stream, ctypes.c_void_p(stream))
+        own.grid, own.stream = grid, stream
 
     def _failed(self, status: int, grid: tuple[int, int, int]) -> DeviceError:
         about = (

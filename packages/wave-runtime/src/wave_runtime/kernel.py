@@ -20,11 +20,18 @@ if TYPE_CHECKING:
     Seen: TypeAlias = tuple[Sequence[int], tuple[Hashable, ...]]
     """Addresses of the arrays in the order of parameters, and a key of all else."""
 
+    Last: TypeAlias = tuple[Hashable, Plan, Sequence[int], tuple[Buffer, ...]]
+    """A launch that fits: the key, its plan, the addresses, checked buffers."""
+
 KEPT_PLANS = 64
 """Plans that a kernel keeps, by what is alike in the arguments of launches."""
 
 ALIGNMENT = 16
 """Bytes that every address is a multiple of: the widest access of a lane."""
+
+
+_NO_PLAN = Plan((0, 0, 0), empty=True, parts=(), lengths=())
+"""Before the first launch."""
 
 
 class LoadedKernel:
@@ -65,6 +72,8 @@ class LoadedKernel:
             place[r.name] for r in rows if r.name in deciding and r.dtype in INTEGERS
         ]
         self._plans: dict[Hashable, Plan] = {}
+        # Replaced whole: threads of Python see one launch or the other.
+        self._last: Last = None, _NO_PLAN, (), ()
 
     def __call__(
         self, *arguments: Any, stream: Any = None, seen: Seen | None = None
@@ -87,21 +96,29 @@ class LoadedKernel:
         queue = stream if type(stream) is int else _handle(stream, arguments)
         addresses, key = seen or self._see(arguments, queue)
         scalars = self._pack_scalars(arguments) if self._scalars else b""
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._remember(key, self._plan(arguments))
+        last_key, plan, checked, buffers = self._last
+        if last_key != key or plan is _NO_PLAN:
+            plan = self._plans.get(key) or self._remember(key, self._plan(arguments))
+            checked = ()
         if plan.empty:
             return
-        lengths = iter(plan.lengths)
-        buffers = [(addresses[rank], next(lengths)) for rank in self._ranks]
-        self._check_addresses(buffers)
+        if checked != addresses:
+            buffers = self._checked(addresses, plan)
+            self._last = key, plan, addresses, buffers
         for sizes in plan.parts:
             self.code.launch(plan.grid, buffers, sizes + scalars, queue)
 
     def _see(self, arguments: Sequence[Any], queue: int) -> Seen:
         addresses, looks = glances([arguments[i] for i in self._in_order], queue)
-        looks += [arguments[place] for place in self._deciding]
+        if self._deciding:
+            looks += [arguments[place] for place in self._deciding]
         return addresses, tuple(looks)
+
+    def _checked(self, addresses: Sequence[int], plan: Plan) -> tuple[Buffer, ...]:
+        found = map(addresses.__getitem__, self._ranks)
+        buffers = tuple(zip(found, plan.lengths, strict=True))
+        self._check_addresses(buffers)
+        return buffers
 
     def _miscounted(self, count: int) -> LaunchRefused:
         names = ", ".join(self.manifest.parameters)
