@@ -364,6 +364,20 @@ def _follows(op: Op, last: Op, region: Region) -> bool:
     return order[op] > order[last]
 
 
+def _ends_by(
+    place: Expr, extent: int, registers: int, points: LanePoints, facts: Facts
+) -> bool:
+    """Whether a coordinate is below an extent, by its form or at every point."""
+    if facts.prove(le(place + 1, extent)):
+        return True
+    halves = points.split(place)
+    if halves is None:
+        return False
+    shared, own = halves
+    most = int(points.own_values(own, registers).max())
+    return facts.prove(le(shared + most + 1, extent))
+
+
 def _bare(
     read: Read, box: Box, points: LanePoints, known: RegionFacts
 ) -> Access | None:
@@ -381,7 +395,7 @@ def _bare(
     for condition in mine:
         facts = facts.with_assumption(condition)
     ends = zip(row.coordinates, box.extents, strict=True)
-    if not all(facts.prove(le(place + 1, extent)) for place, extent in ends):
+    if not all(_ends_by(*end, row.registers, points, facts) for end in ends):
         # Elements beyond the box hold no zeros: the condition leaves them out.
         return row if implied(others, box.exists(places), facts) else None
     exists = box.exists(places)
