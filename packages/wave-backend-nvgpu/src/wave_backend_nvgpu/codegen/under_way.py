@@ -105,6 +105,7 @@ class UnderWay:
         found = warpgroup.fence(self.make, [*sums, *others])
         for old, new in zip(sums, found, strict=False):
             self._rename(old, new)
+            self._ordered.add(new.name)
         for old, new in zip(others, found[len(sums) :], strict=True):
             self._words[old.name] = new
 
@@ -118,7 +119,7 @@ class UnderWay:
         self._open += 1
 
     def wait(self, products: int) -> None:
-        """Let at most so many go on."""
+        """Let at most so many go on; what no fence has ordered still needs one."""
         self._close()
         left = min(MOST_GROUPS, *(past.groups(products) for past in self._pasts))
         values = list(self.values.values())
@@ -132,7 +133,8 @@ class UnderWay:
 
     def _rename(self, old: Value, new: Value) -> None:
         self._latest[old.name] = new.name
-        self._ordered.add(new.name)
+        if old.name in self._ordered:
+            self._ordered.add(new.name)
         if self.values.pop(old.name, None) is not None:
             self.values[new.name] = new
 

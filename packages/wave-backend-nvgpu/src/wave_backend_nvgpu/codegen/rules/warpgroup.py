@@ -14,6 +14,7 @@ from wave_core.backends.emission import Kind, Value, element, recast, sliced
 from wave_core.ir import region_of, resolve
 from wave_core.ops.constant import Splat
 from wave_core.ops.matrix import Mma, SharedTile
+from wave_core.ops.memory import GatherToLDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,11 +69,14 @@ def _order(op: Mma, emit: Emitter) -> None:
 
 
 def _run(op: Mma, emit: Emitter) -> Iterator[Mma]:
-    """The op and the products behind it, up to an op that computes something else."""
+    """The op and the products behind it, up to an op that computes something else.
+
+    Copies past the registers may come between.
+    """
     for each in dropwhile(lambda other: other is not op, region_of(op).ops):
         if isinstance(each, Mma) and emit.under_way.is_asynchronous(each):
             yield each
-        elif not isinstance(each, SharedTile):
+        elif not isinstance(each, SharedTile | GatherToLDS):
             return
 
 
