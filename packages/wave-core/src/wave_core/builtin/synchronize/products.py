@@ -5,19 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.dependences.accesses import shared_accesses
 from wave_core.analysis.operands import row_of_product
-from wave_core.ir import insert_before, resolve
+from wave_core.builtin.synchronize.overwrites import Overwrites
+from wave_core.builtin.synchronize.under_way import (
+    UnderWay,
+    behind,
+    carried_in_place,
+    later,
+    product_of,
+)
+from wave_core.ir import insert_before, region_of
+from wave_core.ops.control import Iterate
 from wave_core.ops.matrix import Mma
-from wave_core.ops.sync import MEETINGS, MemoryCounterWait, WaveFence
+from wave_core.ops.sync import (
+    MEETINGS,
+    MemoryCounterWait,
+    SharedMemoryBarrier,
+    WaveFence,
+)
 from wave_core.ops.traits import Trait
 from wave_core.passes import Pass
 
 if TYPE_CHECKING:
-    from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
+
+    State = tuple[UnderWay, ...]
+    """What may be under way, the first issued first."""
+
+FAR = 4
+"""Iterations after which a product is awaited at the latest."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +45,11 @@ class AwaitProducts(Pass):
     Needs all barriers. Products of instructions with a counter go on after they are
     issued: each reads its operands in LDS, and writes its accumulator, until it is
     awaited. A product may add to the result of one that is under way, since those of
-    one accumulator are done in order. All are awaited before anything else uses a
-    result, before a barrier or a fence, behind which an operand may be overwritten,
-    before the wave itself writes what they read, and at the ends of regions.
+    one accumulator are done in order. Each is awaited before anything else uses its
+    result, before the wave itself writes what it reads, and before the last barrier
+    that other waves pass before they write that. Those that were issued later go on,
+    also into the next iteration of a loop, where an accumulator stays in its place.
+    All are awaited before fences, before ops with regions, and at the ends of others.
 
     Example::
 
@@ -54,63 +74,92 @@ class AwaitProducts(Pass):
         """Insert the waits."""
         if not any(row.counter for row in context.target.matrix_instructions):
             return False
-        waits = _Waits(graph, context)
-        waits.region(graph.body)
-        context.count("product_waits", waits.count)
-        return waits.count > 0
+        waits = _Waits(graph, context).insert()
+        context.count("product_waits", waits)
+        return waits > 0
 
 
 class _Waits:
-    """Inserts waits region by region; none leaves a product under way."""
+    """Which waits a graph needs, planned region by region, then inserted.
+
+    In a loop, what is under way when an iteration begins is what the one before left;
+    its body is planned again until that is what it leaves. In the first iterations
+    there is less, which waits for the older products do not notice.
+    """
 
     def __init__(self, graph: Graph, context: PassContext) -> None:
+        self._graph = graph
         self._target = context.target
-        self._known = context.dependences(graph)
-        self._accesses: dict[Op, list[SharedAccess]] = {}
-        for access in shared_accesses(graph):
-            self._accesses.setdefault(access.op, []).append(access)
-        self.count = 0
+        self._overwrites = Overwrites(graph, context.dependences(graph))
+        self._left: dict[Op, int] = {}
 
-    def region(self, region: Region) -> None:
-        """Wait where the ops of a region depend on products before them."""
-        results: set[Op] = set()
-        for op in list(region.ops):
-            if results and self._depends(op, results):
-                insert_before(op, MemoryCounterWait(mma=0))
-                self.count += 1
-                results.clear()
-            for nested in op.regions:
-                self.region(nested)
-            if isinstance(op, MemoryCounterWait) and op.mma == 0:
-                results.clear()
-            if self._goes_on(op):
-                results.add(op)
+    def insert(self) -> int:
+        """Plan and insert the waits; returns how many."""
+        self._region(self._graph.body, ())
+        for op, left in self._left.items():
+            insert_before(op, MemoryCounterWait(mma=left))
+        return len(self._left)
 
-    def _depends(self, op: Op, results: set[Op]) -> bool:
-        """Whether ``op`` needs products to be done."""
-        if op.regions or op.has(Trait.TERMINATOR):
+    def _region(self, region: Region, state: State) -> State:
+        """Plan a region; returns what it leaves under way."""
+        for op in region.ops:
+            awaited = self._awaited(op, state)
+            self._left.pop(op, None)
+            if awaited:
+                self._left[op] = len(state) - awaited
+                state = state[awaited:]
+            if isinstance(op, Iterate):
+                state = self._loop(op)
+            else:
+                for nested in op.regions:
+                    self._region(nested, ())
+            if isinstance(op, MemoryCounterWait) and op.mma is not None:
+                state = state[max(0, len(state) - op.mma) :]
+            if isinstance(op, Mma) and self._goes_on(op):
+                state = (*state, UnderWay(op))
+        return state
+
+    def _loop(self, loop: Iterate) -> State:
+        """Plan a loop before which all was awaited."""
+        left: State = ()
+        while (found := self._region(loop.body, later(left))) != left:
+            left = found
+        return behind(left)
+
+    def _awaited(self, op: Op, state: State) -> int:
+        """How many of what is under way, from the first, has to be done before."""
+        if not state:
+            return 0
+        if op.has(Trait.TERMINATOR):
+            return self._awaited_at_end(op, state)
+        meets = isinstance(op, (*MEETINGS, WaveFence))
+        if op.regions or (meets and not isinstance(op, SharedMemoryBarrier)):
+            return len(state)
+        needed = self._overwrites.behind if meets else self._needs
+        return max((at + 1 for at, e in enumerate(state) if needed(op, e)), default=0)
+
+    def _awaited_at_end(self, end: Op, state: State) -> int:
+        """The same at the end of a region: all, but where a loop goes on with them."""
+        loop = region_of(end).parent
+        if not isinstance(loop, Iterate) or not carried_in_place(loop, state):
+            return len(state)
+        return sum(each.ago >= FAR for each in state)
+
+    def _needs(self, op: Op, entry: UnderWay) -> bool:
+        """Whether ``op`` uses the result of a product, or writes what it reads."""
+        used = op.operands
+        if isinstance(op, Mma) and self._goes_on(op) and self._continues(op, entry):
+            used = (op.lhs, op.rhs)
+        if any(product_of(value) is entry.product for value in used):
             return True
-        if isinstance(op, (*MEETINGS, WaveFence)):
-            return True
-        if any(self._overwrites(op, product) for product in results):
-            return True
-        used = {resolve(value) for value in op.operands}
-        if self._goes_on(op) and isinstance(op, Mma):
-            used = {resolve(value) for value in (op.lhs, op.rhs)}
-        return not used.isdisjoint(results)
+        return self._overwrites.by_itself(op, entry)
 
-    def _overwrites(self, op: Op, product: Op) -> bool:
-        """Whether lanes of a wave write what a product of that wave reads.
+    def _continues(self, op: Mma, entry: UnderWay) -> bool:
+        """Whether one instruction can add to what the other makes, without a wait."""
+        rows = (row_of_product(each, self._target) for each in (op, entry.product))
+        one, other = rows
+        return one.shape == other.shape
 
-        Waves meet at a barrier before they write what others read.
-        """
-        reaches = (
-            self._known.reach(read, access)
-            for access in self._accesses.get(op, ())
-            for read in self._accesses.get(product, ())
-        )
-        return any(reach.lane or reach.wave for reach in reaches)
-
-    def _goes_on(self, op: Op) -> bool:
-        """Whether ``op`` is a product that is not done when it is issued."""
-        return isinstance(op, Mma) and bool(row_of_product(op, self._target).counter)
+    def _goes_on(self, op: Mma) -> bool:
+        """Whether a product is not done when it is issued."""
+        return bool(row_of_product(op, self._target).counter)
