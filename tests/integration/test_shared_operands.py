@@ -11,7 +11,7 @@ import pytest
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.diagnostics import InternalError
-from wave_core.ir import BOX, erase, resolve
+from wave_core.ir import BOX, LANDING, erase, resolve, set_attributes
 from wave_core.ir.rewrite import redeclare
 from wave_core.ops.control import Iterate
 from wave_core.ops.matrix import Mma, SharedTile
@@ -343,3 +343,55 @@ def test_copies_in_flight_follow_the_order_of_the_buffer():
         for copy in [copy for op, copy in pairs if op.ident in gone]:
             erase(copy)
         assert simulated(kernel, graph, sizes).reports
+
+
+IN_FLIGHT = {"use_global_to_shared": True, "preset": "default"}
+AHEAD = {"fetch-ahead": 3, "four-stage": 4}
+"""Buffers, by schedule."""
+
+
+def in_flight(schedule, sizes):
+    """A kernel in whose loop products go on from one iteration into the next."""
+    kernel = compiled(product(), sizes, schedule=schedule, **IN_FLIGHT)
+    waits = [op for op in kernel.graph.walk() if isinstance(op, MemoryCounterWait)]
+    return kernel, [op for op in waits if op.mma]
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 3, 4, 5, 9])
+@pytest.mark.parametrize("schedule", AHEAD)
+@pytest.mark.filterwarnings("ignore")
+def test_products_go_on_into_the_next_iteration(schedule, trips):
+    for sizes in ((128, 64, 64 * trips), (127, 65, 64 * trips + 8)):
+        kernel, waits = in_flight(schedule, sizes)
+        check(kernel, sizes)
+        # Where all rows exist, enough iterations leave a loop.
+        long = trips > AHEAD[schedule] and sizes[0] == TILE[0]
+        assert bool(waits) or not long
+
+
+@pytest.mark.parametrize("schedule", AHEAD)
+def test_waiting_for_one_group_less_is_found(schedule):
+    sizes = (128, 64, 640)
+    kernel, waits = in_flight(schedule, sizes)
+    assert not simulated(kernel, kernel.graph.clone(), sizes).reports
+    (wait,) = waits
+    set_attributes(wait, mma=2 * wait.mma)
+    found = simulated(kernel, kernel.graph.clone(), sizes).reports
+    assert {each.code for each in found} == {"WV0901"}
+
+
+@pytest.mark.parametrize("schedule", AHEAD)
+def test_a_buffer_that_is_taken_a_turn_too_early_is_found(schedule):
+    """Its copies land where products of the iteration before are reading."""
+    sizes = (128, 64, 640)
+    kernel, _ = in_flight(schedule, sizes)
+    facts = kernel.graph.facts
+    loop = next(op for op in kernel.graph.walk() if isinstance(op, Iterate))
+    assert loop.induction is not None
+    turn = {loop.induction: loop.induction + 1}
+    for op in loop.body.ops:
+        if isinstance(op, GatherToLDS):
+            row = facts.known(LANDING, op)
+            facts.put(LANDING, op, row.mapped(lambda expr: expr.subs(turn)))
+    found = simulated(kernel, kernel.graph.clone(), sizes).reports
+    assert "WV0901" in {each.code for each in found}

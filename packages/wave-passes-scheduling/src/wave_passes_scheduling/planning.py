@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
+from wave_core.ops.matrix import Mma
 from wave_passes_scheduling.files.match import follow_file, unchecked_schedule
 from wave_passes_scheduling.files.storage import load_schedule, numbered
 from wave_passes_scheduling.loops.analysis import analyse
@@ -137,7 +138,8 @@ class LoopPlanner:
         self, loop: Iterate, file: ScheduleFile | None
     ) -> tuple[Private, frozenset[Op]]:
         """Buffers that can have copies, and accesses that do no harm at the end."""
-        one = (self.options.buffers or self.strategy.buffers) == 1
+        most = max(self.strategy.buffers, self.strategy.in_flight)
+        one = (self.options.buffers or most) == 1
         if one and file is None and not self.options.no_epilogue:
             return {}, frozenset()
         known = self.context.dependences(self.graph)
@@ -167,7 +169,7 @@ class LoopPlanner:
         if asked is not None:
             check_copies(self.graph, loop, private, asked, self.context.target)
             return asked
-        wanted = self.strategy.buffers
+        wanted = self._wanted(private)
         if file is not None and path is not None:
             ops = {row.op for own in private.values() for row in own}
             analysed = self._analysed(loop, file)
@@ -175,6 +177,12 @@ class LoopPlanner:
             tasks = {task for task, op in enumerate(analysed.ops) if op in ops}
             wanted = max(wanted, copies_to_live(schedule, tasks))
         return copies_that_fit(self.graph, private, wanted, self.context.target)
+
+    def _wanted(self, private: Private) -> int:
+        """How many copies the strategy wants."""
+        ops = (row.op for own in private.values() for row in own)
+        in_place = any(isinstance(op, Mma) for op in ops)
+        return self.strategy.in_flight if in_place else self.strategy.buffers
 
     def _schedule(self, analysed: ScheduledLoop) -> Schedule:
         if self.options.interval is None:

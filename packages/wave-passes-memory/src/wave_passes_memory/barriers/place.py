@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.accesses import shared_accesses
 from wave_core.diagnostics import user_error
-from wave_core.ir import insert_after, insert_before
+from wave_core.ir import insert_after, insert_before, region_of
 from wave_core.ops.matrix import Mma
 from wave_core.ops.sync import (
     SharedMemoryBarrier,
@@ -176,11 +176,26 @@ def _cover(
 def _rank(
     point: Point, sinks: set[int], timeline: Timeline, *, by_work: bool
 ) -> tuple[int, ...]:
-    """Of places that do the same: just before what has to wait, and late."""
-    before = int(point.index in sinks)
+    """Of places that do the same: just before what has to wait, and late.
+
+    Products that read LDS in place, and add to one accumulator, stay together.
+    """
+    together, before = int(not _parts(point)), int(point.index in sinks)
     if by_work:
-        return (len(_between(timeline, point.index)), before, point.index)
-    return (before, point.index)
+        work = len(_between(timeline, point.index))
+        return (together, work, before, point.index)
+    return (together, before, point.index)
+
+
+def _parts(point: Point) -> bool:
+    """Whether a product behind a point adds to one of its region before the point."""
+    behind = False
+    for op in point.region.ops:
+        behind = behind or op is point.op
+        if behind and isinstance(op, Mma) and op.shared_tiles:
+            acc = op.acc
+            return isinstance(acc, Mma) and region_of(acc) is point.region
+    return False
 
 
 def _between(timeline: Timeline, index: int) -> list[Op]:

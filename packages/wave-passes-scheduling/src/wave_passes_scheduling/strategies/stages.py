@@ -46,6 +46,9 @@ _TWO_AHEAD = _stages(direct=0, write=1, read=2, last=2)
 _THREE = 3
 """Buffers: for a copy on its way, for one that has to land next, for what is read."""
 
+_READ = 2
+"""Buffers that products read: those that go on, and those that follow."""
+
 FOUR_STAGE = _stages(direct=0, write=1, read=2, last=3)
 """Four stages: global read, LDS write, LDS read, compute; each an iteration apart."""
 
@@ -61,6 +64,27 @@ def fetch_ahead_stages(analysed: ScheduledLoop) -> list[int]:
     ]
     roomy = min(reused, default=0) >= _THREE
     return stages_by_kind(analysed, _TWO_AHEAD if roomy else FETCH_AHEAD)
+
+
+def in_flight_stages(analysed: ScheduledLoop) -> list[int] | None:
+    """Stages where products read buffers in place and go on after they are issued.
+
+    Copies are as many iterations ahead as buffers allow while the products of one
+    iteration go on into the next: of ``n`` buffers one is read by those, one by the
+    products that follow, and copies are on their way to all others. ``None`` where no
+    product reads what is copied, or buffers are fewer than three.
+    """
+    kinds = analysed.kinds
+    reused = [
+        row.distance
+        for row in analysed.problem.dependences
+        if kinds[row.source] is OpKind.MMA
+        and kinds[row.target] is OpKind.GLOBAL_TO_SHARED
+    ]
+    ahead = min(reused, default=0) - _READ
+    if ahead < 1:
+        return None
+    return stages_by_kind(analysed, _stages(direct=0, write=0, read=0, last=ahead))
 
 
 def stages_by_kind(analysed: ScheduledLoop, wanted: Mapping[OpKind, int]) -> list[int]:

@@ -13,6 +13,7 @@ from wave_passes_scheduling.strategies.stages import (
     PREFETCH,
     attention_stages,
     fetch_ahead_stages,
+    in_flight_stages,
     stages_by_kind,
 )
 
@@ -33,6 +34,8 @@ class Strategy:
             `Infeasible` where it has none.
         buffers: Copies of each LDS buffer that iterations fill anew, if there is
             room for them and nothing else is asked for.
+        in_flight: The same where products read buffers in place, and those of one
+            iteration go on into the next.
         name: What reports call it.
         instead: The strategy for loops in which this one needs more registers than
             there are; ``None`` for no schedule.
@@ -40,6 +43,7 @@ class Strategy:
 
     schedule: Callable[[ScheduledLoop], Schedule]
     buffers: int = 1
+    in_flight: int = 1
     name: str = "the strategy"
     instead: Strategy | None = None
 
@@ -48,25 +52,43 @@ def _staged(wanted: Mapping[OpKind, int], analysed: ScheduledLoop) -> Schedule:
     return staged_schedule(analysed.problem, stages_by_kind(analysed, wanted))
 
 
-MODULO = Strategy(lambda loop: modulo_schedule(loop.problem), buffers=2, name="modulo")
+def _ahead(
+    otherwise: Callable[[ScheduledLoop], list[int]], analysed: ScheduledLoop
+) -> Schedule:
+    """Copies ahead of products that go on; ``otherwise`` where there are none."""
+    stages = in_flight_stages(analysed)
+    return staged_schedule(analysed.problem, stages or otherwise(analysed))
+
+
+MODULO = Strategy(
+    lambda loop: modulo_schedule(loop.problem), buffers=2, in_flight=2, name="modulo"
+)
 """The shortest interval that resources, registers and dependences allow."""
 
 PREFETCHING = Strategy(partial(_staged, PREFETCH), name="prefetch", instead=MODULO)
 """Fetches for the next iteration while this one computes."""
 
 FETCHING_AHEAD = Strategy(
-    lambda loop: staged_schedule(loop.problem, fetch_ahead_stages(loop)),
+    partial(_ahead, fetch_ahead_stages),
     2,
+    3,
     "fetch-ahead",
     MODULO,
 )
 """Global read, LDS write, and the rest: each an iteration apart."""
 
-FOUR_STAGES = Strategy(partial(_staged, FOUR_STAGE), 2, "four-stage", FETCHING_AHEAD)
+FOUR_STAGES = Strategy(
+    partial(_ahead, lambda loop: stages_by_kind(loop, FOUR_STAGE)),
+    2,
+    4,
+    "four-stage",
+    FETCHING_AHEAD,
+)
 """Global read, LDS write, LDS read and compute, each an iteration apart."""
 
 ATTENTION = Strategy(
     lambda loop: staged_schedule(loop.problem, attention_stages(loop)),
+    2,
     2,
     "prefetch-attention",
     FETCHING_AHEAD,
