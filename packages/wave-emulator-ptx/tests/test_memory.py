@@ -8,7 +8,7 @@ from elementwise import HEAD
 from operand_samples import integers
 from warp_kernels import run_threads, words
 
-from wave_emulator_ptx import LaunchOptions, emulate, load
+from wave_emulator_ptx import LaunchOptions, UnknownInstructionError, emulate, load
 
 
 @pytest.mark.parametrize("name", ["u8", "s8", "u16", "s16"])
@@ -105,6 +105,13 @@ def test_atomics(op, space):
     codes = {r.code for r in result.reports}
     assert codes <= ({"EP0505"} if space == "global" else set())  # `out` is poisoned
     assert int(text_out[0]) == ATOMS[op](given, 5)
+
+
+@pytest.mark.parametrize("op", ["min.f32", "max.f32", "min.f64", "and.f32"])
+def test_floats_in_memory_are_only_added(op):
+    body = f"red.global.{op} [%d1], %r3;"
+    with pytest.raises(UnknownInstructionError, match=r"EP0301.*of one float"):
+        run_threads(body, integers("u32", 64, 4), np.zeros(64, np.uint32), threads=64)
 
 
 def test_atomics_return_what_was_there_to_each_in_turn():

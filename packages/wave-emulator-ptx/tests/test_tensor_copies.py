@@ -178,6 +178,11 @@ def test_boxes_leave_and_are_clipped(shape, box, start, name, dtype, order):
     given = numbers(tuple(box)[::-1], dtype) + dtype(1)
     text = text_of(OUT, len(box), operation="cp.async.bulk.tensor", words=".tile")
     tensor = map_of(array, box, name)
+    if min(start) < 0:
+        with pytest.raises(ExecutionError, match=r"EP0305.*below zero"):
+            launch(text, tensor, given, start, order)
+        np.testing.assert_array_equal(array, before)
+        return
     assert launch(text, tensor, given, start, order).reports == []
     for at in np.ndindex(given.shape):
         place = tuple(a + b for a, b in zip(at, tuple(start)[::-1], strict=True))
@@ -202,18 +207,49 @@ def test_swizzles_both_ways(swizzle):
 
 
 @pytest.mark.parametrize(
-    ("operation", "function"),
-    [("add", np.add), ("min", np.minimum), ("max", np.maximum)],
+    ("operation", "function", "name"),
+    [
+        ("add", np.add, "f32"),
+        ("add", np.add, "s32"),
+        ("min", np.minimum, "s32"),
+        ("max", np.maximum, "s32"),
+        ("xor", np.bitwise_xor, "u32"),
+        ("min", np.minimum, "f16"),
+    ],
 )
-def test_reductions(operation, function):
-    array, given = numbers((6, 8), np.float32), numbers((4, 8), np.float32)[::-1].copy()
+def test_reductions(operation, function, name):
+    dtype = {"f32": np.float32, "f16": np.float16, "s32": np.int32, "u32": np.uint32}
+    dtype = dtype[name]
+    array, given = numbers((6, 8), dtype), numbers((4, 8), dtype)[::-1].copy()
     wanted = array.copy()
     wanted[3:] = function(wanted[3:], given[:3])
     text = text_of(
         OUT, 2, operation="cp.reduce.async.bulk.tensor", words=f".{operation}.tile"
     )
-    assert launch(text, map_of(array, (8, 4), "f32"), given, (0, 3)).reports == []
+    assert launch(text, map_of(array, (8, 4), name), given, (0, 3)).reports == []
     np.testing.assert_array_equal(array, wanted)
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "dtype"),
+    [
+        ("min", "f32", np.float32),
+        ("max", "f32", np.float32),
+        ("max", "f64", np.float64),
+        ("xor", "f32", np.float32),
+        ("add", "u16", np.uint16),
+        ("add", "s64", np.int64),
+    ],
+)
+def test_reductions_that_no_card_has(operation, name, dtype):
+    array, given = numbers((6, 8), dtype), numbers((4, 8), dtype)
+    before = array.copy()
+    text = text_of(
+        OUT, 2, operation="cp.reduce.async.bulk.tensor", words=f".{operation}.tile"
+    )
+    with pytest.raises(ExecutionError, match=f"EP0305.*no {operation} .* {name}"):
+        launch(text, map_of(array, (8, 4), name), given, (0, 2))
+    np.testing.assert_array_equal(array, before)
 
 
 @pytest.mark.parametrize("rank", range(1, 6))

@@ -56,9 +56,9 @@ class PtxSyntaxError(EmulatorError):
 class UnknownInstructionError(EmulatorError):
     """The emulator cannot execute an instruction."""
 
-    def __init__(self, text: str, line: int) -> None:
-        """The instruction and its line in the text, counted from 1."""
-        super().__init__("EP0301", f"line {line}: `{text}`")
+    def __init__(self, text: str, line: int, reason: str = "") -> None:
+        """The instruction, its line in the text, counted from 1, and why."""
+        super().__init__("EP0301", f"line {line}: `{text}`{reason and f': {reason}'}")
         self.line = line
 
 

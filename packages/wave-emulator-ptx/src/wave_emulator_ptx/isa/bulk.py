@@ -34,6 +34,14 @@ INTO = frozenset({"shared::cluster", "shared::cta"})
 DIMENSIONS = re.compile(r"([1-5])d")
 ALIGNMENT = 128
 """Of a box in shared memory, in bytes."""
+WORDS = frozenset({"u32", "s32", "u64", "s64"})
+REDUCED = {
+    "add": frozenset({"u32", "s32", "u64", "f16", "bf16", "f32", "f64"}),
+    **dict.fromkeys(("min", "max"), WORDS | {"f16", "bf16"}),
+    **dict.fromkeys(("and", "or", "xor"), WORDS),
+}
+"""Elements that a reduction takes. Source: section 9.7.9.27, ``cp.reduce.async.bulk``;
+a card stops at minima and maxima of f32."""
 REDUCTIONS: dict[str, Any] = {
     "add": np.add,
     "min": np.minimum,
@@ -201,13 +209,31 @@ class _Box:
             raise _stops(self.at, "there is no tensor map of these dimensions here")
         words = [_one(each, batch, thread) for each in self._start]
         start = tuple(int(each.view(np.int32)) for each in words)
+        self._check(found, start)
+        return found, start
+
+    def _check(self, found: PlacedMap, start: tuple[int, ...]) -> None:
+        """Apply the rules of a copy to where it begins and to what is in the tensor."""
         if start[0] * found.map.size % CHUNK:
             message = (
                 f"the innermost coordinate {start[0]} begins at byte"
                 f" {start[0] * found.map.size}, which is no multiple of 16"
             )
             raise _stops(self.at, message)
-        return found, start
+        if "bulk_group" not in self.at.modifiers:
+            return
+        if min(start) < 0:
+            message = (
+                f"a copy to global memory begins at {', '.join(map(str, start))}: an"
+                " index below zero; copies from there may, these may not"
+            )
+            raise _stops(self.at, message)
+        for name, kinds in REDUCED.items():
+            if name in self.at.modifiers and found.map.dtype not in kinds:
+                message = (
+                    f"hardware has no {name} of elements that are {found.map.dtype}"
+                )
+                raise _stops(self.at, message)
 
 
 def _one(read: Reader, batch: Batch, thread: int) -> Any:

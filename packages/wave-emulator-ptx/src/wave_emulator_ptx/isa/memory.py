@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wave_emulator_ptx import floats
 from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa.access import Place, load, place, store
 from wave_emulator_ptx.isa.arithmetic import kind_of, values
@@ -114,14 +113,13 @@ UPDATES: dict[str, Two] = {
 
 
 def _update(instruction: Instruction, kind: Type) -> Update:
-    lesser, greater = np.minimum, np.maximum
-    if kind.kind == "f":
-        lesser, greater = floats.lesser, floats.greater
-    known = {**UPDATES, "cas": _swap_where_equal, "min": lesser, "max": greater}
-    for name in instruction.modifiers:
-        if name in known:
-            return known[name]
-    raise UnknownInstructionError(str(instruction), instruction.line)
+    known = {**UPDATES, "cas": _swap_where_equal, "min": np.minimum, "max": np.maximum}
+    name = next((each for each in instruction.modifiers if each in known), "")
+    # Section 9.7.13: one float is added; the assembler refuses all else.
+    reason = f"no chip has {name} of one float" if kind.kind == "f" else ""
+    if not name or (reason and name != "add"):
+        raise UnknownInstructionError(str(instruction), instruction.line, reason)
+    return known[name]
 
 
 def bind_atomic(instruction: Instruction, scope: Scope) -> Step:
