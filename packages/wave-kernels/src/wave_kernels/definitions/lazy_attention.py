@@ -63,8 +63,8 @@ def lazy_attention_kernel() -> Any:
 
     Where a row is rescaled its greatest power is 1. It only grows from there, so that
     ``partial_sum`` is at least 1, and no power is above 2 ** `LAG`, which f16 holds
-    with the precision of all others. A row without any sum has no shift yet and takes
-    that of its first tile, upwards or downwards.
+    with the precision of all others. A row without any sum has no shift yet, and the
+    ``limit`` `LOWEST`: it takes that of its first tile, upwards or downwards.
 
     Each lane decides about its row: it needs tiles of `ROWS` rows for each wave, and a
     matrix instruction that gives a lane one row.
@@ -95,38 +95,39 @@ def lazy_attention_kernel() -> Any:
         c_reg = tkl.Register[B, N, M, tkl.f32](0.0)
         init_sum = tkl.Register[B, M, tkl.f32](0.0)
         no_shift = tkl.Register[B, K2, M, tkl.f32](0.0)
+        no_limit = tkl.Register[B, M, tkl.f32](LOWEST)
 
-        @tkw.iterate(K2, init_args=[no_shift, init_sum, c_reg])
+        @tkw.iterate(K2, init_args=[no_shift, no_limit, init_sum, c_reg])
         def repeat(
             shift: tkl.Register[B, K2, M, tkl.f32],
+            limit: tkl.Register[B, M, tkl.f32],
             partial_sum: tkl.Register[B, M, tkl.f32],
             acc: tkl.Register[B, N, M, tkl.f32],
         ):
             scores = tkw.mma(tkw.read(k), tkw.read(q), shift)
             x_j = tkw.permute(scores, target_shape=[B, M, K2]) + _mask()
             highest = tkw.max(x_j, dim=K2)
-            none: Any = tkl.Register[B, M, tkl.f32](ZERO)
-            limit = tkw.select(partial_sum > none, none + LAG, none + LOWEST)
 
-            @tkw.conditional(
-                highest > limit, else_return=[x_j, shift, partial_sum, acc]
-            )
+            kept = [x_j, shift, limit, partial_sum, acc]
+
+            @tkw.conditional(highest > limit, else_return=kept)
             def rescaled() -> Any:
+                none: Any = tkl.Register[B, M, tkl.f32](ZERO)
                 # Without a sum there is nothing to scale, by whatever highest says.
                 scale = tkw.exp2(tkw.minimum(none, none - highest))
                 more = tkw.broadcast(highest, target_shape=[B, M, K2])
                 lower = shift - tkw.permute(more, target_shape=[B, K2, M])
-                return x_j - highest, lower, partial_sum * scale, acc * scale
+                less, lag = partial_sum * scale, none + LAG
+                return x_j - highest, lower, lag, less, acc * scale
 
-            x_j, shift, e_init, new_acc = rescaled
+            x_j, shift, limit, e_init, new_acc = rescaled
             e_delta = tkw.exp2(x_j)
             d_j = tkw.sum(e_delta, e_init, dim=K2)
-            imm_f16 = tkw.cast(e_delta, tkl.f16)
             v_reg = tkw.read(v, mapping=mapping(B, N, K2, to=(B, K2, N)))
-            acc = tkw.mma(v_reg, imm_f16, new_acc)
-            return shift, d_j, acc
+            acc = tkw.mma(v_reg, tkw.cast(e_delta, tkl.f16), new_acc)
+            return shift, limit, d_j, acc
 
-        _, res_sum, res_mm = repeat
+        _, _, res_sum, res_mm = repeat
         res = res_mm * tkw.reciprocal(res_sum)
         tkw.write(res, c, mapping=mapping(B, N, M, to=(B, M, N), written=True))
 
