@@ -312,6 +312,22 @@ def test_unrolled_fetches_come_together_and_are_waited_for_where_they_take_long(
         assert (times[1] < times[0]) is leaner
 
 
+def test_copies_that_alternate_cost_addresses_unless_a_trip_uses_both(session):
+    settled = settlements(options(4096), gemm_of(TILES), session)[-1]
+    settled = replace(settled, subs={**settled.subs, SPACE: SHARED})
+    front = front_of(settled, GEMM, session)
+    work = work_of(front.traced, front.geometry, front.target)
+    ways = [way for way in WAYS if way.name == "prefetch-attention"]
+    once, twice = sorted(ways, key=lambda way: way.unroll)
+    assert not twice.placed
+    known = replace(once, placed=0.0)
+    # Alone on a SIMD nothing overlaps: two tiles of 64 x 32 are read by each wave, a
+    # quarter of the workgroup's tiles written, 16 bytes of each lane at a time.
+    accesses = (2 * 4096 + 16384 / 4) / (16 * 64)
+    more = iteration(work, once, 1, CHIP) - iteration(work, known, 1, CHIP)
+    assert more == pytest.approx(accesses * CHIP.costs.valu_cycles)
+
+
 def test_waves_take_turns_only_where_they_have_priorities(session):
     plain = replace(CHIP, priorities=False)
     for target, some in ((CHIP, True), (plain, False)):

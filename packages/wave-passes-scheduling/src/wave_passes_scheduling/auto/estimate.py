@@ -127,7 +127,8 @@ def _of_sets(work: Work, way: Way, sets: tuple[float, float], target: Target) ->
     memory = (lines + SCATTERED * work.waves * scattered) / peaks.l2_bytes
     count, size = max(1, round(sets[0])), sets[1]
     groups = sets[0] * size * file.simds / work.units / count
-    of_simd = size * work.matrix, size * (OTHERS * work.vector + work.issue)
+    vector = OTHERS * work.vector + _placing(work, way, target)
+    of_simd = size * work.matrix, size * (vector + work.issue)
     shared = groups * lds, groups * memory
     waits = way.lds * shared[0], way.memory * shared[1]
     wait = way.memory * costs.global_latency
@@ -136,6 +137,13 @@ def _of_sets(work: Work, way: Way, sets: tuple[float, float], target: Target) ->
         wait += BUNCHED * max(0.0, count * (way.unroll * shared[1] - of_simd[0]))
     time = queued((*of_simd, *waits), wait, count)
     return max(time, count * max(*of_simd, *shared))
+
+
+def _placing(work: Work, way: Way, target: Target) -> float:
+    """Cycles in which a wave computes where in LDS it reads and writes."""
+    moved = sum(each.of_wave for each in work.staged) + work.lds / work.waves
+    accesses = moved / (WIDE * work.lanes)
+    return way.placed * accesses * target.costs.valu_cycles
 
 
 def queued(demands: Sequence[float], wait: float, count: int) -> float:

@@ -36,6 +36,9 @@ class Way:
         fewest: The fewest iterations that it can overlap.
         through_lds: Whether it has a use for tiles in LDS alone.
         chained: Whether it needs products that multiply what others made.
+        placed: Vector instructions for each access of LDS that compute where it is:
+            one where the copy that an iteration uses changes from trip to trip, none
+            where it is part of the instruction, or another wave multiplies meanwhile.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Way:
     fewest: int = 2
     through_lds: bool = False
     chained: bool = False
+    placed: float = 0.0
 
     @property
     def options(self) -> Mapping[str, object]:
@@ -67,7 +71,7 @@ class Way:
         """As it is compiled where LDS has ``room`` for ``tiles``, both in bytes."""
         if self.alone is None or not tiles <= room < self.copies * tiles:
             return self
-        return replace(self, copies=1, lds=self.alone)
+        return replace(self, copies=1, lds=self.alone, placed=0.0)
 
 
 _AHEAD: dict[str, Any] = {
@@ -82,12 +86,13 @@ _DIRECT: dict[str, Any] = {"direct": True, "through_lds": True, "ahead": 0.0}
 """Nothing is on its way in registers."""
 
 WAYS = (
-    Way("default", 0.55, 0.55, ahead=0.0, live=0.6, late=0.25, fewest=0),
+    Way("default", 0.7, 0.8, ahead=0.0, live=0.6, late=0.25, fewest=0),
     Way("prefetch", 0.62, 0.2, ahead=1.3, live=0.65, late=0.25),
-    Way("fetch-ahead", 0.5, 0.0, **_AHEAD, alone=0.2, through_lds=True),
-    Way("prefetch", 0.75, 0.2, **_DIRECT, live=0.9, late=0.5),
-    Way("fetch-ahead", 0.3, 0.0, copies=2, fewest=3, live=1.3, late=0.9, **_DIRECT),
-    Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True),
+    Way("fetch-ahead", 0.5, 0.0, **_AHEAD, alone=0.2, through_lds=True, placed=1.0),
+    Way("prefetch", 0.8, 0.6, **_DIRECT, live=0.9, late=0.5),
+    Way("fetch-ahead", 0.65, 0.0, copies=2, fewest=3, live=1.3, late=0.9, **_DIRECT),
+    Way("prefetch-attention", 0.42, 0.0, **_AHEAD, chained=True, placed=1.0),
+    Way("prefetch-attention", 0.42, 0.0, **_AHEAD, chained=True, unroll=2),
     Way("pingpong", 0.08, 0.0, **_AHEAD, waves=2, through_lds=True, unroll=2),
     Way("pingpong", 0.1, 0.0, **_AHEAD, waves=2, through_lds=True),
 )
@@ -95,12 +100,14 @@ WAYS = (
 ``benchmarks/bench_auto.py`` prints beside the estimates."""
 
 POINTED_WAYS = (
-    *WAYS[:3],
+    Way("default", 0.55, 0.55, ahead=0.0, live=0.6, late=0.25, fewest=0),
+    Way("prefetch", 0.62, 0.2, ahead=1.3, live=0.65, late=0.25),
+    Way("fetch-ahead", 0.5, 0.0, **_AHEAD, alone=0.2, through_lds=True),
     Way("default", 0.45, 0.4, **_DIRECT, live=0.6, late=0.2, fewest=0),
     Way("prefetch", 0.5, 0.2, **_DIRECT, live=0.9, late=0.5),
     Way("fetch-ahead", 0.3, 0.0, copies=2, fewest=3, live=1.3, late=0.6, **_DIRECT),
     Way("modulo", 0.05, 0.1, copies=2, fewest=3, live=1.3, late=0.6, **_DIRECT),
-    *(way for way in WAYS if way.chained),
+    Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True),
 )
 """Those of machines whose direct copies take pointers: each lane's land anywhere, so
 they cost no more than what they replace. The shares are fitted to times of 126 forms of
