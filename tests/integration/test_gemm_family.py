@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from wave_core.compile import Config, Session, run_case
+from wave_core.compile import Config, Session, run_case, wave_compile
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
-from wave_kernels.cases.gemm import RESULTS
+from wave_kernels.cases.gemm import ACTIVATION_WORDS, RESULTS
+from wave_kernels.definitions.epilogue import Epilogue
 from wave_kernels.definitions.gemm import gemm_kernel
 
 TARGETS = ("gfx942", "gfx950", "sm_80", "sm_90a")
@@ -73,6 +75,33 @@ def test_pipelined_products(session, layout, target, preset):
     check(session, made, "emulator", preset=preset)
 
 
+@pytest.mark.covering(2)
+@pytest.mark.parametrize("residual", [0, 1])
+@pytest.mark.parametrize("activation", ACTIVATION_WORDS)
+@pytest.mark.parametrize("bias", [0, 1])
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", [*LAYOUTS.values(), "gemm-batched"])
+def test_finished_products(
+    session, name, target, sizes, dtype, bias, activation, residual
+):
+    words = {"BIAS": bias, "ACTIVATION": activation, "RESIDUAL": residual}
+    made = case(session, name, sizes, target, STAGED=1, DTYPE=dtype, **TILE, **words)
+    check(session, made, "emulator", preset="default")
+
+
+@pytest.mark.parametrize("activation", ACTIVATION_WORDS)
+def test_what_is_not_a_number_stays_so(session, activation):
+    made = case(session, "gemm", (3, 5, 7), "gfx942", ACTIVATION=activation)
+    kernel = wave_compile(replace(made.options, device="sim"), made.kernel)
+    a, b, c = made.make_arguments(np.random.default_rng(1))
+    a[1, 2], c[:] = np.nan, 0.0
+    kernel(a, b, c)
+    assert np.isnan(c[1]).all()
+    assert not np.isnan(np.delete(c, 1, axis=0)).any()
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_operands_of_nvidia_come_by_ldmatrix(session, layout):
     made = case(session, LAYOUTS[layout], (256, 256, 256), "sm_90a", STAGED=1, **TILE)
@@ -85,7 +114,10 @@ def test_operands_of_nvidia_come_by_ldmatrix(session, layout):
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("DTYPE", "f64"), ("DTYPE", 8), ("RESULT", "i32"), ("RESULT", "e4m3")],
+    [
+        *(("DTYPE", "f64"), ("DTYPE", 8), ("RESULT", "i32"), ("RESULT", "e4m3")),
+        ("ACTIVATION", "sine"),
+    ],
 )
 def test_other_types_are_refused(session, setting, value):
     with pytest.raises(UserError, match=f"setting `{setting}`.*is `{value}`"):
@@ -95,3 +127,8 @@ def test_other_types_are_refused(session, setting, value):
 def test_an_unknown_layout_is_refused():
     with pytest.raises(UserError, match="no layout `NM`"):
         gemm_kernel(layout="NM")
+
+
+def test_an_unknown_activation_is_refused():
+    with pytest.raises(UserError, match="no activation `sine`"):
+        Epilogue(activation="sine")

@@ -22,6 +22,7 @@ SMALL = {
     "conv2d": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},
     "copy": {"M": 19, "N": 70},
     "gemm": {"M": 33, "N": 17, "K": 50},
+    "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-mxfp": {"M": 33, "N": 17, "K": 96},
     "gemm-nn": {"M": 33, "N": 17, "K": 50},
     "gemm-staged": {"M": 33, "N": 17, "K": 50},
@@ -33,7 +34,7 @@ SMALL = {
     "softmax": {"M": 5, "N": 70},
 }
 ROWS = ("layer-norm", "rms-norm", "softmax")
-LAYOUTS = ("gemm", "gemm-nn", "gemm-tn", "gemm-tt")
+LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
 DYNAMIC = ("copy", *LAYOUTS, "gemm-staged", "gemm-stream-k", *ROWS)
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 

@@ -29,6 +29,9 @@ KERNELS: tuple[KernelSpec, ...] = (
     KernelSpec("copy", f"{_CASES}.copy:copy_case", "b = a"),
     KernelSpec("gemm", f"{_CASES}.gemm:gemm_case", "c = a b^T"),
     KernelSpec(
+        "gemm-batched", f"{_CASES}.gemm:batched_gemm_case", "c[i] = a[i] b[i]^T"
+    ),
+    KernelSpec(
         "gemm-mxfp",
         f"{_CASES}.gemm_mxfp:gemm_mxfp_case",
         "c = a b^T of MXFP4, MXFP6 or MXFP8",

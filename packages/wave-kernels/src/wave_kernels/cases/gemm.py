@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
+from wave_kernels.cases.activations import ACTIVATIONS
 from wave_kernels.cases.sizes import (
     left_open,
     one_of,
@@ -15,6 +16,7 @@ from wave_kernels.cases.sizes import (
     symbols,
     with_defaults,
 )
+from wave_kernels.definitions.epilogue import PLAIN, Epilogue
 from wave_kernels.definitions.gemm import gemm_kernel
 from wave_kernels.definitions.products import operand_dims, sums_of
 from wave_kernels.definitions.staged_gemm import staged_gemm_kernel
@@ -44,6 +46,9 @@ DTYPES = {
 TOLERANCES = {"f32": 1e-3, "f16": 1e-3 + 2.0**-11, "bf16": 1e-3 + 2.0**-8, "i32": 0.0}
 """Of max(abs(A) abs(B)) by the result: sums in f32, then rounded; i32 is exact."""
 
+ACTIVATION_WORDS = ("none", *ACTIVATIONS)
+"""Of the setting ``ACTIVATION``."""
+
 RESULTS = {"f32": ("f32", "f16", "bf16"), "i32": ("i32",)}
 """Results, by what is summed in."""
 
@@ -56,45 +61,95 @@ class Product:
         layout: ``NT`` and the like.
         dtype: Of the operands.
         result: Of the result.
+        epilogue: How the sums are finished.
+        batched: Whether there is one for each ``B``.
     """
 
     layout: str = "NT"
     dtype: DType = tkl.f16
     result: DType = tkl.f32
+    epilogue: Epilogue = PLAIN
+    batched: bool = False
 
     @classmethod
     def asked(
         cls, kernel: str, layout: str, settings: Mapping[str, int | str]
     ) -> Product:
-        """What ``DTYPE`` and ``RESULT`` say.
+        """What the settings say.
 
         Raises:
-            UserError: WV0823 for an unknown type.
+            UserError: WV0823 for an unknown type or activation.
         """
         dtype = one_of(DTYPES, kernel, "DTYPE", settings.get("DTYPE"), "f16")
         sums = str(sums_of(DTYPES[dtype]))
         result = one_of(RESULTS[sums], kernel, "RESULT", settings.get("RESULT"), sums)
-        return cls(layout, DTYPES[dtype], getattr(tkl, result))
+        epilogue = Epilogue(
+            bias=bool(int(settings.get("BIAS", 0))),
+            activation=one_of(
+                ACTIVATION_WORDS,
+                kernel,
+                "ACTIVATION",
+                settings.get("ACTIVATION"),
+                "none",
+            ).removeprefix("none"),
+            residual=bool(int(settings.get("RESIDUAL", 0))),
+        )
+        kinds = DTYPES[dtype], getattr(tkl, result)
+        return cls(layout, *kinds, epilogue)
 
     @property
     def settings(self) -> dict[str, int | str]:
         """The settings that ask for it."""
-        return {"DTYPE": str(self.dtype), "RESULT": str(self.result)}
+        return {
+            "DTYPE": str(self.dtype),
+            "RESULT": str(self.result),
+            "BIAS": int(self.epilogue.bias),
+            "ACTIVATION": self.epilogue.activation or "none",
+            "RESIDUAL": int(self.epilogue.residual),
+        }
 
-    def operands(
+    @property
+    def dims(self) -> list[tuple[str, ...]]:
+        """Of a, b, bias and residual, those that there are, and of the result."""
+        lead = ("B",) if self.batched else ()
+        a, b = ((*lead, *map(str, dims)) for dims in operand_dims(self.layout))
+        bias = [("N",)] if self.epilogue.bias else []
+        c = (*lead, "M", "N")
+        return [a, b, *bias, *([c] if self.epilogue.residual else []), c]
+
+    def arguments(
         self, rng: np.random.Generator, sizes: Mapping[str, int]
     ) -> list[np.ndarray]:
-        """Random a and b as they lie in memory."""
-        return [
-            operand(rng, tuple(sizes[str(dim)] for dim in dims), self.dtype)
-            for dims in operand_dims(self.layout)
-        ]
+        """Random operands as they lie in memory, and a poisoned result."""
+        *given, c = (tuple(sizes[name] for name in dims) for dims in self.dims)
+        operands = (operand(rng, extents, self.dtype) for extents in given)
+        return [*operands, poisoned(c, self.result)]
 
-    def of(self, a: Any, b: Any) -> Any:
-        """The product in f64."""
-        x, y = a.astype("float64"), b.astype("float64")
+    def given(self, arguments: Sequence[Any]) -> Sequence[Any]:
+        """The operands among the arguments; a workspace may follow them."""
+        return arguments[: len(self.dims) - 1]
+
+    def of(self, arguments: Sequence[Any]) -> Any:
+        """The finished product in f64."""
+        a, b, *added = (each.astype("float64") for each in self.given(arguments))
+        sums = self.product(a, b)
+        if self.epilogue.bias:
+            sums = sums + added[0]
+        if self.epilogue.activation:
+            sums = ACTIVATIONS[self.epilogue.activation](sums)
+        return sums + added[-1] if self.epilogue.residual else sums
+
+    def product(self, a: Any, b: Any) -> Any:
+        """The product alone."""
         first, second = self.layout
-        return (x if first == "N" else x.T) @ (y if second == "N" else y.T)
+        x = a if first == "N" else a.swapaxes(-1, -2)
+        return x @ (b if second == "N" else b.swapaxes(-1, -2))
+
+    def magnitude(self, arguments: Sequence[Any]) -> float:
+        """The largest element of abs(A) abs(B), and of what is added to it."""
+        a, b, *added = (abs(each.astype("float64")) for each in self.given(arguments))
+        largest = float(self.product(a, b).max(initial=0.0))
+        return sum((float(each.max(initial=0.0)) for each in added), largest) or 1.0
 
 
 F16_NT = Product()
@@ -106,8 +161,9 @@ def gemm_case(
 ) -> KernelCase:
     """``c = a b^T``: both have their rows along K.
 
-    ``DTYPE`` is that of the operands, ``RESULT`` of c. ``DYNAMIC=1`` leaves M, N, K to
-    the launch; ``STAGED=1`` stages a and b in LDS.
+    ``DTYPE`` is that of the operands, ``RESULT`` of c. ``BIAS=1`` adds a number for
+    each column, ``ACTIVATION`` is applied to the sum, ``RESIDUAL=1`` adds a matrix.
+    ``DYNAMIC=1`` leaves the sizes to the launch; ``STAGED=1`` stages a and b in LDS.
     """
     return _layout_case("gemm", "NT", shape, settings, target)
 
@@ -133,6 +189,14 @@ def gemm_tt_case(
     return _layout_case("gemm-tt", "TT", shape, settings, target)
 
 
+def batched_gemm_case(
+    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
+) -> KernelCase:
+    """``c[i] = a[i] b[i]^T`` for ``B`` of them. Settings as in `gemm_case`."""
+    product = Product.asked("gemm-batched", "NT", settings)
+    return _product_case(replace(product, batched=True), shape, settings, target)
+
+
 def _layout_case(
     name: str,
     layout: str,
@@ -141,8 +205,23 @@ def _layout_case(
     target: str,
 ) -> KernelCase:
     product = Product.asked(name, layout, settings)
+    return _product_case(product, shape, settings, target)
+
+
+def _product_case(
+    product: Product,
+    shape: Mapping[str, int],
+    settings: Mapping[str, int | str],
+    target: str,
+) -> KernelCase:
     tiles = left_open(settings, ("BLOCK_M", "BLOCK_N", "BLOCK_K", *_WAVES, "STAGED"))
-    kernel = gemm_kernel(product.dtype, layout=layout, result=product.result)
+    kernel = gemm_kernel(
+        product.dtype,
+        layout=product.layout,
+        result=product.result,
+        epilogue=product.epilogue,
+        batched=product.batched,
+    )
     made = _case(kernel, shape, settings, tiles, target, product)
     return replace(made, settings={**made.settings, **product.settings})
 
@@ -194,18 +273,10 @@ def _case(
     target: str,
     product: Product = F16_NT,
 ) -> KernelCase:
-    sizes = with_defaults(shape, {"M": 512, "N": 512, "K": 512})
+    usual = {"M": 512, "N": 512, "K": 512}
+    sizes = with_defaults(shape, {"B": 1, **usual} if product.batched else usual)
     chosen = {**tiles, **with_defaults(settings, {"DYNAMIC": 0})}
     subs, dynamic = symbols(sizes, chosen)
-
-    def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
-        c = poisoned((sizes["M"], sizes["N"]), product.result)
-        return [*product.operands(rng, sizes), c]
-
-    def magnitude(arguments: Sequence[Any]) -> float:
-        """The largest element of abs(A) abs(B)."""
-        a, b = (abs(arguments[i].astype("float64")) for i in (0, 1))
-        return float(product.of(a, b).max(initial=0.0)) or 1.0
 
     return KernelCase(
         kernel=kernel,
@@ -214,9 +285,9 @@ def _case(
         ),
         shape=sizes,
         settings=chosen,
-        make_arguments=make_arguments,
-        reference=lambda arguments: [product.of(*arguments[:2])],
-        outputs=(2,),
+        make_arguments=lambda rng: product.arguments(rng, sizes),
+        reference=lambda arguments: [product.of(arguments)],
+        outputs=(len(product.dims) - 1,),
         tolerance=TOLERANCES[str(product.result)],
-        scale=magnitude,
+        scale=product.magnitude,
     )

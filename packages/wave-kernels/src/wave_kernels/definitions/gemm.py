@@ -1,10 +1,11 @@
-"""Matrix product: the kernel of the tutorial, in each layout."""
+"""Matrix product, in each layout, with what is done to its sums."""
 
 # Kernels are written in Wave: symbols as types and sizes, decorators that run bodies.
 # pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
 # pyright: reportGeneralTypeIssues=false, reportReturnType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
 # pyright: reportUnknownVariableType=false, reportInvalidTypeForm=false
+# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_kernels.definitions.epilogue import PLAIN, Epilogue
 from wave_kernels.definitions.products import (
     K,
     M,
@@ -20,10 +22,13 @@ from wave_kernels.definitions.products import (
     product_constraints,
     sums_of,
 )
-from wave_kernels.definitions.staging import ADDRESS_SPACE  # noqa: TC001 - looked up
+from wave_kernels.definitions.staging import ADDRESS_SPACE
 
 if TYPE_CHECKING:
     from wave_core.types import DType
+
+
+B = tkl.sym.B
 
 
 def gemm_kernel(
@@ -32,42 +37,77 @@ def gemm_kernel(
     *,
     layout: str = "NT",
     result: DType | None = None,
+    epilogue: Epilogue = PLAIN,
+    batched: bool = False,
 ) -> Any:
     """``c[m, n] = sum_k a[m, k] * b[k, n]``, whatever the order in memory.
 
     The two letters of ``layout`` stand for a and b: ``N`` is the order of the formula,
-    ``T`` the transposed one.
+    ``T`` the transposed one. The sums are finished by ``epilogue``; what it adds comes
+    between b and c: ``bias``, then ``residual``, those of them that there are.
 
     Shapes: ``a: [M, K]`` or transposed ``[K, M]``, ``b: [K, N]`` or transposed
-    ``[N, K]``, ``c: [M, N]``. Dtypes: ``a`` and ``b`` ``dtype``: f16, bf16, f32, floats
-    of 8 bits or i8, where the target has a matrix instruction for it; ``c`` ``result``,
-    by default what is summed in, which is f32, or i32 for i8. Symbols to bind: ``M``,
-    ``N`` and ``K``, which may be dynamic. Tiles, counts of waves and ``ADDRESS_SPACE``
-    are open. Accuracy: of max(abs(a) abs(b)) 1e-3, and half a unit in the last place
-    of ``result``; i32 is exact, modulo 2**32.
+    ``[N, K]``, ``bias: [N]``, ``residual, c: [M, N]``; where ``batched`` all but
+    ``bias`` have ``B`` in front. Dtypes: ``a``, ``b`` and what is added ``dtype``: f16,
+    bf16, f32, floats of 8 bits or i8, where the target has a matrix instruction for it;
+    ``c`` ``result``, by default what is summed in, which is f32, or i32 for i8, and
+    then nothing is added. Symbols to bind: ``M``, ``N``, ``K`` and ``B``, which may be
+    dynamic. Tiles, counts of waves and ``ADDRESS_SPACE`` are open. Accuracy: of
+    max(abs(a) abs(b)) 1e-3, and half a unit in the last place of ``result``; i32 is
+    exact, modulo 2**32. Sums are finished in f32 and rounded once.
 
     Raises:
         UserError: WV0823 for another layout; from compilation WV0702 where the target
             has no instruction for ``dtype``, WV0204 for a float result of integers.
     """
-    a_dims, b_dims = operand_dims(layout)
     sums = sums_of(dtype)
+    lead = (B,) if batched else ()
+    a_dims, b_dims = ((*lead, *dims) for dims in operand_dims(layout))
+    c_dims = (*lead, M, N)
+    constraints = product_constraints(dtype, mma_type)
+    if batched:
+        constraints.append(tkw.WorkgroupConstraint(B, 1, 2))
+
+    lhs = tkl.Memory[*a_dims, ADDRESS_SPACE, dtype]
+    rhs = tkl.Memory[*b_dims, ADDRESS_SPACE, dtype]
+    columns = tkl.Memory[N, tkl.GLOBAL_ADDRESS_SPACE, dtype]
+    whole = tkl.Memory[*c_dims, tkl.GLOBAL_ADDRESS_SPACE, dtype]
     stored = sums if result is None else result
+    out = tkl.Memory[*c_dims, tkl.GLOBAL_ADDRESS_SPACE, stored]
 
-    @tkw.wave(product_constraints(dtype, mma_type))
-    def gemm(
-        a: tkl.Memory[*a_dims, ADDRESS_SPACE, dtype],
-        b: tkl.Memory[*b_dims, ADDRESS_SPACE, dtype],
-        c: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, stored],
+    def product(a: Any, b: Any) -> Any:
+        @tkw.iterate(K, init_args=[tkl.Register[*c_dims, sums](0)])
+        def repeat(acc: tkl.Register[*c_dims, sums]) -> tkl.Register[*c_dims, sums]:
+            return tkw.mma(tkw.read(a), tkw.read(b), acc)
+
+        return repeat
+
+    def wide(added: Any) -> Any:
+        each = tkw.cast(tkw.read(added), sums)
+        return tkw.broadcast(each, target_shape=[*c_dims])
+
+    @tkw.wave(constraints)
+    def gemm(a: lhs, b: rhs, c: out) -> None:
+        tkw.write(epilogue.activated(product(a, b)), c)
+
+    @tkw.wave(constraints)
+    def gemm_bias(a: lhs, b: rhs, bias: columns, c: out) -> None:
+        tkw.write(epilogue.activated(product(a, b) + wide(bias)), c)
+
+    @tkw.wave(constraints)
+    def gemm_residual(a: lhs, b: rhs, residual: whole, c: out) -> None:
+        tkw.write(epilogue.activated(product(a, b)) + wide(residual), c)
+
+    @tkw.wave(constraints)
+    def gemm_bias_residual(
+        a: lhs, b: rhs, bias: columns, residual: whole, c: out
     ) -> None:
-        c_reg = tkl.Register[M, N, sums](0)
+        tkw.write(epilogue.activated(product(a, b) + wide(bias)) + wide(residual), c)
 
-        @tkw.iterate(K, init_args=[c_reg])
-        def repeat(acc: tkl.Register[M, N, sums]) -> tkl.Register[M, N, sums]:
-            a_reg = tkw.read(a)
-            b_reg = tkw.read(b)
-            return tkw.mma(a_reg, b_reg, acc)
-
-        tkw.write(repeat, c)
-
-    return gemm
+    kernels = {
+        (False, False): gemm,
+        (True, False): gemm_bias,
+        (False, True): gemm_residual,
+        (True, True): gemm_bias_residual,
+    }
+    return kernels[epilogue.bias, epilogue.residual]

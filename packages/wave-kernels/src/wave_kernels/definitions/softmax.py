@@ -25,11 +25,11 @@ LOG2_E = log2(e)
 def softmax_kernel(dtype: DType = tkl.f32) -> Any:
     """``b[m, :] = softmax(a[m, :])``, the maximum subtracted first.
 
-    Shapes: ``a, b: [M, N]``. Dtypes: ``dtype``. A row is held whole by ``WAVES_N``
-    waves at most, 4 by default, so ``N`` must be bound; ``M`` may be dynamic.
-    Accuracy: in f32 1e-5 of each result that is larger than 1e-30, with fast math too,
-    which is therefore the default. A row with NaN or plus infinity, or with nothing
-    but minus infinity, becomes NaN.
+    Shapes: ``a, b: [M, N]``. Dtypes: ``dtype``, computed in f32. A row is held whole by
+    ``WAVES_N`` waves at most, 4 by default, so ``N`` must be bound; ``M`` may be
+    dynamic. Accuracy: in f32 1e-5 of each result that is larger than 1e-30, with fast
+    math too, which is therefore the default; else that of rounding to ``dtype``. A row
+    with NaN or plus infinity, or with nothing but minus infinity, becomes NaN.
     """
 
     @tkw.wave(row_constraints())
@@ -37,12 +37,12 @@ def softmax_kernel(dtype: DType = tkl.f32) -> Any:
         a: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
         b: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
     ) -> None:
-        row = tkw.read(a)
+        row = tkw.cast(tkw.read(a), tkl.f32)
         row_max = tkw.max(row, dim=N)
         row_max = tkw.broadcast(row_max, target_shape=[M, N])
         exponent = tkw.exp2((row - row_max) * LOG2_E)
         total = tkw.sum(exponent, dim=N)
         total = tkw.broadcast(total, target_shape=[M, N])
-        tkw.write(exponent / total, b)
+        tkw.write(tkw.cast(exponent / total, dtype), b)
 
     return softmax

@@ -1,0 +1,12 @@
+"""Functions of torch tensors: new results, or ``out=`` written in place.
+
+They run where their tensors are: on the GPU, compiled when first called, and for
+tensors of the CPU in the simulator. Needs torch and `wave-core`.
+"""
+
+from __future__ import annotations
+
+from wave_kernels.functions.products import matmul
+from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
+
+__all__ = ["layer_norm", "matmul", "rms_norm", "softmax"]

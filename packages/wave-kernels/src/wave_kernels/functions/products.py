@@ -1,0 +1,159 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+import torch
+
+from wave_kernels.definitions.epilogue import Epilogue
+from wave_kernels.definitions.gemm import gemm_kernel
+from wave_kernels.functions.arguments import FLOATS, Arguments
+from wave_kernels.functions.launches import DTYPES, launch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__wave_frames__ = "internal"
+"""Messages point at the line that calls a function."""
+
+F8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+"""Operands of one byte, whose products are stored wider."""
+
+
+def matmul(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    *,
+    bias: torch.Tensor | None = None,
+    activation: str = "",
+    residual: torch.Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """``activation(a b + bias) + residual``, summed and finished in f32.
+
+    A transposed view (``b.mT``) is read as it lies in memory.
+
+    Args:
+        a: ``[..., M, K]``, float32, float16, bfloat16, float8_e4m3fn or float8_e5m2.
+        b: ``[K, N]``, or with the same leading dimensions as a; of a's type.
+        bias: ``[N]``, of a's type, added to each row.
+        activation: relu, gelu (by erf), silu, sigmoid or tanh; none by default.
+        residual: Of the result's shape and a's type.
+        out_dtype: Of the result: float32, float16 or bfloat16; a's by default, and
+            bfloat16 where a has one byte.
+        out: Takes the result; a new tensor by default.
+
+    Returns:
+        ``[..., M, N]``, rounded once. Accuracy: 1e-3 of the largest
+        sum(abs(a) abs(b)), and half a unit in the last place of its type. Floats of
+        32 bits are multiplied as such.
+
+    Raises:
+        LaunchError: WV0704 to WV0709, WV0714 for arguments that do not fit.
+        UserError: WV0823 for an unknown activation; WV0702 where the GPU has no
+            instruction for the type.
+
+    Example:
+        >>> import torch
+        >>> from wave_kernels.functions import matmul
+        >>> matmul(torch.eye(2), torch.tensor([[1.0, 2.0], [3.0, -4.0]]),
+        ...        activation="relu")
+        tensor([[1., 2.],
+                [3., 0.]])
+    """
+    given = Arguments.of("matmul", "a", a, (*FLOATS, *F8))
+    sizes = _sizes(given, a, b)
+    stored = out_dtype or (torch.bfloat16 if a.dtype in F8 else a.dtype)
+    if stored not in FLOATS:
+        advice = "it is float32, float16 or bfloat16"
+        given.refuse("WV0705", f"`out_dtype` is {stored}", advice)
+    shape = (*a.shape[:-1], sizes.n)
+    found = given.result(out, shape, stored)
+    added = [
+        given.tensor(name, value, wanted)
+        for name, value, wanted in (
+            ("bias", bias, (sizes.n,)),
+            ("residual", residual, shape),
+        )
+        if value is not None
+    ]
+    epilogue = Epilogue(bias is not None, activation, residual is not None)
+    if not found.numel():
+        return found
+    first, layout_a = _as_it_lies(a.reshape(sizes.a), "NT")
+    second, layout_b = _as_it_lies(b.reshape(sizes.b), "NT")
+    if residual is not None:
+        added[-1] = added[-1].view(sizes.c)
+    launch(
+        gemm_kernel,
+        {
+            "dtype": DTYPES[a.dtype],
+            "layout": layout_a + layout_b,
+            "result": DTYPES[stored],
+            "epilogue": epilogue,
+            "batched": sizes.batched,
+        },
+        sizes.symbols,
+        (first, second, *added, found.view(sizes.c)),
+    )
+    return found
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Of a product: ``batch`` independent ones of ``[m, k]`` and ``[k, n]``."""
+
+    batch: int
+    m: int
+    k: int
+    n: int
+    batched: bool
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        return (self.batch,) if self.batched else ()
+
+    @property
+    def a(self) -> tuple[int, ...]:
+        return (*self.lead, self.m, self.k)
+
+    @property
+    def b(self) -> tuple[int, ...]:
+        return (*self.lead, self.k, self.n)
+
+    @property
+    def c(self) -> tuple[int, ...]:
+        return (*self.lead, self.m, self.n)
+
+    @property
+    def symbols(self) -> dict[str, int]:
+        """By the names that the kernel has for them."""
+        found = {"M": self.m, "N": self.n, "K": self.k}
+        return {**found, "B": self.batch} if self.batched else found
+
+
+def _sizes(given: Arguments, a: torch.Tensor, b: object) -> _Sizes:
+    """One product where b is one matrix, else as many as a has leading rows."""
+    if a.ndim < 2:
+        given.refuse("WV0706", f"`a` is {tuple(a.shape)}", "give [..., M, K]")
+    *lead, m, k = a.shape
+    shape: Sequence[int] = b.shape if isinstance(b, torch.Tensor) else ()
+    n = shape[-1] if shape else 0
+    single = len(shape) == 2
+    given.tensor("b", b, (k, n) if single else (*lead, k, n))
+    if single:
+        return _Sizes(1, prod(lead) * m, k, n, batched=False)
+    return _Sizes(prod(lead), m, k, n, batched=True)
+
+
+def _as_it_lies(matrix: torch.Tensor, letters: str) -> tuple[torch.Tensor, str]:
+    """A contiguous tensor and its letter: whether it is the matrix or its transpose."""
+    if matrix.is_contiguous():
+        return matrix, letters[0]
+    if matrix.mT.is_contiguous():
+        return matrix.mT, letters[1]
+    return matrix.contiguous(), letters[0]

@@ -1,0 +1,142 @@
+"""Functions of rows: the last dimension of a tensor of any rank."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from wave_kernels.definitions.norms import layer_norm_kernel, rms_norm_kernel
+from wave_kernels.definitions.softmax import softmax_kernel
+from wave_kernels.functions.arguments import Arguments
+from wave_kernels.functions.launches import DTYPES, launch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import torch
+
+__wave_frames__ = "internal"
+"""Messages point at the line that calls a function."""
+
+LONGEST = 32_768
+"""Elements of a row: four waves hold it in registers, 128 to a lane."""
+
+
+def softmax(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
+    """``exp(x - max(x)) / sum(exp(x - max(x)))`` along the last dimension.
+
+    Args:
+        x: ``[..., N]``, float32, float16 or bfloat16; N at most 32,768.
+        out: Takes the result, of x's shape and type; a new tensor by default.
+
+    Returns:
+        The result, computed in f32 and rounded once. Accuracy: 1e-5 of each result,
+        and half a unit in the last place of its type. A row with NaN or plus infinity
+        becomes NaN, as in torch.
+
+    Raises:
+        LaunchError: WV0704 to WV0709, WV0714 for arguments that do not fit.
+
+    Example:
+        >>> import torch
+        >>> from wave_kernels.functions import softmax
+        >>> softmax(torch.zeros(2, 4))
+        tensor([[0.2500, 0.2500, 0.2500, 0.2500],
+                [0.2500, 0.2500, 0.2500, 0.2500]])
+    """
+    return _of_rows("softmax", softmax_kernel, x, {}, (), out)
+
+
+def rms_norm(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    *,
+    eps: float = 1e-5,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """``x / sqrt(mean(x * x) + eps) * weight`` along the last dimension.
+
+    Args:
+        x: ``[..., N]``, float32, float16 or bfloat16; N at most 32,768.
+        weight: ``[N]``, of x's type.
+        eps: Added to the mean, so that rows of zeros have a norm.
+        out: Takes the result, of x's shape and type; a new tensor by default.
+
+    Returns:
+        The result, computed in f32 and rounded once. Accuracy: 1e-5 of the row's
+        largest result, and half a unit in the last place of its type.
+
+    Raises:
+        LaunchError: WV0704 to WV0709, WV0714 for arguments that do not fit.
+
+    Example:
+        >>> import torch
+        >>> from wave_kernels.functions import rms_norm
+        >>> rms_norm(torch.tensor([[3.0, 3.0]]), torch.tensor([1.0, 2.0]))
+        tensor([[1.0000, 2.0000]])
+    """
+    return _of_rows("rms_norm", rms_norm_kernel, x, {"weight": weight}, (eps,), out)
+
+
+def layer_norm(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    *,
+    eps: float = 1e-5,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias`` along the last dimension.
+
+    Args:
+        x: ``[..., N]``, float32, float16 or bfloat16; N at most 32,768.
+        weight: ``[N]``, of x's type.
+        bias: ``[N]``, of x's type.
+        eps: Added to the variance, so that constant rows have a norm.
+        out: Takes the result, of x's shape and type; a new tensor by default.
+
+    Returns:
+        The result, computed in f32 and rounded once. Accuracy: as `rms_norm`.
+
+    Raises:
+        LaunchError: WV0704 to WV0709, WV0714 for arguments that do not fit.
+
+    Example:
+        >>> import torch
+        >>> from wave_kernels.functions import layer_norm
+        >>> layer_norm(torch.tensor([[1.0, 3.0]]), torch.ones(2), torch.zeros(2))
+        tensor([[-1.0000,  1.0000]])
+    """
+    columns = {"weight": weight, "bias": bias}
+    return _of_rows("layer_norm", layer_norm_kernel, x, columns, (eps,), out)
+
+
+def _of_rows(
+    function: str,
+    make: Callable[..., Any],
+    x: torch.Tensor,
+    columns: Mapping[str, torch.Tensor],
+    numbers: tuple[float, ...],
+    out: torch.Tensor | None,
+) -> torch.Tensor:
+    """A kernel's outcome for each row of x, with vectors of one number a column."""
+    given = Arguments.of(function, "x", x)
+    if x.ndim == 0:
+        given.refuse("WV0706", "`x` has no dimension", "give one row, or more")
+    *lead, length = x.shape
+    if length > LONGEST:
+        advice = f"a row is held whole, which it can be up to {LONGEST}"
+        given.refuse("WV0707", f"rows of `x` have {length} elements", advice)
+    vectors = [given.tensor(n, v, (length,)) for n, v in columns.items()]
+    found = given.result(out, x.shape, x.dtype)
+    if not x.numel():
+        return found
+    rows = (prod(lead), length)
+    arguments = (x.reshape(rows), *vectors, *numbers, found.view(rows))
+    launch(
+        make,
+        {"dtype": DTYPES[x.dtype]},
+        dict(zip("MN", rows, strict=True)),
+        arguments,
+    )
+    return found

@@ -1,0 +1,179 @@
+"""The functions on tensors of the CPU, against torch in f64; what they refuse."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+
+import pytest
+import torch
+import torch.nn.functional as torch_functions
+
+from wave_core.diagnostics import LaunchError, UserError
+from wave_kernels import functions
+from wave_kernels.functions import layer_norm, matmul, rms_norm, softmax
+from wave_kernels.functions.rows import LONGEST
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+ULP = {torch.float32: 2.0**-23, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
+ROWS = [(1,), (0, 4), (4, 0), (3, 31), (2, 3, 64), (5, 65), (3, 1000), (1, LONGEST)]
+SIZES = [
+    *((1, 1, 1), (13, 17, 19), (64, 64, 64), (65, 63, 33), (0, 4, 5), (4, 0, 5)),
+    (4, 5, 0),
+]
+ACTIVATIONS = {
+    "": lambda x: x,
+    "relu": torch_functions.relu,
+    "gelu": torch_functions.gelu,
+    "silu": torch_functions.silu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+}
+
+
+def random(*shape, dtype=torch.float32):
+    return torch.randn(shape).to(dtype)
+
+
+def near(found, wanted, accuracy, scale=None):
+    assert found.shape == wanted.shape
+    if not wanted.numel():
+        return
+    size = wanted.abs().max() if scale is None else scale
+    limit = (accuracy + ULP[found.dtype]) * size
+    assert (found.double() - wanted).abs().max() <= limit
+
+
+@pytest.mark.parametrize("shape", ROWS)
+@pytest.mark.parametrize("dtype", FLOATS)
+class TestRows:
+    def test_softmax(self, dtype, shape):
+        x = random(*shape, dtype=dtype)
+        near(softmax(x), x.double().softmax(-1), 1e-5)
+
+    def test_rms_norm(self, dtype, shape):
+        x, w = random(*shape, dtype=dtype), random(shape[-1], dtype=dtype)
+        wide = x.double()
+        root = (wide.square().mean(-1, keepdim=True) + 1e-3).sqrt()
+        near(rms_norm(x, w, eps=1e-3), wide / root * w.double(), 1e-5)
+
+    def test_layer_norm(self, dtype, shape):
+        x = random(*shape, dtype=dtype) + 1
+        w, b = (random(shape[-1], dtype=dtype) for _ in range(2))
+        found = layer_norm(x, w, b)
+        if not x.numel():
+            assert found.shape == x.shape
+            return
+        wide = (x.double(), shape[-1:], w.double(), b.double())
+        near(found, torch_functions.layer_norm(*wide), 1e-5)
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_products(dtype, sizes):
+    m, n, k = sizes
+    a, b = random(m, k, dtype=dtype), random(k, n, dtype=dtype)
+    wanted, scale = a.double() @ b.double(), (a.abs() @ b.abs()).double()
+    near(matmul(a, b), wanted, 1e-3, scale.max() if scale.numel() else None)
+
+
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_finished_products(activation, bias, residual):
+    a, b = random(2, 3, 5, 16), random(16, 12)
+    more = {"bias": random(12)} if bias else {}
+    sums = a.double() @ b.double() + (more["bias"].double() if bias else 0.0)
+    wanted = ACTIVATIONS[activation](sums)
+    if residual:
+        more["residual"] = random(2, 3, 5, 12)
+        wanted = wanted + more["residual"].double()
+    found = matmul(a, b, activation=activation, **more)
+    near(found, wanted, 1e-3, 16.0)
+
+
+@pytest.mark.parametrize("turned", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+def test_transposed_views_and_leading_dimensions(lead, turned):
+    a = random(*lead, 16, 20).mT if turned[0] else random(*lead, 20, 16)
+    b = random(*lead, 12, 16).mT if turned[1] else random(*lead, 16, 12)
+    near(matmul(a, b), a.double() @ b.double(), 1e-3, 16.0)
+
+
+def test_tensors_with_gaps_are_read_as_they_are():
+    a, x = random(20, 32)[::2, ::2], random(6, 40)[:, 3:30]
+    near(softmax(x), x.double().softmax(-1), 1e-5)
+    near(matmul(a, a.mT), a.double() @ a.double().mT, 1e-3, 64.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_operands_of_one_byte_give_bfloat16(dtype):
+    a, b = random(20, 32, dtype=dtype), random(8, 32, dtype=dtype).mT
+    wanted = a.double() @ b.double()
+    near(matmul(a, b), wanted, 1e-3, 128.0)
+    assert matmul(a, b).dtype == torch.bfloat16
+    near(matmul(a, b, out_dtype=torch.float32), wanted, 1e-3, 128.0)
+
+
+def test_a_result_is_written_in_place():
+    a, b, out = random(5, 7), random(7, 3), torch.full((5, 3), torch.nan)
+    assert matmul(a, b, out=out) is out
+    torch.testing.assert_close(out, a @ b, rtol=1e-4, atol=1e-4)
+    x = random(4, 9)
+    wanted = x.softmax(-1)
+    assert softmax(x, out=torch.empty(4, 9)).allclose(wanted)
+
+
+def test_rows_that_are_no_numbers():
+    x = random(4, 10)
+    x[0, 3], x[1, 4], x[2], x[3, :9] = torch.nan, torch.inf, -torch.inf, -torch.inf
+    torch.testing.assert_close(softmax(x), x.softmax(-1), equal_nan=True)
+
+
+SQUARE = torch.zeros(4, 4)
+REFUSED = [
+    ("WV0704", lambda: softmax([1.0])),
+    ("WV0704", lambda: softmax(SQUARE.to_sparse())),
+    ("WV0704", lambda: matmul(SQUARE, None)),
+    ("WV0705", lambda: softmax(SQUARE.double())),
+    ("WV0705", lambda: matmul(SQUARE, SQUARE.half())),
+    ("WV0705", lambda: matmul(SQUARE, SQUARE, out_dtype=torch.int8)),
+    ("WV0705", lambda: rms_norm(SQUARE, torch.zeros(4).half())),
+    ("WV0705", lambda: softmax(SQUARE, out=SQUARE.half())),
+    ("WV0706", lambda: softmax(torch.tensor(1.0))),
+    ("WV0706", lambda: matmul(torch.zeros(4), SQUARE)),
+    ("WV0707", lambda: matmul(SQUARE, torch.zeros(3, 4))),
+    ("WV0707", lambda: matmul(SQUARE, torch.zeros(4))),
+    ("WV0707", lambda: matmul(torch.zeros(2, 4, 4), torch.zeros(3, 4, 4))),
+    ("WV0707", lambda: matmul(SQUARE, SQUARE, bias=torch.zeros(3))),
+    ("WV0707", lambda: matmul(SQUARE, SQUARE, residual=torch.zeros(4))),
+    ("WV0707", lambda: softmax(torch.zeros(1, LONGEST + 1))),
+    ("WV0707", lambda: softmax(SQUARE, out=torch.zeros(4, 5))),
+    ("WV0708", lambda: matmul(SQUARE, SQUARE.to("meta"))),
+    ("WV0709", lambda: softmax(SQUARE, out=torch.zeros(4, 4).mT)),
+    ("WV0712", lambda: matmul(SQUARE, SQUARE, out=SQUARE)),
+    ("WV0714", lambda: softmax(torch.zeros(4, requires_grad=True))),
+]
+
+
+@pytest.mark.parametrize(("code", "call"), REFUSED)
+def test_what_does_not_fit_is_refused_at_the_call(code, call):
+    with pytest.raises(LaunchError) as raised:
+        call()
+    assert raised.value.code == code
+    assert "test_functions.py" in str(raised.value)
+
+
+def test_an_unknown_activation_is_refused():
+    with pytest.raises(UserError, match="it is one of relu, gelu"):
+        matmul(SQUARE, SQUARE, activation="sine")
+
+
+@pytest.mark.parametrize("name", functions.__all__)
+def test_examples(name):
+    function = getattr(functions, name)
+    page = doctest.DocTestParser().get_doctest(
+        inspect.getdoc(function), {}, name, None, 0
+    )
+    assert page.examples
+    assert doctest.DocTestRunner().run(page).failed == 0
