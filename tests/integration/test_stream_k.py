@@ -39,6 +39,7 @@ def session():
         ("sim", "gfx942"),
         ("emulator", "gfx942"),
         ("emulator", "gfx950"),
+        ("emulator", "gfx90a"),
     ],
 )
 @pytest.mark.parametrize("sizes", EDGES, ids=lambda row: "x".join(map(str, row)))

@@ -223,7 +223,9 @@ class Checks:
             _, loads, stores = self._completed(waves)
             if kind != "read":
                 self.locks.release(waves, loads, stores)
-            self.locks.touch(kind, flat, wave, self.stamp)
+            late = self.locks.touch(kind, flat, wave, self.stamp)
+            if late and self.architecture.wide_stores:
+                self.global_shadow.were_atomic(np.array(late))
         silent = self.locks is not None and self.locks.are_locks(flat)
         if not (is_wide(ins) or silent):
             return kind

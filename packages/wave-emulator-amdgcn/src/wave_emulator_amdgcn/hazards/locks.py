@@ -97,14 +97,21 @@ class Locks:
         """Whether all of these bytes were read or updated as locks."""
         return self._read.issuperset(at.tolist())
 
-    def touch(self, kind: str, at: Ints, wave: Ints, stamp: int) -> None:
-        """Waves read, write or update locks at these bytes, one after the other."""
+    def touch(self, kind: str, at: Ints, wave: Ints, stamp: int) -> list[int]:
+        """Waves read, write or update locks at these bytes, one after the other.
+
+        Returns:
+            Bytes that turn out to be locks: written before anybody read them as such.
+        """
+        found: list[int] = []
         for me, place in dict.fromkeys(zip(wave.tolist(), at.tolist(), strict=True)):
             left = self._left.get(place)
             if left is not None and kind != "write":
                 self._found[:, me] = np.maximum(self._found[:, me], left)
                 self._when[me] = stamp
             if kind != "write":
+                if left is not None and place not in self._read:
+                    found.append(place)
                 self._read.add(place)
             if kind == "read":
                 continue
@@ -112,3 +119,4 @@ class Locks:
             if left is not None and kind == "atomic":
                 mine = np.maximum(left, mine)
             self._left[place] = mine
+        return found

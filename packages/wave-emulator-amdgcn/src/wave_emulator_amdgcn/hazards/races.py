@@ -138,6 +138,12 @@ class Shadow:
         step = self.bytes_of_cell
         return at[:, None] // step + np.arange(max(1, size // step))
 
+    def were_atomic(self, at: Ints) -> None:
+        """Whoever wrote words at these bytes last wrote a lock."""
+        cells = self.cells(at, 4)
+        writer = self.writer[cells]
+        self.writer[cells] = np.where(writer & 3 == PLAIN, writer | ATOMIC, writer)
+
     def touch(self, access: Access, order: Order) -> list[Conflict]:
         """Check an access against the history, then add it."""
         at, me = access.at, access.me[:, None]
