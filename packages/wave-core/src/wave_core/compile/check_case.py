@@ -242,7 +242,9 @@ def compare(
         )
         unit = scale if scale is not None else float(finite.max(initial=0.0))
         unit = unit or 1.0
-        wrong = np.argwhere(error > tolerance * unit)
+        # A unit that is no number measures nothing, and then nothing is right.
+        limit = tolerance * unit if np.isfinite(unit) else -1.0
+        wrong = np.argwhere(error > limit)
         first = (position, tuple(map(int, wrong[0]))) if wrong.size else None
         found = Comparison(
             max(found.absolute, float(error.max())),
