@@ -116,6 +116,23 @@ def test_updates(name, dtype, shared):
         assert before[b] in old[bins == b]
 
 
+@pytest.mark.parametrize("scope", ["workgroup", "device", "system"])
+@pytest.mark.parametrize("shared", [False, True], ids=["global", "shared"])
+def test_sums_that_a_chip_tries_again(shared, scope):
+    """Of bf16 before sm_90: no plain load is among the updates, in any order."""
+    kernel = updating(tkw.atomic_add, tkl.bf16, shared=shared, scope=scope)
+    made = compiled(kernel, {N: 100, B: BINS}, "sm_80")
+    assert made.count("atom.") == 2
+    bins, values, before = given("bf16", 100)
+    for order in (None, 1, 2, 3):
+        after, old = before.copy(), np.zeros_like(values)
+        assert made.run(bins, values, after, old, order=order) == []
+        for b in range(BINS):
+            mine = values[bins == b].astype(np.float64)
+            assert after[b] == before[b].astype(np.float64) + mine.sum()
+            assert before[b] in old[bins == b]
+
+
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_a_nan_of_the_register_changes_no_extreme(dtype):
     kernel = updating(tkw.atomic_max, getattr(tkl, dtype), shared=False)

@@ -41,6 +41,9 @@ instruction for, LLVM makes of exchanges that compare."""
 SCOPES = {"workgroup": 'syncscope("block") ', "device": 'syncscope("device") '}
 """LLVM's names of those who see an update as one step; its own is the system's."""
 
+_SCOPE_NAMES = {"workgroup": "cta", "device": "gpu", "system": "sys"}
+"""PTX's names of the same."""
+
 
 @dataclass(frozen=True)
 class _Place:
@@ -111,6 +114,8 @@ def _updated(
         item,
         op.scope,
         instruction=_has_instruction(op, emit, memory),
+        is_added=_is_added(emit, memory),
+        space="global" if memory.space is Space.GLOBAL else "shared",
     )
     if isinstance(op, atomic.AtomicCas):
         new, expected = values
@@ -130,12 +135,16 @@ class _Cell:
         item: What it is.
         scope: Who sees updates as one step.
         instruction: Whether LLVM has no form for that scope, but the machine has.
+        is_added: Whether the machine adds such floats there in one step.
+        space: Where it is, as PTX calls it.
     """
 
     address: str
     item: str
     scope: str
     instruction: bool
+    is_added: bool
+    space: str
 
     @property
     def bits(self) -> int:
@@ -155,14 +164,21 @@ def _has_instruction(op: Atomic, emit: Emitter, memory: Memory) -> bool:
     """
     if op.scope != "system" or memory.space is not Space.GLOBAL:
         return False
-    known = ("global", "add", memory.dtype.name) in emit.target.float_atomics
+    known = _is_added(emit, memory)
     return known or not memory.dtype.is_float or not isinstance(op, atomic.AtomicAdd)
+
+
+def _is_added(emit: Emitter, memory: Memory) -> bool:
+    place = "global" if memory.space is Space.GLOBAL else "lds"
+    return (place, "add", memory.dtype.name) in emit.target.float_atomics
 
 
 def _combined(emit: Emitter, cell: _Cell, word: str, value: str) -> str:
     """The element before an update by a word of LLVM's."""
     if cell.instruction:
         return _by_name(emit, cell, word, value)
+    if word == "fadd" and not cell.is_added:
+        return _retried(emit, cell, value)
     return emit.builder.op(
         f"atomicrmw {word} {cell.address}, {scalar(cell.item)} {value} {cell.order}, "
         f"align {cell.bits // 8}"
@@ -177,6 +193,48 @@ def _exchanged(emit: Emitter, cell: _Cell, expected: str, new: str) -> str:
         f"{cell.order} monotonic, align {cell.bits // 8}"
     )
     return emit.builder.op(f"extractvalue {{{kind}, i1}} {pair}, 0")
+
+
+def _retried(emit: Emitter, cell: _Cell, value: str) -> str:
+    """The element before a sum that is put there while nobody else changes it.
+
+    LLVM would read a word by a plain load first, which nothing orders against the
+    updates of others and of neighbours, where it adds and where it compares.
+    """
+    builder, kind, bits = emit.builder, scalar(cell.item), f"i{cell.bits}"
+    first = builder.op(
+        f"load atomic {bits}, {cell.address} {cell.order}, align {cell.bits // 8}"
+    )
+    before, old = builder.blocks[-1].label, builder.fresh()
+    with builder.region() as block:
+        now = builder.op(f"bitcast {bits} {old} to {kind}")
+        new = builder.op(f"fadd {kind} {now}, {value}")
+        new = builder.op(f"bitcast {kind} {new} to {bits}")
+        seen = _compared(emit, cell, old, new)
+        done = builder.op(f"icmp eq {bits} {seen}, {old}")
+    head, end = builder.label(), builder.label()
+    builder.splice(
+        f"br label %{head}",
+        f"{head}:",
+        f"{old} = phi {bits} [ {first}, %{before} ], [ {seen}, %{block.label} ]",
+        f"br label %{block.entry}",
+        block,
+        f"br i1 {done}, label %{end}, label %{head}",
+        f"{end}:",
+    )
+    return builder.op(f"bitcast {bits} {seen} to {kind}")
+
+
+def _compared(emit: Emitter, cell: _Cell, old: str, new: str) -> str:
+    """The bits before; they are ``new`` now where they were ``old``."""
+    bits, letter = f"i{cell.bits}", _LETTERS[cell.bits]
+    scope = _SCOPE_NAMES[cell.scope]
+    text = f"atom.relaxed.{scope}.{cell.space}.cas.b{cell.bits} $0, [$1], $2, $3;"
+    return emit.builder.op(
+        f'call {bits} asm sideeffect "{text}", '
+        f'"={letter},l,{letter},{letter},~{{memory}}"'
+        f"({cell.address}, {bits} {old}, {bits} {new})"
+    )
 
 
 _FORMS = {
