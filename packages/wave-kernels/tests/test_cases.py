@@ -25,6 +25,7 @@ SMALL = {
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-mxfp": {"M": 33, "N": 17, "K": 96},
     "gemm-nn": {"M": 33, "N": 17, "K": 50},
+    "gemm-split-k": {"M": 33, "N": 17, "K": 50},
     "gemm-staged": {"M": 33, "N": 17, "K": 50},
     "gemm-stream-k": {"M": 33, "N": 17, "K": 50},
     "gemm-tn": {"M": 33, "N": 17, "K": 50},

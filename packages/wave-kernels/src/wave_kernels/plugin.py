@@ -38,6 +38,11 @@ KERNELS: tuple[KernelSpec, ...] = (
     ),
     KernelSpec("gemm-nn", f"{_CASES}.gemm:gemm_nn_case", "c = a b"),
     KernelSpec(
+        "gemm-split-k",
+        f"{_CASES}.gemm:split_k_case",
+        "c = a b^T by several workgroups a tile",
+    ),
+    KernelSpec(
         "gemm-staged",
         f"{_CASES}.gemm:staged_gemm_case",
         "c = a b^T through LDS by hand",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from wave_core.cli.load import find_case, open_session, with_options
+from wave_core.cli.load import find_case, open_session, settled_case
 from wave_core.cli.output import out, print_json, print_table, print_text, progress
 from wave_core.cli.passes import (
     CompileOptions,
@@ -60,7 +60,7 @@ def bisect(  # noqa: PLR0913, PLR0917 - the options of the command
     # Without a device nothing but the passes is looked at.
     named = {"device": device or "sim", "preset": preset}
     with progress() as show:
-        case = with_options(case, {**named, **told})
+        case = settled_case(session, case, {**named, **told})
         found = bisect_case(case, session=session, seed=seed, progress=show)
     if json:
         print_json(found.to_json())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from wave_core.cli.files import tell_written, write_files
-from wave_core.cli.load import find_case, open_session, with_options
+from wave_core.cli.load import find_case, open_session, settled_case
 from wave_core.cli.output import print_json, print_text
 from wave_core.cli.passes import (
     CompileOptions,
@@ -85,7 +85,7 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
         **option_changes(option),
         **pass_changes(case.options, passes, disable, set_pass),
     }
-    case = with_options(case, changes)
+    case = settled_case(session, case, changes)
     started = time.perf_counter()
     try:
         form = emit or backend_of(session, case.options.target_name).artifact

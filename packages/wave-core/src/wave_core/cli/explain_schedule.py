@@ -14,6 +14,8 @@ from wave_core.passes.selection import unknown_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wave_core.compile.alternatives import Row
+    from wave_core.compile.kernels import KernelCase
     from wave_core.plugin.results import Choice
 
 app = typer.Typer(add_completion=False)
@@ -31,7 +33,7 @@ def explain_schedule(
 ) -> None:
     """Say how a kernel would be compiled, and why not in other ways."""
     # The compiler loads torch; other commands go without.
-    from wave_core.compile.choosing import choices  # noqa: PLC0415
+    from wave_core.compile.alternatives import all_choices  # noqa: PLC0415
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
@@ -40,9 +42,9 @@ def explain_schedule(
     if preset not in session.plugins.choosers:
         known = session.plugins.choosers
         raise unknown_name("preset that chooses", preset, known)
-    found = choices(case.options, case.kernel, session)
+    found = all_choices(case, session)
     if json:
-        rows = [_as_json(each) for each in found]
+        rows = [_as_json(*each) for each in found]
         machine = case.options.target_name
         print_json({"kernel": case.kernel.name, "target": machine, "choices": rows})
     elif found:
@@ -51,8 +53,9 @@ def explain_schedule(
         print_text("nothing to choose: the kernel is compiled as preset `default` says")
 
 
-def _as_json(choice: Choice) -> dict[str, object]:
+def _as_json(case: KernelCase, choice: Choice) -> dict[str, object]:
     return {
+        "kernel": case.kernel.name,
         "subs": {str(symbol): _plain(value) for symbol, value in choice.subs.items()},
         "options": dict(choice.options),
         "figures": dict(choice.figures),
@@ -64,16 +67,22 @@ def _plain(value: object) -> object:
     return value if isinstance(value, int) else str(value)
 
 
-def _table(
-    found: Sequence[Choice],
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Titles and rows: the options, values of open symbols, figures, and why not."""
-    symbols = dict.fromkeys(str(symbol) for each in found for symbol in each.subs)
-    options = dict.fromkeys(name for each in found for name in each.options)
-    figures = dict.fromkeys(title for each in found for title in each.figures)
+def _table(found: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Titles and rows: the options, values of open symbols, figures, and why not.
+
+    Where there are several kernels, the first column names them.
+    """
+    choices = [each for _, each in found]
+    names = [case.kernel.name for case, _ in found]
+    symbols = dict.fromkeys(str(symbol) for each in choices for symbol in each.subs)
+    options = dict.fromkeys(name for each in choices for name in each.options)
+    figures = dict.fromkeys(title for each in choices for title in each.figures)
     titles = (*options, *symbols, *figures, "why not")
-    rows = [_row(each, (*options, *symbols), tuple(figures)) for each in found]
-    return titles, rows
+    rows = [_row(each, (*options, *symbols), tuple(figures)) for each in choices]
+    if len(set(names)) == 1:
+        return titles, rows
+    named = zip(names, rows, strict=True)
+    return ("kernel", *titles), [(name, *row) for name, row in named]
 
 
 def _row(

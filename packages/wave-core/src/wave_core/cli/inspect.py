@@ -11,7 +11,7 @@ import typer
 
 from wave_core.cli.assembly import show_assembly
 from wave_core.cli.files import write_picture
-from wave_core.cli.load import find_case, open_session, with_options
+from wave_core.cli.load import find_case, open_session, settled_case
 from wave_core.cli.output import out, print_json, print_table, print_text
 from wave_core.cli.passes import (
     CompileOptions,
@@ -78,7 +78,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     case = find_case(session, kernel, shape, settings, target)
     told = option_changes(option)
     told |= pass_changes(case.options, passes, disable, set_pass)
-    case = with_options(case, {"preset": preset, **told})
+    case = settled_case(session, case, {"preset": preset, **told})
     if what not in set(What):
         show_view(session, case, what, svg, own=tuple(What), as_json=json)
         return

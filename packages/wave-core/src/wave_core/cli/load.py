@@ -125,4 +125,20 @@ def _blamed(path: Path, what: str) -> Generator[None]:
 def with_options(case: KernelCase, given: Mapping[str, object]) -> KernelCase:
     """The case with options that the command line gives; ``None`` is not given."""
     changes = {name: value for name, value in given.items() if value is not None}
-    return replace(case, options=replace(case.options, **changes))
+    others = tuple(with_options(each, given) for each in case.others)
+    return replace(case, options=replace(case.options, **changes), others=others)
+
+
+def settled_case(
+    session: Session, case: KernelCase, given: Mapping[str, object]
+) -> KernelCase:
+    """The case with these options; of its kernels the one that the preset takes.
+
+    Raises:
+        UserError: for mistakes in the kernel, its constraints or the bindings.
+        PluginError: WV0819 where the preset fails to choose.
+    """
+    # The compiler loads torch; other commands go without.
+    from wave_core.compile.alternatives import fastest  # noqa: PLC0415
+
+    return fastest(with_options(case, given), session)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from wave_core.cli.load import find_case, open_session, with_options
+from wave_core.cli.load import find_case, open_session, settled_case
 from wave_core.cli.output import out, print_json, print_table, progress
 from wave_core.cli.passes import (
     CompileOptions,
@@ -58,7 +58,8 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target, device)
-    case = with_options(
+    case = settled_case(
+        session,
         case,
         {
             "device": device,

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from wave_core.compile.alternatives import fastest as fastest
     from wave_core.compile.check_case import run_case as run_case
     from wave_core.compile.compiled import Timings as Timings
     from wave_core.compile.compiler import wave_compile as wave_compile
@@ -43,6 +44,7 @@ _MODULES = {
     "WaveCompileOptions": "options",
     "WaveKernel": "kernel",
     "default_session": "session",
+    "fastest": "alternatives",
     "option_table": "options",
     "run_case": "check_case",
     "set_default_run_config": "options",

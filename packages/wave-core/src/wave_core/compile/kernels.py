@@ -37,6 +37,8 @@ class KernelCase:
         scale: From the arguments to the size of a result that errors are measured
             against, such as ``max(abs(A) abs(B))``; by default the largest expected
             value.
+        others: Other kernels that compute the same, with arguments of their own; a
+            preset that chooses takes one of them where it is faster by its estimate.
     """
 
     kernel: LaunchableWave
@@ -48,6 +50,7 @@ class KernelCase:
     tolerance: float
     settings: Mapping[str, int | str] = field(default_factory=dict[str, int | str])
     scale: Callable[[Sequence[Any]], float] | None = None
+    others: tuple[KernelCase, ...] = ()
 
 
 class KernelFactory(Protocol):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
-from wave_core.compile.kernels import KernelCase
+from wave_core.compile import default_session
+from wave_core.compile.kernels import OPEN, KernelCase
 from wave_kernels.cases.activations import ACTIVATIONS
 from wave_kernels.cases.sizes import (
     left_open,
@@ -19,6 +20,7 @@ from wave_kernels.cases.sizes import (
 from wave_kernels.definitions.epilogue import PLAIN, Epilogue
 from wave_kernels.definitions.gemm import gemm_kernel
 from wave_kernels.definitions.products import operand_dims, sums_of
+from wave_kernels.definitions.split_k import WAYS, split_k_kernel
 from wave_kernels.definitions.staged_gemm import staged_gemm_kernel
 from wave_kernels.definitions.stream_k import stream_k_kernel
 
@@ -155,6 +157,14 @@ class Product:
 F16_NT = Product()
 """What `gemm` is without settings, and the kernels that know no others."""
 
+SIZES = {"M": 512, "N": 512, "K": 512}
+
+LEAST = 16
+"""Rows, and columns, of the smallest tile that a chip multiplies."""
+
+FEWEST = 2
+"""Tiles along K of each workgroup, for less of which no sum is split."""
+
 
 def gemm_case(
     shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
@@ -223,7 +233,13 @@ def _product_case(
         batched=product.batched,
     )
     made = _case(kernel, shape, settings, tiles, target, product)
-    return replace(made, settings={**made.settings, **product.settings})
+    made = replace(made, settings={**made.settings, **product.settings})
+    if product != F16_NT or made.options.dynamic_symbols:
+        return made
+    if not ways_of(made.shape, target):
+        return made
+    given = {name: value for name, value in tiles.items() if value != OPEN}
+    return replace(made, others=(split_k_case(shape, given, target),))
 
 
 def staged_gemm_case(
@@ -232,6 +248,53 @@ def staged_gemm_case(
     """``c = a b^T`` with the tiles of a and b copied to LDS by the author."""
     tiles = with_defaults(settings, {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 32})
     return _case(staged_gemm_kernel(), shape, settings, tiles, target)
+
+
+def split_k_case(
+    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
+) -> KernelCase:
+    """``c = a b^T`` by ``SPLIT`` workgroups a tile, each with a part of K.
+
+    Operands are staged in LDS; ``STAGED=0`` reads them where they are.
+    """
+    names = ("SPLIT", "BLOCK_M", "BLOCK_N", "BLOCK_K", *_WAVES)
+    chosen = left_open(settings, names) | with_defaults(settings, {"STAGED": 1})
+    sizes = with_defaults(shape, SIZES)
+    ways = ways_of(sizes, target) or WAYS
+    made = _case(split_k_kernel(ways), shape, settings, chosen, target)
+    m, n = sizes["M"], sizes["N"]
+    most = int(settings.get("SPLIT", max(split for split, *_ in ways)))
+    counters = (-(-m // LEAST), -(-n // LEAST))
+
+    def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
+        import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
+
+        a, b, c = made.make_arguments(rng)
+        arrived = np.zeros(counters, "int32")
+        return [a, b, poisoned((most, m, n), tkl.f32), arrived, c]
+
+    given = zip(("PARTS", "ROWS", "COLUMNS"), (most, *counters), strict=True)
+    subs = {getattr(tkl.sym, name): value for name, value in given}
+    split = {} if chosen["SPLIT"] == OPEN else {tkl.sym.SPLIT: most}
+    subs = {**made.options.subs, **subs, **split, tkl.sym.ONE: 1}
+    options = replace(made.options, subs=subs)
+    return replace(made, options=options, make_arguments=make_arguments, outputs=(4,))
+
+
+def ways_of(sizes: Mapping[str, int], target: str) -> list[tuple[int, ...]]:
+    """The ways to split K that leave each workgroup a few tiles of it.
+
+    Their workgroups wait for each other: a chip holds them at once, one a compute unit.
+    """
+    peaks = default_session().target(target).peaks
+    if peaks is None:
+        return []
+
+    def suits(split: int, rows: int, columns: int, depth: int) -> bool:
+        groups = split * -(-sizes["M"] // rows) * -(-sizes["N"] // columns)
+        return groups <= peaks.compute_units and sizes["K"] >= split * depth * FEWEST
+
+    return [way for way in WAYS if suits(*way[:4])]
 
 
 def stream_k_case(
@@ -273,8 +336,8 @@ def _case(
     target: str,
     product: Product = F16_NT,
 ) -> KernelCase:
-    usual = {"M": 512, "N": 512, "K": 512}
-    sizes = with_defaults(shape, {"B": 1, **usual} if product.batched else usual)
+    usual = {"B": 1, **SIZES} if product.batched else SIZES
+    sizes = with_defaults(shape, usual)
     chosen = {**tiles, **with_defaults(settings, {"DYNAMIC": 0})}
     subs, dynamic = symbols(sizes, chosen)
 

@@ -37,6 +37,9 @@ SCATTERED = 4.0
 """How much more of the path to memory a matrix operand takes that is not staged: lanes
 read short pieces of many rows."""
 
+AT_ONCE = 4
+"""Sums of other workgroups that are fetched without waiting in between."""
+
 BUNCHED = 0.12
 """The share that is waited for of fetches that take longer than products: those of all
 iterations of a trip are issued together."""
@@ -99,7 +102,21 @@ def cycles_of(work: Work, way: Way, need: Need, target: Target) -> float:
     together = min(each, need.resident)
     time = iteration(work, way, together, target) * each / together
     fill = target.costs.global_latency * (2.0 - way.memory)
-    return time * work.trips + fill * ceil(each / together)
+    return time * work.trips + fill * ceil(each / together) + handed_on(work, target)
+
+
+def handed_on(work: Work, target: Target) -> float:
+    """Cycles in which sums of one tile come together that workgroups share.
+
+    They are written, counted and seen, then fetched `AT_ONCE` at a time.
+    """
+    if work.sharers <= 1:
+        return 0.0
+    assert target.peaks is not None, "who asks has looked"
+    tile = 4 * work.carried * work.lanes * work.waves
+    steps = 3 + ceil((work.sharers - 1) / AT_ONCE)
+    moved = work.sharers * tile / target.peaks.l2_bytes
+    return steps * target.costs.global_latency + moved
 
 
 def iteration(work: Work, way: Way, resident: int, target: Target) -> float:

@@ -88,6 +88,7 @@ class Work:
         waves: Waves of a workgroup.
         groups: Workgroups of the launch.
         trips: Iterations.
+        sharers: Workgroups that each sum a part of one tile of the result.
     """
 
     matrix: float
@@ -102,6 +103,7 @@ class Work:
     waves: int
     groups: float
     trips: float
+    sharers: float = 1.0
 
     @property
     def units(self) -> int:
@@ -197,7 +199,13 @@ class _Counting:
             waves=self.geometry.waves_per_workgroup,
             groups=prod(map(_size, self.geometry.grid)),
             trips=prod(_size(self.geometry.trip_count(axis)) for axis in axes),
+            sharers=prod(map(self._sharers, axes)),
         )
+
+    def _sharers(self, axis: str) -> int:
+        """Workgroups that divide the iterations over ``axis`` among themselves."""
+        own = _size(self.geometry.trip_count(axis)) * self._tile(axis)
+        return max(1, -(-_size(self.geometry.extent(axis)) // own)) if own else 1
 
     def _moves(self, read: Read) -> bool:
         """Whether each iteration of the loop reads something else."""

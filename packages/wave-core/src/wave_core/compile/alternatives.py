@@ -1,0 +1,72 @@
+"""Which of several kernels that compute the same a case is run with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_core.compile.choosing import choices
+from wave_core.diagnostics import UserError
+
+if TYPE_CHECKING:
+    from wave_core.compile.kernels import KernelCase
+    from wave_core.compile.session import Session
+    from wave_core.plugin.results import Choice
+
+CYCLES = "cycles"
+"""The figure of a choice by which kernels are compared."""
+
+GAIN = 1.5
+"""How much faster another kernel has to be: that workgroups wait for each other costs
+time that no estimate counts."""
+
+Row = tuple["KernelCase", "Choice"]
+"""A kernel, and one way to compile it."""
+
+
+def all_choices(case: KernelCase, session: Session) -> list[Row]:
+    """What the preset finds for a case and for its others, the fastest first.
+
+    Raises:
+        UserError: as `choices` for the case itself; others that cannot be compiled
+            are left out.
+        PluginError: WV0819 where the chooser fails.
+    """
+    found = [(case, each) for each in choices(case.options, case.kernel, session)]
+    for other in case.others if found else ():
+        try:
+            rows = choices(other.options, other.kernel, session)
+        except UserError:
+            continue
+        found += [(other, each) for each in rows]
+    return sorted(found, key=_order) if case.others else found
+
+
+def _order(row: Row) -> tuple[bool, float]:
+    choice = row[1]
+    return bool(choice.refused), choice.figures.get(CYCLES, 0.0)
+
+
+def fastest(case: KernelCase, session: Session) -> KernelCase:
+    """The case, or the one of its others that the preset finds faster.
+
+    Presets that do not choose keep the case. Where another is taken the user is told,
+    for it has other arguments.
+
+    Raises:
+        UserError: for mistakes in the kernel, its constraints or the bindings.
+        PluginError: WV0819 where the chooser fails.
+    """
+    if not case.others or case.options.preset not in session.plugins.choosers:
+        return case
+    rows = [row for row in all_choices(case, session) if not row[1].refused]
+    own = next((each for owner, each in rows if owner is case), None)
+    if own is None or own.figures[CYCLES] < GAIN * rows[0][1].figures[CYCLES]:
+        return case
+    best, choice = rows[0]
+    before, after = (f"{each.figures[CYCLES]:,.0f}" for each in (own, choice))
+    told = (
+        f"`{case.kernel.name}` is compiled as `{best.kernel.name}`: about {after} "
+        f"cycles in place of {before}; preset `default` keeps the kernel"
+    )
+    session.announce(told, told)
+    return best
