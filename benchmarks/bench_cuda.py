@@ -101,7 +101,7 @@ def forms() -> Iterator[tuple[str, Form]]:
 
 
 FORMS = dict(forms())
-QUICK = [name for name in FORMS if name.endswith(("fetch-ahead", "modulo"))]
+QUICK = [name for name in FORMS if name.endswith(("fetch-ahead", "four-stage"))]
 """Forms for operands that lie across."""
 
 
