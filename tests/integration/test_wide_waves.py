@@ -12,7 +12,8 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.constraints import HardwareConstraint
 from wave_core.diagnostics import UserError
-from wave_core.ir import erase
+from wave_core.ir import erase, resolve
+from wave_core.ops.matrix import SharedTile
 from wave_core.ops.sync import SharedMemoryBarrier, WaveFence
 from wave_core.targets import generic128_target
 from wave_core.types import MemoryType
@@ -116,6 +117,48 @@ def test_every_fence_and_barrier_is_needed(name, waves, preset):
         broken = graph.clone()
         erase(list(broken.walk())[place])
         assert reported(broken, 1024) == {"WV0901"}
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 32, 48), (65, 17, 33), (130, 40, 96)])
+@pytest.mark.parametrize("across", [False, True])
+def test_operands_of_several_panels_are_read_where_they_are(across, m, n, k):
+    """Panels of 32 bytes along K, and of 16 or 32 where rows go across."""
+    a_dims, b_dims = ((K, M), (K, N)) if across else ((M, K), (N, K))
+    space = tkl.SHARED_ADDRESS_SPACE
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, 128, 0),
+            tkw.WorkgroupConstraint(N, 32, 1),
+            tkw.WaveConstraint(M, 64),
+            tkw.TilingConstraint(K, 48),
+            tkw.HardwareConstraint(threads_per_wave=128, mma_type="F32_64x8x16_F16"),
+        ]
+    )
+    def product(
+        a: tkl.Memory[(*a_dims, space, tkl.f16)],
+        b: tkl.Memory[(*b_dims, space, tkl.f16)],
+        c: tkl.Memory[M, N, GLOBAL, tkl.f32],
+    ):
+        @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+        def repeat(acc: tkl.Register[M, N, tkl.f32]):
+            return tkw.mma(tkw.read(a), tkw.read(b), acc)
+
+        tkw.write(repeat, c)
+
+    x, y = torch.randn(m, k).half(), torch.randn(k, n).half()
+    made = compiled(product, {M: m, N: n, K: k})
+    tiles = [op for op in made.graph.walk() if isinstance(op, SharedTile)]
+    panels = {resolve(tile.memory).layout.panel for tile in tiles}
+    if k % 48 == 0:
+        assert panels == ({16, 32} if across else {32})
+    c = torch.full((m, n), torch.nan)
+    operands = (x.T, y) if across else (x, y.T)
+    made(*(each.contiguous() for each in operands), c)
+    torch.testing.assert_close(
+        c.double(), x.double() @ y.double(), rtol=1e-4, atol=1e-3
+    )
+    assert not made.last_run.reports
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(64, 32, 16), (65, 17, 33), (130, 48, 64)])

@@ -124,7 +124,11 @@ def generic128_target() -> Target:
                 _OF_FOUR,
                 lhs_in=(REGISTER, SHARED),
                 rhs_in=(SHARED,),
-                layouts=(BufferLayout(chunk=16, step=4, ways=2, panel=32),),
+                layouts=(
+                    BufferLayout(chunk=16, step=4, ways=2, panel=32),
+                    BufferLayout(chunk=16, step=1, ways=1, panel=16),
+                ),
+                columns_first=True,
                 counter="mma",
             ),
         ),
