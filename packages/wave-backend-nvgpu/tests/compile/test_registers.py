@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 
 import pytest
 
 from wave_core.compile import Config, Session
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
+from wave_core.diagnostics import UserError
 
 MATRICES = [
     dict(zip("MNK", sizes, strict=True))
@@ -90,3 +92,17 @@ def test_nothing_is_spilled(spilled, caplog, name, sizes, settings, target):
 @pytest.mark.parametrize(("name", "sizes", "settings"), CASES)
 def test_nothing_is_spilled_at_any_size(spilled, name, sizes, settings, target):
     assert spilled(name, sizes, settings, target) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["gemm", "gemm-staged"])
+def test_a_tile_of_thousands_of_registers_is_refused_before_it_is_expanded(name):
+    """Expanded it has 8,000 ops, and every other choice of tiles was tried so."""
+    session = Session(config=Config(cache=False), announce=lambda _: None)
+    sizes, tile = dict.fromkeys("MNK", 1024), {"BLOCK_M": 512, "BLOCK_N": 512}
+    case = make_case(
+        session.plugins.load_kernel(name), name, sizes, tile | {"BLOCK_K": 256}, "sm_90"
+    )
+    begun = time.process_time()
+    with pytest.raises(UserError, match=r"WV0605.*2048 registers .*across a loop"):
+        emit(case.options, case.kernel, "ptx", session)
+    assert time.process_time() - begun < 6

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from math import prod
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.storage import buffers_of, static_bytes
 from wave_core.analysis.names import name_of
-from wave_core.analysis.pressure import widest_point, words_of
+from wave_core.analysis.pressure import Pressure, widest_point, words_of
 from wave_core.diagnostics import user_error
 from wave_core.ir import PLACEMENT
 from wave_core.ops.control import Iterate
+from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Allocate
+    from wave_core.ops.structure import Argument
     from wave_core.targets import Target
 
 SHOWN = 4
@@ -79,14 +82,50 @@ def check_registers(graph: Graph, target: Target) -> None:
     if file is None:
         return
     widest = widest_point(graph)
-    if widest.registers <= file.per_wave:
+    if widest.registers > file.per_wave:
+        raise _too_many(graph, target, widest, file.per_wave)
+
+
+def check_carried(graph: Graph, target: Target) -> None:
+    """Refuse a loop that carries more values than a lane has registers.
+
+    Known as soon as values are laid out, long before all of a large tile is expanded:
+    no pass makes what a loop carries smaller.
+
+    Raises:
+        UserError: WV0605.
+    """
+    file = target.registers
+    if file is None:
         return
+    for loop in graph.walk():
+        if not isinstance(loop, Iterate):
+            continue
+        held = tuple(v for v in loop.body.arguments if _is_carried(v))
+        total = sum(words_of(value, _registers(graph, value)) for value in held)
+        if total > file.per_wave:
+            widest = Pressure(total, loop, held)
+            raise _too_many(graph, target, widest, file.per_wave)
+
+
+def _is_carried(value: Argument) -> bool:
+    return value.role == "carried" and isinstance(value.type, RegisterType)
+
+
+def _registers(graph: Graph, value: Op) -> int:
+    placement = graph.facts.get(PLACEMENT, value)
+    if placement is None:
+        return 1
+    return placement.layout.registers * prod(count for _, count, _ in placement.steps)
+
+
+def _too_many(graph: Graph, target: Target, widest: Pressure, limit: int) -> Exception:
     at = widest.at
     where = "a loop" if isinstance(at, Iterate) else f"`{at.op_name}`" if at else "it"
-    raise user_error(
+    return user_error(
         "WV0605",
         f"`{graph.name}` keeps values in {widest.registers} registers of each lane"
-        f" across {where}; {target.name} has {file.per_wave}",
+        f" across {where}; {target.name} has {limit}",
         at=graph.location if at is None else at.location,
         label=f"{widest.registers} registers are in use here",
         notes=("the largest values:", *_largest_values(graph, widest.values)),
@@ -96,7 +135,7 @@ def check_registers(graph: Graph, target: Target) -> None:
             "or read and compute what is not needed here later",
         ),
         needed=widest.registers,
-        limit=file.per_wave,
+        limit=limit,
     )
 
 
@@ -104,9 +143,8 @@ def _largest_values(graph: Graph, values: Iterable[Op]) -> list[str]:
     """Registers of values by the line that makes them, the largest first."""
     sizes: dict[tuple[str, str], int] = defaultdict(int)
     for value in values:
-        placement = graph.facts.get(PLACEMENT, value)
-        count = 1 if placement is None else placement.layout.registers
-        sizes[name_of(value), str(value.register_type.dtype)] += words_of(value, count)
+        count = words_of(value, _registers(graph, value))
+        sizes[name_of(value), str(value.register_type.dtype)] += count
     rows = sorted(sizes.items(), key=lambda row: (-row[1], row[0]))
     return [
         f"{size} registers: {name} ({dtype})" for (name, dtype), size in rows[:SHOWN]

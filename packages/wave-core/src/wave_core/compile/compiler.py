@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from wave_core.compile.choosing import first_that_fits
 from wave_core.compile.compiled import Compiled, Timings, Traced
 from wave_core.compile.devices import find_device, settle_target
+from wave_core.compile.early_limits import EarlyLimits
 from wave_core.compile.fingerprint import Key, fingerprint
 from wave_core.compile.front import front_of
 from wave_core.compile.inputs import asked_of, input_files
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import Diagnostic
     from wave_core.ir.graph import Graph
     from wave_core.passes.manual import ManualSchedule
+    from wave_core.passes.observe import PassObserver
     from wave_core.passes.run import RunReport
 
 
@@ -142,7 +144,10 @@ def _compiled_for(
 ) -> Compiled:
     """The kernel for ``device``, by options that leave nothing open."""
     front = front_of(options, kernel, session, device, traces)
-    lowered = lower_front(front, kernel, device.spec.stop_after)
+    spec = device.spec
+    lowered = lower_front(
+        front, kernel, spec.stop_after, machine_code=spec.backend is not None
+    )
     total_s = time.perf_counter() - front.started
     return Compiled(
         **vars(front),  # all that is known of it, the device among it
@@ -211,16 +216,31 @@ def _check_each_pass(
 
 
 def lower_front(
-    front: Traced, kernel: LaunchableWave, stop_after: str | None = None
+    front: Traced,
+    kernel: LaunchableWave,
+    stop_after: str | None = None,
+    *,
+    machine_code: bool = False,
 ) -> Lowered:
     """Run the pipeline on a copy of what was traced: all of it, or to a phase.
+
+    Args:
+        front: What was traced.
+        kernel: The kernel.
+        stop_after: The last phase; all of them by default.
+        machine_code: Whether a backend follows, for which the kernel has to fit.
 
     Raises:
         UserError: for what the passes refuse.
     """
     options, session = front.options, front.session
     lowered = front.traced.clone()
-    observers = [session.plugins.observer(), printer(options, front.plan.pipeline)]
+    observers: list[PassObserver] = [
+        session.plugins.observer(),
+        printer(options, front.plan.pipeline),
+    ]
+    if machine_code:
+        observers.append(EarlyLimits(front.target))
     verify = Verify.EACH if options.verify_each else Verify.ENDS
     runner = front.plan.runner(observers, verify)
     context = session.plugins.pass_context(front.machine, kernel, front.schedule)

@@ -163,7 +163,7 @@ def _made(
     form: str,
 ) -> Mapping[str, bytes]:
     backend.prepare()
-    lowered = lower_front(front, kernel).graph
+    lowered = lower_front(front, kernel, machine_code=True).graph
     off = front.options.disable_passes
     table = front.session.plugins.lowering_table(spec.name, off)
     return backend.emit(lowered, front.target, front.options, table, form)
