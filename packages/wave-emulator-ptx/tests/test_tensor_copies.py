@@ -20,6 +20,16 @@ from wave_emulator_ptx import (
     emulate,
     load,
 )
+from wave_emulator_ptx.device import EmulatorDevice
+from wave_runtime import (
+    Artifact,
+    BindingInfo,
+    ConstantInfo,
+    LoadedKernel,
+    Manifest,
+    TensorMapInfo,
+)
+from wave_runtime.manifest import digest
 
 KERNEL = (
     HEAD
@@ -395,3 +405,77 @@ def test_every_array_of_a_map_is_written_in_place():
         text = text_of(OUT, 2, operation="cp.async.bulk.tensor", words="")
         launch(text, map_of(array, (64, 4)), given, (0, start))
         np.testing.assert_array_equal(array[start : start + 4].ravel(), given)
+
+
+DEVICE = """
+.visible .entry move(.param .u64 a, .param .u64 b, .param .u32 M, .param .u32 N,
+    .param .align 64 .b8 map[128])
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<8>;
+    .reg .b64 %d<8>;
+    mov.u32 %r0, %tid.x;
+    mov.u32 %r1, memory;
+    mov.b64 %d0, map;
+    cvta.param.u64 %d0, %d0;
+    ld.param.u64 %d1, [b];
+    setp.ne.u32 %p0, %r0, 0;
+    @%p0 bra READY;
+    mbarrier.init.shared::cta.b64 [%r1], 1;
+    fence.mbarrier_init.release.cluster;
+    mbarrier.arrive.expect_tx.shared::cta.b64 %d5, [%r1], 512;
+    mov.u32 %r2, 8;
+    mov.u32 %r3, 2;
+    add.u32 %r4, %r1, 1024;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+        [%r4], [%d0, {%r2, %r3}], [%r1];
+READY:
+    bar.sync 0;
+WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0;
+    @!%p1 bra WAIT;
+    mul.lo.u32 %r5, %r0, 16;
+    add.u32 %r6, %r5, %r1;
+    ld.shared.v2.u64 {%d2, %d3}, [%r6+1024];
+    cvt.u64.u32 %d4, %r5;
+    add.u64 %d4, %d1, %d4;
+    st.global.v2.u64 [%d4], {%d2, %d3};
+    ret;
+}
+"""
+
+
+def test_the_device_makes_the_maps_of_a_manifest():
+    """A box of 8 x 32 elements from (2, 8) on, of a matrix of 9 x 32."""
+    code = (HEAD + DEVICE).encode()
+    manifest = Manifest(
+        name="move",
+        target="sm_90a",
+        parameters=("a", "b"),
+        bindings=(
+            BindingInfo("a", "f16", ("M", "N"), written=False),
+            BindingInfo("b", "f16", ("8", "32"), written=True),
+        ),
+        constants=(
+            ConstantInfo("M", "i32", 1, parameter=False),
+            ConstantInfo("N", "i32", 1, parameter=False),
+        ),
+        grid=("1",),
+        threads=32,
+        wave_size=32,
+        lds_bytes=2048,
+        max_extent=1 << 30,
+        code_bytes=len(code),
+        code_digest=digest(code),
+        versions={},
+        form="ptx",
+        tensor_maps=(TensorMapInfo("a", (8, 32)),),
+    )
+    source = np.random.default_rng(3).standard_normal((9, 32)).astype("f2")
+    found = np.full((8, 32), 7, "f2")
+    device = EmulatorDevice()
+    LoadedKernel(Artifact(manifest, code), device)(source, found)
+    wanted = np.zeros((8, 32), "f2")
+    wanted[:7, :24] = source[2:, 8:]
+    assert (found == wanted).all()
+    assert device.reports() == []

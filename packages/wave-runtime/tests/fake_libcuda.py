@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from wave_runtime.cuda_driver import PROTOTYPES
+from wave_runtime.cuda_driver import LATER, PROTOTYPES
 
 NAMES = {2: b"CUDA_ERROR_OUT_OF_MEMORY", 218: b"CUDA_ERROR_INVALID_PTX"}
 HOPPER = {75: 9, 76: 0, 97: 232_448, 16: 132, 1: 1024, 5: 2**31 - 1, 6: 65535, 7: 65535}
@@ -23,8 +23,8 @@ class Library:
     def __init__(self, attributes=HOPPER, log=b"", **status):
         self.attributes, self.log, self.status = attributes, log, status
         self.calls, self.stack, self.images, self.launched = [], [CONTEXT], [], []
-        self.parameters = ()
-        for name, kinds in PROTOTYPES.items():
+        self.parameters, self.encoded = (), []
+        for name, kinds in {**PROTOTYPES, **LATER}.items():
             form = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)
             setattr(self, name, form(self._recorded(name)))
 
@@ -103,6 +103,20 @@ class Library:
 
     def _cuMemAlloc_v2(self, place, size):
         put(ctypes.c_uint64, place, 0x7F00_0000_0000)
+
+    def _cuTensorMapEncodeTiled(self, place, dtype, rank, address, *rest):
+        """What the driver is told; its bytes are the number of the call."""
+        assert place % 64 == 0
+        extents, strides, box, steps, *modes = rest
+        rows = (
+            (ctypes.c_uint64, extents, rank),
+            (ctypes.c_uint64, strides, rank - 1),
+            (ctypes.c_uint32, box, rank),
+            (ctypes.c_uint32, steps, rank),
+        )
+        seen = [tuple((kind * size).from_address(at)) for kind, at, size in rows]
+        self.encoded.append((dtype, address, *seen, *modes))
+        ctypes.memset(place, len(self.encoded), 128)
 
     def _cuLaunchKernel(self, *arguments):
         """What the kernel would see: the stack of contexts, pointers, words."""

@@ -8,7 +8,14 @@ import os
 import msgspec
 import pytest
 
-from wave_runtime import Artifact, ArtifactError, Manifest, load_artifact, save_artifact
+from wave_runtime import (
+    Artifact,
+    ArtifactError,
+    Manifest,
+    TensorMapInfo,
+    load_artifact,
+    save_artifact,
+)
 
 
 def test_manifest_round_trip(manifest):
@@ -46,6 +53,11 @@ def test_a_manifest_that_names_no_form_is_of_an_amd_code_object(manifest):
         {"threads": 0},
         {"parameters": ("a", "b")},
         {"code_bytes": -1},
+        {"tensor_maps": (TensorMapInfo("a", (64,)),)},
+        {"tensor_maps": (TensorMapInfo("s", (64, 8)),)},
+        {"tensor_maps": (TensorMapInfo("a", (64, 257)),)},
+        {"tensor_maps": (TensorMapInfo("a", (0, 64)),)},
+        {"tensor_maps": (TensorMapInfo("a", (64, 64), 48),)},
     ],
 )
 def test_manifest_that_no_compiler_writes(changed, fields):

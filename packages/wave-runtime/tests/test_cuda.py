@@ -24,7 +24,7 @@ from wave_runtime import (
 from wave_runtime.arrays import ArrayView, view
 from wave_runtime.cuda_targets import code_names, text_names
 from wave_runtime.gpu_array import GpuArray
-from wave_runtime.manifest import digest
+from wave_runtime.manifest import TensorMapInfo, digest
 
 PTX = b".version 8.3\n.target sm_90a\n"
 U64, U32 = ctypes.c_uint64, ctypes.c_uint32
@@ -67,6 +67,58 @@ def test_each_launch_has_its_own_values(code, library):
     for place in (0x1000, 0x2000):
         code.launch((1, 1, 1), ((place, 1), (0x9000, 1)), WORDS, 0)
     assert [values[0] for _, _, values in library.launched] == [0x1000, 0x2000]
+
+
+class Map(ctypes.Structure):
+    _fields_ = (("bytes", ctypes.c_ubyte * 128),)
+
+    @property
+    def value(self):
+        return bytes(self.bytes)
+
+
+@pytest.fixture
+def boxed(library, made):
+    library.parameters = (U64, U64, U32, U32, U32, Map)
+    maps = (TensorMapInfo("a", (64, 32), 64),)
+    return cuda.CudaDevice(library).load(made(tensor_maps=maps))
+
+
+EVEN = struct.pack("<2if", 100, 72, 1.5)
+
+
+def test_tensor_maps_are_encoded_once_for_an_address_and_a_shape(boxed, library):
+    """Rows of 72 elements of 16 bits; in the driver's words the innermost comes first.
+
+    16 bits are type 1, a swizzle of 64 bytes is 2, and L2 fetches 128 bytes (2).
+    """
+    other = struct.pack("<2if", 90, 72, 1.5)
+    places = [(BUFFERS, EVEN), (((0x3000, 64), BUFFERS[1]), EVEN), (BUFFERS, other)]
+    for buffers, words in places * 2:
+        boxed.launch((1, 1, 1), buffers, words, 0)
+    first = (1, BUFFERS[0][0], (72, 100), (144,), (32, 64), (1, 1), 0, 2, 2, 0)
+    assert library.encoded == [
+        first,
+        (1, 0x3000, *first[2:]),
+        (*first[:2], (72, 90), *first[3:]),
+    ]
+    passed = [values[-1] for _, _, values in library.launched]
+    assert passed == [bytes([number]) * 128 for number in (1, 2, 3)] * 2
+
+
+@pytest.mark.parametrize(
+    ("address", "words"), [(0x3008, EVEN), (0x3000, WORDS)], ids=["start", "rows"]
+)
+def test_memories_that_have_no_tensor_map_are_refused(boxed, library, address, words):
+    with pytest.raises(LaunchRefused, match="multiples of 16 bytes"):
+        boxed.launch((1, 1, 1), ((address, 64), BUFFERS[1]), words, 0)
+    assert not library.launched
+
+
+def test_what_the_driver_says_of_a_tensor_map(boxed, library):
+    library.status["cuTensorMapEncodeTiled"] = 1
+    with pytest.raises(DeviceError, match=r"cuTensorMapEncodeTiled.*extents"):
+        boxed.launch((1, 1, 1), BUFFERS, EVEN, 0)
 
 
 def test_what_changes_between_launches_reaches_the_driver(code, library):

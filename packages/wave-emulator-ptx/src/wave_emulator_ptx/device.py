@@ -15,8 +15,10 @@ import numpy as np
 from wave_emulator_ptx.errors import EmulatorError
 from wave_emulator_ptx.launch import LaunchOptions, LaunchResult, emulate, load
 from wave_emulator_ptx.program import program_of
+from wave_emulator_ptx.tensor_maps import TensorMap
 from wave_emulator_ptx.types import TYPES
 from wave_runtime.errors import DeviceError
+from wave_runtime.tensor_maps import TensorMaps
 
 if TYPE_CHECKING:
     from wave_emulator_ptx.arrays import Bytes
@@ -110,9 +112,11 @@ class EmulatorDevice:
             parameters = program_of(module, manifest.name).kernel.parameters
         except EmulatorError as error:
             raise EmulationError(error.code, str(error)) from error
-        numbers = parameters[len(manifest.bindings) :]
+        last = len(parameters) - len(manifest.tensor_maps)
+        numbers = parameters[len(manifest.bindings) : last]
         threads, shared = manifest.threads, manifest.lds_bytes
-        return EmulatedCode(self, module, manifest.name, numbers, threads, shared)
+        maps = TensorMaps(manifest)
+        return EmulatedCode(self, module, manifest.name, numbers, threads, shared, maps)
 
     def synchronize(self) -> None:
         """Launches are done when they return."""
@@ -129,6 +133,7 @@ class EmulatedCode:
         numbers: The parameters after those for buffers.
         threads: Of a workgroup.
         shared: Bytes of shared memory that a launch asks for.
+        maps: What the code takes behind the numbers.
     """
 
     device: EmulatorDevice
@@ -137,6 +142,7 @@ class EmulatedCode:
     numbers: Sequence[Variable]
     threads: int
     shared: int
+    maps: TensorMaps
 
     def launch(
         self,
@@ -149,15 +155,30 @@ class EmulatedCode:
 
         Raises:
             EmulationError: EP0201 to EP0203, where nothing ran, EP0303, EP0304.
+            LaunchRefused: where a memory that is copied by boxes is not aligned.
         """
         del stream
         arrays = [_array(address, size) for address, size in buffers]
         if not self.device.keep:
             arrays = [array.copy() for array in arrays]
+        placed = {
+            address: each for (address, _), each in zip(buffers, arrays, strict=True)
+        }
+        maps = [
+            TensorMap(
+                f"u{8 * each.size}",
+                placed[each.address],
+                each.extents,
+                each.strides,
+                each.box,
+                each.swizzle,
+            )
+            for each in self.maps.of(buffers, words)
+        ]
         try:
             result = emulate(
                 self.module,
-                [*arrays, *_numbers(self.numbers, words)],
+                [*arrays, *_numbers(self.numbers, words), *maps],
                 grid=grid,
                 block=(self.threads, 1, 1),
                 kernel=self.name,

@@ -12,7 +12,7 @@ from wave_runtime.errors import (
 )
 from wave_runtime.grid import GridExpression
 from wave_runtime.kernel import LoadedKernel
-from wave_runtime.manifest import BindingInfo, ConstantInfo, Manifest
+from wave_runtime.manifest import BindingInfo, ConstantInfo, Manifest, TensorMapInfo
 
 __all__ = [
     "Artifact",
@@ -25,6 +25,7 @@ __all__ = [
     "LoadedKernel",
     "Manifest",
     "RuntimeFailure",
+    "TensorMapInfo",
     "cards_of",
     "device_names",
     "load_artifact",

@@ -7,14 +7,17 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from wave_runtime.cuda_driver import Card, Driver, find_library
+from wave_runtime.cuda_driver import MAP_BYTES, Card, Driver, find_library
 from wave_runtime.cuda_targets import code_names, text_names
 from wave_runtime.devices import ordinal_of
 from wave_runtime.errors import DeviceError
+from wave_runtime.tensor_maps import TensorMaps
 
 if TYPE_CHECKING:
     from wave_runtime.artifact import Artifact
     from wave_runtime.devices import Buffer
+    from wave_runtime.manifest import Manifest
+    from wave_runtime.tensor_maps import TensorMap
 
 _ELF = b"\x7fELF"
 
@@ -24,6 +27,9 @@ _SHARED_BYTES = 8
 _UNASKED = 48 << 10
 """Bytes of shared memory that a launch gets without asking. Source: CUDA C++
 Programming Guide, compute capabilities."""
+
+_MOST_MAPS = 1024
+"""Encoded tensor maps that a kernel keeps. Units: maps of 128 bytes."""
 
 _GIBIBYTE = 1 << 30
 
@@ -40,20 +46,25 @@ class _Arguments:
         "fill",
         "found",
         "grid",
+        "maps",
         "places",
         "seen",
         "stream",
         "words",
     )
 
-    def __init__(self, pointers: int, words: int) -> None:
+    def __init__(self, pointers: int, words: int, maps: int) -> None:
         layout = struct.Struct(f"<{pointers}Q{4 * words}s")
-        self.buffer = ctypes.create_string_buffer(max(1, layout.size))
-        self.bytes = memoryview(self.buffer)
+        room = MAP_BYTES * (maps + 1) if maps else 0
+        self.buffer = ctypes.create_string_buffer(max(1, layout.size + room))
+        self.bytes = memoryview(self.buffer).cast("B")
         self.fill = layout.pack_into
         start = ctypes.addressof(self.buffer)
         offsets = [8 * i for i in range(pointers)]
         offsets += [8 * pointers + 4 * i for i in range(words)]
+        first = -(-(start + layout.size) // MAP_BYTES) * MAP_BYTES - start
+        self.maps = [first + MAP_BYTES * i for i in range(maps)]
+        offsets += self.maps
         self.found = (ctypes.c_void_p * len(offsets))(*[start + at for at in offsets])
         self.places = ctypes.c_void_p(ctypes.addressof(self.found))
         self.current = ctypes.c_void_p()
@@ -64,17 +75,54 @@ class _Arguments:
         self.stream = 0
         self.call: tuple[Any, ...] = ()
 
-    def hold(self, buffers: tuple[Buffer, ...], words: bytes) -> None:
+    def hold(
+        self, buffers: tuple[Buffer, ...], words: bytes, maps: Sequence[bytes]
+    ) -> None:
         """Write values down, for a launch and for the next ones with the same."""
         self.buffers = None
         self.fill(self.bytes, 0, *[address for address, _ in buffers], words)
+        for at, each in zip(self.maps, maps, strict=True):
+            self.bytes[at : at + MAP_BYTES] = each
         self.buffers, self.words = buffers, words
+
+
+class EncodedMaps:
+    """The tensor maps of a kernel as the driver encodes them, each of them once."""
+
+    def __init__(self, driver: Driver, manifest: Manifest) -> None:
+        self._driver = driver
+        self._maps = TensorMaps(manifest)
+        self._known: dict[TensorMap, bytes] = {}
+
+    def __len__(self) -> int:
+        """How many maps a launch passes."""
+        return len(self._maps)
+
+    def of(self, buffers: Sequence[Buffer], words: bytes) -> list[bytes]:
+        """The maps for the arguments of a launch.
+
+        Raises:
+            LaunchRefused: where a memory is not aligned.
+            DeviceError: where the driver refuses a map.
+        """
+        if not len(self._maps):
+            return []
+        return [self._encoded(each) for each in self._maps.of(buffers, words)]
+
+    def _encoded(self, tensor: TensorMap) -> bytes:
+        found = self._known.get(tensor)
+        if found is None:
+            if len(self._known) >= _MOST_MAPS:
+                self._known.clear()
+            found = self._known[tensor] = self._driver.encode(tensor)
+        return found
 
 
 class CudaCode:
     """A kernel in a loaded module.
 
-    Its parameters are the pointers, then each 32-bit word of the constants.
+    Its parameters are the pointers, then each 32-bit word of the constants, then tensor
+    maps.
     """
 
     def __init__(
@@ -90,6 +138,7 @@ class CudaCode:
         self._name = manifest.name
         self._pointers = len(manifest.bindings)
         self._words = sum(row.words for row in manifest.constants)
+        self._maps = EncodedMaps(device.driver, manifest)
         self._idle: list[_Arguments] = []
         # Functions that convert nothing: each argument is what C takes already.
         self._start = device.driver.library["cuLaunchKernel"]
@@ -113,9 +162,9 @@ class CudaCode:
         try:
             own = idle.pop()
         except IndexError:
-            own = _Arguments(self._pointers, self._words)
+            own = _Arguments(self._pointers, self._words, len(self._maps))
         if own.buffers != buffers or own.words != words:
-            own.hold(tuple(buffers), words)
+            own.hold(tuple(buffers), words, self._maps.of(buffers, words))
         if own.grid != grid or own.stream != stream:
             self._aim(own, grid, stream)
         self._current(own.seen)

@@ -11,9 +11,12 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wave_runtime.errors import DeviceError
+
+if TYPE_CHECKING:
+    from wave_runtime.tensor_maps import TensorMap
 
 _NAMES = ("libcuda.so.1", "libcuda.so")
 _WINDOWS = ("nvcuda.dll",)
@@ -52,6 +55,26 @@ PROTOTYPES: Mapping[str, tuple[Any, ...]] = {
     "cuMemcpy": (_Address, _Address, _Size),
 }
 """The calls that are used, with the types of their arguments."""
+
+LATER: Mapping[str, tuple[Any, ...]] = {
+    "cuTensorMapEncodeTiled": (
+        *(_Pointer, _Int, _Word, _Address, _Pointer, _Pointer, _Pointer, _Pointer),
+        *(_Int, _Int, _Int, _Int),
+    ),
+}
+"""Calls that came with CUDA 12, and are needed by what needs that anyway."""
+
+_UNSIGNED = {1: 0, 2: 1, 4: 2, 8: 4}
+"""CU_TENSOR_MAP_DATA_TYPE_UINT*, by bytes: copies do not ask what elements mean."""
+
+_SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+"""CU_TENSOR_MAP_SWIZZLE_*, by bytes of a row."""
+
+_PROMOTION = 2
+"""CU_TENSOR_MAP_L2_PROMOTION_L2_128B."""
+
+MAP_BYTES = 128
+"""Of an encoded tensor map; it lies at a multiple of 64."""
 
 _LOST = (
     "the kernel, or one before it, went wrong on the GPU; this process cannot use the"
@@ -230,6 +253,35 @@ class Driver:
         """The primary context of a GPU, which other libraries in the process use."""
         place = self.number("cuDeviceGet", ordinal)
         return self.number("cuDevicePrimaryCtxRetain", place)
+
+    def encode(self, tensor: TensorMap) -> bytes:
+        """The 128 bytes of a tensor map.
+
+        Raises:
+            DeviceError: where the driver refuses it.
+        """
+        rank = len(tensor.extents)
+        room = ctypes.create_string_buffer(2 * MAP_BYTES)
+        skipped = -ctypes.addressof(room) % MAP_BYTES
+        encode = self.library.cuTensorMapEncodeTiled
+        encode.argtypes = LATER["cuTensorMapEncodeTiled"]
+        status = encode(
+            ctypes.addressof(room) + skipped,
+            _UNSIGNED[tensor.size],
+            rank,
+            tensor.address,
+            (_Address * rank)(*tensor.extents),
+            (_Address * max(1, rank - 1))(*tensor.strides),
+            (_Word * rank)(*tensor.box),
+            (_Word * rank)(*[1] * rank),
+            0,
+            _SWIZZLES[tensor.swizzle],
+            _PROMOTION,
+            0,
+        )
+        if status:
+            raise self.error("cuTensorMapEncodeTiled", status, str(tensor))
+        return room.raw[skipped : skipped + MAP_BYTES]
 
     def load(self, code: bytes, name: str) -> int:
         """A module of the current context, from a cubin or the text of PTX.

@@ -32,6 +32,12 @@ which the driver of the GPU makes machine code of."""
 DEVICE_SYMBOL = "$DD{}"
 """The constant with the coordinate of a device along an axis."""
 
+MOST_BOX = 256
+"""Elements of a box along each dimension. Source: cuTensorMapEncodeTiled."""
+
+MOST_DIMENSIONS = 5
+SWIZZLES = (0, 32, 64, 128)
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.$]{0,255}")
 
 
@@ -62,6 +68,23 @@ class ConstantInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parameter: bool
 
 
+class TensorMapInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A memory of which whole boxes are copied to shared memory.
+
+    What lies outside of the memory arrives as zeros.
+
+    Attributes:
+        binding: The name of its pointer argument; it has that one's shape.
+        box: Elements of a box along each dimension.
+        swizzle: Bytes of a row of a box whose chunks of 16 change places as the number
+            of the row says; or 0.
+    """
+
+    binding: str
+    box: tuple[int, ...]
+    swizzle: int = 0
+
+
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The description of code, and how to launch it.
 
@@ -82,6 +105,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         code_digest: SHA-256 of the code, in hexadecimal.
         versions: What compiled it.
         form: Of the code, one of `FORMS`.
+        tensor_maps: What the code takes behind the words, 128 bytes each, in order.
         format: Of this record.
     """
 
@@ -100,6 +124,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     versions: dict[str, str]
     devices: tuple[str, ...] = ()
     form: str = "hsaco"
+    tensor_maps: tuple[TensorMapInfo, ...] = ()
     format: int = FORMAT
 
     def to_json(self) -> bytes:
@@ -164,3 +189,15 @@ def _check_arguments(manifest: Manifest) -> None:
     for row in manifest.constants:
         if WORDS.get(row.dtype) != row.words:
             raise ArtifactError(f"`{row.name}` is {row.dtype} in {row.words} words")
+    ranks = {row.name: len(row.shape) for row in manifest.bindings}
+    for each in manifest.tensor_maps:
+        _check_map(each, ranks.get(each.binding, 0))
+
+
+def _check_map(row: TensorMapInfo, rank: int) -> None:
+    """Refuse boxes that no memory has; ``rank`` is that of the binding."""
+    fits = all(1 <= extent <= MOST_BOX for extent in row.box)
+    if not fits or not 1 <= rank == len(row.box) <= MOST_DIMENSIONS:
+        raise ArtifactError(f"boxes {row.box} of `{row.binding}`")
+    if row.swizzle not in SWIZZLES:
+        raise ArtifactError(f"a swizzle of {row.swizzle} bytes")
