@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
+from wave_core.builtin.legalize.late_sums import late_sum
 from wave_core.builtin.legalize.slots import Slots
 from wave_core.constraints.machine import LANE
 from wave_core.ir import PLACEMENT, Placement, erase, insert_before, replace_uses
@@ -13,6 +14,7 @@ from wave_core.ops.arithmetic import Add, Maximum, Minimum
 from wave_core.ops.compare import Cast
 from wave_core.ops.reduce import Reduce, Shuffle
 from wave_core.ops.shape import Assemble
+from wave_core.ops.structure import GetResult
 from wave_core.passes import Pass
 from wave_core.symbols import Layout, constant
 from wave_core.types import DTYPES
@@ -20,6 +22,7 @@ from wave_core.types import DTYPES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wave_core.builtin.legalize.late_sums import LateSum
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
@@ -46,6 +49,8 @@ class DecomposeReductions(Pass):
     digits of the reduced dimension, then through LDS the waves that share it, and
     the lanes of a wave that a shuffle does not reach. The
     initial value comes last and counts once. Sums of narrow floats add up in f32.
+    A sum that a loop carries along stays in parts, one for each lane, and lanes combine
+    theirs behind the loop, where `late_sum` proves that nothing in it needs the whole.
 
     Example::
 
@@ -78,10 +83,12 @@ class DecomposeReductions(Pass):
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Replace the reductions of ``graph``."""
         geometry = context.geometry(graph)
-        found = [op for op in graph.walk() if isinstance(op, Reduce)]
-        for op in found:
-            _Decomposition(graph, op, geometry).run()
+        ops = [op for op in graph.walk() if isinstance(op, Reduce)]
+        found = [_Decomposition(graph, op, geometry) for op in ops]
+        for each in found:
+            each.run()
             context.count("reductions")
+            context.count("late_sums", each.late is not None)
         return bool(found)
 
 
@@ -92,6 +99,7 @@ class _Decomposition:
         self._facts = graph.facts
         self._graph = graph
         self._op = op
+        self._place: Op = op
         self._geometry = geometry
         self._combine = _COMBINE[op.kind]
         self._together = _TOGETHER[op.kind]
@@ -99,6 +107,7 @@ class _Decomposition:
         self._source = self._row(op.sources[0])
         self._result = self._row(op)
         self._kind = op.register_type
+        self.late = self._late()
 
     def run(self) -> None:
         """Insert the lowered ops before the reduction and drop it."""
@@ -109,14 +118,35 @@ class _Decomposition:
         ]
         value = self._registers(self._fewer(values, self._source))
         near, far = self._digits()
-        value = self._lanes(value, near)
+        value = self._lanes(value, () if self.late else near)
         value = self._waves(value, far)
         if op.init is not None:
             init = self._cast(op.init, wide, self._result)
             value = self._emit(self._combine(value, init), self._result)
         value = self._cast(value, self._kind.dtype.name, self._result)
         replace_uses(op, value)
+        if self.late is not None:
+            self._behind(self.late, near)
         erase(op)
+
+    def _late(self) -> LateSum | None:
+        """The carried value whose lanes are combined behind its loop."""
+        near, far = self._digits()
+        shared = self._geometry.split_among_waves(self._dim) is not None
+        if far or shared or self._accumulator() != self._kind.dtype.name:
+            return None
+        distances = [offset for digit in near for offset in _butterfly(digit)]
+        return late_sum(self._op, distances, self._facts)
+
+    def _behind(self, late: LateSum, digits: Sequence[Digit]) -> None:
+        """Combine the lanes of what the loop leaves."""
+        for result in late.loop.users:
+            if isinstance(result, GetResult) and result.position == late.position:
+                self._place = result
+                parts = GetResult(late.loop, late.position)
+                whole = self._lanes(self._emit(parts, self._result), digits)
+                replace_uses(result, whole)
+                erase(result)
 
     def _row(self, op: Op) -> Placement:
         row = self._facts.get(PLACEMENT, op)
@@ -124,8 +154,8 @@ class _Decomposition:
         return row
 
     def _emit(self, op: Op, row: Placement) -> Op:
-        op.tags |= self._op.tags
-        insert_before(self._op, op)
+        op.tags |= self._place.tags
+        insert_before(self._place, op)
         self._facts.put(PLACEMENT, op, row)
         return op
 
