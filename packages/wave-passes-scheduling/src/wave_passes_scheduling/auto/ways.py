@@ -86,13 +86,13 @@ _DIRECT: dict[str, Any] = {"direct": True, "through_lds": True, "ahead": 0.0}
 """Nothing is on its way in registers."""
 
 WAYS = (
-    Way("default", 0.7, 0.8, ahead=0.0, live=0.6, late=0.25, fewest=0),
+    Way("default", 0.8, 0.85, ahead=0.0, live=0.6, late=0.25, fewest=0),
     Way("prefetch", 0.62, 0.2, ahead=1.3, live=0.65, late=0.25),
     Way("fetch-ahead", 0.5, 0.0, **_AHEAD, alone=0.2, through_lds=True, placed=1.0),
     Way("prefetch", 0.8, 0.6, **_DIRECT, live=0.9, late=0.5),
     Way("fetch-ahead", 0.65, 0.0, copies=2, fewest=3, live=1.3, late=0.9, **_DIRECT),
     Way("prefetch-attention", 0.42, 0.0, **_AHEAD, chained=True, placed=1.0),
-    Way("prefetch-attention", 0.42, 0.0, **_AHEAD, chained=True, unroll=2),
+    Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True, unroll=2),
     Way("pingpong", 0.08, 0.0, **_AHEAD, waves=2, through_lds=True, unroll=2),
     Way("pingpong", 0.1, 0.0, **_AHEAD, waves=2, through_lds=True),
 )
