@@ -12,7 +12,7 @@ import pytest
 
 from wave_core.cli import app, bisect, doctor, inspect, pipeline, plugins, run
 from wave_core.compile import Session
-from wave_core.plugin import CheckSpec, ExecutorSpec, KernelSpec, hookimpl
+from wave_core.plugin import CheckSpec, ExecutorSpec, KernelSpec, OptionSpec, hookimpl
 
 CASE = '''
 import numpy as np
@@ -61,7 +61,9 @@ class Toy:
     def launch(self, request):
         arguments = list(request.host_arguments().values())
         np.copyto(arguments[-1], arguments[0])
-        return SimpleNamespace(counters={"copied": arguments[0].size}, reports=())
+        given = request.settings.compile_options.plugin_options
+        counters = {"copied": arguments[0].size} | dict(given)
+        return SimpleNamespace(counters=counters, reports=())
 
 
 def toy_plugin():
@@ -80,7 +82,12 @@ def toy_plugin():
         yield CheckSpec("toy-tool", "toy_case:tool")
         yield CheckSpec("toy-fault", "toy_case:fault")
 
+    @hookimpl
+    def wave_register_options():
+        yield OptionSpec("toy_depth", int, 0, "wave-core", "how deep", at_least=1)
+
     plugin = types.ModuleType("toy_plugin")
+    plugin.wave_register_options = wave_register_options
     plugin.REQUIRES_API = (1, 6)
     plugin.wave_register_checks = wave_register_checks
     plugin.wave_register_executors = wave_register_executors

@@ -290,3 +290,11 @@ def test_explain_starts_quickly():
         env=os.environ | {"WAVE_DISABLE_PLUGINS": ""},
     )
     assert done.stderr == "0 []"
+
+
+def test_options_of_plugins_are_options_of_commands(wave):
+    done = wave("run", "toy", "--option", "toy_depth=3", "--json")
+    assert done.code == 0, done.err
+    assert '"toy_depth": 3' in done.out
+    assert "cannot be `0`" in wave("run", "toy", "--option", "toy_depth=0").err
+    assert "`toy_depth`" in wave("run", "toy", "--option", "toy_dept=3").err

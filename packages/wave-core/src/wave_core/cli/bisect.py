@@ -55,7 +55,7 @@ def bisect(  # noqa: PLR0913, PLR0917 - the options of the command
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target, device)
-    told = option_changes(option)
+    told = option_changes(option, case.options, session.plugins)
     told |= pass_changes(case.options, passes, disable, set_pass)
     # Without a device nothing but the passes is looked at.
     named = {"device": device or "sim", "preset": preset}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import typer
 
@@ -77,12 +77,13 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     case = find_case(session, kernel, shape, settings, target)
     texts = {"override_llvm": override_llvm, "override_ptx": override_ptx}
     given = {name: _override(name, path) for name, path in texts.items() if path}
+    named = option_changes(option, case.options, session.plugins)
     changes = {
         "preset": preset,
         "override_mlir": _override("override_mlir", override_mlir),
         "dump_intermediates": None if dump is None else str(dump),
-        "plugin_options": _of_plugins(case.options, given, debug=debug),
-        **option_changes(option),
+        **named,
+        "plugin_options": _of_plugins(named, case.options, given, debug=debug),
         **pass_changes(case.options, passes, disable, set_pass),
     }
     case = settled_case(session, case, changes)
@@ -114,12 +115,20 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
 
 
 def _of_plugins(
-    options: WaveCompileOptions, given: Mapping[str, str | None], *, debug: bool
+    named: Mapping[str, object],
+    options: WaveCompileOptions,
+    given: Mapping[str, str | None],
+    *,
+    debug: bool,
 ) -> Mapping[str, object] | None:
     """The options of plugins; ``None`` where the command changes none."""
     lines = {"debug_lines": True} if debug else {}
     changed = {**given, **lines}
-    return {**options.plugin_options, **changed} if changed else None
+    before = named.get("plugin_options")
+    if not changed and before is None:
+        return None
+    known = cast("Mapping[str, object]", before or options.plugin_options)
+    return {**known, **changed}
 
 
 def _override(name: str, path: Path | None) -> str | None:

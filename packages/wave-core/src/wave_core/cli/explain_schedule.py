@@ -37,7 +37,7 @@ def explain_schedule(
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
-    named = {"preset": preset, **option_changes(option)}
+    named = {"preset": preset, **option_changes(option, case.options, session.plugins)}
     case = with_options(case, named)
     if preset not in session.plugins.choosers:
         known = session.plugins.choosers

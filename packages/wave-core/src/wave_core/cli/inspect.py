@@ -76,7 +76,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
-    told = option_changes(option)
+    told = option_changes(option, case.options, session.plugins)
     told |= pass_changes(case.options, passes, disable, set_pass)
     case = settled_case(session, case, {"preset": preset, **told})
     if what not in set(What):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from wave_core.compile.options import WaveCompileOptions
+    from wave_core.plugin.manager import PluginHost
 
 Passes = Annotated[
     str, typer.Option(help="Passes to run, with options: `pass{option=1}, other`.")
@@ -36,7 +37,9 @@ TargetHere = Annotated[
 
 CompileOptions = Annotated[
     list[str],
-    typer.Option("--option", help="Another option of compilation: unroll_factor=2."),
+    typer.Option(
+        "--option", help="Another option, those of plugins too: unroll_factor=2."
+    ),
 ]
 
 _FLAGS = {
@@ -49,8 +52,12 @@ _FLAGS = {
 """Options of compilation that commands take in another form."""
 
 
-def option_changes(given: Iterable[str]) -> dict[str, object]:
+def option_changes(
+    given: Iterable[str], options: WaveCompileOptions, plugins: PluginHost
+) -> dict[str, object]:
     """Options of `WaveCompileOptions` by name, from texts like ``unroll_factor=2``.
+
+    Those that plugins declare are joined with the ``plugin_options`` of ``options``.
 
     Raises:
         typer.BadParameter: for text without a name or a value, and for an option that
@@ -58,6 +65,7 @@ def option_changes(given: Iterable[str]) -> dict[str, object]:
         UserError: WV0801 for a name that no option has.
     """
     found: dict[str, object] = {}
+    others: dict[str, object] = {}
     for text in given:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (equals and name and value):
@@ -67,9 +75,12 @@ def option_changes(given: Iterable[str]) -> dict[str, object]:
             message = f"--option {name}: write {_FLAGS[name]}"
             raise typer.BadParameter(message)
         known = [row.name for row in option_table()]
-        if name not in known:
-            raise unknown_name("compile option", name, known)
-        found[name] = value_of(value)
+        every = {*known, *plugins.option_specs}
+        if name not in every:
+            raise unknown_name("compile option", name, sorted(every))
+        (found if name in known else others)[name] = value_of(value)
+    if others:
+        found["plugin_options"] = {**options.plugin_options, **others}
     # The command line has no line to point at.
     return found | {"location": Location.unknown()} if found else {}
 

@@ -67,7 +67,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
             "print_ir_after": print_ir_after,
             "print_ir_before": print_ir_before,
             "checks": None if checks else False,
-            **option_changes(option),
+            **option_changes(option, case.options, session.plugins),
             **pass_changes(case.options, passes, disable, set_pass),
         },
     )
