@@ -1,8 +1,8 @@
 """Kernels on an NVIDIA card: are they right, and how fast beside the vendor's.
 
     python benchmarks/bench_cuda.py build FOLDER [--target sm_90a] [--form wgmma]
-        compiles every job below, or those whose form has that in its name, on a
-        machine that needs no card
+        compiles every job below, or those whose form has that in its name (wgmma,
+        tma), on a machine that needs no card
     python benchmarks/bench_cuda.py run FOLDER [--json FILE] [--only checks,speed]
         launches them on a card, which needs `wave-runtime`, numpy and, for speed, torch
 
@@ -75,15 +75,18 @@ class Form:
         tile: BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N.
         preset: The passes.
         copies: Whether tiles are copied past the registers.
+        boxes: Whether they are copied by boxes, where they are proved to be some.
     """
 
     tile: tuple[int, int, int, int, int]
     preset: str
     copies: bool = True
+    boxes: bool = False
 
 
 WIDE, SQUARE, TALL = (128, 256, 64, 2, 1), (128, 128, 64, 2, 1), (256, 128, 64, 2, 1)
 DEEP = (128, 128, 128, 2, 1)
+BOXES = "copy-direct-to-lds{demanded=true, boxes=true}"
 PRESETS = ("default", "prefetch", "fetch-ahead", "four-stage", "modulo")
 
 
@@ -94,6 +97,9 @@ def forms() -> Iterator[tuple[str, Form]]:
         for preset in PRESETS:
             name = f"wgmma-{tile[0]}x{tile[1]}{depth}-{preset}"
             yield name, Form(tile, preset)
+            if not depth:
+                boxed = name.replace("wgmma", "tma")
+                yield boxed, Form(tile, preset, copies=False, boxes=True)
         yield (
             f"wgmma-{tile[0]}x{tile[1]}{depth}-default-by-registers",
             Form(tile, "default", copies=False),
@@ -101,7 +107,11 @@ def forms() -> Iterator[tuple[str, Form]]:
 
 
 FORMS = dict(forms())
-QUICK = [name for name in FORMS if name.endswith(("fetch-ahead", "four-stage"))]
+QUICK = [
+    name
+    for name in FORMS
+    if name.startswith("wgmma") and name.endswith(("fetch-ahead", "four-stage"))
+]
 """Forms for operands that lie across."""
 
 
@@ -272,6 +282,7 @@ def formed(job: Job, target: str) -> tuple[Any, Any]:
         subs=subs,
         target=target,
         preset=form.preset,
+        passes=(BOXES,) if form.boxes else (),
         use_global_to_shared=form.copies,
     )
     dtype, result = (getattr(tkl, str(job.settings[n])) for n in ("DTYPE", "RESULT"))

@@ -10,7 +10,7 @@ from wave_backend_nvgpu.codegen.module import generate
 from wave_backend_nvgpu.codegen.options import CodeOptions
 from wave_backend_nvgpu.codegen.table import own_table
 from wave_core.compile import Config, Session, WaveCompileOptions, wave_compile
-from wave_emulator_ptx import LaunchOptions, emulate, load
+from wave_emulator_ptx import LaunchOptions, TensorMap, emulate, load
 
 
 @cache
@@ -33,6 +33,22 @@ class Compiled:
     generated: object
     ptx: str
 
+    def maps(self, arrays):
+        """Tensor maps of the arrays of which boxes are copied."""
+        names = [row.name for row in self.generated.bindings]
+        rows = [(arrays[names.index(r.name)], r) for r in self.generated.boxed]
+        return [
+            TensorMap(
+                f"u{8 * array.itemsize}",
+                array,
+                array.shape[::-1],
+                array.strides[-2::-1],
+                row.box[::-1],
+                row.swizzle,
+            )
+            for array, row in rows
+        ]
+
     def run(self, *arrays, order=None, text=None):
         """Execute on arrays; gives the reports."""
         code = self.generated
@@ -40,7 +56,7 @@ class Compiled:
         grid += [1] * (3 - len(grid))
         found = emulate(
             load(text or self.ptx),
-            list(arrays),
+            [*arrays, *self.maps(arrays)],
             grid=tuple(grid),
             block=(code.threads, 1, 1),
             shared=code.lds_bytes,

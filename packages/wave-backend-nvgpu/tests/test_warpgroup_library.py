@@ -32,14 +32,15 @@ INSTRUCTIONS = {
 BYTES = ("f8e4m3fn", "i8")
 
 
-def gemm(dtype, sizes, columns, preset, rows=128, layout="NT", panels=1):
+def gemm(dtype, sizes, columns, preset, rows=128, layout="NT", panels=1, **options):
     """Tiles of 128 bytes of K or more, half of the rows for each of two waves."""
     kind = getattr(tkl, dtype)
     tile = (rows, columns, panels * 128 // kind.bytes, 2, 1)
     subs = dict(zip((*TILES, M, N, K), (*tile, *sizes), strict=True))
     subs[tkl.sym.ADDRESS_SPACE] = tkl.SHARED_ADDRESS_SPACE
     kernel = gemm_kernel(kind, INSTRUCTIONS[dtype].format(columns), layout=layout)
-    return compiled(kernel, subs, "sm_90a", preset=preset, use_global_to_shared=True)
+    options.setdefault("use_global_to_shared", True)
+    return compiled(kernel, subs, "sm_90a", preset=preset, **options)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wave_backend_nvgpu.codegen.boxes import RING, WORD, Boxes
 from wave_backend_nvgpu.codegen.debug import Lines
 from wave_backend_nvgpu.codegen.instructions import LlvmInstructions
-from wave_backend_nvgpu.codegen.memories import SharedLayout, address, has_copies
+from wave_backend_nvgpu.codegen.memories import (
+    SharedLayout,
+    address,
+    has_boxes,
+    has_copies,
+)
 from wave_backend_nvgpu.codegen.under_way import UnderWay
 from wave_core.backends.emission import Emission, Kind, Value, unsupported as refused
 from wave_core.ops.sync import MemoryCounterWait
@@ -34,8 +40,9 @@ class Emitter(Emission):
         builder: Where text goes; it is ``instructions`` as well.
         shared: Where buffers lie in shared memory.
         memories: By the key of the defining op.
-        has_copies: Whether something is copied to shared memory past the registers,
+        has_copies: Whether threads copy something to shared memory past the registers,
             so that barriers have to wait for it.
+        boxes: Copies of boxes to shared memory, if there are any.
         lanes: The mask of the lanes that execute the open region.
         under_way: Matrix products that go on after they are issued.
         has_products: Whether there are any, so that barriers have to show them what
@@ -59,6 +66,8 @@ class Emitter(Emission):
         self.shared = SharedLayout(graph)
         self.memories: dict[int, Memory] = {}
         self.has_copies = has_copies(graph)
+        ring = self.shared.reserve(RING * WORD) if has_boxes(graph) else ""
+        self.boxes = Boxes(builder, ring) if ring else None
         self.lanes = ALL_LANES
         self.under_way = UnderWay(builder, target)
         self.has_products = any(map(self.under_way.is_asynchronous, graph.walk()))

@@ -14,7 +14,8 @@ from wave_core.analysis.dependences.storage import (
     static_bytes,
 )
 from wave_core.backends.emission import stored
-from wave_core.backends.emission.memories import copied_memories, extents, strides
+from wave_core.backends.emission.memories import extents, strides
+from wave_core.ops.memory import GatherToLDS
 
 if TYPE_CHECKING:
     from wave_backend_nvgpu.codegen.builder import Builder
@@ -98,6 +99,12 @@ class SharedLayout:
             self._starts[op.ident] = start
             self.size = start + static_bytes(op, graph.bindings)
 
+    def reserve(self, size: int) -> str:
+        """The pointer to so many bytes more, at a multiple of `OWN_ALIGNMENT`."""
+        start = -(-self.size // OWN_ALIGNMENT) * OWN_ALIGNMENT
+        self.size = start + size
+        return f"getelementptr (i8, {Space.LDS.pointer} @{SHARED}, i32 {start})"
+
     def memory(self, graph: Graph, op: Allocate) -> Memory:
         """The record of a buffer."""
         kind = op.memory_type
@@ -146,5 +153,14 @@ def address(
 
 
 def has_copies(graph: Graph) -> bool:
-    """Whether something is copied to shared memory past the registers."""
-    return bool(copied_memories(graph))
+    """Whether threads copy something to shared memory past the registers."""
+    return any(not op.box for op in _copies(graph))
+
+
+def has_boxes(graph: Graph) -> bool:
+    """Whether boxes are copied to shared memory."""
+    return any(op.box for op in _copies(graph))
+
+
+def _copies(graph: Graph) -> list[GatherToLDS]:
+    return [op for op in graph.walk() if isinstance(op, GatherToLDS)]

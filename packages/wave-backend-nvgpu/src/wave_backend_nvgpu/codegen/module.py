@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from wave_backend_nvgpu.codegen.debug import quoted
 from wave_backend_nvgpu.codegen.emitter import Emitter
 from wave_backend_nvgpu.codegen.memories import Memory, Space, shared_definition
+from wave_backend_nvgpu.codegen.rules.sync import meet
 from wave_core.analysis.effects import written_memories
-from wave_core.backends.emission import Binding, Constant
+from wave_core.backends.emission import Binding, BoxedMemory, Constant
 from wave_core.backends.emission.memories import extents, strides
 from wave_core.backends.emission.symbols import (
     bind_constants,
@@ -35,6 +36,9 @@ LAYOUT = (
 )
 """Source: LLVM 22, NVPTXTargetMachine, of 64 bits with short pointers."""
 
+TENSOR_MAP = 'ptr byval([128 x i8]) align 64 "nvvm.grid_constant"'
+"""The type of a parameter that describes a memory. Source: CUDA driver, CUtensorMap."""
+
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_]")
 
 _RESERVED = frozenset({"WARP_SZ"})
@@ -56,6 +60,8 @@ class Generated:
         threads: Threads of a workgroup.
         wave_size: Lanes of a wave.
         lds_bytes: Bytes of shared memory that a launch gives to a workgroup.
+        boxed: Memories of which boxes are copied; code takes a tensor map of each
+            behind the words, in order.
     """
 
     name: str
@@ -68,6 +74,7 @@ class Generated:
     threads: int
     wave_size: int
     lds_bytes: int
+    boxed: tuple[BoxedMemory, ...] = ()
 
 
 def symbol_of(name: str) -> str:
@@ -94,8 +101,13 @@ def generate(
     bind_constants(emit, constants)
     bind_machine(emit, geometry)
     bindings = _bind_memories(emit)
+    if emit.boxes is not None:
+        emit.boxes.begin()
+        meet(emit)
     emit.lower(graph.body)
     emit.builder.locate(graph.location)
+    if emit.boxes is not None:
+        emit.boxes.close(0)
     emit.builder.line("ret void")
     words = sum(row.words for row in constants)
     return Generated(
@@ -109,6 +121,7 @@ def generate(
         threads=geometry.threads,
         wave_size=geometry.lanes,
         lds_bytes=emit.shared.size,
+        boxed=() if emit.boxes is None else tuple(emit.boxes.maps),
     )
 
 
@@ -138,7 +151,10 @@ def _module(emit: Emitter, bindings: int, words: int, threads: int) -> str:
     that a mask lets through, up to 16 bytes, even beyond the end of an array.
     """
     pointers = [f"ptr addrspace(1) %b{at}" for at in range(bindings)]
-    parameters = ", ".join([*pointers, *[f"i32 %k{at}" for at in range(words)]])
+    numbers = [f"i32 %k{at}" for at in range(words)]
+    maps = [] if emit.boxes is None else list(emit.boxes.maps.values())
+    described = [f"{TENSOR_MAP} {name}" for name in maps]
+    parameters = ", ".join([*pointers, *numbers, *described])
     notes = [f'"nvvm.maxntid"="{threads}"']
     if emit.options.most_registers is not None:
         notes.append(f'"nvvm.maxnreg"="{emit.options.most_registers}"')

@@ -195,7 +195,7 @@ def _artifact(
     code = texts.code
     form = "ptx" if tool is None else "cubin"
     versions = versions_with(tool)
-    made = MachineCode(code.symbol, form, data, code.lds_bytes, versions)
+    made = MachineCode(code.symbol, form, data, code.lds_bytes, versions, code.boxed)
     return artifact_of(code, made, graph, target)
 
 
@@ -208,6 +208,7 @@ def _check_entry(texts: Texts, graph: Graph, what: str) -> None:
     entry = rf"\.entry\s+{re.escape(code.symbol)}\s*(?:\(([^)]*)\))?"
     found = re.search(entry, texts.ptx)
     wanted = len(code.bindings) + sum(row.words for row in code.constants)
+    wanted += len(code.boxed)
     has = 0 if found is None else len(re.findall(r"\.param\b", found[1] or ""))
     if found is not None and has == wanted:
         return

@@ -25,6 +25,9 @@ GROUPS = (Counter("load", ("group of copies to shared memory",), True, 63),)
 COPY_BITS = (32, 64, 128)
 """Source: PTX ISA, cp.async: 4, 8 or 16 bytes."""
 
+MOST_BOX = 256
+"""Source: CUDA driver, cuTensorMapEncodeTiled: elements of a box along a dimension."""
+
 _SINGLE = (("lds", "add", "f32"), ("global", "add", "f32"))
 _WIDE = (
     *(("lds", "add", "f64"), ("global", "add", "f64")),
@@ -189,4 +192,5 @@ def sm_90a() -> Target:
 
 
 def _hopper(name: str, summary: str) -> Target:
-    return _chip(name, summary, 227, 64, H100, HOPPER_CYCLES, HOPPER_ATOMICS)
+    chip = _chip(name, summary, 227, 64, H100, HOPPER_CYCLES, HOPPER_ATOMICS)
+    return replace(chip, most_box=MOST_BOX)

@@ -220,7 +220,11 @@ class GatherToLDS(Op, name="gather_to_lds"):
 
     In lowered form the access row says what each lane reads; the landing row says
     where it arrives: the lanes of a wave side by side, whatever they read, but for
-    targets whose copies take pointers: there each lane arrives where it says.
+    targets whose copies take pointers: there each lane arrives where it says. With
+    ``box``, what all lanes of the workgroup bring together is a box of so many
+    elements along each dimension, in both memories; it begins where the first lane's
+    first element is, and what of it the source has not becomes 0. A machine that
+    copies boxes may do it at once, in the name of all waves.
 
     Shapes: without a mapping both memories have the same dims; ``mapping`` gives the
     coordinates of the source as expressions of the destination's indices. Dtypes: the
@@ -236,6 +240,10 @@ class GatherToLDS(Op, name="gather_to_lds"):
         least=1,
         default=None,
         help="consecutive elements of one lane; chosen by default",
+    )
+    box: tuple[int, ...] = attribute(
+        default=(),
+        help="extents of the box that all lanes bring together, if it is one",
     )
 
     def infer(self) -> None:

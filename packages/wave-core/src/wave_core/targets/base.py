@@ -275,7 +275,9 @@ class Target:
     workgroup can take turns. ``direct_to_lds_bits`` are the widths, a lane, of copies
     from global memory to LDS that go through no register. Where they are
     ``direct_by_pointer``, they take pointers and no buffers, aligned to that width, and
-    fill in zeros themselves for what does not exist. ``float_atomics`` are the updates
+    fill in zeros themselves for what does not exist. ``most_box`` is the most elements
+    of a box along each dimension, where boxes are copied at once; 0 where they are not.
+    ``float_atomics`` are the updates
     of floats that are one instruction: ``lds`` or ``global``, ``add`` or ``extreme``
     (min and max), and the element type. ``transposed_read_bits`` are pairs: for
     elements of so many bits there is a `TransposedRead`, which gives a lane so many;
@@ -299,6 +301,7 @@ class Target:
     priorities: bool = True
     direct_to_lds_bits: tuple[int, ...] = ()
     direct_by_pointer: bool = False
+    most_box: int = 0
     transposed_read_bits: tuple[tuple[int, int], ...] = ()
     exchange: Exchange = SIXTEEN
     row_exchanges: tuple[tuple[int, Exchange], ...] = ()

@@ -20,6 +20,7 @@ from wave_core.passes import Pass, option
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import prove
+from wave_passes_memory.dma.boxes import box_of
 from wave_passes_memory.dma.direct import (
     NOTHING,
     DirectPlan,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
+    from wave_core.types import BufferLayout
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,9 @@ class CopyDirectToLds(Pass):
     zeros, or are left out, as before. A copy is waited for where barriers are placed.
 
     With ``cheaper`` that happens where a thread issues less than it does now, with
-    ``demanded`` wherever it is possible, with a warning where it is not. Does nothing
+    ``demanded`` wherever it is possible, with a warning where it is not. With
+    ``boxes``, copies that are proved to bring a box to a buffer that matrix
+    instructions read say so, and a machine that copies boxes does. Does nothing
     for targets without such copies, and by default.
 
     Example, as `copy-direct-to-lds{demanded=true}`::
@@ -89,6 +93,9 @@ class CopyDirectToLds(Pass):
         False, "copy directly wherever it is possible, and say where it is not"
     )
     cheaper: bool = option(False, "copy directly where that takes fewer instructions")
+    boxes: bool = option(
+        False, "say which copies are boxes, where the machine copies boxes at once"
+    )
     swizzle: bool = option(True, "whether chunks of a row may change places")
 
     def should_run(self, graph: Graph) -> bool:
@@ -150,11 +157,15 @@ class CopyDirectToLds(Pass):
         points: LanePoints,
         context: PassContext,
     ) -> None:
-        scheme = _ordered(buffer, plans, context)
-        if scheme is None:
+        order = _order(buffer, plans, context)
+        if order is None:
             scheme = self._layout(buffer, plans, points, context)
+        else:
+            scheme = Scheme(order.chunk, order.step, order.ways)
         for plan in plans:
-            plan.emit(scheme)
+            box = box_of(plan, order) if self.boxes else ()
+            plan.emit(scheme, box)
+            context.count("boxes_copied", plan.cost.instructions if box else 0)
         context.count("direct_copies", sum(plan.cost.instructions for plan in plans))
         context.count("tiles_copied_directly", len(plans))
 
@@ -221,9 +232,9 @@ class CopyDirectToLds(Pass):
         )
 
 
-def _ordered(
+def _order(
     buffer: Allocate, plans: list[DirectPlan], context: PassContext
-) -> Scheme | None:
+) -> BufferLayout | None:
     """The order in which matrix instructions take operands from the buffer, if any do.
 
     Core gives it to the other accesses, in `order-matrix-operands`.
@@ -234,8 +245,7 @@ def _ordered(
     tiles = tiles_by_buffer(graph).get(buffer)
     if tiles is None:
         return None
-    order = order_of_tile(*next(iter(tiles.items())), context.target)
-    return Scheme(order.chunk, order.step, order.ways)
+    return order_of_tile(*next(iter(tiles.items())), context.target)
 
 
 def detours(graph: Graph) -> dict[Allocate, Read]:

@@ -314,8 +314,8 @@ class DirectPlan:
         left = [c for c in conditions if not self._facts.prove(c)]
         return logical_and(*left) if left else None
 
-    def emit(self, scheme: Scheme) -> None:
-        """Copies where the last write of the tile was."""
+    def emit(self, scheme: Scheme, box: tuple[int, ...] = ()) -> None:
+        """Copies where the last write of the tile was; each of a ``box``, if given."""
         copy = self.transfer.copy
         region = copy.region
         kind = copy.buffer.memory_type
@@ -327,6 +327,7 @@ class DirectPlan:
                 capture(region, copy.buffer),
                 copy.mapping,
                 self.width,
+                box,
             )
             op.tags = copy.pairs[0][0].tags
             insert_before(copy.pairs[-1][1], op, copy.pairs[0][0])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
 
+from wave_backend_nvgpu.codegen.rules.boxes import copy_box
 from wave_core.backends import lowers
 from wave_core.backends.emission.accesses import ALIGNMENT, simple
 from wave_core.constraints.machine import REGISTER
@@ -51,6 +52,9 @@ def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
         raise internal_error(
             "WV9905", f"`{op.op_name}` has no access rows", at=op.location
         )
+    if op.box:
+        copy_box(op, emit, row, landing)
+        return
     source = _side(op, emit, emit.memories[resolve(op.source).ident], row)
     target = _side(op, emit, emit.memories[resolve(op.destination).ident], landing)
     size = row.registers * source.memory.dtype.bytes

@@ -19,14 +19,17 @@ def shared_memory_barrier(op: sync.SharedMemoryBarrier, emit: Emitter) -> None:
 
     What a thread copies between two barriers is a group.
     """
-    if emit.has_copies:
-        left = min(op.groups_left, sync.MOST_GROUPS) if op.wait_async_ops else None
-        _close_group(emit, left)
-    _meet(emit)
+    left = min(op.groups_left, sync.MOST_GROUPS) if op.wait_async_ops else None
+    close_group(emit, left)
+    meet(emit)
 
 
-def _close_group(emit: Emitter, left: int | None) -> None:
+def close_group(emit: Emitter, left: int | None) -> None:
     """End a group of copies; wait until so many groups are on their way."""
+    if emit.boxes is not None:
+        emit.boxes.close(left)
+    if not emit.has_copies:
+        return
     emit.builder.call("llvm.nvvm.cp.async.commit.group", "void", ())
     if left is not None:
         _wait_for_groups(emit, left)
@@ -38,7 +41,8 @@ def _wait_for_groups(emit: Emitter, left: int) -> None:
     emit.builder.line(f"call void @{name}(i32 {left})")
 
 
-def _meet(emit: Emitter) -> None:
+def meet(emit: Emitter) -> None:
+    """All threads of the workgroup meet; what they wrote to shared memory is seen."""
     _show_products(emit)
     name = "llvm.nvvm.barrier.cta.sync.aligned.all"
     emit.builder.declare(name, f"declare void @{name}(i32)")
@@ -64,7 +68,7 @@ def _meet_in_wave(op: sync.WaveFence, emit: Emitter) -> None:
     """All lanes of a wave of several warps meet, at the barrier that is the wave's."""
     geometry = emit.geometry
     if geometry.waves_per_workgroup == 1:
-        _meet(emit)
+        meet(emit)
         return
     if geometry.waves_per_workgroup > NAMED_BARRIERS:
         raise unsupported(
@@ -84,7 +88,7 @@ def _meet_in_wave(op: sync.WaveFence, emit: Emitter) -> None:
 def workgroup_barrier(op: sync.WorkgroupBarrier, emit: Emitter) -> None:
     """The barrier, which also orders shared memory."""
     del op
-    _meet(emit)
+    meet(emit)
 
 
 @lowers(sync.WaveFence)
@@ -115,15 +119,15 @@ def scope_words(scope: str) -> str:
 def signal(op: sync.SharedMemoryBarrierSignal, emit: Emitter) -> None:
     """End the thread's copies; the wait meets the others, which is stricter."""
     _check_whole_workgroup(op, op.bar_id)
-    if op.tensor_wait and emit.has_copies:
-        _close_group(emit, 0)
+    if op.tensor_wait:
+        close_group(emit, 0)
 
 
 @lowers(sync.SharedMemoryBarrierWait)
 def wait(op: sync.SharedMemoryBarrierWait, emit: Emitter) -> None:
     """Wait for all to have arrived."""
     _check_whole_workgroup(op, op.bar_id)
-    _meet(emit)
+    meet(emit)
 
 
 def _check_whole_workgroup(op: Op, bar_id: int) -> None:
@@ -138,8 +142,8 @@ def memory_counter_wait(op: sync.MemoryCounterWait, emit: Emitter) -> None:
 
     The number counts loads of all kinds, groups are fewer: so none is left.
     """
-    if emit.has_copies and op.load is not None:
-        _close_group(emit, 0)
+    if op.load is not None:
+        close_group(emit, 0)
     if op.mma is not None:
         emit.under_way.wait(op.mma)
 

@@ -16,6 +16,7 @@ from wave_core.backends.emission.instructions import (
 )
 from wave_core.backends.emission.interface import (
     Binding as Binding,
+    BoxedMemory as BoxedMemory,
     Constant as Constant,
 )
 from wave_core.backends.emission.regions import Block as Block, Regions as Regions

@@ -44,3 +44,18 @@ class Constant:
     dtype: DType
     words: int
     parameter: bool
+
+
+@dataclass(frozen=True)
+class BoxedMemory:
+    """A memory of which boxes are copied at once; code takes what describes it.
+
+    Attributes:
+        name: The parameter.
+        box: Elements of a box along each dimension.
+        swizzle: Bytes of a row in LDS whose chunks change places; or 0.
+    """
+
+    name: str
+    box: tuple[int, ...]
+    swizzle: int

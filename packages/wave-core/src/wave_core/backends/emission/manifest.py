@@ -9,12 +9,18 @@ from wave_core.backends.emission.symbols import EXTENT_LIMIT
 from wave_core.symbols import product
 from wave_runtime.artifact import Artifact
 from wave_runtime.grid import GridExpression
-from wave_runtime.manifest import BindingInfo, ConstantInfo, Manifest, digest
+from wave_runtime.manifest import (
+    BindingInfo,
+    ConstantInfo,
+    Manifest,
+    TensorMapInfo,
+    digest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_core.backends.emission.interface import Binding, Constant
+    from wave_core.backends.emission.interface import Binding, BoxedMemory, Constant
     from wave_core.ir import Graph
     from wave_core.symbols import Expr
     from wave_core.targets import Target
@@ -64,6 +70,7 @@ class MachineCode:
         data: The code.
         lds_bytes: LDS of a workgroup.
         versions: What compiled it.
+        boxed: Memories that it takes a description of, behind the constants.
     """
 
     symbol: str
@@ -71,6 +78,7 @@ class MachineCode:
     data: bytes
     lds_bytes: int
     versions: Mapping[str, str]
+    boxed: tuple[BoxedMemory, ...] = ()
 
 
 def artifact_of(
@@ -101,6 +109,9 @@ def artifact_of(
         versions=dict(made.versions),
         devices=tuple(map(str, code.devices)),
         form=made.form,
+        tensor_maps=tuple(
+            TensorMapInfo(row.name, row.box, row.swizzle) for row in made.boxed
+        ),
     )
     return Artifact(manifest, made.data)
 

@@ -1,0 +1,141 @@
+"""Boxes that are copied to shared memory at once, and waited for by groups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from product_kernels import check, matrices
+from test_warpgroup_library import gemm
+
+from wave_backend_nvgpu.codegen.boxes import Boxes
+from wave_backend_nvgpu.compile.assemble import Limits, assemble
+from wave_backend_nvgpu.compile.tools import find_assembler
+from wave_core.backends.emission import BoxedMemory
+from wave_emulator_ptx import EmulatorError
+
+BOXES = {
+    "passes": ("copy-direct-to-lds{demanded=true, boxes=true}",),
+    "use_global_to_shared": False,
+}
+BOX, OTHER = "cp.async.bulk.tensor", "cp.async.c"
+
+
+def boxed(dtype, sizes, columns, preset, **options):
+    return gemm(dtype, sizes, columns, preset, **options, **BOXES)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes", "preset"),
+    [
+        ("bf16", (129, 65, 64), "default"),
+        ("bf16", (255, 65, 72), "default"),
+        ("bf16", (129, 127, 136), "prefetch"),
+        ("f16", (131, 64, 192), "modulo"),
+        ("bf16", (128, 64, 512), "fetch-ahead"),
+        ("bf16", (129, 65, 328), "four-stage"),
+        ("f8e4m3fn", (129, 64, 144), "default"),
+        ("i8", (133, 67, 128), "default"),
+    ],
+    ids=str,
+)
+def test_sums_are_right(dtype, sizes, preset):
+    made = boxed(dtype, sizes, 64, preset)
+    assert made.count(BOX)
+    assert not made.count(OTHER)
+    a, b, c = matrices(sizes, dtype)
+    assert made.run(a, b, c) == []
+    check(a, b, c)
+
+
+@pytest.mark.parametrize("trips", [1, 2, 3, 4, 5, 9, 17])
+@pytest.mark.parametrize("preset", ["default", "four-stage"])
+def test_sums_of_any_number_of_groups_are_right(trips, preset):
+    """A barrier of the ring is used again after sixteen groups."""
+    sizes = (128, 64, 64 * trips)
+    made = boxed("bf16", sizes, 64, preset)
+    a, b, c = matrices(sizes, "bf16")
+    assert made.run(a, b, c) == []
+    check(a, b, c)
+
+
+def test_what_a_memory_is_described_by():
+    made = boxed("bf16", (128, 64, 512), 64, "default")
+    rows = [BoxedMemory(name, (32, 64), 128) for name in "ab"]
+    assert list(made.generated.boxed) == rows
+    assert made.ptx.count(".param .align 64 .b8") == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "columns", "layout"),
+    [
+        ((128, 64, 65), 64, "NT"),
+        ((128, 64, 64), 8, "NT"),
+        ((127, 64, 64), 64, "NT"),
+        ((128, 128, 64), 128, "NN"),
+    ],
+    ids=["rows start anywhere", "half of a copy", "part of a tile", "two panels"],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_no_box_is_copied_otherwise(sizes, columns, layout):
+    made = boxed("bf16", sizes, columns, "default", layout=layout)
+    assert len(made.generated.boxed) < 2
+    a, b, c = matrices(sizes, "bf16", across=layout == "NN")
+    assert made.run(a, b, c) == []
+    check(a, b, c, across=layout == "NN")
+
+
+@pytest.mark.parametrize("preset", ["default", "four-stage"])
+def test_a_wait_that_leaves_one_more_is_reported(preset, monkeypatch):
+    close = Boxes.close
+
+    def later(self, left):
+        close(self, None if left is None else left + 1)
+
+    monkeypatch.setattr(Boxes, "close", later)
+    sizes = (128, 64, 576)
+    assert boxed("bf16", sizes, 64, preset).run(*matrices(sizes, "bf16"))
+
+
+def test_barriers_that_nobody_was_shown_are_reported():
+    sizes = (128, 64, 512)
+    made = boxed("bf16", sizes, 64, "four-stage")
+    text = made.ptx
+    for words in ("fence.mbarrier_init", "bar.sync"):
+        assert words in text
+        text = text.replace(f"\t{words}", "\t//", 1)
+    assert made.run(*matrices(sizes, "bf16"), text=text)
+
+
+@pytest.mark.parametrize("words", ["mbarrier.arrive", "mbarrier.expect_tx"])
+def test_groups_that_nobody_counts_are_reported(words):
+    """Too few arrivals never end; bytes that nobody expects end too early or never."""
+    sizes = (128, 64, 128)
+    made = boxed("bf16", sizes, 64, "default")
+    lines = made.ptx.splitlines()
+    kept = [line for line in lines if not line.strip().startswith(words)]
+    assert len(kept) < len(lines)
+    try:
+        assert made.run(*matrices(sizes, "bf16"), text="\n".join(kept))
+    except EmulatorError as error:
+        assert error.code in {"EP0304", "EP0305"}  # noqa: PT017 - either is right
+
+
+def test_another_swizzle_is_wrong():
+    sizes = (128, 64, 64)
+    made = boxed("bf16", sizes, 64, "default")
+    a, b, c = matrices(sizes, "bf16")
+    rows = tuple(replace(row, swizzle=0) for row in made.generated.boxed)
+    wrong = replace(made, generated=replace(made.generated, boxed=rows))
+    wrong.run(a, b, c)
+    assert np.abs(c - a.astype("f8") @ b.astype("f8").T).max() > 1
+
+
+@pytest.mark.parametrize("preset", ["default", "fetch-ahead", "four-stage"])
+def test_accumulators_stay_where_they_are(preset):
+    made = boxed("bf16", (4096, 4096, 4096), 128, preset, rows=256)
+    tool = find_assembler()
+    assert tool is not None
+    remarks = assemble(made.ptx, "sm_90a", tool, Limits(60, 8192)).remarks
+    assert (remarks.errors, remarks.lost, remarks.spilled_bytes) == ((), (), 0)
