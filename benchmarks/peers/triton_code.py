@@ -95,27 +95,41 @@ def softmax(x, y, N, BN: tl.constexpr):
 KERNELS = {"gemm": gemm, "attention": attention, "softmax": softmax}
 
 
+def is_nvidia(row):
+    """Whether a row is for NVIDIA's chips."""
+    return row["target"].startswith("sm_")
+
+
+def target_of(row):
+    """The chip as Triton names it."""
+    if is_nvidia(row):
+        return GPUTarget("cuda", int(row["target"][3:].rstrip("a")), 32)
+    return GPUTarget("hip", row["target"], 64)
+
+
 def source_of(row):
     """The kernel with the types of its arguments and its constants."""
     types = row["types"] | dict.fromkeys(row["constants"], "constexpr")
     known = {}
     for position, kind in enumerate(row["types"].values()):
-        small = [["tt.pointer_range", 32]] if kind.startswith("*") else []
+        is_small = kind.startswith("*") and not is_nvidia(row)
+        small = [["tt.pointer_range", 32]] if is_small else []
         known[position,] = [["tt.divisibility", 16], *small]
     return ASTSource(KERNELS[row["kernel"]], types, row["constants"], known)
 
 
 def main():
     row, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
-    target = GPUTarget("hip", row["target"], 64)
+    target = target_of(row)
 
     def compile_once():
         return triton.compile(source_of(row), target=target, options=row["options"])
 
     code = compile_once()
     out.mkdir(parents=True, exist_ok=True)
-    (out / "code.hsaco").write_bytes(code.asm["hsaco"])
-    (out / "code.s").write_text(code.asm["amdgcn"])
+    form, text = ("cubin", "ptx") if is_nvidia(row) else ("hsaco", "amdgcn")
+    (out / f"code.{form}").write_bytes(code.asm[form])
+    (out / "code.s").write_text(code.asm[text])
     facts = {"name": code.metadata.name, "lds_bytes": code.metadata.shared}
     (out / "facts.json").write_text(json.dumps(facts))
     serve(compile_once)

@@ -24,7 +24,10 @@ def main():
     session = Session(config=Config(cache=False), announce=lambda _: None)
     factory = session.plugins.load_kernel(row["kernel"])
 
-    def compile_once(form="hsaco"):
+    nvidia = row["target"].startswith("sm_")
+    text, code = ("ptx", "cubin") if nvidia else ("asm", "hsaco")
+
+    def compile_once(form=code):
         case = make_case(factory, row["kernel"], row["shape"], {}, row["target"])
         options = replace(case.options, preset=row["preset"] or case.options.preset)
         found = emit(options, case.kernel, form, session)
@@ -32,7 +35,7 @@ def main():
         return found.files
 
     out.mkdir(parents=True, exist_ok=True)
-    for form in ("asm", "hsaco"):
+    for form in (text, code):
         for name, data in compile_once(form).items():
             (out / name).write_bytes(data)
     serve(compile_once)
