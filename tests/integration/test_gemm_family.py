@@ -76,6 +76,30 @@ def test_pipelined_products(session, layout, target, preset):
 
 
 @pytest.mark.covering(2)
+@pytest.mark.parametrize("tile", [(128, 256), (256, 128), (128, 128)])
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f8e4m3fn", "i8"])
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 16), (129, 257, 400), (127, 255, 336), (128, 256, 320)]
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_products_of_four_warps(session, layout, sizes, dtype, tile):
+    """As `auto` settles the rest on a card that has them."""
+    words = {"DTYPE": dtype, "MMA_ROWS": 64, "BLOCK_M": tile[0], "BLOCK_N": tile[1]}
+    made = case(session, LAYOUTS[layout], sizes, "sm_90a", **words)
+    check(session, made, "emulator")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_not_set_gives_products_of_four_warps(session, layout):
+    made = case(session, LAYOUTS[layout], (4096,) * 3, "sm_90a", DTYPE="bf16")
+    ptx = emit(made.options, made.kernel, "ptx", session).files["gemm.ptx"].decode()
+    assert set(re.findall(r"(?:wgmma\.)?mma[_.]a?sync[\w.]*", ptx)) == {
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"
+    }
+    assert len(re.findall(r"cp\.async\.cg", ptx)) == 36
+
+
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("residual", [0, 1])
 @pytest.mark.parametrize("activation", ACTIVATION_WORDS)
 @pytest.mark.parametrize("bias", [0, 1])

@@ -37,10 +37,25 @@ def geometry(target, **fields):
         ({"mma_type": "F32_16x16x16_F16"}, 64),
         ({"mma_type": "of another target"}, 64),
         ({"mma_type": "F32_64x16x16_F16", "threads_per_wave": 64}, 64),
+        ({"mma_rows": 64}, 128),
+        ({"mma_rows": 16}, 64),
+        ({"mma_rows": 0}, 64),
+        ({"mma_rows": 48}, 64),
+        ({"mma_rows": 64, "threads_per_wave": 64}, 64),
+        ({"mma_rows": 64, "mma_type": "F32_16x16x16_F16"}, 64),
     ],
 )
 def test_the_kernel_says_then_its_instruction_then_the_target(fields, lanes):
     assert geometry(BOTH, **fields).lanes == lanes
+
+
+def test_rows_that_a_symbol_stands_for():
+    rows = tkw.HardwareConstraint(mma_rows=tkw.sym.MMA_ROWS)
+    (name,) = rows.mma_rows.free_symbols
+    assert lanes_of([rows], BOTH) == 64
+    for count, lanes in ((0, 64), (16, 64), (64, 128)):
+        assert lanes_of([rows], BOTH, {name: count}) == lanes
+        assert Geometry([rows], {name: count}, BOTH).mma_rows == (count or None)
 
 
 def test_without_a_hardware_constraint_waves_are_as_usual():

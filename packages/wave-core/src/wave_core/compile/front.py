@@ -124,9 +124,8 @@ def bound_kernel(
     found = settled(Kernel(written, sizes, target), session.plugins.constraint_classes)
     constraints = tuple(in_terms_of(places, row) for row in found)
     known = alias_bindings(constraints, bound)
-    return BoundKernel(
-        constraints, known | thread_counts(constraints, lanes_of(constraints, target))
-    )
+    lanes = lanes_of(constraints, target, sizes)
+    return BoundKernel(constraints, known | thread_counts(constraints, lanes))
 
 
 class Traces:

@@ -17,7 +17,7 @@ from wave_core.diagnostics import user_error
 from wave_core.symbols import Expr, SymbolError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wave_core.constraints.base import Constraint
     from wave_core.diagnostics import Collector, Location
@@ -52,18 +52,47 @@ def hardware_of(
     )
 
 
-def lanes_of(constraints: Sequence[Constraint], target: Target) -> int:
-    """Lanes of a wave: what the kernel says, or its instruction, or else the target."""
+def lanes_of(
+    constraints: Sequence[Constraint],
+    target: Target,
+    bindings: Mapping[Expr, int] | None = None,
+) -> int:
+    """Lanes of a wave: what the kernel says, or its instruction, or else the target.
+
+    Args:
+        constraints: Those of the kernel.
+        target: The machine.
+        bindings: Values of symbols, as far as they are known.
+    """
     for row in constraints:
         if isinstance(row, HardwareConstraint):
-            return row.threads_per_wave or _of_instruction(row, target)
+            return row.threads_per_wave or _of_instruction(row, target, bindings or {})
     return target.wave_size
 
 
-def _of_instruction(hardware: HardwareConstraint, target: Target) -> int:
+def _of_instruction(
+    hardware: HardwareConstraint, target: Target, bindings: Mapping[Expr, int]
+) -> int:
+    """Lanes of the instructions that are asked for: the usual, if some have them."""
     rows = target.matrix_instructions
-    named = (row.lanes for row in rows if row.name == hardware.mma_type)
-    return next(named, target.wave_size)
+    if hardware.mma_type is not None:
+        found = [row.lanes for row in rows if row.name == hardware.mma_type]
+    else:
+        count = rows_of(hardware, bindings)
+        known = count is not None and count.is_constant
+        tall = count.constant_value if count is not None and known else 0
+        found = [row.lanes for row in rows if row.shape[0] == tall]
+    usual = not found or target.wave_size in found
+    return target.wave_size if usual else found[0]
+
+
+def rows_of(hardware: HardwareConstraint, bindings: Mapping[Expr, int]) -> Expr | None:
+    """Rows that matrix instructions are asked to have; none for any number."""
+    given = hardware.mma_rows
+    if given is None:
+        return None
+    rows = given.subs(bindings)
+    return None if rows.is_constant and not rows.constant_value else rows
 
 
 def check_wave_size(hardware: HardwareConstraint, target: Target) -> None:

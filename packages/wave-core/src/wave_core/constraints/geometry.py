@@ -20,6 +20,7 @@ from wave_core.constraints.check import (
     check_waves,
     hardware_of,
     lanes_of,
+    rows_of,
 )
 from wave_core.constraints.distribution import (
     DeviceConstraint,
@@ -113,7 +114,7 @@ class Geometry:
         self._at = at
         self.hardware = hardware_of(constraints, at)
         check_wave_size(self.hardware, target)
-        self.lanes = lanes_of(constraints, target)
+        self.lanes = lanes_of(constraints, target, bindings)
         self.in_step = target.in_step(self.lanes)
         self.in_reach = target.in_reach(self.lanes)
         check_sizes(constraints, self.bind)
@@ -152,10 +153,9 @@ class Geometry:
         Raises:
             UserError: WV0327 where that is open until the launch.
         """
-        given = self.hardware.mma_rows
-        if given is None:
+        rows = rows_of(self.hardware, self._bindings)
+        if rows is None:
             return None
-        rows = self.bind(given)
         if not rows.is_constant:
             raise user_error(
                 "WV0327",

@@ -47,7 +47,9 @@ class HardwareConstraint(Constraint):
         mma_type: The matrix instruction of ops that name none; by default the
             first of the target's that takes the operands.
         mma_rows: Rows of the instruction of ops that no ``mma_type`` is given for: the
-            first of the target's with so many. A symbol, where they are `Tunable`.
+            first of the target's with so many, or whichever it has for 0. Where only
+            waves of another size have it, the kernel's waves are such, unless
+            ``threads_per_wave`` says otherwise. A symbol, where they are `Tunable`.
         vector_shapes: Elements of a dimension that one step handles; 0 marks a
             batch dimension, which is not a vector dimension.
         max_bits_per_load: The widest access of one lane, in bits.

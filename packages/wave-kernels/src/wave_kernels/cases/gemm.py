@@ -224,7 +224,8 @@ def _product_case(
     settings: Mapping[str, int | str],
     target: str,
 ) -> KernelCase:
-    tiles = left_open(settings, ("BLOCK_M", "BLOCK_N", "BLOCK_K", *_WAVES, "STAGED"))
+    blocks = ("BLOCK_M", "BLOCK_N", "BLOCK_K")
+    tiles = left_open(settings, (*blocks, *_WAVES, "MMA_ROWS", "STAGED"))
     kernel = gemm_kernel(
         product.dtype,
         layout=product.layout,

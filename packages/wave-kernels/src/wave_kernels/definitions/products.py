@@ -24,17 +24,26 @@ BLOCK_K = tkl.sym.BLOCK_K
 WAVES_M = tkl.sym.WAVES_M
 WAVES_N = tkl.sym.WAVES_N
 
+MMA_ROWS = tkl.sym.MMA_ROWS
+
 _TILES = (
-    (128, 128, 32, 2, 2),
-    (256, 256, 32, 2, 4),
-    (256, 256, 64, 2, 4),
-    (128, 256, 64, 2, 2),
-    (256, 128, 32, 4, 2),
-    (128, 128, 64, 2, 2),
-    (128, 64, 64, 2, 2),
-    (64, 64, 64, 2, 2),
+    (128, 128, 32, 2, 2, 0),
+    (256, 256, 32, 2, 4, 0),
+    (256, 256, 64, 2, 4, 0),
+    (128, 256, 64, 2, 2, 0),
+    (256, 128, 32, 4, 2, 0),
+    (128, 128, 64, 2, 2, 0),
+    (128, 64, 64, 2, 2, 0),
+    (64, 64, 64, 2, 2, 0),
 )
-"""Of elements of 16 bits and more."""
+"""Of elements of 16 bits and more, by the instruction that the target has for them."""
+
+_TALL = (
+    (128, 256, 64, 2, 1, 64),
+    (256, 128, 64, 2, 1, 64),
+    (128, 128, 64, 2, 1, 64),
+)
+"""By instructions of 64 rows, which four narrow waves work on together."""
 
 LAYOUTS = ("NT", "NN", "TN", "TT")
 """As BLAS says it of rows: ``N`` as in the product, ``T`` transposed; a, then b."""
@@ -43,9 +52,11 @@ LAYOUTS = ("NT", "NN", "TN", "TT")
 def tiles(dtype: DType) -> tkw.Tunable:
     """Tiles worth a try; twice as deep where an element has one byte."""
     depth = max(16 // dtype.bits, 1)
+    every = tuple((m, n, depth * k, *rest) for m, n, k, *rest in (*_TILES, *_TALL))
     return tkw.Tunable(
-        (BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N),
-        tuple((m, n, depth * k, *waves) for m, n, k, *waves in _TILES),
+        (BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N, MMA_ROWS),
+        every[: len(_TILES)],
+        narrow=every,
     )
 
 
@@ -57,7 +68,7 @@ def product_constraints(dtype: DType, mma_type: tkl.MMAType | None) -> list[Any]
         tkw.TilingConstraint(K, BLOCK_K),
         tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
         tkw.WaveConstraint(N, BLOCK_N / WAVES_N),
-        tkw.HardwareConstraint(mma_type=mma_type),
+        tkw.HardwareConstraint(mma_type=mma_type, mma_rows=MMA_ROWS),
         tkw.DieOrder(),
         tiles(dtype),
         STAGING,

@@ -114,7 +114,10 @@ def _idle(work: Work, way: Way, target: Target) -> bool:
     """Whether it has nothing to do that another way would not do as well."""
     staged = not way.through_lds or bool(work.staged)
     moved = not way.direct or _direct(work, target)
-    return not (staged and moved) or (way.chained and not work.between)
+    chained = bool(work.between) or not way.chained
+    # Waves that carry tiles to LDS themselves cannot issue products meanwhile.
+    fed = way.direct if work.in_place else not way.in_place
+    return not (staged and moved and chained and fed)
 
 
 def _direct(work: Work, target: Target) -> bool:
@@ -140,6 +143,8 @@ def _refused(work: Work, way: Way, need: Need, target: Target) -> str:
     """Why a configuration does not fit; empty where it does."""
     assert target.registers is not None, "who asks has looked"
     file, limit = target.registers, target.registers.limit(work.units)
+    if any(each.in_place and not each.staged for each in work.fetched):
+        return "products take operands from LDS, and they are read from memory"
     if file.conditions and way.fewest:
         # The scheduler leaves as many without use; what needs them is not pipelined.
         limit -= file.granule

@@ -36,6 +36,7 @@ class Way:
         fewest: The fewest iterations that it can overlap.
         through_lds: Whether it has a use for tiles in LDS alone.
         chained: Whether it needs products that multiply what others made.
+        in_place: Whether it needs products that read LDS.
         placed: Vector instructions for each access of LDS that compute where it is:
             one where the copy that an iteration uses changes from trip to trip, none
             where it is part of the instruction, or another wave multiplies meanwhile.
@@ -55,6 +56,7 @@ class Way:
     fewest: int = 2
     through_lds: bool = False
     chained: bool = False
+    in_place: bool = False
     placed: float = 0.0
 
     @property
@@ -107,6 +109,7 @@ POINTED_WAYS = (
     Way("prefetch", 0.5, 0.2, **_DIRECT, live=0.9, late=0.5),
     Way("fetch-ahead", 0.3, 0.0, copies=2, fewest=3, live=1.3, late=0.6, **_DIRECT),
     Way("modulo", 0.05, 0.1, copies=2, fewest=3, live=1.3, late=0.6, **_DIRECT),
+    Way("four-stage", 0.05, 0.0, copies=4, fewest=5, in_place=True, **_DIRECT),
     Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True),
 )
 """Those of machines whose direct copies take pointers: each lane's land anywhere, so

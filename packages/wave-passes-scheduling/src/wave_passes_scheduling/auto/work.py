@@ -18,6 +18,7 @@ from wave_core.ops.matrix import Mma
 from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.reduce import Reduce
 from wave_core.symbols import constant
+from wave_core.targets import SHARED
 from wave_core.types import AddressSpace, RegisterType, dim_name
 from wave_passes_scheduling.loops.analysis import innermost_loops
 from wave_passes_scheduling.loops.costs import FREE
@@ -57,6 +58,7 @@ class Fetched:
         of_group: Bytes that the workgroup has of the memory, each counted once.
         lines: Bytes of the cache lines that hold these.
         staged: Whether it goes through LDS.
+        in_place: Whether products read it where it is in LDS.
         piece: Bytes that rows are a multiple of, as far as sizes are known: no lane can
             move more than that at a time, wherever it begins.
         masked: For each piece that a lane moves, the registers for its condition where
@@ -67,6 +69,7 @@ class Fetched:
     of_group: float
     lines: float
     staged: bool
+    in_place: bool = False
     piece: int = 0
     masked: int = 0
 
@@ -113,7 +116,13 @@ class Work:
     @property
     def fragments(self) -> float:
         """Registers of what a wave reads in an iteration."""
-        return sum(each.of_wave for each in self.fetched) / 4 / self.lanes
+        read = (each.of_wave for each in self.fetched if not each.in_place)
+        return sum(read) / 4 / self.lanes
+
+    @property
+    def in_place(self) -> bool:
+        """Whether products read an operand where it is in LDS."""
+        return any(each.in_place for each in self.fetched)
 
     @property
     def staged(self) -> tuple[Fetched, ...]:
@@ -191,7 +200,7 @@ class _Counting:
             issue=self.target.costs.valu_cycles * sum(count for count, _ in counts),
             vector=sum(self._vector_cycles(op) for op in ops if op not in settled),
             exchanges=sum(self._exchanges(op, products) for op in ops),
-            fetched=tuple(map(self._fetched, moving)),
+            fetched=tuple(self._fetched(op, products) for op in moving),
             carried=sum(map(self._registers, (*self.loop.inits, *still))),
             between=sum(map(self._registers, own)),
             lanes=self.geometry.lanes,
@@ -274,18 +283,25 @@ class _Counting:
         paired = op.op_name in PAIRED or isinstance(op, Reduce)
         return costs.valu_cycles * (0.5 if paired else 1)
 
-    def _fetched(self, op: Read) -> Fetched:
+    def _fetched(self, op: Read, products: Sequence[Mma]) -> Fetched:
         dims = op.register_type.dims
         split = (self.geometry.split_among_waves(dim) for dim in dims)
         sharing = prod(self.geometry.waves[axis] for axis in split if axis is not None)
         of_wave = self._elements(op) * op.register_type.dtype.bits / 8
+        in_place = any(self._stays(op, product) for product in products)
         if isinstance(resolve(op.memory), Allocate):
-            return Fetched(of_wave, 0.0, 0.0, staged=True)
+            return Fetched(of_wave, 0.0, 0.0, staged=True, in_place=in_place)
         of_group = of_wave * sharing
         lines = of_group * self._unused(op)
         staged = op.memory.memory_type.space is AddressSpace.SHARED
         piece, masked = self._piece(op), self._masked(op)
-        return Fetched(of_wave, of_group, lines, staged, piece, masked)
+        return Fetched(of_wave, of_group, lines, staged, in_place, piece, masked)
+
+    def _stays(self, read: Read, product: Mma) -> bool:
+        """Whether a product takes an operand where LDS has it."""
+        row = instruction_of(product, self.geometry, self.target)
+        ends = (product.lhs, row.lhs_in), (product.rhs, row.rhs_in)
+        return any(operand is read and SHARED in place for operand, place in ends)
 
     def _piece(self, op: Read) -> int:
         """Bytes that divide all rows of a memory."""
