@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -99,6 +100,36 @@ def test_no_tiles_have_no_order(grid):
 def test_one_die_counts_as_the_hardware_does():
     assert geometry(tkw.DieOrder(), M=160).numbering == ()
     assert geometry(tkw.DieOrder(dies=2), M=160).numbering
+
+
+def test_one_die_has_bands_where_the_target_says_so():
+    rows = [tkw.WorkgroupConstraint(M, 16, 0), tkw.WorkgroupConstraint(N, 16, 1)]
+    sizes = {symbol("M"): 160, symbol("N"): 64}
+
+    def numbering(band_rows, **order):
+        target = replace(generic_target(), band_rows=band_rows)
+        given = [*rows, tkw.HardwareConstraint(), tkw.DieOrder(**order)]
+        return Geometry(given, sizes, target).numbering
+
+    assert numbering(0, rows=2) == ()
+    assert numbering(2) == numbering(7, rows=2) != numbering(7)
+    first = tiles_in_order((10, 4), 1, 2)[:8]
+    assert first == [(row, at) for at in range(4) for row in range(2)]
+
+
+@pytest.mark.parametrize("bound", [True, False])
+@pytest.mark.parametrize("further", LAYERS)
+def test_every_tile_of_one_die_has_one_workgroup(further, bound):
+    for down, across in product((1, 2, 3, 4, 7, 8, 9), (2, 5, 8)):
+        grid = (down, across, *further)
+        found = tiles_in_order(grid, 1, 4, bound=bound)
+        assert sorted(found) == sorted(product(*map(range, grid))), grid
+
+
+def test_a_band_of_one_tile_is_as_the_hardware_counts():
+    numbering = Numbering([constant(10), constant(1), constant(3)])
+    numbering.give_to_dies(1, 2)
+    assert numbering.definitions == ()
 
 
 def test_reorderings_are_of_ordered_coordinates():

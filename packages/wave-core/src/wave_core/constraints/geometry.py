@@ -40,6 +40,7 @@ from wave_core.constraints.hardware import (
 )
 from wave_core.constraints.machine import LANE
 from wave_core.constraints.order import (
+    BAND_ROWS,
     MOST_WORKGROUPS,
     DieOrder,
     Numbering,
@@ -138,7 +139,7 @@ class Geometry:
             check_waves(self._waves, self._groups, collector)
         self.devices = self._device_counts()
         self.grid = self._grid()
-        self.numbering = self._numbering(rows, target.dies)
+        self.numbering = self._numbering(rows, target)
         self.waves = self._wave_counts()
         check_threads(self, target)
 
@@ -389,13 +390,14 @@ class Geometry:
         )
 
     def _numbering(
-        self, rows: Sequence[Constraint], dies: int
+        self, rows: Sequence[Constraint], target: Target
     ) -> tuple[Definition, ...]:
         numbering = Numbering(self.grid)
         for order in (row for row in rows if isinstance(row, DieOrder)):
-            count = order.dies or dies
-            if count > 1:
-                numbering.give_to_dies(count, order.rows)
+            count = order.dies or target.dies
+            if count > 1 or target.band_rows:
+                band = order.rows or target.band_rows or BAND_ROWS
+                numbering.give_to_dies(count, band)
         given = (row for row in rows if isinstance(row, ReorderingConstraint))
         numbering.reorder({r.workgroup_dim: self.bind(r.new_expr) for r in given})
         return numbering.definitions

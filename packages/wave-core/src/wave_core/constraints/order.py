@@ -18,6 +18,10 @@ MOST_WORKGROUPS = (1 << 31) - 1
 """The most workgroups of a launch that an order of dies can count."""
 
 
+BAND_ROWS = 4
+"""Tiles of axis 0 in a band, where neither the kernel nor the target says."""
+
+
 @constraint
 class DieOrder(Constraint):
     """Neighbouring tiles run on one die, at about the same time.
@@ -28,19 +32,22 @@ class DieOrder(Constraint):
     are counted in bands of ``rows`` tiles of axis 0: down the band, then on along axis
     1; then the next band, and at last the further axes.
 
-    It permutes every grid, whatever its size, and does nothing on chips of one die.
+    It permutes every grid, whatever its size. On a chip of one die tiles are counted
+    in bands where the target asks for it, and else as the hardware does.
 
     Attributes:
-        rows: Tiles of axis 0 in a band; the last band has those that are left.
+        rows: Tiles of axis 0 in a band; the last band has those that are left. The
+            target's if left out, or 4.
         dies: Dies of the chip; the target's if left out.
     """
 
-    rows: int = 4
+    rows: int | None = None
     dies: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("rows", is_count(self.rows, 1), "a positive integer")
+        banded = self.rows is None or is_count(self.rows, 1)
+        self._require("rows", banded, "a positive integer, or nothing")
         fits = self.dies is None or is_count(self.dies, 1)
         self._require("dies", fits, "a positive integer, or nothing")
 
@@ -74,6 +81,8 @@ class Numbering:
 
     def give_to_dies(self, dies: int, rows: int) -> None:
         """Each die has consecutive tiles, counted in bands of ``rows``."""
+        if dies == 1 and all(extent is constant(1) for extent in self._grid[1:2]):
+            return  # A band of one tile's width is as the hardware counts.
         if any(extent is constant(0) for extent in self._grid):
             return  # Of no tiles, none has a place.
         number, count = constant(0), constant(1)

@@ -266,7 +266,9 @@ class Target:
     """A machine, as far as the compiler needs to know it.
 
     Units: ``wave_size`` lanes; ``max_workgroup_threads`` threads. ``dies`` are handed
-    workgroups in turn, and each has an L2 of its own.
+    workgroups in turn, and each has an L2 of its own. ``band_rows`` tiles of axis 0
+    make a band in which a `DieOrder` counts tiles; 0 where one die is better off in
+    the order of the hardware, and several with what is usual.
     A kernel that does not say otherwise has waves of ``wave_size`` lanes; it may ask
     for one of ``wave_sizes``, which are that one alone if left out. Of a wave
     ``lockstep_lanes`` neighbours run in step, and ``shuffle_lanes`` neighbours get at
@@ -310,6 +312,7 @@ class Target:
     registers: RegisterFile | None = None
     lds_granule: int = 512
     dies: int = 1
+    band_rows: int = 0
     costs: CostTable = CostTable()
     peaks: Peaks | None = None
     wave_sizes: tuple[int, ...] = ()
