@@ -90,6 +90,13 @@ WIDE = partial(in_waves_of, lanes=128)
 """Waves of four warps, which have no products by instructions of one warp."""
 
 
+@pytest.mark.parametrize("seed", [969, 1179])
+def test_tiles_are_smaller_than_the_instruction(seed):
+    """Its operand does not lie in the buffer of the tile: it was read beyond."""
+    seeds = range(seed, seed + 1)
+    assert outcomes(random_program, seeds, ("sm_90a",), WIDE) == ({"right": 1}, [])
+
+
 def test_programs_in_wide_waves_for_nvidia():
     tally, failures = outcomes(random_program, range(4), ("sm_80", "sm_90"), WIDE)
     assert failures == []

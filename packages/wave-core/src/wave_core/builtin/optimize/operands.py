@@ -34,7 +34,7 @@ from wave_core.ir import (
 from wave_core.ops.matrix import Mma, ScaledMma, SharedTile
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass
-from wave_core.symbols import Expr, Kind, conjuncts, constant, symbol
+from wave_core.symbols import Expr, Kind, conjuncts, constant, le, symbol
 from wave_core.targets import REGISTER as IN_REGISTERS, SHARED
 from wave_core.types import AccessMapping, iterator_symbol
 
@@ -322,10 +322,18 @@ def _moves(place: Expr) -> bool:
 
 
 def _fits(box: Box, buffer: Allocate, facts: Facts) -> bool:
-    """Whether the box lies in whole rows of eight, and in whole pieces of a row."""
-    rows = buffer.memory_type.storage_shape[-2].constant_value
+    """Whether the box lies inside, in whole rows of eight and whole pieces of a row.
+
+    An instruction may be larger than the tile; then there may be nothing beyond that.
+    """
+    shape = buffer.memory_type.storage_shape[-2:]
     whole = zip(box.origin[-2:], (8, box.extents[-1]), strict=True)
-    return rows % 8 == 0 and all(facts.prove_divisible(at, by) for at, by in whole)
+    ends = zip(box.origin[-2:], box.extents[-2:], shape, strict=True)
+    return (
+        shape[0].constant_value % 8 == 0
+        and all(facts.prove_divisible(at, by) for at, by in whole)
+        and all(facts.prove(le(at + extent, size)) for at, extent, size in ends)
+    )
 
 
 def _of_place(condition: Expr, place: Expr, facts: Facts) -> bool:
