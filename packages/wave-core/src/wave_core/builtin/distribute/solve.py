@@ -29,6 +29,7 @@ from wave_core.ops.memory import Read, Write
 from wave_core.ops.shape import Bitcast
 from wave_core.ops.traits import Trait
 from wave_core.passes.tile_rules import DEMAND, SUPPLY, table_of
+from wave_core.targets import REGISTER
 from wave_core.types import iterator_symbol
 
 if TYPE_CHECKING:
@@ -185,6 +186,8 @@ class Solver:
         if isinstance(op, ScaledMma):
             return  # the blocks that scales belong to fix the order
         rows = self.matrix[op]
+        if not all(REGISTER in places for places in (rows.row.lhs_in, rows.row.rhs_in)):
+            return  # what reads LDS by itself takes elements as they are stored
         lhs, rhs, *_ = op.operands
         for fixed, free, want in ((lhs, rhs, rows.lhs), (rhs, lhs, rows.rhs)):
             have = self.known(fixed)
