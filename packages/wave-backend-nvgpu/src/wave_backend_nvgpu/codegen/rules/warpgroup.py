@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wave_backend_nvgpu.codegen import warpgroup
 from wave_backend_nvgpu.codegen.descriptors import descriptor
 from wave_backend_nvgpu.targets.matrix import PIECE_BITS
-from wave_core.analysis.operands import is_across
+from wave_core.analysis.operands import is_across, unturned
 from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value, element, recast, sliced
 from wave_core.ir import region_of, resolve
@@ -82,7 +82,7 @@ def _run(op: Mma, emit: Emitter) -> Iterator[Mma]:
 
 def _accumulator(op: Op, emit: Emitter) -> Value | None:
     """The value that a product adds to; nothing where that is zero."""
-    source = resolve(op)
+    source = unturned(op)
     if isinstance(source, Splat) and source.value == 0:
         return None
     value, count = emit.value(op), emit.registers(op)

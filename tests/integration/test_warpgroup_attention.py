@@ -1,0 +1,86 @@
+"""Attention with products of four warps: its powers are operands in registers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from wave_core.compile import Config, Session, run_case
+from wave_core.compile.emission import emit
+from wave_core.compile.kernels import make_case
+
+TILE = {"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K2": 64, "WAVES_M": 2, "MMA_ROWS": 64}
+
+
+@pytest.fixture(scope="module")
+def session():
+    return Session(config=Config(cache=False), announce=lambda _: None)
+
+
+def case(session, name, shape, **settings):
+    factory = session.plugins.load_kernel(name)
+    given = {**TILE, **settings}
+    if name != "attention-heads":
+        given["STAGED"] = 1
+    return make_case(factory, name, shape, given, "sm_90a")
+
+
+def check(session, made, device, preset):
+    options = replace(made.options, device=device, poison_outputs=True, preset=preset)
+    report = run_case(made, options=options, session=session)
+    assert report.passed, report.to_json()
+    assert report.record.reports == ()
+
+
+@pytest.mark.filterwarnings("ignore")  # a loop that stays as it is says so
+@pytest.mark.parametrize(
+    ("name", "preset", "queries", "keys"),
+    [
+        ("attention", "naive", 5, 67),
+        ("attention", "default", 1, 1),
+        ("attention", "default", 129, 131),
+        ("attention", "prefetch", 128, 128),
+        ("attention", "fetch-ahead", 127, 193),
+        ("attention", "four-stage", 61, 257),
+        ("attention", "modulo", 128, 191),
+        ("attention-causal", "default", 129, 129),
+        ("attention-causal", "prefetch", 127, 63),
+        ("attention-causal", "modulo", 67, 193),
+        ("attention-heads", "default", 65, 61),
+        ("attention-heads", "prefetch", 128, 65),
+    ],
+)
+def test_edges(session, name, preset, queries, keys):
+    shape = {"B": 1, "M": queries, "N": 64, "K1": 64, "K2": keys}
+    if name == "attention-heads":
+        shape["H"] = 2
+    check(session, case(session, name, shape), "emulator", preset)
+
+
+@pytest.mark.parametrize("name", ["attention", "attention-causal"])
+@pytest.mark.parametrize(("width", "keys"), [(64, 65), (128, 64), (128, 97)])
+def test_lanes(session, name, width, keys):
+    shape = {"B": 1, "M": 33, "N": width, "K1": width, "K2": keys}
+    made = case(session, name, shape, BLOCK_N=width)
+    check(session, made, "sim", "default")
+
+
+@pytest.mark.parametrize("preset", ["default", "fetch-ahead"])
+@pytest.mark.parametrize("width", [64, 128])
+def test_code(width, preset):
+    """No operand goes through a detour; ptxas has nothing to complain of."""
+    said: list[object] = []
+    session = Session(config=Config(cache=False), announce=said.append)
+    shape = {"B": 8, "M": 1024, "N": width, "K1": width, "K2": 1024}
+    made = case(session, "attention", shape, BLOCK_N=width)
+    options = replace(made.options, preset=preset, use_global_to_shared=True)
+    files = emit(options, made.kernel, "ptx", session).files
+    ptx = files["attention.ptx"].decode()
+    assert "wgmma.mma_async" in ptx
+    assert "mma.sync" not in ptx
+    assert not re.search(r"(ld|st)\.shared", ptx)
+    assert set(re.findall(r"shfl\.sync\.(\w+)", ptx)) == {"bfly"}
+    assert emit(options, made.kernel, "cubin", session).files["code.cubin"]
+    assert said == []
