@@ -26,7 +26,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ class Job:
         settings: What is set beside them.
         rival: What torch does in its place; empty where results are checked.
         dtype: Of the inputs, where a rival is named; products say it in ``settings``.
-        form: One of `FORMS`, in place of what the compiler chooses.
+        form: One of `FORMS`, or of `ATTENTION`, in place of what the compiler chooses.
     """
 
     kernel: str
@@ -115,6 +115,14 @@ QUICK = [
 """Forms for operands that lie across."""
 
 
+ATTENTION = {
+    f"wgmma-attention-128x{keys}-{preset}": (128, keys, 2, preset)
+    for keys in (64, 128)
+    for preset in PRESETS
+}
+"""Of attention: queries, keys and waves of a tile, and the preset."""
+
+
 def typed(dtype: str, result: str = "") -> dict[str, int | str]:
     """Settings of products; results are of the operands' type."""
     return {"DTYPE": dtype, "RESULT": result or dtype}
@@ -151,6 +159,13 @@ CHECKS = [
     ),
     *(Job("attention", shape) for shape in HEADS),
     *(Job("attention-causal", shape) for shape in HEADS),
+    *(
+        Job(kernel, shape, form=form)
+        for kernel in ("attention", "attention-causal")
+        for shape in HEADS
+        for form in ATTENTION
+        if shape["N"] >= 64
+    ),
     Job("attention-heads", {}),
     Job("conv2d", {}),
     Job("conv2d", {}, {"STRIDE": 2}),
@@ -190,6 +205,13 @@ SPEED = [
         for d in (128, 64)
     ),
     *(
+        Job(kernel, {"B": 128, "M": 4096, "N": d, "K1": d, "K2": 4096},
+            rival="attention", dtype="f16", form=form)
+        for kernel in ("attention", "attention-causal")
+        for d in (128, 64)
+        for form in ATTENTION
+    ),
+    *(
         Job(kernel, {"M": 8192, "N": 8192}, rival="copy", dtype=dtype)
         for kernel in ("softmax", "rms-norm", "layer-norm")
         for dtype in ("f32", "bf16")
@@ -227,12 +249,15 @@ def build_job(job: Job, target: str, place: Path) -> None:
 
     session = Session(config=Config(cache=False), announce=lambda _: None)
     factory = session.plugins.load_kernel(job.kernel)
-    case = make_case(factory, job.kernel, job.shape, job.settings, target)
+    case = make_case(factory, job.kernel, job.shape, settings_of(job), target)
     kernel = case.kernel
     if job.dtype and job.rival == "copy":
         kernel = of_type(job)
     options = case.options
-    if job.form:
+    if job.form in ATTENTION:
+        preset = ATTENTION[job.form][-1]
+        options = replace(options, preset=preset, use_global_to_shared=True)
+    elif job.form:
         kernel, options = formed(job, target)
     for name, data in emit(options, kernel, "cubin", session).files.items():
         (place / name).write_bytes(data)
@@ -251,6 +276,15 @@ def build_job(job: Job, target: str, place: Path) -> None:
     numbers = [None if isinstance(a, np.ndarray) else a for a in arguments]
     facts = {"numbers": numbers, "limit": case.tolerance * scale}
     (place / "check.json").write_text(json.dumps(facts))
+
+
+def settings_of(job: Job) -> dict[str, int | str]:
+    """What a kernel is set to: the tile of its form, where it is attention."""
+    if job.form not in ATTENTION:
+        return job.settings
+    queries, keys, waves, _ = ATTENTION[job.form]
+    tile = {"BLOCK_M": queries, "BLOCK_N": job.shape["N"], "BLOCK_K2": keys}
+    return {**job.settings, **tile, "WAVES_M": waves, "MMA_ROWS": 64, "STAGED": 1}
 
 
 def of_type(job: Job) -> Any:
