@@ -20,7 +20,7 @@ from wave_core.ops.matrix import Mma
 from wave_core.ops.sync import MemoryCounterWait
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from wave_backend_nvgpu.codegen.instructions import LlvmInstructions
     from wave_core.ir import Region
@@ -57,11 +57,13 @@ class UnderWay:
         make: Where text goes.
         target: Whose rows say which products these are.
         values: Their accumulators, by name.
+        copies: Registers of their own for products that add to what others use, too.
     """
 
     make: LlvmInstructions
     target: Target
     values: dict[str, Value] = field(default_factory=dict[str, Value])
+    copies: dict[Op, Value] = field(default_factory=dict["Op", Value])
     _latest: dict[str, str] = field(default_factory=dict[str, str])
     _words: dict[str, Value] = field(default_factory=dict[str, Value])
     _ordered: set[str] = field(default_factory=set[str])
@@ -92,17 +94,25 @@ class UnderWay:
     # ---- what is issued
 
     def order(
-        self, accumulators: Sequence[Value], words: Sequence[Value], *, fresh: bool
+        self,
+        accumulators: Sequence[Value],
+        words: Sequence[Value],
+        kept: Mapping[Op, Value],
+        *,
+        fresh: bool,
     ) -> None:
         """Have what was written to registers come before products that use them.
 
-        A ``fresh`` accumulator has registers that something else had before.
+        A ``fresh`` accumulator has registers that something else had before. What is
+        ``kept`` for others is copied first, for each product.
         """
         sums = [value for value in accumulators if value.name not in self._ordered]
         others = [value for value in words if value.name not in self._words]
-        if not (sums or others or fresh):
+        if not (sums or others or kept or fresh):
             return
-        found = warpgroup.fence(self.make, [*sums, *others])
+        found = warpgroup.fence(self.make, [*kept.values(), *sums, *others])
+        self.copies.update(zip(kept, found, strict=False))
+        found = found[len(kept) :]
         for old, new in zip(sums, found, strict=False):
             self._rename(old, new)
             self._ordered.add(new.name)

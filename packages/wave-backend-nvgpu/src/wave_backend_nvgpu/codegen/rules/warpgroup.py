@@ -38,7 +38,7 @@ def product(op: Mma, emit: Emitter, row: MatrixInstruction) -> None:
     if not isinstance(op.rhs, SharedTile):
         raise emit.unsupported(op, f"`{row.name}` has its columns in shared memory")
     _order(op, emit)
-    acc = _accumulator(op.acc, emit)
+    acc = emit.under_way.copies.pop(op, None) or _accumulator(op.acc, emit)
     result = Kind(element(row.result_dtype), row.acc.registers)
     sides = (_operand(op, op.lhs, emit), _operand(op, op.rhs, emit))
     dtype = op.lhs.register_type.dtype
@@ -54,18 +54,30 @@ def _order(op: Mma, emit: Emitter) -> None:
     """Fence the registers of this product, and of those that follow at once."""
     run = list(_run(op, emit))
     made = set(map(id, run))
-    sums = [
-        found
-        for each in run
-        if id(resolve(each.acc)) not in made
-        and (found := _accumulator(each.acc, emit)) is not None
-    ]
+    sums: list[Value] = []
+    kept: dict[Op, Value] = {}
+    for each in run:
+        if id(resolve(each.acc)) in made:
+            continue
+        found = _accumulator(each.acc, emit)
+        if found is None:
+            continue
+        if _is_used_up(each):
+            sums.append(found)
+        elif each not in emit.under_way.copies:
+            kept[each] = found
     others = [
         _words(emit, each.lhs) for each in run if not isinstance(each.lhs, SharedTile)
     ]
-    distinct = ({value.name: value for value in values} for values in (sums, others))
     fresh = _accumulator(op.acc, emit) is None
-    emit.under_way.order(*(list(each.values()) for each in distinct), fresh=fresh)
+    named = {value.name: value for value in others}
+    emit.under_way.order(sums, list(named.values()), kept, fresh=fresh)
+
+
+def _is_used_up(op: Mma) -> bool:
+    """Whether nothing else has a use for what a product adds to."""
+    acc = resolve(op.acc)
+    return region_of(acc) is region_of(op) and len(acc.users) == 1
 
 
 def _run(op: Mma, emit: Emitter) -> Iterator[Mma]:

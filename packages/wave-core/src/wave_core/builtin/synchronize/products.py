@@ -155,7 +155,12 @@ class _Waits:
         return self._overwrites.by_itself(op, entry)
 
     def _continues(self, op: Mma, entry: UnderWay) -> bool:
-        """Whether one instruction can add to what the other makes, without a wait."""
+        """Whether one instruction can add to what the other makes, without a wait.
+
+        What something else uses, too, has to be copied first.
+        """
+        if len(entry.product.users) > 1:
+            return False
         rows = (row_of_product(each, self._target) for each in (op, entry.product))
         one, other = rows
         return one.shape == other.shape
