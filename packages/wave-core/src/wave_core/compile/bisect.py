@@ -24,6 +24,7 @@ from wave_core.diagnostics import InternalError, Severity, SimulationError
 from wave_core.executors import LaunchRequest, LaunchSettings
 from wave_core.passes.fact import Fact
 from wave_core.passes.observe import PassObserver, Verify
+from wave_core.trace.usage import unwritten_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -283,7 +284,7 @@ class _Trial(PassObserver):
         whole = Fact.SYNCHRONIZED in graph.facts_present
         return LaunchSettings(
             checks=whole or _VALUE_CHECKS,
-            poison_outputs=options.poison_outputs,
+            poison_outputs=options.poison_outputs and unwritten_outputs(graph),
             lowerings=plugins.lowering_table(device, options.disable_passes),
             compile_options=options,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wave_core.compile.launch.accepted import AcceptedLaunches
 from wave_core.executors import LaunchSettings
 from wave_core.passes.observe import Verify
+from wave_core.trace.usage import unwritten_outputs
 
 if TYPE_CHECKING:
     from wave_core.compile.devices import Device
@@ -118,7 +119,8 @@ class Compiled(Traced):
         checks = self.options.checks
         return LaunchSettings(
             checks=checks if isinstance(checks, bool) else frozenset(checks),
-            poison_outputs=self.options.poison_outputs,
+            poison_outputs=self.options.poison_outputs
+            and unwritten_outputs(self.traced),
             lowerings=plugins.lowering_table(
                 spec.backend or spec.name, self.options.disable_passes
             ),

@@ -131,7 +131,8 @@ class WaveCompileOptions:
     )
     poison_outputs: bool = option(
         False,
-        "simulators: what outputs hold before the launch counts as unwritten",
+        "simulators: what outputs hold before the launch counts as unwritten, but for "
+        "what atomics update",
         Role.LAUNCH,
     )
     cost_limit: int | None = option(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.diagnostics import user_error
 from wave_core.ops.structure import Argument
+from wave_core.ops.traits import EffectKind
 from wave_core.types import MemoryType, Usage
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from wave_core.diagnostics import Location
     from wave_core.ir.graph import Graph
+    from wave_core.ops.traits import Effect
 
 
 def parameter_usage(graph: Graph) -> dict[str, Usage]:
@@ -26,6 +28,21 @@ def parameter_usage(graph: Graph) -> dict[str, Usage]:
         if isinstance(parameter.type, MemoryType)
     }
     return usage | dict.fromkeys(_first_writes(graph), Usage.OUTPUT)
+
+
+def unwritten_outputs(graph: Graph) -> frozenset[str]:
+    """Parameters that the kernel writes and whose old values it has no use for.
+
+    What atomics update is brought by the caller: they need what it held before.
+    """
+    updated = {
+        memory.label
+        for op in graph.walk()
+        for effect in op.effects()
+        if effect.kind is EffectKind.READ_WRITE
+        and (memory := _parameter(effect)) is not None
+    }
+    return frozenset(_first_writes(graph).keys() - updated)
 
 
 def check_usage(graph: Graph, stated: Mapping[str, Usage]) -> None:
@@ -62,12 +79,18 @@ def check_usage(graph: Graph, stated: Mapping[str, Usage]) -> None:
 
 def _first_writes(graph: Graph) -> dict[str, Location | None]:
     """Where the kernel first writes each memory parameter that it writes."""
-    from wave_core.ir.graph import resolve  # noqa: PLC0415 - loads the graph storage
-
     found: dict[str, Location | None] = {}
     for op in graph.walk():
         for effect in op.effects():
-            memory = resolve(effect.memory) if effect.writes and effect.memory else None
-            if isinstance(memory, Argument):
+            memory = _parameter(effect) if effect.writes else None
+            if memory is not None:
                 found.setdefault(memory.label, op.location)
     return found
+
+
+def _parameter(effect: Effect) -> Argument | None:
+    """The memory parameter that an effect touches, if it is one."""
+    from wave_core.ir.graph import resolve  # noqa: PLC0415 - loads the graph storage
+
+    memory = resolve(effect.memory) if effect.memory else None
+    return memory if isinstance(memory, Argument) else None
