@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -24,8 +24,6 @@ from wave_core.diagnostics import Label, Location, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from wave_core.compile.options import WaveCompileOptions
 
 
 app = typer.Typer(add_completion=False)
@@ -77,13 +75,12 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     case = find_case(session, kernel, shape, settings, target)
     texts = {"override_llvm": override_llvm, "override_ptx": override_ptx}
     given = {name: _override(name, path) for name, path in texts.items() if path}
-    named = option_changes(option, case.options, session.plugins)
+    lines = {"debug_lines": True} if debug else {}
     changes = {
         "preset": preset,
         "override_mlir": _override("override_mlir", override_mlir),
         "dump_intermediates": None if dump is None else str(dump),
-        **named,
-        "plugin_options": _of_plugins(named, case.options, given, debug=debug),
+        **option_changes(option, case.options, session.plugins, {**given, **lines}),
         **pass_changes(case.options, passes, disable, set_pass),
     }
     case = settled_case(session, case, changes)
@@ -112,23 +109,6 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
         _print(found.files)
     else:
         tell_written(paths)
-
-
-def _of_plugins(
-    named: Mapping[str, object],
-    options: WaveCompileOptions,
-    given: Mapping[str, str | None],
-    *,
-    debug: bool,
-) -> Mapping[str, object] | None:
-    """The options of plugins; ``None`` where the command changes none."""
-    lines = {"debug_lines": True} if debug else {}
-    changed = {**given, **lines}
-    before = named.get("plugin_options")
-    if not changed and before is None:
-        return None
-    known = cast("Mapping[str, object]", before or options.plugin_options)
-    return {**known, **changed}
 
 
 def _override(name: str, path: Path | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -14,7 +15,7 @@ from wave_core.passes.selection import unknown_name
 from wave_core.passes.text import PassText, Pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.plugin.manager import PluginHost
@@ -53,11 +54,15 @@ _FLAGS = {
 
 
 def option_changes(
-    given: Iterable[str], options: WaveCompileOptions, plugins: PluginHost
+    given: Iterable[str],
+    options: WaveCompileOptions,
+    plugins: PluginHost,
+    flags: Mapping[str, object] = MappingProxyType({}),
 ) -> dict[str, object]:
     """Options of `WaveCompileOptions` by name, from texts like ``unroll_factor=2``.
 
-    Those that plugins declare are joined with the ``plugin_options`` of ``options``.
+    Those that plugins declare are joined with the ``plugin_options`` of ``options``,
+    and so are ``flags``: what a command has words of its own for.
 
     Raises:
         typer.BadParameter: for text without a name or a value, and for an option that
@@ -65,7 +70,7 @@ def option_changes(
         UserError: WV0801 for a name that no option has.
     """
     found: dict[str, object] = {}
-    others: dict[str, object] = {}
+    others = dict(flags)
     for text in given:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (equals and name and value):
