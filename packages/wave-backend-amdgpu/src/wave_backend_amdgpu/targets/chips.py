@@ -76,10 +76,10 @@ RDNA3_ATOMICS = (*_ATOMICS, ("global", "extreme", "f32"))
 RDNA4_ATOMICS = (*RDNA3_ATOMICS, *_PAIRS)
 """Source: AMD RDNA4 ISA, DS_PK_ADD_F16, GLOBAL_ATOMIC_PK_ADD_F16 and _BF16."""
 
-CDNA_REGISTERS = RegisterFile(512, 512, 8, 8, 4)
+CDNA_REGISTERS = RegisterFile(512, 512, 8, 8, 4, scalars=102)
 """Source: AMD CDNA3 ISA: 512 registers a SIMD lane, VGPRs and AGPRs together."""
 
-RDNA_REGISTERS = RegisterFile(1536, 256, 24, 16, 2)
+RDNA_REGISTERS = RegisterFile(1536, 256, 24, 16, 2, scalars=106)
 """Source: AMD RDNA3 ISA, wave32, chips with 1.5 times the registers; two SIMDs for
 each of the two compute units of a work-group processor."""
 

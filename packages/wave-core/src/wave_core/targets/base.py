@@ -178,6 +178,8 @@ class RegisterFile:
         simds: SIMDs of a compute unit.
         conditions: Whether what lanes remember of a comparison takes a register of
             each, too; not where masks of a wave have registers of their own.
+        scalars: Registers of a wave, of 32 bits, where such masks are; 0 where there
+            are none.
     """
 
     total: int
@@ -186,6 +188,7 @@ class RegisterFile:
     max_waves: int
     simds: int
     conditions: bool = False
+    scalars: int = 0
 
     def limit(self, waves: int) -> int:
         """The most registers of a lane with which a workgroup of ``waves`` can run."""

@@ -154,6 +154,10 @@ def _refused(work: Work, way: Way, need: Need, target: Target) -> str:
         return f"{work.trips:.0f} iterations are too few to overlap"
     if need.registers > limit:
         return f"about {need.registers} registers, and a wave has {limit}"
+    compared = way.unroll * work.compared
+    if way.unroll > 1 and 0 < file.scalars < compared:
+        masks = f"about {compared:.0f} registers for conditions"
+        return f"{masks}, and a wave has {file.scalars}"
     room = target.memory.lds_bytes
     if need.lds > room:
         copies = f"{way.copies} {'copies' if way.copies > 1 else 'copy'} of its tiles"

@@ -86,6 +86,7 @@ class Work:
         fetched: The memories that it reads.
         carried: Registers of values that go from iteration to iteration.
         between: Registers of values that products leave for other products.
+        compared: Registers that hold the conditions of an iteration, one for a wave.
         lanes: Lanes of a wave.
         in_step: How many neighbours of them run in step.
         waves: Waves of a workgroup.
@@ -101,6 +102,7 @@ class Work:
     fetched: tuple[Fetched, ...]
     carried: float
     between: float
+    compared: float
     lanes: int
     in_step: int
     waves: int
@@ -203,6 +205,7 @@ class _Counting:
             fetched=tuple(self._fetched(op, products) for op in moving),
             carried=sum(map(self._registers, (*self.loop.inits, *still))),
             between=sum(map(self._registers, own)),
+            compared=max(map(self._conditions, ops), default=0.0),
             lanes=self.geometry.lanes,
             in_step=self.geometry.in_step,
             waves=self.geometry.waves_per_workgroup,
@@ -340,6 +343,11 @@ class _Counting:
         if not isinstance(op.type, RegisterType):
             return 0.0
         return self._elements(op) * op.type.dtype.bits / 32 / self.geometry.lanes
+
+    def _conditions(self, op: Op) -> float:
+        """Registers of what a comparison finds: a bit for each lane."""
+        held = isinstance(op.type, RegisterType) and op.type.dtype.is_bool
+        return self._elements(op) / 32 if held else 0.0
 
     def _elements(self, op: Op) -> float:
         """Elements of a value that a wave holds."""
