@@ -78,7 +78,7 @@ def attention_kernel(mfma_variant):
             inner_acc = tkw.mma(k_reg, q_reg, imm_reg, mfma_variant[0])
             x_j = tkw.permute(inner_acc, target_shape=[B, M, K2])
             # Keys beyond the last one must weigh nothing.
-            k2_index = tkw.self_index(K2, tkl.i64)
+            k2_index = tkw.self_index(K2, tkl.i32)
             mask = tkw.apply_expr(k2_index, lambda x: x < K2)
             mask = tkw.broadcast(mask, target_shape=[M, K2])
             mask = tkw.cast(mask, tkw.i1)

@@ -73,12 +73,12 @@ def _mask(*, causal: bool) -> Any:
 
     A causal query sees the keys up to its own number.
     """
-    k2_index = tkw.self_index(K2, tkl.i64)
+    k2_index = tkw.self_index(K2, tkl.i32)
     mask = tkw.apply_expr(k2_index, lambda x: x < K2)
     mask = tkw.broadcast(mask, target_shape=[M, K2])
     mask = tkw.cast(mask, tkw.i1)
     if causal:
-        m_index = tkw.broadcast(tkw.self_index(M, tkl.i64), target_shape=[M, K2])
+        m_index = tkw.broadcast(tkw.self_index(M, tkl.i32), target_shape=[M, K2])
         mask = mask & (m_index >= tkw.broadcast(k2_index, target_shape=[M, K2]))
     zero = tkl.Register[M, K2, tkl.f32](ZERO)
     min_inf = tkl.Register[M, K2, tkl.f32](MIN_INF)

@@ -136,7 +136,7 @@ def lazy_attention_kernel() -> Any:
 
 def _mask() -> Any:
     """0 where there is a key, and minus infinity beyond the last one."""
-    exists = tkw.apply_expr(tkw.self_index(K2, tkl.i64), lambda x: x < K2)
+    exists = tkw.apply_expr(tkw.self_index(K2, tkl.i32), lambda x: x < K2)
     exists = tkw.cast(tkw.broadcast(exists, target_shape=[M, K2]), tkw.i1)
     zero = tkl.Register[M, K2, tkl.f32](ZERO)
     return tkw.select(exists, zero, tkl.Register[M, K2, tkl.f32](MIN_INF))
