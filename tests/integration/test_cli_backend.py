@@ -143,8 +143,8 @@ def test_wrong_usage(wave, tmp_path, monkeypatch, arguments, says):
 
 
 def test_assembly_is_measured(wave):
-    shape = ("--shape", "M=64,N=64,K=4096")
-    done = wave("inspect", "gemm", "--target", "gfx942", "--what", "asm", *shape)
+    many = ("--shape", "M=4096,N=4096,K=4096")
+    done = wave("inspect", "gemm", "--target", "gfx942", "--what", "asm", *many)
     assert done.code == 0
     for title in ("vector registers", "spills", "LDS", "occupancy", "hot loop"):
         assert title in done.out
