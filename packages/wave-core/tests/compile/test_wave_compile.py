@@ -90,7 +90,7 @@ def test_executor_gets_target_and_checks(make_session, copy_kernel, tiles):
     assert request.graph is kernel.graph
     assert request.target.name == "generic"
     assert request.settings.checks == {"races"}
-    assert request.settings.poison_outputs is True
+    assert request.settings.poison_outputs == {"b"}
 
 
 def test_executor_gets_the_rules_of_plugins(make_session, copy_kernel, tiles):
