@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from emulated_kernels import compiled
 from product_kernels import GLOBAL, SUMS, K, M, N, check, matrices
@@ -77,6 +78,48 @@ def test_products_are_right(dtype, tile, across):
     done = assemble(found.ptx, "sm_90a", tool, Limits(60, 8192))
     assert (done.remarks.errors, done.remarks.lost) == ((), ())
     assert done.remarks.spilled_bytes == 0
+
+
+def from_two(a, b):
+    """Products that each begin with 2: constants are one value for all of them."""
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, 64, 0),
+            tkw.WorkgroupConstraint(N, 8, 1),
+            tkw.TilingConstraint(K, 16),
+            tkw.HardwareConstraint(threads_per_wave=128),
+        ]
+    )
+    def kernel(
+        a: tkl.Memory[M, K, GLOBAL, tkl.f16],
+        b: tkl.Memory[N, K, GLOBAL, tkl.f16],
+        c: tkl.Memory[M, N, GLOBAL, tkl.f32],
+    ):
+        @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+        def repeat(acc: tkl.Register[M, N, tkl.f32]):
+            held = tkw.allocate((N, K), (8, 16), tkl.f16)
+            tkw.write(tkw.read(b), held)
+            two = tkl.Register[M, N, tkl.f32](2.0)
+            return acc * 0.5 + tkw.mma(tkw.read(a), tkw.read(held), two)
+
+        tkw.write(repeat, c)
+
+    subs = {M: a.shape[0], N: b.shape[0], K: a.shape[1]}
+    return compiled(kernel, subs, "sm_90a", preset="default", unroll_factor=4)
+
+
+def test_products_that_begin_with_the_same_constant_are_right():
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-4, 5, (rows, 64)).astype(np.float16) for rows in (64, 8))
+    c = np.full((64, 8), np.nan, np.float32)
+    code = from_two(a, b)
+    assert code.count("wgmma.mma_async") == 4
+    assert code.run(a, b, c) == []
+    wanted = np.zeros((64, 8))
+    for k in range(0, 64, 16):
+        wanted = wanted / 2 + a[:, k : k + 16].astype("f8") @ b[:, k : k + 16].T + 2
+    assert np.array_equal(c, wanted)
 
 
 def test_text(golden):

@@ -15,6 +15,7 @@ from wave_core.ir import region_of, resolve
 from wave_core.ops.constant import Splat
 from wave_core.ops.matrix import Mma, SharedTile
 from wave_core.ops.memory import GatherToLDS
+from wave_core.ops.structure import Argument, GetResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,9 +76,14 @@ def _order(op: Mma, emit: Emitter) -> None:
 
 
 def _is_used_up(op: Mma) -> bool:
-    """Whether nothing else has a use for what a product adds to."""
+    """Whether nothing else has a use for the registers of what a product adds to.
+
+    Products, and what loops carry or leave, have registers of their own; constants
+    and values in another order share those of others.
+    """
     acc = resolve(op.acc)
-    return region_of(acc) is region_of(op) and len(acc.users) == 1
+    own = isinstance(acc, Mma | Argument | GetResult)
+    return own and region_of(acc) is region_of(op) and len(acc.users) == 1
 
 
 def _run(op: Mma, emit: Emitter) -> Iterator[Mma]:
