@@ -9,7 +9,7 @@ from test_warpgroup_library import gemm
 from wave_backend_nvgpu.compile.assemble import Limits, assemble
 from wave_backend_nvgpu.compile.tools import find_assembler
 
-AHEAD = {"fetch-ahead": 1, "four-stage": 2}
+AHEAD = {"fetch-ahead": 1, "four-stage": 2, "modulo": 2}
 """Iterations that copies are ahead, by preset."""
 
 

@@ -60,9 +60,17 @@ def _ahead(
     return staged_schedule(analysed.problem, stages or otherwise(analysed))
 
 
-MODULO = Strategy(
-    lambda loop: modulo_schedule(loop.problem), buffers=2, in_flight=2, name="modulo"
-)
+def _modulo(analysed: ScheduledLoop) -> Schedule:
+    """The shortest interval; products that go on leave the matrix unit no gap anyway."""
+    stages = in_flight_stages(analysed)
+    if stages is not None:
+        found = staged_schedule(analysed.problem, stages)
+        if found.fits:
+            return found
+    return modulo_schedule(analysed.problem)
+
+
+MODULO = Strategy(_modulo, buffers=2, in_flight=4, name="modulo")
 """The shortest interval that resources, registers and dependences allow."""
 
 PREFETCHING = Strategy(partial(_staged, PREFETCH), name="prefetch", instead=MODULO)
