@@ -10,13 +10,18 @@ from wave_core.compile import default_session
 from wave_core.compile.kernels import KernelCase
 from wave_kernels.cases.sizes import (
     OPEN,
+    address_space,
     left_open,
     normal,
     poisoned,
     symbols,
     with_defaults,
 )
-from wave_kernels.definitions.attention import attention_kernel, head_attention_kernel
+from wave_kernels.definitions.attention import (
+    QUERY_SPACE,
+    attention_kernel,
+    head_attention_kernel,
+)
 from wave_kernels.definitions.lazy_attention import ROWS, lazy_attention_kernel
 
 if TYPE_CHECKING:
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-3
 _TILES = ("BLOCK_M", "BLOCK_N", "BLOCK_K2", "WAVES_M", "MMA_ROWS")
+_WARPGROUP = 64
+"""Rows of the products that read queries in LDS."""
 
 
 def attention_case(
@@ -57,6 +64,7 @@ def _case(
     batch = with_defaults(settings, {"BLOCK_B": 1})
     tiles = batch | left_open(settings, (*_TILES, "STAGED"))
     subs, _ = symbols(sizes, tiles)
+    subs |= _query_space(tiles)
     b, m, n, k1, k2 = (sizes[name] for name in ("B", "M", "N", "K1", "K2"))
 
     def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
@@ -89,6 +97,7 @@ def head_attention_case(
     batch = with_defaults(settings, {"BLOCK_B": 1, "BLOCK_H": 1})
     tiles = batch | left_open(settings, _TILES)
     subs, _ = symbols(sizes, tiles)
+    subs |= _query_space(tiles)
     b, m, h, n, k1, k2 = (sizes[s] for s in ("B", "M", "H", "N", "K1", "K2"))
     scale = log2(e) / max(k1, 1) ** 0.5
 
@@ -124,6 +133,12 @@ def _attention(q: Any, k: Any, v: Any, *, causal: bool = False) -> Any:
         scores = np.where(seen, scores, -np.inf)
     powers = np.exp2(scores - scores.max(axis=-1, keepdims=True))
     return (powers / powers.sum(axis=-1, keepdims=True)) @ v.astype("float64")
+
+
+def _query_space(tiles: Mapping[str, int | str]) -> dict[Any, Any]:
+    """Where the products read queries that the settings ask for, if they do."""
+    rows = tiles.get("MMA_ROWS", OPEN)
+    return {} if rows == OPEN else {QUERY_SPACE: address_space(rows == _WARPGROUP)}
 
 
 def _single(tiles: Mapping[str, int | str], target: str) -> bool:

@@ -29,29 +29,33 @@ BLOCK_N = tkl.sym.BLOCK_N
 BLOCK_K2 = tkl.sym.BLOCK_K2
 WAVES_M = tkl.sym.WAVES_M
 MMA_ROWS = tkl.sym.MMA_ROWS
+QUERY_SPACE = tkl.sym.QUERY_SPACE
+"""Queries stay the same: in registers, unless products read them in LDS."""
+
+_HELD, _IN_LDS = tkl.GLOBAL_ADDRESS_SPACE, tkl.SHARED_ADDRESS_SPACE
 
 TILES = tkw.Tunable(
-    (BLOCK_M, BLOCK_N, BLOCK_K2, WAVES_M, MMA_ROWS),
+    (BLOCK_M, BLOCK_N, BLOCK_K2, WAVES_M, MMA_ROWS, QUERY_SPACE),
     (
-        (128, 64, 32, 4, 16),
-        (128, 64, 32, 4, 32),
-        (128, 128, 32, 4, 32),
-        (128, 64, 64, 4, 32),
-        (128, 128, 64, 4, 32),
-        (256, 64, 32, 8, 32),
-        (64, 64, 32, 2, 32),
+        (128, 64, 32, 4, 16, _HELD),
+        (128, 64, 32, 4, 32, _HELD),
+        (128, 128, 32, 4, 32, _HELD),
+        (128, 64, 64, 4, 32, _HELD),
+        (128, 128, 64, 4, 32, _HELD),
+        (256, 64, 32, 8, 32, _HELD),
+        (64, 64, 32, 2, 32, _HELD),
     ),
     narrow=(
-        (128, 64, 64, 4, 16),
-        (128, 128, 64, 8, 16),
-        (64, 128, 64, 4, 16),
-        (128, 64, 32, 4, 16),
-        (64, 64, 32, 2, 16),
-        (128, 64, 64, 2, 64),
+        (128, 64, 64, 4, 16, _HELD),
+        (128, 128, 64, 8, 16, _HELD),
+        (64, 128, 64, 4, 16, _HELD),
+        (128, 64, 32, 4, 16, _HELD),
+        (64, 64, 32, 2, 16, _HELD),
+        (128, 64, 64, 2, 64, _IN_LDS),
+        (128, 128, 64, 2, 64, _IN_LDS),
     ),
 )
 
-ZERO = 0.0
 MIN_INF = float("-inf")
 
 
@@ -69,8 +73,8 @@ def _tiles_seen() -> Any:
     return sympy.Min(sympy.ceiling(K2 / BLOCK_K2), sympy.ceiling(last / BLOCK_K2))
 
 
-def _mask(*, causal: bool) -> Any:
-    """What is added to scores: nothing, and minus infinity where there is no key.
+def masked(scores: Any, *, causal: bool = False) -> Any:
+    """Scores, and minus infinity where there is no key.
 
     A causal query sees the keys up to its own number.
     """
@@ -81,9 +85,8 @@ def _mask(*, causal: bool) -> Any:
     if causal:
         m_index = tkw.broadcast(tkw.self_index(M, tkl.i32), target_shape=[M, K2])
         mask = mask & (m_index >= tkw.broadcast(k2_index, target_shape=[M, K2]))
-    zero = tkl.Register[M, K2, tkl.f32](ZERO)
     min_inf = tkl.Register[M, K2, tkl.f32](MIN_INF)
-    return tkw.select(mask, zero, min_inf)
+    return tkw.select(mask, scores, min_inf)
 
 
 def attention_kernel(
@@ -124,7 +127,7 @@ def attention_kernel(
 
     @tkw.wave(constraints)
     def attention(
-        q: tkl.Memory[B, M, K1, tkl.GLOBAL_ADDRESS_SPACE, tkl.f16],
+        q: tkl.Memory[B, M, K1, QUERY_SPACE, tkl.f16],
         k: tkl.Memory[B, K2, K1, ADDRESS_SPACE, tkl.f16],
         v: tkl.Memory[B, K2, N, ADDRESS_SPACE, tkl.f16],
         c: tkl.Memory[B, M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
@@ -144,7 +147,7 @@ def attention_kernel(
             k_reg = tkw.read(k)
             inner_acc = tkw.mma(k_reg, q_reg, imm_reg, mma_types[0])
             x_j = tkw.permute(inner_acc, target_shape=[B, M, K2])
-            x_j = x_j + _mask(causal=causal)
+            x_j = masked(x_j, causal=causal)
             m_j = tkw.max(x_j, partial_max, dim=K2)
             e_delta_max = tkw.exp2(partial_max - m_j)
             e_delta = tkw.exp2(x_j - m_j)
@@ -200,7 +203,7 @@ def head_attention_kernel(
 
     @tkw.wave(constraints)
     def attention(
-        query: tkl.Memory[B, M, H, K1, tkl.GLOBAL_ADDRESS_SPACE, tkl.f16],
+        query: tkl.Memory[B, M, H, K1, QUERY_SPACE, tkl.f16],
         key: tkl.Memory[B, K2, H, K1, tkl.SHARED_ADDRESS_SPACE, tkl.f16],
         value: tkl.Memory[B, K2, H, N, tkl.SHARED_ADDRESS_SPACE, tkl.f16],
         output: tkl.Memory[B, M, H, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],

@@ -19,14 +19,13 @@ from wave_kernels.definitions.attention import (
     BLOCK_N,
     K1,
     K2,
-    MIN_INF,
     MMA_ROWS,
     WAVES_M,
-    ZERO,
     B,
     M,
     N,
     mapping,
+    masked,
 )
 from wave_kernels.definitions.staging import ADDRESS_SPACE, STAGING
 
@@ -105,14 +104,14 @@ def lazy_attention_kernel() -> Any:
             acc: tkl.Register[B, N, M, tkl.f32],
         ):
             scores = tkw.mma(tkw.read(k), tkw.read(q), shift)
-            x_j = tkw.permute(scores, target_shape=[B, M, K2]) + _mask()
+            x_j = masked(tkw.permute(scores, target_shape=[B, M, K2]))
             highest = tkw.max(x_j, dim=K2)
 
             kept = [x_j, shift, limit, partial_sum, acc]
 
             @tkw.conditional(highest > limit, else_return=kept)
             def rescaled() -> Any:
-                none: Any = tkl.Register[B, M, tkl.f32](ZERO)
+                none: Any = tkl.Register[B, M, tkl.f32](0.0)
                 # Without a sum there is nothing to scale, by whatever highest says.
                 scale = tkw.exp2(tkw.minimum(none, none - highest))
                 more = tkw.broadcast(highest, target_shape=[B, M, K2])
@@ -132,11 +131,3 @@ def lazy_attention_kernel() -> Any:
         tkw.write(res, c, mapping=mapping(B, N, M, to=(B, M, N), written=True))
 
     return attention
-
-
-def _mask() -> Any:
-    """0 where there is a key, and minus infinity beyond the last one."""
-    exists = tkw.apply_expr(tkw.self_index(K2, tkl.i32), lambda x: x < K2)
-    exists = tkw.cast(tkw.broadcast(exists, target_shape=[M, K2]), tkw.i1)
-    zero = tkl.Register[M, K2, tkl.f32](ZERO)
-    return tkw.select(exists, zero, tkl.Register[M, K2, tkl.f32](MIN_INF))

@@ -69,7 +69,7 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     registers = round(registers + way.ahead * fetched + SPARE)
     if target.registers.conditions:
         registers += _conditions(work)
-    lds = work.lds * way.copies
+    lds = work.lds * way.copies + work.kept
     resident = _resident(work.units, registers, lds, target, target.registers)
     return Need(registers, lds, resident)
 

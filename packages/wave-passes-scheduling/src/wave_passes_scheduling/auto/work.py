@@ -86,6 +86,7 @@ class Work:
         fetched: The memories that it reads.
         carried: Registers of values that go from iteration to iteration.
         between: Registers of values that products leave for other products.
+        kept: Bytes of LDS of what products read there in every iteration.
         compared: Registers that hold the conditions of an iteration, one for a wave.
         lanes: Lanes of a wave.
         in_step: How many neighbours of them run in step.
@@ -103,6 +104,7 @@ class Work:
     carried: float
     between: float
     compared: float
+    kept: float
     lanes: int
     in_step: int
     waves: int
@@ -192,6 +194,8 @@ class _Counting:
         reads = [op for op in ops if isinstance(op, Read)]
         moving = [op for op in reads if self._moves(op)]
         still = [op for op in reads if not self._moves(op)]
+        kept = [op for op in still if self._kept(op, products)]
+        held = [op for op in still if op not in kept]
         # What the next iteration goes on with is counted as carried.
         own = [op for op in products if self.loop.body.terminator not in op.users]
         settled = self._settled(ops)
@@ -203,9 +207,10 @@ class _Counting:
             vector=sum(self._vector_cycles(op) for op in ops if op not in settled),
             exchanges=sum(self._exchanges(op, products) for op in ops),
             fetched=tuple(self._fetched(op, products) for op in moving),
-            carried=sum(map(self._registers, (*self.loop.inits, *still))),
+            carried=sum(map(self._registers, (*self.loop.inits, *held))),
             between=sum(map(self._registers, own)),
             compared=max(map(self._conditions, ops), default=0.0),
+            kept=sum(self._fetched(op, products).of_group for op in kept),
             lanes=self.geometry.lanes,
             in_step=self.geometry.in_step,
             waves=self.geometry.waves_per_workgroup,
@@ -299,6 +304,11 @@ class _Counting:
         staged = op.memory.memory_type.space is AddressSpace.SHARED
         piece, masked = self._piece(op), self._masked(op)
         return Fetched(of_wave, of_group, lines, staged, in_place, piece, masked)
+
+    def _kept(self, op: Read, products: Sequence[Mma]) -> bool:
+        """Whether it is read where LDS has it, once and for all iterations."""
+        staged = op.memory.memory_type.space is AddressSpace.SHARED
+        return staged and any(self._stays(op, product) for product in products)
 
     def _stays(self, read: Read, product: Mma) -> bool:
         """Whether a product takes an operand where LDS has it."""
