@@ -61,7 +61,7 @@ def _ahead(
 
 
 def _modulo(analysed: ScheduledLoop) -> Schedule:
-    """The shortest interval; products that go on leave the matrix unit no gap anyway."""
+    """The shortest interval; products that go on leave the matrix unit no gap."""
     stages = in_flight_stages(analysed)
     if stages is not None:
         found = staged_schedule(analysed.problem, stages)
