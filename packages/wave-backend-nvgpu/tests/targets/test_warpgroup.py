@@ -72,6 +72,21 @@ def test_the_widest_that_divides_the_tile_is_taken(dtype, tile, name):
     assert CHIP.default_mma(DTYPES[dtype], tile=tile, lanes=128).name == name
 
 
+@pytest.mark.parametrize(
+    ("dtype", "tile", "name"),
+    [
+        ("f16", (16, 16, 16), "F32_64x16x16_F16"),
+        ("bf16", (64, 7, 64), "F32_64x8x16_F16"),
+        ("f16", (6, 48, 8), "F32_64x48x16_F16"),
+        ("bf16", (32, 260, 16), "F32_64x88x16_F16"),
+        ("i8", (32, 40, 32), "I32_64x8x32_I8"),
+        ("f8e5m2", (1, 1, 1), "F32_64x8x32_F8"),
+    ],
+)
+def test_of_a_tile_that_none_divides_the_least_is_left_over(dtype, tile, name):
+    assert CHIP.default_mma(DTYPES[dtype], tile=tile, lanes=128).name == name
+
+
 def test_waves_of_32_lanes_are_what_they_were():
     found = CHIP.default_mma(DTYPES["bf16"], tile=(64, 256, 64), lanes=32)
     assert found == chips.sm_90().default_mma(DTYPES["bf16"], tile=(64, 256, 64))

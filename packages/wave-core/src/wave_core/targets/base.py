@@ -350,7 +350,7 @@ class Target:
 
         One fits whose rows and columns divide the tile of a wave; one of several
         issues has to divide all of it. Where none does, the first of one issue is
-        taken.
+        taken, or one like it with columns that leave less of it unused.
 
         Args:
             dtype: The element type of both operands.
@@ -373,7 +373,7 @@ class Target:
         if tall:
             whole = [row for row in tall if tile is None or _fits(row, tile)]
             single = [row for row in tall if row.issues == 1]
-            return (*whole, *single, *tall)[0]
+            return (*whole, *_tightest(single, tile), *tall)[0]
         if found:
             raise self._no_rows(found, dtype, rows, at)
         if able:
@@ -455,6 +455,20 @@ class Target:
             target=self.name,
             instruction=name,
         )
+
+
+def _tightest(
+    rows: Sequence[MatrixInstruction], tile: tuple[int, int, int] | None
+) -> Sequence[MatrixInstruction]:
+    """The first, or one with as many rows and as large a K, if its columns fit better.
+
+    Sums of columns beside the tile take registers, too.
+    """
+    if tile is None or not rows:
+        return rows
+    (m, _, k), columns = rows[0].shape, tile[1]
+    like = [row for row in rows if (row.shape[0], row.shape[2]) == (m, k)]
+    return [min(like, key=lambda row: -(-columns // row.shape[1]) * row.shape[1])]
 
 
 def _fits(row: MatrixInstruction, tile: tuple[int, int, int]) -> bool:
