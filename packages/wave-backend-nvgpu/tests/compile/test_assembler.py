@@ -108,6 +108,7 @@ def test_lost_speed_is_an_error(assembler, limits, graph):
     assert "gives up what makes `mapped` fast" in found.message
     assert re.search(r"\(C75\d\d\)", found.message)
     assert "setmaxnreg" in found.message
+    assert found.data["lost"] in found.message
 
 
 def test_a_time_limit(ptx, assembler, graph):

@@ -181,8 +181,9 @@ def test_a_choice_that_is_refused_after_it_compiled_gives_way():
         ("WV0405", {}, 2),
         ("WV0308", {}, 4),
         ("WV0406", {"needed": 2, "limit": 1}, 4),
+        ("WV0604", {"lost": "products one after the other"}, 4),
     ],
-    ids=["anything else", "constraints", "fit"],
+    ids=["anything else", "constraints", "fit", "speed"],
 )
 def test_what_fails_whatever_the_tiles_is_tried_once_more(code, data, times):
     tried = []

@@ -79,6 +79,7 @@ def ask_assembler(
                 "`wave compile --emit ptx` shows what it was given",
                 "another tile, schedule or preset asks for other code",
             ),
+            lost=first,
         )
     return done
 

@@ -104,10 +104,11 @@ def first_that_fits(
     """What ``compiled`` makes of the best choice that it can compile.
 
     An estimate can be wrong about what fits a machine: where a choice needs more of
-    something than there is, the next one is tried, and last the plain preset, whose
-    refusal is the user's. What is refused for a reason that other tiles share leaves
-    only the last. What ``auto`` compiles in no other way is compiled without staging,
-    unless the author asks something of the passes that would be left out.
+    something than there is, or an assembler gives up what makes it fast, the next one
+    is tried, and last the plain preset, whose refusal is the user's. What is refused
+    for a reason that other tiles share leaves only the last. What ``auto`` compiles in
+    no other way is compiled without staging, unless the author asks something of the
+    passes that would be left out.
 
     Args:
         options: The options of the user.

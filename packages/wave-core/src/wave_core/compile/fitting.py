@@ -29,8 +29,13 @@ def needs_too_much(error: UserError) -> bool:
 
 
 def depends_on_tiles(error: UserError) -> bool:
-    """Whether other tiles may be compiled: it is about constraints (WV03), or fit."""
-    return error.code.startswith("WV03") or needs_too_much(error)
+    """Whether other tiles may be compiled.
+
+    It is about constraints (WV03) or fit, or the backend says in ``lost`` what machine
+    code would not do as fast as meant.
+    """
+    slow = any("lost" in row.data for row in error.diagnostics)
+    return slow or error.code.startswith("WV03") or needs_too_much(error)
 
 
 def smallest_change(
