@@ -35,6 +35,6 @@ def row_constraints() -> list[Any]:
         tkw.WorkgroupConstraint(N, ROW, 1),
         tkw.WaveConstraint(M, 1),
         tkw.WaveConstraint(N, SHARE),
-        tkw.Tunable(WAVES_N, (4,)),
+        tkw.Tunable(WAVES_N, (4,), narrow=(16,)),
         tkw.FastMath(),
     ]
