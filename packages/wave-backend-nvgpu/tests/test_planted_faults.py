@@ -51,7 +51,7 @@ HARMLESS = {
         62: SAME,
         98: LAST,
     },
-    "attention-four": {0: ONLY, 17: EMPTY, 18: SHOWN},
+    "attention-four": {0: ONLY, 25: EMPTY, 26: SHOWN},
 }
 """By kernel: numbers of `Trial.planted`, and why nothing is wrong without them."""
 
