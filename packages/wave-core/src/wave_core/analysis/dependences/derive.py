@@ -286,7 +286,8 @@ class Dependences:
         found = self._shifted.get(key)
         if found is None:
             ends = (first, self._loops_of(outer)), (second, self._loops_of(inner))
-            cases = self._shift_cases(*ends, carrier, distance)
+            # Most iterations that are paired lie equally far apart.
+            cases = dict.fromkeys(self._shift_cases(*ends, carrier, distance))
             found = self._shifted[key] = tuple(cases)
         return found
 
