@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from wave_core.analysis.dependences.accesses import shared_accesses
 from wave_core.executors import LaunchRequest
 from wave_core.ir import parse_graph, set_attributes, verify
 from wave_core.passes import PassContext
 from wave_core.plugin import PluginHost
 from wave_core.targets import generic_target
+from wave_passes_memory.barriers.hazards import Order, find_hazards, find_landings
 from wave_passes_memory.barriers.landings import CountCopyWaits
+from wave_passes_memory.barriers.timeline import Timeline
 
 HEAD = """
 kernel "k" target "generic" {{
@@ -156,3 +159,43 @@ def test_what_something_else_orders_stays(lines, more):
     before = [(op.wait_async_ops, op.groups_left) for op in barriers(graph)]
     assert not CountCopyWaits().apply(graph, PassContext(generic_target()))
     assert before == [(op.wait_async_ops, op.groups_left) for op in barriers(graph)]
+
+
+def store(slot, buffer="t"):
+    """Each wave overwrites what the other one reads."""
+    place = f"[{slot}*128 + 64*$WV0 + $LANE]"
+    return (
+        f"%s{slot} = read %a, [] : reg<M, f32>"
+        f" @access(coordinates = {PLACE}, registers = 1)\n"
+        f"write %s{slot}, %{buffer}, []"
+        f" @access(coordinates = {place}, registers = 1)"
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (copy(0), BARRIER, use(0, "x"), BARRIER, copy(0), BARRIER, use(0, "y")),
+        (copy(0), BARRIER, store(0), BARRIER, use(0, "x")),
+        (copy(0), loop(use("$IV % 2", "x", "u", "n"), copy("($IV + 1) % 2", "m", "u"))),
+        (store(0), loop(copy("$IV % 3", "m", "u"), use("$IV % 2", "x", "u", "n"))),
+    ],
+)
+def test_hazards_of_copies_are_found_among_all(lines):
+    graph = program(*lines)
+    accesses = shared_accesses(graph)
+    known = PassContext(generic_target()).dependences(graph)
+    timeline = Timeline(graph, accesses, known)
+    found, among = (
+        [(h.source, h.sink, h.points, h.carrier, h.far) for h in each]
+        for each in (
+            find_landings(accesses, known, timeline),
+            [
+                h
+                for h in find_hazards(accesses, known, timeline)
+                if h.order is Order.LANDED
+            ],
+        )
+    )
+    assert found
+    assert found == among

@@ -75,6 +75,20 @@ def find_hazards(
     return found
 
 
+def find_landings(
+    accesses: Sequence[SharedAccess], dependences: Dependences, timeline: Timeline
+) -> list[Hazard]:
+    """Those of `find_hazards` that take a copy to have landed.
+
+    Only copies are looked at as sources: nothing else implies such a hazard.
+    """
+    found: list[Hazard] = []
+    for family in dependences.families(accesses):
+        finder = _Finder(family, dependences, timeline, of_copies=True)
+        found.extend(h for h in finder.run() if h.order is Order.LANDED)
+    return found
+
+
 class Latest:
     """The accesses that were passed, the latest first, one of those that are alike.
 
@@ -106,14 +120,19 @@ class _Finder:
         accesses: Sequence[SharedAccess],
         dependences: Dependences,
         timeline: Timeline,
+        *,
+        of_copies: bool = False,
     ) -> None:
         self._accesses = accesses
         self._dependences = dependences
         self._timeline = timeline
         self._copies = any(access.asynchronous for access in accesses)
+        self._of_copies = of_copies
 
     def run(self) -> Iterator[Hazard]:
         """Hazards within an iteration, then those between iterations of each loop."""
+        if self._of_copies and not self._copies:
+            return
         latest = Latest(self._dependences)
         for _, group in groupby(self._accesses, key=lambda access: access.op):
             sinks = list(group)
@@ -183,7 +202,7 @@ class _Finder:
         done: set[Order],
     ) -> Order | None:
         """The order that the pair needs, unless a later source implies it."""
-        if not source.races(sink):
+        if not self._counts(source) or not source.races(sink):
             return None
         if Order.BARRIER in done and not source.asynchronous:
             return None
@@ -195,12 +214,16 @@ class _Finder:
         self, source: SharedAccess, sink: SharedAccess, loop: Loop
     ) -> Order | None:
         """The order needed in iterations further apart, if more than in the next."""
-        if not source.races(sink):
+        if not self._counts(source) or not source.races(sink):
             return None
         near = _needed(source, sink, self._dependences.reach(source, sink, loop, 1))
         far = self._dependences.reach_beyond(source, sink, loop)
         order = _needed(source, sink, far)
         return None if near in (order, Order.BARRIER, Order.LANDED) else order
+
+    def _counts(self, source: SharedAccess) -> bool:
+        """Whether hazards that an access is the source of are asked for."""
+        return source.asynchronous or not self._of_copies
 
     def _settled(self, done: set[Order]) -> bool:
         """Whether no source further back can add anything."""

@@ -20,7 +20,7 @@ from wave_core.ops.control import Iterate, While
 from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.sync import MOST_GROUPS, SharedMemoryBarrier
 from wave_core.passes import Pass
-from wave_passes_memory.barriers.hazards import Order, find_hazards
+from wave_passes_memory.barriers.hazards import find_landings
 from wave_passes_memory.barriers.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -113,8 +113,7 @@ class _Needs:
     def __init__(self, graph: Graph, known: Dependences) -> None:
         self._graph, self._known = graph, known
         self._accesses = shared_accesses(graph)
-        found = find_hazards(self._accesses, known, self._timeline())
-        self._hazards = [each for each in found if each.order is Order.LANDED]
+        self._hazards = find_landings(self._accesses, known, self._timeline())
 
     def ways(self) -> dict[Hazard, Way]:
         """The barriers on the way of each hazard, as the graph is now."""
