@@ -125,3 +125,14 @@ def test_accumulators_stay_in_registers(columns, preset):
     remarks = assemble(made.ptx, "sm_90a", tool, Limits(60, 8192)).remarks
     assert (remarks.errors, remarks.lost, remarks.spilled_bytes) == ((), (), 0)
     assert columns // 2 < remarks.registers <= 232
+
+
+@pytest.mark.parametrize("preset", ["modulo", "fetch-ahead", "four-stage"])
+@pytest.mark.filterwarnings("ignore")
+def test_no_fence_stands_between_products_under_way(preset):
+    """The assembler waits for products at a fence (C7517); copies come between them."""
+    made = gemm("bf16", (131, 67, 1001), 128, preset, rows=256, layout="TN")
+    tool = find_assembler()
+    assert tool is not None
+    remarks = assemble(made.ptx, "sm_90a", tool, Limits(60, 8192)).remarks
+    assert (remarks.errors, remarks.lost) == ((), ())

@@ -108,7 +108,8 @@ class UnderWay:
         """
         sums = [value for value in accumulators if value.name not in self._ordered]
         others = [value for value in words if value.name not in self._words]
-        if not (sums or others or kept or fresh):
+        # A product that is under way tells that a fence came before it.
+        if not (sums or others or kept or (fresh and not self._open)):
             return
         found = warpgroup.fence(self.make, [*kept.values(), *sums, *others])
         self.copies.update(zip(kept, found, strict=False))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_backend_nvgpu.codegen import warpgroup
 from wave_backend_nvgpu.codegen.descriptors import descriptor
+from wave_backend_nvgpu.codegen.rules.control import get_result
 from wave_backend_nvgpu.targets.matrix import PIECE_BITS
 from wave_core.analysis.operands import is_across, unturned
 from wave_core.backends import lowers
@@ -16,6 +17,7 @@ from wave_core.ops.constant import Splat
 from wave_core.ops.matrix import Mma, SharedTile
 from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.structure import Argument, GetResult
+from wave_core.ops.sync import MemoryCounterWait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,8 +54,12 @@ def product(op: Mma, emit: Emitter, row: MatrixInstruction) -> None:
 
 
 def _order(op: Mma, emit: Emitter) -> None:
-    """Fence the registers of this product, and of those that follow at once."""
-    run = list(_run(op, emit))
+    """Fence the registers of this product, and of those that follow.
+
+    A fence between products that are under way would wait for them: the assembler
+    says C7517. So whatever is there already is ordered before the first.
+    """
+    run = [*_run(op, emit), *_later(op, emit)]
     made = set(map(id, run))
     sums: list[Value] = []
     kept: dict[Op, Value] = {}
@@ -96,6 +102,24 @@ def _run(op: Mma, emit: Emitter) -> Iterator[Mma]:
             yield each
         elif not isinstance(each, SharedTile | GatherToLDS):
             return
+
+
+def _later(op: Mma, emit: Emitter) -> Iterator[Mma]:
+    """Products behind the run, up to a wait, that use up what is there before it."""
+    run, new = set(map(id, _run(op, emit))), set[int]()
+    for each in dropwhile(lambda other: other is not op, region_of(op).ops):
+        if each.regions or (
+            isinstance(each, MemoryCounterWait) and each.mma is not None
+        ):
+            return
+        if isinstance(each, GetResult):
+            get_result(each, emit)  # There since the loop ended, by the same name.
+        elif not isinstance(each, SharedTile):
+            new.add(id(each))
+        if isinstance(each, Mma) and id(each) not in run and _is_used_up(each):
+            needs = id(resolve(each.acc)), id(resolve(each.lhs))
+            if emit.under_way.is_asynchronous(each) and new.isdisjoint(needs):
+                yield each
 
 
 def _accumulator(op: Op, emit: Emitter) -> Value | None:
