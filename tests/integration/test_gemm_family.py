@@ -23,6 +23,10 @@ SIZES = (
     *((1, 1, 1), (13, 17, 19), (63, 64, 31), (64, 65, 32)),
     *((65, 63, 33), (64, 64, 64), (128, 72, 104)),
 )
+PRESETS = (
+    *("naive", "default", "prefetch", "four-stage", "fetch-ahead"),
+    *("modulo", "pingpong", "prefetch-attention"),
+)
 TYPES = [
     *((dtype, result) for dtype in ("f16", "bf16") for result in RESULTS["f32"]),
     *(("f8e4m3fn", "f32"), ("f8e5m2", "bf16"), ("i8", "i32")),
@@ -87,6 +91,19 @@ def test_products_of_four_warps(session, layout, sizes, dtype, tile):
     words = {"DTYPE": dtype, "MMA_ROWS": 64, "BLOCK_M": tile[0], "BLOCK_N": tile[1]}
     made = case(session, LAYOUTS[layout], sizes, "sm_90a", **words)
     check(session, made, "emulator")
+
+
+@pytest.mark.covering(2)
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f8e4m3fn"])
+@pytest.mark.parametrize("sizes", [(129, 65, 257), (1, 1, 16), (67, 72, 400)])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.filterwarnings("ignore")  # a loop that stays as it is says so
+def test_schedules_of_four_warps(session, layout, sizes, dtype, preset):
+    words = {"DTYPE": dtype, "MMA_ROWS": 64, "STAGED": 1, "WAVES_M": 2, "WAVES_N": 1}
+    tile = {"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 128 if dtype[:2] == "f8" else 64}
+    made = case(session, LAYOUTS[layout], sizes, "sm_90a", **words, **tile)
+    check(session, made, "emulator", preset=preset)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
