@@ -62,3 +62,13 @@ def test_a_simulator_simulates_for_the_gpu_that_is_here(driver, capsys):
 def test_the_doctor_describes_the_gpu(driver, capsys):
     app.run_command(["doctor"])
     assert "cuda:0 is" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("device", ["cuda:1", "cuda:x", "hip:"])
+def test_which_of_several_gpus_is_what_arguments_say(device, capsys):
+    code, out, err = run(capsys, "copy", "--shape", "M=64,N=64", "--device", device)
+    assert code != 0
+    assert out == ""
+    assert f"error[WV0719]: there is no device `{device}`" in err
+    name, _, _ = device.partition(":")
+    assert f"write `{name}`, which launches on the GPU that the arguments are on" in err

@@ -222,7 +222,16 @@ def _not_installed(
         label=f"asks for device `{asked}`",
         notes=f"installed: {listed}",
         help=(
-            *(install or did_you_mean(wanted, installed)),
+            *(install or _numbered(wanted, others) or did_you_mean(wanted, installed)),
             "`wave plugins` lists devices and who brings them",
         ),
     )
+
+
+def _numbered(wanted: str, others: Sequence[ExecutorSpec]) -> tuple[str, ...]:
+    """What to write for one of several GPUs."""
+    name, _, _ = wanted.partition(":")
+    if not any(row.name == name and row.architectures is not None for row in others):
+        return ()
+    found = "on the GPU that the arguments are on, or else on the first"
+    return (f"write `{name}`, which launches {found}",)
