@@ -90,6 +90,18 @@ def test_alternating_buffers_meet_every_other_iteration(pair):
     assert found.reach_beyond(read, write, loop).group
 
 
+@pytest.mark.parametrize("turns", [3, 4, 5, 8, 100])
+def test_distances_are_those_of_some_pair_of_turns(pair, turns):
+    half = (ITERATION // 2) % 2
+    found, write, read, loop = pair(
+        OWN + 128 * half, LANE + 64 - 64 * WAVE + 128 * half, turns=turns
+    )
+    for distance in range(1, min(turns, 8)):
+        firsts = range(turns - distance)
+        meets = any(i // 2 % 2 == (i + distance) // 2 % 2 for i in firsts)
+        assert found.reach(write, read, loop, distance).group == meets, distance
+
+
 def test_turns_that_never_happen_do_not_meet(pair):
     read = LANE + 64 - 64 * WAVE + 128 * (ITERATION % 2)
     found, write, read, loop = pair(TWIN, read, turns=2)

@@ -383,9 +383,32 @@ def _cases(shift: Expr, values: Mapping[Expr, range]) -> Iterator[Expr]:
     if not choices or count > CASES:
         yield shift
         return
+    if len(choices) == 1:
+        name = choices[0][0]
+        few = _of_remainders(shift, name, values.get(name), divisors.get(name, 1))
+        if few is not None:
+            yield from few
+            return
     names = [name for name, _ in choices]
     for case in product(*[options for _, options in choices]):
         yield shift.subs(dict(zip(names, case, strict=True)))
+
+
+def _of_remainders(
+    shift: Expr, name: Expr, values: range | None, by: int
+) -> list[Expr] | None:
+    """The values of ``shift`` where the remainder of one symbol decides them.
+
+    ``None`` where it does not, or where not every remainder is among ``values``.
+    """
+    if values is None or len(values) <= by or gcd(values.step, by) != 1:
+        return None
+    found: list[Expr] = []
+    for rest in range(by):
+        found.append(shift.subs({name: name * by + rest}))
+        if not found[-1].is_constant:
+            return None
+    return found
 
 
 def _period(base: Expr, induction: Expr | None) -> int | None:
