@@ -244,3 +244,15 @@ def test_bisection_settles_what_is_open():
     case = case_of("gemm", {"M": 40, "N": 64, "K": 64}, "gfx942", device="sim")
     found = bisect_case(case, session=SESSION, seed=1)
     assert found.first_wrong is None
+
+
+@pytest.mark.parametrize("kernel", ["gemm-nn", "gemm-tn", "gemm-tt"])
+def test_addresses_of_transposed_reads_are_not_computed_in_each_turn(kernel):
+    """Of waves that alternate: the addresses would wait for the others' products."""
+    case = case_of(kernel, LARGE["gemm"], "gfx950")
+    found = choices(case.options, case.kernel, SESSION)
+    names = [
+        (each.options["preset"], each.options.get("unroll_factor")) for each in found
+    ]
+    assert names.index(("pingpong", 2)) < names.index(("pingpong", None))
+    assert names[0] != ("pingpong", None)

@@ -452,3 +452,66 @@ def test_nothing_is_chosen_without_figures_or_products(session):
 
 def presets_of(found):
     return [each.preset for each in found]
+
+
+TURNING = replace(CHIP, transposed_read_bits=((16, 64),))
+"""The same with transposed reads."""
+
+
+def crossed(target, session):
+    """The work of ``c = a @ b`` with both operands across, staged, on a chip."""
+    constraints = [
+        tkw.WorkgroupConstraint(M, 256, 0),
+        tkw.WorkgroupConstraint(N, 256, 1),
+        tkw.WaveConstraint(M, 128),
+        tkw.WaveConstraint(N, 64),
+        tkw.TilingConstraint(K, 32),
+        tkw.HardwareConstraint(),
+    ]
+
+    @tkw.wave(constraints)
+    def product(
+        a: tkw.Memory[K, M, SHARED, tkw.f16],
+        b: tkw.Memory[K, N, SHARED, tkw.f16],
+        c: tkw.Memory[M, N, GLOBAL, tkw.f32],
+    ):
+        zero = tkw.Register[M, N, tkw.f32](0.0)
+
+        @tkw.iterate(K, init_args=[zero])
+        def repeat(acc: tkw.Register[M, N, tkw.f32]) -> tkw.Register[M, N, tkw.f32]:
+            return tkw.mma(tkw.read(a), tkw.read(b), acc)
+
+        tkw.write(repeat, c)
+
+    sizes = {M: 4096, N: 4096, K: 4096}
+    asked = WaveCompileOptions(target=target, subs=sizes, preset="default")
+    front = front_of(asked, product, session)
+    return work_of(front.traced, front.geometry, front.target)
+
+
+def test_transposed_reads_have_addresses_of_their_own(session):
+    work = crossed(TURNING, session)
+    # 128 x 32 and 64 x 32 elements of a wave, 4 for each of 64 lanes.
+    assert [each.turned for each in work.fetched] == [16, 8]
+    assert crossed(CHIP, session).turned == 0
+    straight = replace(
+        work, fetched=tuple(replace(e, turned=0.0) for e in work.fetched)
+    )
+    way = next(way for way in WAYS if way.behind)
+    more = need_of(work, way, TURNING).registers
+    assert more == need_of(straight, way, TURNING).registers + 24
+
+
+def test_instructions_between_products_of_another_wave_take_longer(session):
+    work = crossed(TURNING, session)
+    once, twice = (
+        next(w for w in WAYS if w.name == "pingpong" and w.unroll == factor)
+        for factor in (1, 2)
+    )
+    assert iteration(work, twice, 1, TURNING) < iteration(work, once, 1, TURNING)
+    # Each of 24 addresses of both waves of a SIMD waits for a product, then LDS and
+    # memory follow.
+    product = work.matrix / work.issue * TURNING.costs.valu_cycles
+    lds = (8 * 12288 + 32768) / 128
+    memory = sum(each.lines for each in work.fetched) / TURNING.peaks.l2_bytes
+    assert iteration(work, once, 1, TURNING) == lds + memory + 2 * 24 * product

@@ -66,7 +66,8 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     fetched = work.lds / (work.lanes * work.waves) / 4
     live = way.late if target.transposed_read_bits else way.live
     registers = work.carried + SHORT * work.between + live * work.fragments
-    registers = round(registers + way.ahead * fetched + SPARE)
+    registers += way.ahead * fetched + way.turned * work.turned
+    registers = round(registers + SPARE)
     if target.registers.conditions:
         registers += _conditions(work)
     lds = work.lds * way.copies + work.kept
@@ -153,7 +154,26 @@ def _of_sets(work: Work, way: Way, sets: tuple[float, float], target: Target) ->
     if way.unroll > 1:
         wait += BUNCHED * max(0.0, count * (way.unroll * shared[1] - of_simd[0]))
     time = queued((*of_simd, *waits), wait, count)
-    return max(time, count * max(*of_simd, *shared))
+    return max(time, count * max(*of_simd, *shared), _alternating(work, way, target))
+
+
+def _alternating(work: Work, way: Way, target: Target) -> float:
+    """The least cycles of an iteration in which waves of a SIMD take turns.
+
+    One accesses LDS and memory while another multiplies, then they wait for each
+    other. A vector instruction of the one begins between products of the other.
+    Compared with compiled loops of transposed reads, and used for these alone.
+    """
+    if way.waves == 1 or not work.turned:
+        return 0.0
+    assert target.registers is not None, "who asks has looked"
+    assert target.peaks is not None, "who asks has looked"
+    turns = work.units / target.registers.simds
+    through = sum(each.of_wave for each in work.staged)
+    lds = (work.waves * through + work.lds) / _lds_rate(target)
+    memory = sum(each.lines for each in work.staged) / target.peaks.l2_bytes
+    behind = way.behind * work.turned * work.product * target.costs.valu_cycles
+    return max(lds + memory + turns * behind, turns * work.matrix)
 
 
 def _placing(work: Work, way: Way, target: Target) -> float:

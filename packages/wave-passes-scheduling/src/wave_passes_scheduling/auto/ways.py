@@ -40,6 +40,9 @@ class Way:
         placed: Vector instructions for each access of LDS that compute where it is:
             one where the copy that an iteration uses changes from trip to trip, none
             where it is part of the instruction, or another wave multiplies meanwhile.
+        turned: Registers that hold the address of each transposed read.
+        behind: Vector instructions for each transposed read that issue between the
+            products of another wave.
     """
 
     name: str
@@ -58,6 +61,8 @@ class Way:
     chained: bool = False
     in_place: bool = False
     placed: float = 0.0
+    turned: float = 0.0
+    behind: float = 0.0
 
     @property
     def options(self) -> Mapping[str, object]:
@@ -84,19 +89,34 @@ _AHEAD: dict[str, Any] = {
     "late": 0.9,
 }
 
+_ALTERNATING: dict[str, Any] = _AHEAD | {
+    "waves": 2,
+    "through_lds": True,
+    "turned": 1.0,
+}
+
 _DIRECT: dict[str, Any] = {"direct": True, "through_lds": True, "ahead": 0.0}
 """Nothing is on its way in registers."""
 
 WAYS = (
     Way("default", 0.8, 0.85, ahead=0.0, live=0.6, late=0.25, fewest=0),
     Way("prefetch", 0.62, 0.2, ahead=1.3, live=0.65, late=0.25),
-    Way("fetch-ahead", 0.5, 0.0, **_AHEAD, alone=0.2, through_lds=True, placed=1.0),
+    Way(
+        "fetch-ahead",
+        0.5,
+        0.0,
+        **_AHEAD,
+        alone=0.2,
+        through_lds=True,
+        placed=1.0,
+        turned=1.0,
+    ),
     Way("prefetch", 0.8, 0.6, **_DIRECT, live=0.9, late=0.5),
     Way("fetch-ahead", 0.65, 0.0, copies=2, fewest=3, live=1.3, late=0.9, **_DIRECT),
     Way("prefetch-attention", 0.42, 0.0, **_AHEAD, chained=True, placed=1.0),
     Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True, unroll=2),
-    Way("pingpong", 0.08, 0.0, **_AHEAD, waves=2, through_lds=True, unroll=2),
-    Way("pingpong", 0.1, 0.0, **_AHEAD, waves=2, through_lds=True),
+    Way("pingpong", 0.08, 0.0, **_ALTERNATING, unroll=2),
+    Way("pingpong", 0.1, 0.0, **_ALTERNATING, behind=1.0),
 )
 """The shares are fitted to cycles and registers of compiled loops, which
 ``benchmarks/bench_auto.py`` prints beside the estimates."""

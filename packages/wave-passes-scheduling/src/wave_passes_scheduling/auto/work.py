@@ -63,6 +63,8 @@ class Fetched:
             move more than that at a time, wherever it begins.
         masked: For each piece that a lane moves, the registers for its condition where
             lanes keep such: one, and two where it changes with the iteration.
+        turned: Transposed reads of a wave: rows of LDS are not those of the operand,
+            and each read has an address of its own.
     """
 
     of_wave: float
@@ -72,6 +74,7 @@ class Fetched:
     in_place: bool = False
     piece: int = 0
     masked: int = 0
+    turned: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,16 @@ class Work:
         """Registers of what a wave reads in an iteration."""
         read = (each.of_wave for each in self.fetched if not each.in_place)
         return sum(read) / 4 / self.lanes
+
+    @property
+    def turned(self) -> float:
+        """Transposed reads of a wave."""
+        return sum(each.turned for each in self.staged)
+
+    @property
+    def product(self) -> float:
+        """Matrix cycles for each cycle in which a product begins."""
+        return self.matrix / self.issue
 
     @property
     def in_place(self) -> bool:
@@ -302,8 +315,25 @@ class _Counting:
         of_group = of_wave * sharing
         lines = of_group * self._unused(op)
         staged = op.memory.memory_type.space is AddressSpace.SHARED
-        piece, masked = self._piece(op), self._masked(op)
-        return Fetched(of_wave, of_group, lines, staged, in_place, piece, masked)
+        return Fetched(
+            of_wave,
+            of_group,
+            lines,
+            staged,
+            in_place,
+            self._piece(op),
+            self._masked(op),
+            self._turned(op, products, of_wave) if staged else 0.0,
+        )
+
+    def _turned(self, op: Read, products: Sequence[Mma], of_wave: float) -> float:
+        """Transposed reads of an operand whose rows are not along what is summed."""
+        stored = op.memory.memory_type
+        bits = dict(self.target.transposed_read_bits).get(stored.dtype.bits)
+        summed = {str(matrix_roles(each).k) for each in products if op in each.operands}
+        if bits is None or not summed or stored.dims[-1] in summed:
+            return 0.0
+        return of_wave * 8 / bits / self.geometry.lanes
 
     def _kept(self, op: Read, products: Sequence[Mma]) -> bool:
         """Whether it is read where LDS has it, once and for all iterations."""
