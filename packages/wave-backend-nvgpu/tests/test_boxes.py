@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from emulated_kernels import compiled, session
 from product_kernels import check, matrices
 from test_warpgroup_library import gemm
 
@@ -13,6 +14,7 @@ from wave_backend_nvgpu.codegen.boxes import Boxes
 from wave_backend_nvgpu.compile.assemble import Limits, assemble
 from wave_backend_nvgpu.compile.tools import find_assembler
 from wave_core.backends.emission import BoxedMemory
+from wave_core.compile.kernels import make_case
 from wave_emulator_ptx import EmulatorError
 
 BOXES = {
@@ -35,6 +37,7 @@ def boxed(dtype, sizes, columns, preset, **options):
         ("f16", (131, 64, 192), "modulo"),
         ("bf16", (128, 64, 512), "fetch-ahead"),
         ("bf16", (129, 65, 328), "four-stage"),
+        ("bf16", (127, 64, 64), "default"),
         ("f8e4m3fn", (129, 64, 144), "default"),
         ("i8", (133, 67, 128), "default"),
     ],
@@ -62,20 +65,47 @@ def test_sums_of_any_number_of_groups_are_right(trips, preset):
 
 def test_what_a_memory_is_described_by():
     made = boxed("bf16", (128, 64, 512), 64, "default")
-    rows = [BoxedMemory(name, (32, 64), 128) for name in "ab"]
+    rows = [
+        BoxedMemory(name, (size, 64), 128) for name, size in (("a", 128), ("b", 64))
+    ]
     assert list(made.generated.boxed) == rows
     assert made.ptx.count(".param .align 64 .b8") == len(rows)
 
 
+@pytest.mark.parametrize("preset", ["default", "four-stage"])
+@pytest.mark.parametrize(
+    ("layout", "sizes", "columns"),
+    [
+        ("NN", (129, 136, 72), 128),
+        ("TN", (136, 136, 72), 128),
+        ("TT", (128, 129, 328), 64),
+    ],
+)
+def test_each_panel_of_a_tile_is_a_box(layout, sizes, columns, preset):
+    made = boxed("bf16", sizes, columns, preset, layout=layout)
+    assert made.count(BOX)
+    assert not made.count(OTHER)
+    across = layout[1] == "N"
+    a, b, c = matrices(sizes, "bf16", across=across)
+    given = a if layout[0] == "N" else np.ascontiguousarray(a.T)
+    assert made.run(given, b, c) == []
+    check(a, b, c, across=across)
+
+
+def test_what_is_chosen_copies_boxes():
+    """Nothing is set but sizes that no tile divides."""
+    sizes = dict.fromkeys("MNK", 1032)
+    factory = session().plugins.load_kernel("gemm")
+    case = make_case(factory, "gemm", sizes, {"DTYPE": "bf16"}, "sm_90a")
+    made = compiled(case.kernel, dict(case.options.subs), "sm_90a")
+    assert made.count(BOX)
+    assert not made.count(OTHER)
+
+
 @pytest.mark.parametrize(
     ("sizes", "columns", "layout"),
-    [
-        ((128, 64, 65), 64, "NT"),
-        ((128, 64, 64), 8, "NT"),
-        ((127, 64, 64), 64, "NT"),
-        ((128, 128, 64), 128, "NN"),
-    ],
-    ids=["rows start anywhere", "half of a copy", "part of a tile", "two panels"],
+    [((128, 64, 65), 64, "NT"), ((128, 132, 64), 128, "NN")],
+    ids=["rows start anywhere", "rows of panels start anywhere"],
 )
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_no_box_is_copied_otherwise(sizes, columns, layout):
@@ -84,6 +114,31 @@ def test_what_is_no_box_is_copied_otherwise(sizes, columns, layout):
     a, b, c = matrices(sizes, "bf16", across=layout == "NN")
     assert made.run(a, b, c) == []
     check(a, b, c, across=layout == "NN")
+
+
+def test_a_tile_is_as_few_boxes_as_the_machine_allows():
+    """A box has 256 rows at most; 8 columns are less than all lanes copy at once."""
+    sizes = (385, 8, 72)
+    made = boxed("bf16", sizes, 8, "default", rows=384)
+    rows = [BoxedMemory("a", (192, 64), 128), BoxedMemory("b", (8, 64), 128)]
+    assert list(made.generated.boxed) == rows
+    a, b, c = matrices(sizes, "bf16")
+    assert made.run(a, b, c) == []
+    check(a, b, c)
+
+
+def test_nothing_is_shown_that_no_thread_wrote():
+    made = boxed("bf16", (128, 64, 512), 64, "four-stage")
+    assert "fence.proxy" not in made.ptx
+    by_threads = gemm("bf16", (128, 64, 512), 64, "four-stage")
+    assert "fence.proxy" in by_threads.ptx
+
+
+@pytest.mark.parametrize("preset", ["default", "four-stage"])
+def test_waits_are_not_unrolled(preset):
+    """As many as there are barriers, and the one at the end."""
+    made = boxed("bf16", (128, 64, 2048), 64, preset)
+    assert made.ptx.count("try_wait") <= made.ptx.count("bar.sync")
 
 
 @pytest.mark.parametrize("preset", ["default", "four-stage"])

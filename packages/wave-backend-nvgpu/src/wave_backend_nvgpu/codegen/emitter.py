@@ -14,7 +14,9 @@ from wave_backend_nvgpu.codegen.memories import (
     has_copies,
 )
 from wave_backend_nvgpu.codegen.under_way import UnderWay
+from wave_core.analysis.dependences.accesses import touched_buffers
 from wave_core.backends.emission import Emission, Kind, Value, unsupported as refused
+from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.sync import MemoryCounterWait
 
 if TYPE_CHECKING:
@@ -45,8 +47,8 @@ class Emitter(Emission):
         boxes: Copies of boxes to shared memory, if there are any.
         lanes: The mask of the lanes that execute the open region.
         under_way: Matrix products that go on after they are issued.
-        has_products: Whether there are any, so that barriers have to show them what
-            was written to shared memory.
+        shows: Whether there are any, and threads touch shared memory, so that barriers
+            have to show them what was written there.
         has_waits: Whether the graph says where they are awaited.
     """
 
@@ -70,11 +72,18 @@ class Emitter(Emission):
         self.boxes = Boxes(builder, ring) if ring else None
         self.lanes = ALL_LANES
         self.under_way = UnderWay(builder, target)
-        self.has_products = any(map(self.under_way.is_asynchronous, graph.walk()))
+        products = any(map(self.under_way.is_asynchronous, graph.walk()))
+        self.shows = products and any(map(self._touches, graph.walk()))
         self.has_waits = any(
             isinstance(op, MemoryCounterWait) and op.mma is not None
             for op in graph.walk()
         )
+
+    def _touches(self, op: Op) -> bool:
+        """Whether threads touch shared memory: copies of boxes and products are not."""
+        if isinstance(op, GatherToLDS) and op.box:
+            return False
+        return bool(touched_buffers(op)) and not self.under_way.is_asynchronous(op)
 
     def value(self, op: Op) -> Value:
         """The value that ``op`` defines, as the last wait left it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -20,35 +21,69 @@ MOST_DIMS = 5
 """Source: CUDA driver, cuTensorMapEncodeTiled."""
 
 
-def box_of(plan: DirectPlan, order: BufferLayout | None) -> tuple[int, ...]:
-    """The box that each copy of a plan moves; empty where it is not proved to be one.
+def as_boxes(
+    plan: DirectPlan, order: BufferLayout | None
+) -> tuple[list[DirectPlan], tuple[int, ...]]:
+    """Plans with a box in each op, and the box; the plan itself where none is proved.
 
-    Rows of the buffer are one panel of its ``order``, each copy brings whole patterns
-    of it, and what of the box lies outside of the memory is what the copy fills with
-    zeros.
+    Rows of the buffer are cut into panels of its ``order``, and a box is part of one.
+    It brings whole patterns, and what of it lies outside of the memory is what the
+    copy fills with zeros. There are as few boxes as the machine allows, all alike.
     """
     transfer = plan.transfer
     if order is None or not transfer.target.most_box:
-        return ()
-    inner = transfer.storage[-1]
-    elements = plan.width * transfer.threads
+        return [plan], ()
+    width = order.panel // transfer.copy.buffer.dtype.bytes
     *outer, rows = (1, *transfer.box.extents[:-1])
-    each = elements // inner
     fits = (
-        inner * transfer.copy.buffer.dtype.bytes == order.panel
-        and transfer.box.extents[-1] == inner
-        and elements % inner == 0
+        transfer.box.extents[-1] == transfer.storage[-1]
+        and transfer.storage[-1] % width == 0
         and prod(outer) == 1
-        and each > 0
-        and rows % each == 0
-        and max(each, inner) <= transfer.target.most_box
-        and each * order.panel % order.alignment == 0
+        and width <= transfer.target.most_box
     )
     if not (fits and transfer.box.fills and _is_plain(transfer)):
-        return ()
+        return [plan], ()
     if not (_starts_pattern(transfer, order) and _ends_with_memory(transfer)):
-        return ()
-    return (*outer[1:], each, inner)
+        return [plan], ()
+    parts = [replace(plan, transfer=part) for part in _panels(transfer, width)]
+    found = [_largest(part, order, rows) for part in parts]
+    made = [each for each in found if each is not None]
+    if len(made) < len(parts):
+        return [plan], ()
+    return [part for part, _ in made], (*outer[1:], made[0][1], width)
+
+
+def _panels(transfer: Transfer, width: int) -> list[Transfer]:
+    """What a transfer brings to each panel of the buffer."""
+    box = transfer.box
+    *rows, first = box.shared
+    return [
+        replace(
+            transfer,
+            box=replace(
+                box,
+                extents=(*box.extents[:-1], width),
+                shared=(*rows, first + start),
+            ),
+        )
+        for start in range(0, transfer.storage[-1], width)
+    ]
+
+
+def _largest(
+    plan: DirectPlan, order: BufferLayout, rows: int
+) -> tuple[DirectPlan, int] | None:
+    """The plan with the fewest boxes, and the rows of each: all, or equal parts."""
+    width, most = plan.transfer.box.extents[-1], plan.transfer.target.most_box
+    if rows <= most:
+        return plan.with_runs(plan.count), rows
+    for runs in range(plan.count, 0, -1):
+        made = plan.with_runs(runs)
+        each, rest = divmod(made.together, width)
+        whole = each * order.panel % order.alignment == 0 and rows % max(each, 1) == 0
+        if 0 < each <= most and not rest and whole:
+            return made, each
+    return None
 
 
 def _is_plain(transfer: Transfer) -> bool:
@@ -64,14 +99,16 @@ def _is_plain(transfer: Transfer) -> bool:
 
 
 def _starts_pattern(transfer: Transfer, order: BufferLayout) -> bool:
-    """Whether the box begins with a pattern of the buffer, and memory aligned to it."""
+    """Whether boxes begin with a pattern of the buffer, and memory aligned to it."""
     facts, size = transfer.facts(), transfer.copy.buffer.dtype.bytes
-    box = transfer.box
-    there = flat_offset(box.shared, tuple(map(constant, transfer.storage)))
+    box, (*outer, rows, length) = transfer.box, transfer.storage
+    panels = length * size // order.panel
+    there = flat_offset(box.shared[:-1], tuple(map(constant, (*outer, rows))))
     first = box.shared[-1] + box.base[-1]
     return (
         facts.simplify(box.shared[-1]) is constant(0)
-        and facts.divisor(there) * size % order.alignment == 0
+        and facts.divisor(there) * order.panel % order.alignment == 0
+        and (panels == 1 or rows * order.panel % order.alignment == 0)
         and facts.divisor(first) * size % UNIT_BYTES == 0
         and facts.divisor(transfer.memory_shape[-1]) * size % UNIT_BYTES == 0
     )

@@ -20,7 +20,7 @@ from wave_core.passes import Pass, option
 from wave_passes_memory.copies.find import copies
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.prove import prove
-from wave_passes_memory.dma.boxes import box_of
+from wave_passes_memory.dma.boxes import as_boxes
 from wave_passes_memory.dma.direct import (
     NOTHING,
     DirectPlan,
@@ -54,8 +54,8 @@ class CopyDirectToLds(Pass):
     With ``cheaper`` that happens where a thread issues less than it does now, with
     ``demanded`` wherever it is possible, with a warning where it is not. With
     ``boxes``, copies that are proved to bring a box to a buffer that matrix
-    instructions read say so, and a machine that copies boxes does. Does nothing
-    for targets without such copies, and by default.
+    instructions read say so, and are as few as the machine allows; a machine that
+    copies boxes does. Does nothing for targets without such copies, and by default.
 
     Example, as `copy-direct-to-lds{demanded=true}`::
 
@@ -163,10 +163,12 @@ class CopyDirectToLds(Pass):
         else:
             scheme = Scheme(order.chunk, order.step, order.ways)
         for plan in plans:
-            box = box_of(plan, order) if self.boxes else ()
-            plan.emit(scheme, box)
-            context.count("boxes_copied", plan.cost.instructions if box else 0)
-        context.count("direct_copies", sum(plan.cost.instructions for plan in plans))
+            parts, box = as_boxes(plan, order) if self.boxes else ([plan], ())
+            for part in parts:
+                part.emit(scheme, box)
+                context.count("boxes_copied", part.count if box else 0)
+                context.count("direct_copies", part.count)
+            plan.replaced()
         context.count("tiles_copied_directly", len(plans))
 
     def _layout(

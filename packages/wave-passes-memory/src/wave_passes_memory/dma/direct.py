@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
@@ -134,6 +134,7 @@ REACH_BYTES = 1 << 31
 """Memories of at least so many bytes are out of reach of buffer instructions."""
 
 _FIRST = {REGISTER: constant(0)}
+"""The first element of a lane."""
 
 
 def direct_plan(transfer: Transfer) -> DirectPlan | Refusal:
@@ -182,10 +183,12 @@ class DirectPlan:
     """Copies of ``width`` elements a lane.
 
     Each lane names elements of global memory; those of a wave arrive side by side.
+    An op has ``runs`` of them, one behind the other.
     """
 
     transfer: Transfer
     width: int
+    runs: int = 1
 
     @property
     def chunk_bytes(self) -> int:
@@ -199,8 +202,22 @@ class DirectPlan:
 
     @property
     def count(self) -> int:
-        """Copies of each thread."""
-        return -(-self.chunks // self.transfer.threads)
+        """Ops; with a run in each they are the copies of each thread."""
+        return -(-self.chunks // (self.transfer.threads * self.runs))
+
+    @property
+    def registers(self) -> int:
+        """Elements that a lane moves in an op."""
+        return self.width * self.runs
+
+    @property
+    def together(self) -> int:
+        """Elements that all lanes move in an op, if there are as many."""
+        return self.registers * self.transfer.threads
+
+    def with_runs(self, runs: int) -> DirectPlan:
+        """The same copies, so many in an op."""
+        return replace(self, runs=runs)
 
     @property
     def cost(self) -> Cost:
@@ -256,15 +273,22 @@ class DirectPlan:
 
     @cached_property
     def _facts(self) -> Facts:
-        return self.transfer.facts(self.width)
+        return self.transfer.facts(self.registers)
 
     def _chunk(self, number: int) -> Expr:
-        """The number of the chunk that each lane moves in copy ``number``."""
+        """The number of the chunk that each lane moves in op ``number``."""
         first = thread_number(self.transfer.known.geometry)
-        return first + number * self.transfer.threads
+        run = REGISTER // self.width if self.runs > 1 else constant(0)
+        return first + (number * self.runs + run) * self.transfer.threads
+
+    def _within(self) -> Expr:
+        """The number of an element within its chunk."""
+        if self.width == 1:
+            return constant(0)
+        return REGISTER % self.width if self.runs > 1 else REGISTER
 
     def _places(self, number: int) -> Access:
-        """Where copy ``number`` arrives, in each lane.
+        """Where op ``number`` arrives, in each lane.
 
         Lanes beyond the last chunk go on counting: the machine does so, too.
         """
@@ -276,20 +300,20 @@ class DirectPlan:
             last = prod(box.extents[: len(outer) - position]) == 1
             found.append(facts.simplify(rest if last else rest % extent))
             rest = constant(0) if last else facts.simplify(rest // extent)
-        within = REGISTER if self.width > 1 else constant(0)
-        found[0] = found[0] * self.width + within
+        found[0] = found[0] * self.width + self._within()
         places = zip(box.shared, reversed(found), strict=True)
-        return Access(tuple(shared + place for shared, place in places), self.width)
+        row = tuple(shared + place for shared, place in places)
+        return Access(row, self.registers)
 
     def _landing(self, number: int, places: Access, elements: Access) -> Access:
         """Where ``elements`` arrive; some lanes may have none to write."""
         conditions = [lt(self._chunk(number), self.chunks)]
         if not self.transfer.box.fills:
             conditions += self._exists(elements)
-        return Access(places.coordinates, self.width, self._all_of(conditions))
+        return Access(places.coordinates, self.registers, self._all_of(conditions))
 
     def _source(self, number: int, elements: Access) -> Access:
-        """The elements of the buffer that copy ``number`` reads."""
+        """The elements of the buffer that op ``number`` reads."""
         transfer, box = self.transfer, self.transfer.box
         index = [b + c for b, c in zip(box.base, elements.coordinates, strict=True)]
         named = dict(zip(box.dims, index, strict=True))
@@ -299,12 +323,13 @@ class DirectPlan:
             [lt(self._chunk(number), self.chunks), *self._exists(elements)]
         )
         simple = tuple(self._facts.simplify(c) for c in found)
-        return Access(simple, self.width, mask)
+        return Access(simple, self.registers, mask)
 
     def _exists(self, elements: Access) -> list[Expr]:
-        """The conditions under which the elements of a lane exist."""
+        """The conditions under which elements exist: those of a chunk do together."""
         box = self.transfer.box
-        places = [place.subs(_FIRST) for place in elements.coordinates]
+        first = _FIRST if self.runs == 1 else {REGISTER: REGISTER - self._within()}
+        places = [place.subs(first) for place in elements.coordinates]
         return box.exists(
             tuple(b + place for b, place in zip(box.base, places, strict=True))
         )
@@ -334,7 +359,10 @@ class DirectPlan:
             landing = self._landing(number, places, elements)
             region.graph.facts.put(ACCESS, op, self._source(number, elements))
             region.graph.facts.put(LANDING, op, landing)
-        for read, write in copy.pairs:
+
+    def replaced(self) -> None:
+        """Take what did it before out of the kernel."""
+        for read, write in self.transfer.copy.pairs:
             erase(write)
             erase(read)
 

@@ -179,8 +179,12 @@ class _Measurement:
     def _widths(self, kind: type[Op] | UnionType) -> tuple[int, ...]:
         bits = self._buffer.dtype.bits
         chosen = [op for op in self._touching if isinstance(op, kind)]
-        rows = [self._row(op) for op in chosen]
-        return tuple(row.registers * bits for row in rows if row is not None)
+        rows = [(op, self._row(op)) for op in chosen]
+        return tuple(
+            (getattr(op, "elements_per_thread", None) or row.registers) * bits
+            for op, row in rows
+            if row is not None
+        )
 
     def _layout(self) -> str:
         if self._buffer.padding:

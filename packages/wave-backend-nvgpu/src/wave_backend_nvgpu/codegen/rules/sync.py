@@ -53,9 +53,10 @@ def _show_products(emit: Emitter) -> None:
     """Let matrix units see what the thread wrote to shared memory.
 
     Source: PTX ISA, "Async proxy": each thread that wrote it says so, and then meets
-    those that issue products.
+    those that issue products. Boxes arrive by the proxy that products read by: where
+    nothing else touches shared memory, there is nothing to show.
     """
-    if emit.has_products:
+    if emit.shows:
         text = "fence.proxy.async.shared::cta;"
         emit.builder.line(f'call void asm sideeffect "{text}", "~{{memory}}"()')
 
