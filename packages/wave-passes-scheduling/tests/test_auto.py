@@ -20,7 +20,7 @@ from wave_passes_scheduling.auto.estimate import (
     need_of,
     queued,
 )
-from wave_passes_scheduling.auto.ways import COPIER, POINTED_WAYS, WAYS
+from wave_passes_scheduling.auto.ways import COPIER, POINTED_WAYS, WAYS, ways_for
 from wave_passes_scheduling.auto.work import CAREFUL, Fetched, work_of
 
 M, N, K = tkw.sym.M, tkw.sym.N, tkw.sym.K
@@ -374,11 +374,15 @@ def test_conditions_of_copies_take_registers_where_lanes_keep_them(
 
 
 def test_options_of_a_choice_can_be_given():
-    for way in (*WAYS, *POINTED_WAYS):
+    boxing = replace(CHIP, direct_by_pointer=True, most_box=256)
+    for way in (*WAYS, *POINTED_WAYS, *ways_for(boxing)):
         asked = replace(options(4096), **way.options)
         assert asked.preset == way.name
         assert asked.unroll_factor == way.unroll
         assert [row.name for row in asked.passes] == [COPIER] * way.direct
+        boxes = [dict(row.options).get("boxes", False) for row in asked.passes]
+        assert boxes == [way.boxes] * way.direct
+    assert any(way.boxes for way in ways_for(boxing))
 
 
 SMALL = replace(CHIP, registers=replace(CHIP.registers, total=256, per_wave=128))

@@ -22,6 +22,7 @@ class Way:
         name: Its preset.
         direct: Whether tiles go to LDS directly, where that is proved right and takes
             fewer instructions.
+        boxes: Whether by boxes, where they are proved to be some.
         unroll: Iterations in a trip of the loop.
         memory: The share of a fetch from memory that a workgroup waits for.
         lds: The share of the accesses of LDS that it waits for.
@@ -49,6 +50,7 @@ class Way:
     memory: float
     lds: float
     direct: bool = False
+    boxes: bool = False
     unroll: int = 1
     copies: int = 1
     alone: float | None = None
@@ -71,7 +73,8 @@ class Way:
         if self.unroll > 1:
             found["unroll_factor"] = self.unroll
         if self.direct:
-            found["passes"] = (f"{COPIER}{{cheaper=true}}",)
+            boxes = ", boxes=true" if self.boxes else ""
+            found["passes"] = (f"{COPIER}{{cheaper=true{boxes}}}",)
         return found
 
     def within(self, room: float, tiles: float) -> Way:
@@ -138,5 +141,10 @@ one matrix product on an H200; the estimate orders their best as the card does."
 
 
 def ways_for(target: Target) -> tuple[Way, ...]:
-    """The ways that a machine has."""
-    return POINTED_WAYS if target.direct_by_pointer else WAYS
+    """The ways that a machine has: direct copies by boxes, if it copies such.
+
+    A box takes one thread, and nobody computes which of its elements exist.
+    """
+    ways = POINTED_WAYS if target.direct_by_pointer else WAYS
+    boxes = bool(target.most_box)
+    return tuple(replace(way, boxes=way.direct and boxes) for way in ways)
