@@ -43,6 +43,20 @@ def gemm(dtype, sizes, columns, preset, rows=128, layout="NT", panels=1, **optio
     return compiled(kernel, subs, "sm_90a", preset=preset, **options)
 
 
+def across(layout, dtype, sizes):
+    """Operands as they lie in memory, and as the product has them."""
+    m, n, k = sizes
+    rng = np.random.default_rng(m + n + k)
+    given = [
+        numbers(rng, shape if way == "N" else shape[::-1], dtype)
+        for shape, way in zip([(m, k), (k, n)], layout, strict=True)
+    ]
+    meant = (
+        each if way == "N" else each.T for each, way in zip(given, layout, strict=True)
+    )
+    return *given, *meant
+
+
 @pytest.mark.parametrize(
     ("dtype", "sizes", "preset"),
     [
@@ -91,18 +105,9 @@ def test_sums_are_right_in_every_layout(layout, dtype, columns, panels, sizes, p
     if sizes[2] % 8 == 0:
         detour = layout != "NT" and dtype in BYTES
         assert ("$WAVE" in str(made.kernel.graph)) == detour
-    m, n, k = sizes
-    rng = np.random.default_rng(m + n + k)
-    shapes = [(m, k), (k, n)]
-    a, b = (
-        numbers(rng, shape if way == "N" else shape[::-1], dtype)
-        for shape, way in zip(shapes, layout, strict=True)
-    )
-    c = np.full((m, n), 7, NUMPY_SUMS.get(dtype, np.float32))
+    a, b, left, right = across(layout, dtype, sizes)
+    c = np.full(sizes[:2], 7, NUMPY_SUMS.get(dtype, np.float32))
     assert made.run(a, b, c) == []
-    left, right = (
-        each if way == "N" else each.T for each, way in zip((a, b), layout, strict=True)
-    )
     check(left, right, c, across=True)
 
 
@@ -125,6 +130,28 @@ def test_accumulators_stay_in_registers(columns, preset):
     remarks = assemble(made.ptx, "sm_90a", tool, Limits(60, 8192)).remarks
     assert (remarks.errors, remarks.lost, remarks.spilled_bytes) == ((), (), 0)
     assert columns // 2 < remarks.registers <= 232
+
+
+@pytest.mark.parametrize(
+    ("layout", "dtype", "sizes", "preset"),
+    [
+        ("NT", "bf16", (255, 128, 264), "fetch-ahead"),
+        ("TT", "f8e4m3fn", (256, 128, 256), "prefetch"),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_nothing_is_written_or_awaited_between_products(layout, dtype, sizes, preset):
+    """Zeros are in accumulators before the first, and no wait leaves none (C7517)."""
+    made = gemm(dtype, sizes, 128, preset, rows=256, layout=layout)
+    tool = find_assembler()
+    assert tool is not None
+    remarks = assemble(made.ptx, "sm_90a", tool, Limits(60, 8192)).remarks
+    assert (remarks.errors, remarks.lost) == ((), ())
+    a, b, left, right = across(layout, dtype, sizes)
+    c = np.full(sizes[:2], 7, np.float32)
+    assert made.run(a, b, c) == []
+    check(left, right, c, across=True)
 
 
 @pytest.mark.parametrize("preset", ["modulo", "fetch-ahead", "four-stage"])

@@ -45,6 +45,10 @@ class Past:
             count += 1
         return MOST_GROUPS if self.whole else count
 
+    def fits(self, products: int) -> bool:
+        """Whether no more products than these can be under way."""
+        return self.whole and sum(self.sizes) <= products
+
 
 NOTHING = Past((), whole=True)
 
@@ -130,8 +134,14 @@ class UnderWay:
         self._open += 1
 
     def wait(self, products: int) -> None:
-        """Let at most so many go on; what no fence has ordered still needs one."""
+        """Let at most so many go on; what no fence has ordered still needs one.
+
+        Where no more are under way, nothing is written: the assembler takes a wait that
+        leaves groups for one that does not cover what is read behind it (C7517).
+        """
         self._close()
+        if all(past.fits(products) for past in self._pasts):
+            return
         left = min(MOST_GROUPS, *(past.groups(products) for past in self._pasts))
         values = list(self.values.values())
         found = warpgroup.wait(self.make, left, values, list(self._read))

@@ -59,11 +59,11 @@ def _order(op: Mma, emit: Emitter) -> None:
     A fence between products that are under way would wait for them: the assembler
     says C7517. So whatever is there already is ordered before the first.
     """
-    run = [*_run(op, emit), *_later(op, emit)]
-    made = set(map(id, run))
+    run, later = list(_run(op, emit)), dict(_later(op, emit))
+    made = set(map(id, (*run, *later)))
     sums: list[Value] = []
     kept: dict[Op, Value] = {}
-    for each in run:
+    for each in (*run, *later):
         if id(resolve(each.acc)) in made:
             continue
         found = _accumulator(each.acc, emit)
@@ -73,6 +73,7 @@ def _order(op: Mma, emit: Emitter) -> None:
             sums.append(found)
         elif each not in emit.under_way.copies:
             kept[each] = found
+    run += [each for each, is_whole in later.items() if is_whole]
     others = [
         _words(emit, each.lhs) for each in run if not isinstance(each.lhs, SharedTile)
     ]
@@ -104,8 +105,12 @@ def _run(op: Mma, emit: Emitter) -> Iterator[Mma]:
             return
 
 
-def _later(op: Mma, emit: Emitter) -> Iterator[Mma]:
-    """Products behind the run, up to a wait, that use up what is there before it."""
+def _later(op: Mma, emit: Emitter) -> Iterator[tuple[Mma, bool]]:
+    """Products behind the run, up to a wait, that add to what is there before it.
+
+    And whether their words are there, too: those that are not have a fence later, when
+    nothing may be written to accumulators any more.
+    """
     run, new = set(map(id, _run(op, emit))), set[int]()
     for each in dropwhile(lambda other: other is not op, region_of(op).ops):
         if each.regions or (
@@ -117,9 +122,9 @@ def _later(op: Mma, emit: Emitter) -> Iterator[Mma]:
         elif not isinstance(each, SharedTile):
             new.add(id(each))
         if isinstance(each, Mma) and id(each) not in run and _is_used_up(each):
-            needs = id(resolve(each.acc)), id(resolve(each.lhs))
-            if emit.under_way.is_asynchronous(each) and new.isdisjoint(needs):
-                yield each
+            acc, lhs = id(resolve(each.acc)), id(resolve(each.lhs))
+            if emit.under_way.is_asynchronous(each) and acc not in new:
+                yield each, lhs not in new
 
 
 def _accumulator(op: Op, emit: Emitter) -> Value | None:
