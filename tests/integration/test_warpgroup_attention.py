@@ -50,6 +50,7 @@ def check(session, made, device, preset):
         ("attention-causal", "modulo", 67, 193),
         ("attention-heads", "default", 65, 61),
         ("attention-heads", "prefetch", 128, 65),
+        ("attention-heads", "pingpong", 127, 257),
     ],
 )
 def test_edges(session, name, preset, queries, keys):
@@ -84,3 +85,12 @@ def test_code(width, preset):
     assert set(re.findall(r"shfl\.sync\.(\w+)", ptx)) == {"bfly"}
     assert emit(options, made.kernel, "cubin", session).files["code.cubin"]
     assert said == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_assembler_knows_that_a_wave_branches_together(session):
+    """Behind a branch on anything else it does products one by one (C7519)."""
+    shape = {"B": 2, "M": 256, "N": 128, "K1": 128, "K2": 256}
+    made = case(session, "attention-heads", shape, BLOCK_N=128)
+    options = replace(made.options, preset="pingpong", use_global_to_shared=True)
+    assert emit(options, made.kernel, "cubin", session).files["code.cubin"]

@@ -47,7 +47,8 @@ class Emitter(Emission):
         boxes: Copies of boxes to shared memory, if there are any.
         lanes: The mask of the lanes that execute the open region.
         under_way: Matrix products that go on after they are issued.
-        shows: Whether there are any, and threads touch shared memory, so that barriers
+        has_products: Whether there are any.
+        shows: Whether there are, and threads touch shared memory, so that barriers
             have to show them what was written there.
         has_waits: Whether the graph says where they are awaited.
     """
@@ -72,8 +73,8 @@ class Emitter(Emission):
         self.boxes = Boxes(builder, ring) if ring else None
         self.lanes = ALL_LANES
         self.under_way = UnderWay(builder, target)
-        products = any(map(self.under_way.is_asynchronous, graph.walk()))
-        self.shows = products and any(map(self._touches, graph.walk()))
+        self.has_products = any(map(self.under_way.is_asynchronous, graph.walk()))
+        self.shows = self.has_products and any(map(self._touches, graph.walk()))
         self.has_waits = any(
             isinstance(op, MemoryCounterWait) and op.mma is not None
             for op in graph.walk()

@@ -9,7 +9,7 @@ from wave_core.backends import lowers
 from wave_core.backends.emission import Value
 from wave_core.backends.emission.elements import as_index
 from wave_core.constraints.machine import LANE
-from wave_core.ir import walk
+from wave_core.ir import region_of, walk
 from wave_core.ops.control import (
     Breakpoint,
     Conditional,
@@ -25,6 +25,7 @@ from wave_core.symbols import as_expr, symbol
 if TYPE_CHECKING:
     from wave_backend_nvgpu.codegen.emitter import Emitter
     from wave_core.ir import Region
+    from wave_core.ops.base import Op
     from wave_core.symbols import Expr
     from wave_core.types import DType
 
@@ -156,6 +157,8 @@ def conditional(op: Conditional, emit: Emitter) -> None:
         relation = emit.expr(op.expr)
         test = emit.indices.truth(relation)
         apart = LANE in relation.free_symbols
+        if not apart and emit.has_products and _is_passed_by_all(op):
+            test = _agreed(emit, test)
     else:
         assert op.condition is not None, "a condition or a relation"
         test, apart = emit.value(op.condition).name, True
@@ -176,6 +179,21 @@ def conditional(op: Conditional, emit: Emitter) -> None:
 def _exchanges(region: Region) -> bool:
     """Whether lanes ask others for something in a region."""
     return any(isinstance(op, Shuffle | WaveFence) for op in walk(region))
+
+
+def _is_passed_by_all(op: Op) -> bool:
+    """Whether no lane of a wave is elsewhere: only counted loops are around it."""
+    return all(isinstance(each, Iterate) for each in region_of(op).around)
+
+
+def _agreed(emit: Emitter, test: str) -> str:
+    """A test that is the same in all lanes of a wave, so that the assembler knows it.
+
+    It takes a branch on anything else for one at which threads part, and does products
+    behind it one after the other (C7519).
+    """
+    arguments = [("i32", emit.lanes), ("i1", test)]
+    return emit.builder.call("llvm.nvvm.vote.any.sync", "i1", arguments)
 
 
 def _ballot(emit: Emitter, lanes: str, test: str) -> str:
