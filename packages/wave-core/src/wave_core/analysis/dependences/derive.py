@@ -74,6 +74,8 @@ class Dependences:
         self._footprints = Footprints(graph, self.geometry)
         self._loops: dict[Region, tuple[Iterate, ...]] = {}
         self._shifted: dict[object, tuple[Expr, ...]] = {}
+        self._places: dict[SharedAccess, int] = {}
+        self._numbers: dict[Hashable, int] = {}
         self._answers: dict[object, Reach] = {}
         self._met: dict[object, Reach] = {}
         self._ranges: dict[Allocate, AddressRange | None] = {}
@@ -163,10 +165,15 @@ class Dependences:
             found = self._answers[key] = self._reach(source, sink, carrier, distance)
         return found
 
-    def _place(self, access: SharedAccess) -> Hashable:
-        """What decides whom an access meets: its bytes, their owners, its loops."""
-        own = self.footprint(access)
-        return own.base, own.low, own.unit, id(own.owners), region_of(access.op)
+    def _place(self, access: SharedAccess) -> int:
+        """A number for what decides whom it meets: bytes, their owners, loops."""
+        found = self._places.get(access)
+        if found is None:
+            own = self.footprint(access)
+            row = own.base, own.low, own.unit, id(own.owners), region_of(access.op)
+            found = self._numbers.setdefault(row, len(self._numbers))
+            self._places[access] = found
+        return found
 
     def reach_beyond(
         self, source: SharedAccess, sink: SharedAccess, carrier: Loop
