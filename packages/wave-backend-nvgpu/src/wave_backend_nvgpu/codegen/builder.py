@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,12 +41,14 @@ class Builder:
     Attributes:
         lines: The user's lines, as debug information.
         declared: Declarations and definitions that the text needs, by name.
+        elements: By name of a vector, those that it was made from.
     """
 
     def __init__(self, lines: Lines) -> None:
         self.blocks = [Block("entry")]
         self.lines = lines
         self.declared: dict[str, str] = {}
+        self.elements: dict[str, list[str]] = {}
         self.where = ""
         self._last = 0
         self._constants: dict[str, str] = {}
@@ -97,6 +100,13 @@ class Builder:
     def declare(self, name: str, text: str) -> None:
         """Have a function or variable stand before the kernel, once."""
         self.declared.setdefault(name, text)
+
+    def structure(self, kinds: Sequence[str]) -> str:
+        """The type of these together, by a name: it stands at each part taken of it."""
+        runs = [(kind, len(list(run))) for kind, run in groupby(kinds)]
+        name = f"%{'.'.join(f'{kind}.{count}' for kind, count in runs)}"
+        self.declare(name, f"{name} = type {{{', '.join(kinds)}}}")
+        return name
 
     def call(
         self,

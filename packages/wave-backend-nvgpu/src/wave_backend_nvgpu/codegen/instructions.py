@@ -301,6 +301,8 @@ class LlvmInstructions(Builder):
         return self._element(kind, name, at, None)
 
     def _element(self, kind: Kind, name: str, at: int, level: int | None) -> str:
+        if name in self.elements:
+            return self.elements[name][at]
         return self.op(f"extractelement {typed(kind)} {name}, i64 {at}", level)
 
     def slice(self, kind: Kind, name: str, start: int, count: int) -> str:
@@ -344,4 +346,5 @@ class LlvmInstructions(Builder):
         for at, name in enumerate(names):
             text = f"insertelement {type_} {whole}, {one} {name}, i64 {at}"
             whole = self.op(text, level)
+        self.elements[whole] = names
         return whole

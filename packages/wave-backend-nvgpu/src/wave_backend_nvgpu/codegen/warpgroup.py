@@ -150,7 +150,7 @@ def _assembly(
     if not kinds:
         make.line(f"call void {called}")
         return []
-    type_ = f"{{{', '.join(kinds)}}}"
+    type_ = make.structure(kinds)
     whole = make.op(f"call {type_} {called}")
     parts = (make.op(f"extractvalue {type_} {whole}, {at}") for at in range(len(kinds)))
     return [
