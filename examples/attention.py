@@ -28,6 +28,7 @@ ADDRESS_SPACE = tkl.sym.ADDRESS_SPACE
 
 NUM_WAVES = 4
 SMALL, LARGE = tkw.MMAType.F32_16x16x16_F16, tkw.MMAType.F32_32x32x8_F16
+VARIANTS = (None, None), (SMALL, SMALL), (LARGE, LARGE), (LARGE, SMALL)
 
 b, s, t = (tkw.IndexMapping.iterator(position) for position in range(3))
 v_mapping = tkw.IndexMapping(
@@ -48,9 +49,7 @@ def attention_kernel(mfma_variant):
         tkw.WaveConstraint(N, BLOCK_N / 1),
         # 0 marks a batch dimension: one index at a time, no part of a vector. K1 has
         # no constraint at all: every wave holds it whole.
-        tkw.HardwareConstraint(
-            threads_per_wave=64, mma_type=mfma_variant[1], vector_shapes={B: 0}
-        ),
+        tkw.HardwareConstraint(mma_type=mfma_variant[1], vector_shapes={B: 0}),
     ]
 
     @tkw.wave(constraints)
@@ -103,7 +102,7 @@ def attention_kernel(mfma_variant):
     return attention
 
 
-def build(shape=(2, 100, 72, 40, 150), mfma_variant=(SMALL, SMALL), device="sim"):
+def build(shape=(2, 100, 72, 40, 150), mfma_variant=(None, None), **options):
     """The compiled kernel, arguments for it, and what the last of them must become.
 
     ``shape`` is batch, queries, channels of a value, channels of a key, keys.
@@ -114,7 +113,8 @@ def build(shape=(2, 100, 72, 40, 150), mfma_variant=(SMALL, SMALL), device="sim"
     if LARGE in mfma_variant:
         tiles[BLOCK_M] = 128
     options = tkw.WaveCompileOptions(
-        subs=sizes | tiles | {ADDRESS_SPACE: tkl.GLOBAL_MEMORY}, device=device
+        subs=sizes | tiles | {ADDRESS_SPACE: tkl.GLOBAL_MEMORY},
+        **{"device": "sim", **options},
     )
     scale = math.log2(math.e) / max(key_channels, 1) ** 0.5
     q = (torch.randn(batch, queries, key_channels) * scale).half()
@@ -127,12 +127,12 @@ def build(shape=(2, 100, 72, 40, 150), mfma_variant=(SMALL, SMALL), device="sim"
     return kernel, (q, k, v, c), expected
 
 
-def main(device="sim"):
-    for variant in ((SMALL, SMALL), (LARGE, LARGE), (LARGE, SMALL)):
-        kernel, arguments, expected = build(mfma_variant=variant, device=device)
+def main(variants=VARIANTS, **options):
+    for variant in variants:
+        kernel, arguments, expected = build(mfma_variant=variant, **options)
         kernel(*arguments)
         torch.testing.assert_close(arguments[-1], expected, rtol=1e-3, atol=1e-3)
-        names = " then ".join(str(each.value) for each in variant)
+        names = " then ".join(each.value if each else "any" for each in variant)
         print(f"{kernel.name} with {names}: agrees with torch")
 
 

@@ -28,7 +28,6 @@ from wave_core.lang import (
     HardwareConstraint,
     IndexMapping,
     Memory,
-    MMAType,
     Register,
     TilingConstraint,
     WaveConstraint,
@@ -54,7 +53,6 @@ BLOCK_B, BLOCK_H, BLOCK_M = tkl.sym.BLOCK_B, tkl.sym.BLOCK_H, tkl.sym.BLOCK_M
 BLOCK_N, BLOCK_K2 = tkl.sym.BLOCK_N, tkl.sym.BLOCK_K2
 
 num_waves = 4
-mfma_variant = (MMAType.F32_16x16x16_F16, MMAType.F32_16x16x16_F16)
 
 constraints = [
     WorkgroupConstraint(M, BLOCK_M, 0),
@@ -64,11 +62,7 @@ constraints = [
     TilingConstraint(K2, BLOCK_K2),
     WaveConstraint(M, BLOCK_M / num_waves),
     WaveConstraint(N, BLOCK_N / 1),
-    HardwareConstraint(
-        threads_per_wave=64,
-        mma_type=MMAType.F32_16x16x16_F16,
-        vector_shapes={B: 0, H: 0},
-    ),
+    HardwareConstraint(vector_shapes={B: 0, H: 0}),
 ]
 
 
@@ -109,7 +103,7 @@ def attention_kernel(scale):
             imm_reg = Register[B, K2, M, f32](0.0)
             q_reg = read(q)
             k_reg = read(k)
-            inner_acc = mma(k_reg, q_reg, imm_reg, mfma_variant[0])
+            inner_acc = mma(k_reg, q_reg, imm_reg)
             x_j = permute(inner_acc, target_shape=[B, M, K2])
             x_j *= qk_scaling
             m_j = max(x_j, partial_max, dim=K2)
@@ -173,7 +167,7 @@ def attention_with_heads_kernel(scale):
             imm_reg = Register[B, H, K2, M, f32](0.0)
             q_reg = read(q, mapping=q_mapping)
             k_reg = read(k, mapping=k_mapping)
-            inner_acc = mma(k_reg, q_reg, imm_reg, mfma_variant[0])
+            inner_acc = mma(k_reg, q_reg, imm_reg)
             x_j = permute(inner_acc, target_shape=[B, H, M, K2])
             x_j *= qk_scaling
             m_j = max(x_j, partial_max, dim=K2)
@@ -195,7 +189,7 @@ def attention_with_heads_kernel(scale):
     return attention_with_heads
 
 
-def build(shape=(2, 65, 3, 64, 32, 70), form=attention_kernel, device="sim"):
+def build(shape=(2, 65, 3, 64, 32, 70), form=attention_kernel, **options):
     """The compiled kernel, arguments for it, and what the last of them must become.
 
     ``shape`` is batch, queries, heads, channels of a value, channels of a key, keys.
@@ -203,7 +197,7 @@ def build(shape=(2, 65, 3, 64, 32, 70), form=attention_kernel, device="sim"):
     batch, queries, heads, channels, key_channels, keys = shape
     sizes = dict(zip((B, M, H, N, K1, K2), shape, strict=True))
     tiles = {BLOCK_B: 1, BLOCK_H: 1, BLOCK_M: 64, BLOCK_N: 64, BLOCK_K2: 32}
-    options = tkw.WaveCompileOptions(subs=sizes | tiles, device=device)
+    options = tkw.WaveCompileOptions(subs=sizes | tiles, **{"device": "sim", **options})
     q = torch.randn(batch, queries, heads, key_channels, dtype=torch.float16)
     k = torch.randn(batch, keys, heads, key_channels, dtype=torch.float16)
     v = torch.randn(batch, keys, heads, channels, dtype=torch.float16)
@@ -215,9 +209,9 @@ def build(shape=(2, 65, 3, 64, 32, 70), form=attention_kernel, device="sim"):
     return kernel, (q, k, v, c), expected.transpose(1, 2)
 
 
-def main(device="sim"):
+def main(**options):
     for form in (attention_kernel, attention_with_heads_kernel):
-        kernel, arguments, expected = build(form=form, device=device)
+        kernel, arguments, expected = build(form=form, **options)
         kernel(*arguments)
         torch.testing.assert_close(arguments[-1], expected, rtol=1e-3, atol=1e-3)
         print(f"{kernel.name}: agrees with torch")

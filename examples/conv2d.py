@@ -75,7 +75,7 @@ constraints = [
     tkw.TilingConstraint(K, BLOCK_K),
     tkw.WaveConstraint(M, BLOCK_M / 2),
     tkw.WaveConstraint(NF, BLOCK_NF / 2),
-    tkw.HardwareConstraint(threads_per_wave=64, mma_type=tkw.MMAType.F32_16x16x16_F16),
+    tkw.HardwareConstraint(),
 ]
 
 
@@ -113,7 +113,7 @@ def conv_kernel(mappings):
 
 
 def build(
-    image=(2, 10, 13, 8), filters=(3, 2, 8, 24), stride=1, device="sim", *, square=False
+    image=(2, 10, 13, 8), filters=(3, 2, 8, 24), stride=1, *, square=False, **options
 ):
     """The compiled kernel, arguments for it, and what the last of them must become."""
     n, h, w, c = image
@@ -122,7 +122,9 @@ def build(
     sizes = {N: n, H: h, W: w, C: c, HF: hf, WF: wf, NF: nf, H_OUT: h_out, W_OUT: w_out}
     product = {M: n * h_out * w_out, K: hf * wf * c}
     tiles = {BLOCK_M: 64, BLOCK_NF: 32, BLOCK_K: 32, ADDRESS_SPACE: tkl.GLOBAL_MEMORY}
-    options = tkw.WaveCompileOptions(subs=sizes | product | tiles, device=device)
+    options = tkw.WaveCompileOptions(
+        subs=sizes | product | tiles, **{"device": "sim", **options}
+    )
     mappings = square_mappings(stride) if square else general_mappings(stride)
     x = torch.randn(image, dtype=torch.float16)
     we = torch.randn(filters, dtype=torch.float16)
@@ -135,11 +137,11 @@ def build(
     return kernel, (x, we, out), expected
 
 
-def main(device="sim"):
+def main(**options):
     squares = {"image": (2, 9, 9, 8), "filters": (3, 3, 8, 24), "square": True}
     runs = {"general": {}, "stride 2": {"stride": 2}, "square": squares}
     for name, arguments in runs.items():
-        kernel, tensors, expected = build(**arguments, device=device)
+        kernel, tensors, expected = build(**arguments, **options)
         kernel(*tensors)
         torch.testing.assert_close(tensors[-1], expected, rtol=1e-3, atol=1e-3)
         print(f"{name:8} {kernel.signature}: agrees with torch")

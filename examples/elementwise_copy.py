@@ -21,7 +21,7 @@ ADDRESS_SPACE = tkl.sym.ADDRESS_SPACE
 
 # How the dimensions spread: tiles over the grid's axes, one wave a tile.
 constraints = [
-    tkw.HardwareConstraint(threads_per_wave=64),
+    tkw.HardwareConstraint(),
     tkw.WorkgroupConstraint(M, BLOCK_M, 1),
     tkw.WorkgroupConstraint(N, BLOCK_N, 0),
     tkw.WaveConstraint(M, BLOCK_M),
@@ -38,7 +38,7 @@ def copy(
     tkw.write(res, b)
 
 
-def build(m=129, n=100, device="sim"):
+def build(m=129, n=100, **options):
     """The compiled kernel, arguments for it, and what the last of them must become."""
     options = tkw.WaveCompileOptions(
         subs={
@@ -48,15 +48,15 @@ def build(m=129, n=100, device="sim"):
             BLOCK_N: 64,
             ADDRESS_SPACE: tkl.GLOBAL_MEMORY,
         },
-        device=device,
+        **{"device": "sim", **options},
     )
     a = torch.randn(m, n, dtype=torch.float16)
     b = torch.full_like(a, torch.nan)
     return tkw.wave_compile(options, copy), (a, b), a
 
 
-def main(device="sim"):
-    kernel, arguments, expected = build(device=device)
+def main(**options):
+    kernel, arguments, expected = build(**options)
     kernel(*arguments)
     assert torch.equal(arguments[-1], expected), "every bit"
     print(f"{kernel.signature}: equal bit by bit")

@@ -26,7 +26,7 @@ constraints = [
     tkw.TilingConstraint(K, BLOCK_K),
     tkw.WaveConstraint(S, BLOCK_S / 2),
     tkw.WaveConstraint(N, BLOCK_N / 2),
-    tkw.HardwareConstraint(threads_per_wave=64, mma_type=tkw.MMAType.F32_16x16x16_F16),
+    tkw.HardwareConstraint(),
 ]
 
 i, j = tkw.IndexMapping.iterator(0), tkw.IndexMapping.iterator(1)
@@ -95,8 +95,8 @@ def build(
     return compiled, (a, picked, w, torch.zeros(m, n)), expected
 
 
-def main(device="sim"):
-    kernel, (a, slots, w, c), expected = build(device=device)
+def main(**options):
+    kernel, (a, slots, w, c), expected = build(**options)
     kernel(a, slots, w, c)
     torch.testing.assert_close(c, expected, rtol=0, atol=0)
     print(f"{kernel.signature}: agrees with torch")

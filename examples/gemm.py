@@ -31,7 +31,7 @@ constraints = [
     tkw.WaveConstraint(M, BLOCK_M / 2),
     tkw.WaveConstraint(N, BLOCK_N / 2),
     # ... of 64 lanes, and this matrix instruction.
-    tkw.HardwareConstraint(threads_per_wave=64, mma_type=tkw.MMAType.F32_16x16x16_F16),
+    tkw.HardwareConstraint(),
 ]
 
 
@@ -54,12 +54,13 @@ def gemm(
     tkw.write(repeat, c)
 
 
-def build(m=512, n=384, k=256, block_m=128, block_n=128, block_k=32, device="sim"):
+def build(m=512, n=384, k=256, block_m=128, block_n=128, block_k=32, **options):
     """The compiled kernel, arguments for it, and what the last of them must become."""
     sizes = {M: m, N: n, K: k}
     tiles = {BLOCK_M: block_m, BLOCK_N: block_n, BLOCK_K: block_k}
     options = tkw.WaveCompileOptions(
-        subs=sizes | tiles | {ADDRESS_SPACE: tkl.GLOBAL_MEMORY}, device=device
+        subs=sizes | tiles | {ADDRESS_SPACE: tkl.GLOBAL_MEMORY},
+        **{"device": "sim", **options},
     )
     a = torch.randn(m, k, dtype=torch.float16)
     b = torch.randn(n, k, dtype=torch.float16)
@@ -67,8 +68,8 @@ def build(m=512, n=384, k=256, block_m=128, block_n=128, block_k=32, device="sim
     return tkw.wave_compile(options, gemm), (a, b, c), a.float() @ b.float().T
 
 
-def main(device="sim"):
-    kernel, (a, b, c), expected = build(device=device)
+def main(**options):
+    kernel, (a, b, c), expected = build(**options)
     kernel(a, b, c)
     error = (c - expected).abs().max() / (a.abs().float() @ b.abs().float().T).max()
     assert error < 1e-3, error

@@ -24,7 +24,7 @@ constraints = [
     tkw.TilingConstraint(K, BLOCK_K),
     tkw.WaveConstraint(M, BLOCK_M / 2),
     tkw.WaveConstraint(N, BLOCK_N / 2),
-    tkw.HardwareConstraint(threads_per_wave=64, mma_type=tkw.MMAType.F32_16x16x16_F16),
+    tkw.HardwareConstraint(),
     tkw.Assumption(K > BLOCK_K * 4),
 ]
 
@@ -47,7 +47,7 @@ def gemm(
     tkw.write(repeat, c)
 
 
-def compiled(device="sim"):
+def compiled(**options):
     options = tkw.WaveCompileOptions(
         subs={
             BLOCK_M: 64,
@@ -56,23 +56,23 @@ def compiled(device="sim"):
             ADDRESS_SPACE: tkl.GLOBAL_MEMORY,
         },
         dynamic_symbols=(M, N, K),
-        device=device,
+        **{"device": "sim", **options},
     )
     return tkw.wave_compile(options, gemm)
 
 
-def build(m=100, n=65, k=77, device="sim"):
+def build(m=100, n=65, k=77, **options):
     """The compiled kernel, arguments for it, and what the last of them must become."""
     a = torch.randn(m, k, dtype=torch.float16)
     b = torch.randn(n, k, dtype=torch.float16)
     c = torch.full((m, n), torch.nan)
-    return compiled(device), (a, b, c), a.float() @ b.float().T
+    return compiled(**options), (a, b, c), a.float() @ b.float().T
 
 
-def main(device="sim"):
+def main(**options):
     # `wave_compile` remembers kernels: all of these are one compilation.
     for m, n, k in ((100, 65, 77), (1, 200, 96), (129, 64, 129)):
-        kernel, arguments, expected = build(m, n, k, device)
+        kernel, arguments, expected = build(m, n, k, **options)
         kernel(*arguments)
         torch.testing.assert_close(arguments[-1], expected, rtol=1e-3, atol=1e-3)
         print(f"{kernel.signature} with M={m} N={n} K={k}: agrees with torch")

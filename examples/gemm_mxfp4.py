@@ -73,8 +73,8 @@ def build(m=65, n=48, k=352, block=(64, 64, 128), **options):
     return kernel, (a, a_scale, b, b_scale, c), (x @ y.T).float()
 
 
-def main(device="sim"):
-    kernel, arguments, expected = build(device=device)
+def main(**options):
+    kernel, arguments, expected = build(**options)
     kernel(*arguments)
     torch.testing.assert_close(arguments[-1], expected, rtol=1e-5, atol=1e-4)
     print(f"{kernel.signature}: agrees with torch")

@@ -31,7 +31,7 @@ constraints = [
     tkw.TilingConstraint(TILE),
     tkw.WaveConstraint(M, BLOCK_M / 2),
     tkw.WaveConstraint(N, BLOCK_N / 2),
-    tkw.HardwareConstraint(threads_per_wave=64, mma_type=tkw.MMAType.F32_16x16x16_F16),
+    tkw.HardwareConstraint(),
 ]
 
 
@@ -72,8 +72,8 @@ def build(m=96, n=160, k=64, workers=4, block=64, block_k=16, *, staged=False, *
     return tkw.wave_compile(options, gemm), (a, b, c), a.float() @ b.float().T
 
 
-def main(device="sim"):
-    kernel, arguments, expected = build(device=device)
+def main(**options):
+    kernel, arguments, expected = build(**options)
     kernel(*arguments)
     torch.testing.assert_close(arguments[-1], expected, rtol=1e-3, atol=1e-3)
     print(

@@ -43,7 +43,7 @@ constraints = [
     tkw.WorkgroupConstraint(N, BLOCK_N, 1),
     tkw.WaveConstraint(M, BLOCK_M / 2),
     tkw.WaveConstraint(N, BLOCK_N / 2),
-    tkw.HardwareConstraint(threads_per_wave=64, mma_type=tkw.MMAType.F32_16x16x16_F16),
+    tkw.HardwareConstraint(),
 ]
 
 i, j = tkw.IndexMapping.iterator(0), tkw.IndexMapping.iterator(1)
@@ -147,9 +147,9 @@ def build(m=96, n=160, k=128, workers=4, streamed=None, block=64, block_k=16, **
     return kernel, (a, b, parts, locks, c), a.float() @ b.float().T
 
 
-def main(device="sim"):
+def main(**options):
     for streamed in (6, None):
-        kernel, arguments, expected = build(streamed=streamed, device=device)
+        kernel, arguments, expected = build(streamed=streamed, **options)
         for _ in range(2):  # the kernel leaves its locks as it found them
             kernel(*arguments)
             torch.testing.assert_close(arguments[-1], expected, rtol=1e-3, atol=1e-3)

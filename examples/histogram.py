@@ -63,9 +63,9 @@ def build(kernel=privatised, n=1000, bins=37, block=128, session=None, **options
     return tkw.wave_compile(options, kernel, session=session), (a, counts), expected
 
 
-def main(device="sim"):
+def main(**options):
     for kernel in (scattered, privatised):
-        compiled, arguments, expected = build(kernel, device=device)
+        compiled, arguments, expected = build(kernel, **options)
         compiled(*arguments)
         torch.testing.assert_close(arguments[-1], expected)
         print(f"{compiled.signature}: agrees with torch")

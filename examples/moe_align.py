@@ -23,7 +23,7 @@ BLOCK = 16
 constraints = [
     tkw.WorkgroupConstraint(TOKENS, 256, 0),
     tkw.WaveConstraint(TOKENS, 64),
-    tkw.HardwareConstraint(threads_per_wave=64),
+    tkw.HardwareConstraint(),
 ]
 i = tkw.IndexMapping.iterator(0)
 d = tkw.IndexMapping.dynamic_val(0)
@@ -77,8 +77,8 @@ def build(tokens=200, experts=8, **options):
     return kernel, (chosen, starts, order), aligned(chosen, experts, slots)
 
 
-def main(device="sim"):
-    kernel, arguments, (starts, order) = build(device=device)
+def main(**options):
+    kernel, arguments, (starts, order) = build(**options)
     kernel(*arguments)
     assert torch.equal(arguments[1], starts)
     assert torch.equal(arguments[2], order)

@@ -21,7 +21,7 @@ constraints = [
     tkw.WorkgroupConstraint(M, 4, 0),
     tkw.WaveConstraint(M, 1),
     tkw.TilingConstraint(N, 256),
-    tkw.HardwareConstraint(threads_per_wave=64, vector_shapes={M: 1, N: 256}),
+    tkw.HardwareConstraint(vector_shapes={M: 1, N: 256}),
 ]
 
 
@@ -59,8 +59,8 @@ def build(m=10, n=1000, eps=1e-5, **options):
     return kernel, (x, w, eps, y), expected
 
 
-def main(device="sim"):
-    kernel, arguments, expected = build(device=device)
+def main(**options):
+    kernel, arguments, expected = build(**options)
     kernel(*arguments)
     torch.testing.assert_close(arguments[-1], expected, rtol=2e-3, atol=1e-3)
     print(f"{kernel.signature}: agrees with torch")

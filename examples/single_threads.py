@@ -113,9 +113,9 @@ def build(kernel=vector_add, m=33, n=1000, lanes=64, session=None, **options):
     return compiled, arguments, expected
 
 
-def main(device="sim"):
+def main(**options):
     for kernel in (vector_add, block_sum, transpose):
-        compiled, arguments, expected = build(kernel, device=device)
+        compiled, arguments, expected = build(kernel, **options)
         compiled(*arguments)
         torch.testing.assert_close(arguments[-1], expected)
         print(f"{compiled.signature}: agrees with torch")

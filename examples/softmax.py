@@ -18,7 +18,7 @@ M, N = tkl.sym.M, tkl.sym.N
 GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 
 constraints = [
-    tkw.HardwareConstraint(threads_per_wave=64, vector_shapes={M: 1, N: N}),
+    tkw.HardwareConstraint(vector_shapes={M: 1, N: N}),
     tkw.WorkgroupConstraint(M, 1, 0),
     tkw.WaveConstraint(M, 1),
 ]
@@ -37,16 +37,16 @@ def softmax(
     tkw.write(power / total, b)
 
 
-def build(m=50, n=300, device="sim"):
+def build(m=50, n=300, **options):
     """The compiled kernel, arguments for it, and what the last of them must become."""
-    options = tkw.WaveCompileOptions(subs={M: m, N: n}, device=device)
+    options = tkw.WaveCompileOptions(subs={M: m, N: n}, **{"device": "sim", **options})
     a = torch.randn(m, n) * 5
     b = torch.full_like(a, torch.nan)
     return tkw.wave_compile(options, softmax), (a, b), torch.softmax(a, dim=1)
 
 
-def main(device="sim"):
-    kernel, arguments, expected = build(device=device)
+def main(**options):
+    kernel, arguments, expected = build(**options)
     kernel(*arguments)
     torch.testing.assert_close(arguments[-1], expected, rtol=1e-3, atol=1e-6)
     print(f"{kernel.signature}: agrees with torch")

@@ -26,7 +26,7 @@ constraints = [
     tkw.TilingConstraint(K, BLOCK_K),
     tkw.WaveConstraint(M, BLOCK_M / 2),
     tkw.WaveConstraint(N, BLOCK_N / 2),
-    tkw.HardwareConstraint(threads_per_wave=64, mma_type=tkw.MMAType.F32_16x16x16_F16),
+    tkw.HardwareConstraint(),
 ]
 
 
@@ -66,8 +66,8 @@ def build(
     return compiled, (a, b, torch.zeros(m, n)), a.float() @ b.float().T
 
 
-def main(device="sim"):
-    kernel, (a, b, c), expected = build(device=device)
+def main(**options):
+    kernel, (a, b, c), expected = build(**options)
     kernel(a, b, c)
     torch.testing.assert_close(c, expected, rtol=0, atol=0)
     print(f"{kernel.signature}: agrees with torch")

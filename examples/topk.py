@@ -18,7 +18,7 @@ GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 
 constraints = [
     tkw.WorkgroupConstraint(M, 4, 0),
-    tkw.HardwareConstraint(threads_per_wave=64),
+    tkw.HardwareConstraint(),
 ]
 
 
@@ -43,8 +43,8 @@ def build(m=9, n=100, k=4, **options):
     return kernel, (a, places, values), torch.topk(a, k, dim=1).values
 
 
-def main(device="sim"):
-    kernel, arguments, expected = build(device=device)
+def main(**options):
+    kernel, arguments, expected = build(**options)
     kernel(*arguments)
     a, places, values = arguments
     assert torch.equal(values, expected)

@@ -12,6 +12,7 @@ from programs import PROGRAMS, SCRIPTS, arrays, distance, run_lanes
 import workspace
 from wave_core.compile import Session, run_case
 from wave_core.compile.kernels import make_case
+from wave_core.diagnostics import UserError
 from wave_kernels.plugin import KERNELS
 
 DEVICES = ("sim", "sim-logical")
@@ -22,6 +23,24 @@ DEVICES = ("sim", "sim-logical")
 def test_script(script, device, capsys):
     import_module(script).main(device=device)
     assert capsys.readouterr().out
+
+
+ON_NVIDIA = {"attention": {"variants": [(None, None)]}, "single_threads": {"lanes": 32}}
+"""What an example is given there: it names instructions or lanes of other chips."""
+
+
+@pytest.mark.parametrize("script", [s for s in SCRIPTS if s != "gemm_mxfp4"])
+def test_script_on_another_chip(script, capsys):
+    """Scaled products are the only ones that it has no instruction for."""
+    given = ON_NVIDIA.get(script, {})
+    import_module(script).main(device="emulator", target="sm_90a", **given)
+    assert capsys.readouterr().out
+
+
+def test_scaled_products_are_refused_where_there_are_none():
+    with pytest.raises(UserError) as caught:
+        import_module("gemm_mxfp4").main(device="emulator", target="sm_90a")
+    assert caught.value.code == "WV0702"
 
 
 def test_every_script_is_tested():
