@@ -251,8 +251,16 @@ def test_addresses_of_transposed_reads_are_not_computed_in_each_turn(kernel):
     """Of waves that alternate: the addresses would wait for the others' products."""
     case = case_of(kernel, LARGE["gemm"], "gfx950")
     found = choices(case.options, case.kernel, SESSION)
-    names = [
-        (each.options["preset"], each.options.get("unroll_factor")) for each in found
-    ]
+    through = [each.options for each in found if "passes" not in each.options]
+    names = [(each["preset"], each.get("unroll_factor")) for each in through]
     assert names.index(("pingpong", 2)) < names.index(("pingpong", None))
     assert names[0] != ("pingpong", None)
+
+
+@pytest.mark.parametrize("kernel", ["gemm", "gemm-tt"])
+def test_large_products_are_copied_directly_two_iterations_ahead(kernel):
+    case = case_of(kernel, LARGE["gemm"], "gfx950")
+    first = choices(case.options, case.kernel, SESSION)[0]
+    assert first.options["preset"] == "pingpong"
+    assert first.options["multi_buffer_count"] == 3
+    assert first.options["passes"] == ("copy-direct-to-lds{cheaper=true}",)

@@ -57,8 +57,7 @@ class Product:
         options = tkl.WaveCompileOptions(
             subs=dict(zip((M, N, K), sizes, strict=True)),
             target=target,
-            use_global_to_shared=True,
-            **more,
+            **{"use_global_to_shared": True, **more},
         )
         kernel = gemm(tile, waves, dtype)
         self.compiled = wave_compile(options, kernel, session=session)
@@ -193,6 +192,30 @@ def test_pipelines_are_free_of_hazards(session, target, way, trips):
     assert (error, result.reports) == (0, ())
 
 
+EDGES = [
+    (1, 1, 1),
+    (127, 129, 320),
+    (129, 127, 322),
+    (128, 257, 31),
+    (67, 131, 33),
+    (255, 1, 97),
+    (128, 128, 0),
+]
+"""Sizes around tiles of 128 x 128 x 32; rows of odd sizes are not copied directly."""
+
+
+@pytest.mark.covering(1)
+@TARGETS
+@pytest.mark.parametrize("way", ["pingpong", "pingpong, three buffers"])
+@pytest.mark.parametrize("sizes", EDGES)
+def test_edges_of_tiles_while_halves_alternate(session, target, way, sizes):
+    chosen = PIPELINED[way] | {"passes": ("copy-direct-to-lds{cheaper=true}",)}
+    chosen |= {"use_global_to_shared": False}
+    product = Product(session, sizes, (128, 128, 32), (2, 2), target, **chosen)
+    result, error = product.launch(product.code())
+    assert (error, result.reports) == (0, ())
+
+
 @pytest.mark.covering(1)
 @TARGETS
 @WAYS
@@ -204,10 +227,17 @@ def test_pipelines_in_any_order_of_completion(session, target, way):
     ]
 
 
+THREE_BUFFERS = pytest.mark.parametrize(
+    ("way", "meetings"), [("three buffers", 1), ("pingpong, three buffers", 2)]
+)
+"""Ways with the barriers of an iteration."""
+
+
 @TARGETS
-def test_three_buffers_leave_the_copies_of_an_iteration(session, target):
-    loop = pipelined(session, target, "three buffers", 128).hot_loop()
-    turns = sum(line.startswith("s_barrier") for line in loop)
+@THREE_BUFFERS
+def test_three_buffers_leave_the_copies_of_an_iteration(session, target, way, meetings):
+    loop = pipelined(session, target, way, 128).hot_loop()
+    turns = sum(line.startswith("s_barrier") for line in loop) // meetings
     waits = [line for line in loop if "vmcnt" in line]
     assert sum(line.endswith(" lds") for line in loop) == turns * COPIES[target]
     assert len(waits) == turns > 0
@@ -230,19 +260,21 @@ def test_matrix_work_is_done_while_copies_are_on_their_way(session, target):
 
 
 @TARGETS
-def test_a_group_left_too_many_is_reported(session, target):
-    product = pipelined(session, target, "three buffers", 8)
+@THREE_BUFFERS
+def test_a_group_left_too_many_is_reported(session, target, way, meetings):
+    product = pipelined(session, target, way, 8)
     graph = product.compiled.graph.clone()
     (op,) = [op for op in waiting(graph) if any(region_of(op).around)]
-    assert op.groups_left == 1
-    set_attributes(op, groups_left=2)
+    assert op.groups_left == meetings
+    set_attributes(op, groups_left=2 * meetings)
     result, _ = product.launch(product.code(graph))
     assert {row.code for row in result.reports} & {"EM0501", "EM0506"}
 
 
 @TARGETS
-def test_a_count_of_one_more_is_reported(session, target):
-    product = pipelined(session, target, "three buffers", 8)
+@pytest.mark.parametrize("way", ["three buffers", "pingpong, three buffers"])
+def test_a_count_of_one_more_is_reported(session, target, way):
+    product = pipelined(session, target, way, 8)
     weaker = f"vmcnt {COPIES[target]} to {COPIES[target] + 1}"
     *found, _ = [each for each in planted(product.code()) if weaker in each.what]
     assert found

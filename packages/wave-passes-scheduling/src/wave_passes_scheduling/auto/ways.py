@@ -27,6 +27,7 @@ class Way:
         memory: The share of a fetch from memory that a workgroup waits for.
         lds: The share of the accesses of LDS that it waits for.
         copies: Tiles in LDS of each memory.
+        more: Whether these are more than the preset takes by itself.
         alone: What ``lds`` is where there is room for one copy only; ``None`` where
             nothing works with one.
         ahead: Tiles on their way from memory in registers.
@@ -53,6 +54,7 @@ class Way:
     boxes: bool = False
     unroll: int = 1
     copies: int = 1
+    more: bool = False
     alone: float | None = None
     ahead: float = 1.0
     live: float = 1.0
@@ -72,6 +74,8 @@ class Way:
         found: dict[str, object] = {"preset": self.name}
         if self.unroll > 1:
             found["unroll_factor"] = self.unroll
+        if self.more:
+            found["multi_buffer_count"] = self.copies
         if self.direct:
             boxes = ", boxes=true" if self.boxes else ""
             found["passes"] = (f"{COPIER}{{cheaper=true{boxes}}}",)
@@ -101,6 +105,11 @@ _ALTERNATING: dict[str, Any] = _AHEAD | {
 _DIRECT: dict[str, Any] = {"direct": True, "through_lds": True, "ahead": 0.0}
 """Nothing is on its way in registers."""
 
+_TWO_AHEAD: dict[str, Any] = (
+    _ALTERNATING | _DIRECT | {"copies": 3, "more": True, "fewest": 4}
+)
+"""Copies have two iterations to land: of three buffers one is read."""
+
 WAYS = (
     Way("default", 0.8, 0.85, ahead=0.0, live=0.6, late=0.25, fewest=0),
     Way("prefetch", 0.62, 0.2, ahead=1.3, live=0.65, late=0.25),
@@ -120,6 +129,7 @@ WAYS = (
     Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True, unroll=2),
     Way("pingpong", 0.08, 0.0, **_ALTERNATING, unroll=2),
     Way("pingpong", 0.1, 0.0, **_ALTERNATING, behind=1.0),
+    Way("pingpong", 0.04, 0.0, **_TWO_AHEAD, behind=1.0),
 )
 """The shares are fitted to cycles and registers of compiled loops, which
 ``benchmarks/bench_auto.py`` prints beside the estimates."""

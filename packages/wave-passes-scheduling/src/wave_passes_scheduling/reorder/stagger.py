@@ -120,7 +120,9 @@ def stagger(graph: Graph, loop: Iterate, known: Dependences) -> None:
     """Let the high half of the waves run a loop one barrier behind the low half.
 
     The graph has its barriers already. What other waves wait for is proved to be far
-    enough apart; waves meet before the loop, and are together again after it.
+    enough apart; waves meet before the loop, and are together again after it. Where
+    they copy to LDS they also meet there: what follows the loop has a barrier that
+    waits for the last copies, so that none of the loop has to.
 
     Raises:
         ReorderError: it cannot be proved, and nothing changed.
@@ -129,11 +131,13 @@ def stagger(graph: Graph, loop: Iterate, known: Dependences) -> None:
     _check_together(graph, loop)
     _check_far_enough(graph, loop, known)
     accesses = shared_accesses(graph)
+    copies = any(access.asynchronous for access in accesses)
     if not _met_before(loop, {access.op for access in accesses}):
-        copies = any(access.asynchronous for access in accesses)
         insert_before(loop, SharedMemoryBarrier(wait_async_ops=copies))
     _barrier_of_half(known, loop, waves // 2, high=True)
-    _barrier_of_half(known, loop, waves // 2, high=False)
+    together = _barrier_of_half(known, loop, waves // 2, high=False)
+    if copies:
+        insert_after(together, SharedMemoryBarrier(wait_async_ops=True))
 
 
 def _met_before(loop: Iterate, accesses: set[Op]) -> bool:
