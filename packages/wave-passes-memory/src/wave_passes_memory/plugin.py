@@ -80,6 +80,14 @@ def _of_operands() -> Iterable[PassSpec]:
         requires={Fact.INDEXED},
         summary="what a lane multiplies lies side by side in memory",
     )
+    yield PassSpec(
+        "fill-sectors",
+        Phase.DISTRIBUTE,
+        f"{_HERE}.accesses.fill_sectors:FillSectors",
+        after=("assign-layouts", "pack-matrix-operands?"),
+        requires={Fact.INDEXED},
+        summary="lanes exchange results that they would write in short runs",
+    )
 
 
 def _of_accesses() -> Iterable[PassSpec]:

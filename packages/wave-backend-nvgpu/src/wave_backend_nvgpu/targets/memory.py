@@ -23,6 +23,9 @@ two or four, of 128 bits at most."""
 
 CACHE_LINE_BYTES = 128
 
+SECTOR_BYTES = 32
+"""Source: CUDA C++ Programming Guide, global memory of compute capability 5.x on."""
+
 TRANSPOSED = ((16, 128),)
 """Elements of 16 bits, of which a lane gets eight. Source: PTX ISA, ldmatrix.trans."""
 
@@ -68,6 +71,7 @@ def spec(shared_bytes: int) -> MemorySpec:
         cache_line_bytes=CACHE_LINE_BYTES,
         read_phases=phases,
         write_phases=phases,
+        sector_bytes=SECTOR_BYTES,
     )
 
 

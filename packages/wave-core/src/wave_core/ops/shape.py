@@ -343,11 +343,13 @@ class Relayout(Op, name="relayout", traits={Trait.PURE}):
     """The same tile in another layout (its placement row says which).
 
     Inserted where a use needs a layout that the value does not have; expansion
-    renames registers where it can and goes through LDS where it must. Shapes and
-    dtypes: those of the value.
+    renames registers where it can and goes through LDS where it must. Where the
+    exchange is ``near``, lanes shuffle if the layouts differ by bits of lane and
+    register that swap. Shapes and dtypes: those of the value.
     """
 
     value: Op = operand(help="the register")
+    near: bool = attribute(default=False, help="whether lanes shuffle, if they can")
 
     def infer(self) -> Type | None:
         """The type of the operand."""

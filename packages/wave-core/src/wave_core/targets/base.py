@@ -113,6 +113,9 @@ class MemorySpec:
     """By access width in bytes a lane, for reads of LDS."""
     write_phases: tuple[tuple[int, BankPhases], ...]
     """By access width in bytes a lane, for writes to LDS."""
+    sector_bytes: int = 0
+    """Bytes of global memory of which a store should fill all; 0 where it is no
+    matter."""
 
     def phases(self, width: int, *, reads: bool) -> BankPhases | None:
         """The phases of an access of LDS of ``width`` bytes a lane."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from wave_core.analysis.loops import static_tile
 from wave_core.builtin.distribute.placements import flatten, ids_of, project, restrict
 from wave_core.builtin.distribute.rules import spreads
+from wave_core.builtin.expand.swaps import swap_lanes
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import internal_error, user_error
 from wave_core.ops.base import Op, bind_fields
@@ -129,7 +130,8 @@ def expand_relayout(expander: Expander, op: Relayout, scope: Scope) -> None:
     if picks is None:
         from wave_core.builtin.expand.exchange import exchange  # noqa: PLC0415
 
-        exchange(expander, op, scope)
+        if not (op.near and swap_lanes(expander, op, scope)):
+            exchange(expander, op, scope)
         return
     sources = expander.pieces(value, scope)
     for number, ids in enumerate(ids_of(want)):
