@@ -50,6 +50,9 @@ def test_sums_are_right(dtype, sizes, preset):
     a, b, c = matrices(sizes, dtype)
     assert made.run(a, b, c) == []
     check(a, b, c)
+    simulated = np.full_like(c, 7)
+    made.kernel(a, b, simulated)
+    check(a, b, simulated)
 
 
 @pytest.mark.parametrize("trips", [1, 2, 3, 4, 5, 9, 17])
@@ -90,6 +93,9 @@ def test_each_panel_of_a_tile_is_a_box(layout, sizes, columns, preset):
     given = a if layout[0] == "N" else np.ascontiguousarray(a.T)
     assert made.run(given, b, c) == []
     check(a, b, c, across=across)
+    simulated = np.full_like(c, 7)
+    made.kernel(given, b, simulated)
+    check(a, b, simulated, across=across)
 
 
 def test_what_is_chosen_copies_boxes():

@@ -12,7 +12,7 @@ from wave_core.analysis.waves import thread_number
 from wave_core.constraints.machine import REGISTER
 from wave_core.ir import ACCESS, LANDING, Access, capture, erase, insert_before
 from wave_core.ops.memory import GatherToLDS
-from wave_core.symbols import constant, logical_and, lt
+from wave_core.symbols import constant, logical_and, lt, symbol
 from wave_core.targets import BufferBounds
 from wave_passes_memory.copies.prove import addresses
 from wave_passes_memory.copies.share import flat_offset
@@ -134,7 +134,9 @@ REACH_BYTES = 1 << 31
 """Memories of at least so many bytes are out of reach of buffer instructions."""
 
 _FIRST = {REGISTER: constant(0)}
-"""The first element of a lane."""
+
+RUN = symbol("$RUN")
+"""The number of a run in an op."""
 
 
 def direct_plan(transfer: Transfer) -> DirectPlan | Refusal:
@@ -206,14 +208,9 @@ class DirectPlan:
         return -(-self.chunks // (self.transfer.threads * self.runs))
 
     @property
-    def registers(self) -> int:
-        """Elements that a lane moves in an op."""
-        return self.width * self.runs
-
-    @property
     def together(self) -> int:
         """Elements that all lanes move in an op, if there are as many."""
-        return self.registers * self.transfer.threads
+        return self.width * self.runs * self.transfer.threads
 
     def with_runs(self, runs: int) -> DirectPlan:
         """The same copies, so many in an op."""
@@ -273,22 +270,18 @@ class DirectPlan:
 
     @cached_property
     def _facts(self) -> Facts:
-        return self.transfer.facts(self.registers)
+        facts = self.transfer.facts(self.width)
+        return facts.with_range(RUN, 0, self.runs - 1) if self.runs > 1 else facts
 
     def _chunk(self, number: int) -> Expr:
-        """The number of the chunk that each lane moves in op ``number``."""
+        """The number of the chunk that each lane moves in a run of op ``number``."""
         first = thread_number(self.transfer.known.geometry)
-        run = REGISTER // self.width if self.runs > 1 else constant(0)
-        return first + (number * self.runs + run) * self.transfer.threads
-
-    def _within(self) -> Expr:
-        """The number of an element within its chunk."""
-        if self.width == 1:
-            return constant(0)
-        return REGISTER % self.width if self.runs > 1 else REGISTER
+        if self.runs == 1:
+            return first + number * self.transfer.threads
+        return first + (number * self.runs + RUN) * self.transfer.threads
 
     def _places(self, number: int) -> Access:
-        """Where op ``number`` arrives, in each lane.
+        """Where a run of op ``number`` arrives, in each lane.
 
         Lanes beyond the last chunk go on counting: the machine does so, too.
         """
@@ -300,20 +293,20 @@ class DirectPlan:
             last = prod(box.extents[: len(outer) - position]) == 1
             found.append(facts.simplify(rest if last else rest % extent))
             rest = constant(0) if last else facts.simplify(rest // extent)
-        found[0] = found[0] * self.width + self._within()
+        within = REGISTER if self.width > 1 else constant(0)
+        found[0] = found[0] * self.width + within
         places = zip(box.shared, reversed(found), strict=True)
-        row = tuple(shared + place for shared, place in places)
-        return Access(row, self.registers)
+        return Access(tuple(shared + place for shared, place in places), self.width)
 
     def _landing(self, number: int, places: Access, elements: Access) -> Access:
         """Where ``elements`` arrive; some lanes may have none to write."""
         conditions = [lt(self._chunk(number), self.chunks)]
         if not self.transfer.box.fills:
             conditions += self._exists(elements)
-        return Access(places.coordinates, self.registers, self._all_of(conditions))
+        return Access(places.coordinates, self.width, self._all_of(conditions))
 
     def _source(self, number: int, elements: Access) -> Access:
-        """The elements of the buffer that op ``number`` reads."""
+        """The elements of the buffer that a run of op ``number`` reads."""
         transfer, box = self.transfer, self.transfer.box
         index = [b + c for b, c in zip(box.base, elements.coordinates, strict=True)]
         named = dict(zip(box.dims, index, strict=True))
@@ -323,13 +316,12 @@ class DirectPlan:
             [lt(self._chunk(number), self.chunks), *self._exists(elements)]
         )
         simple = tuple(self._facts.simplify(c) for c in found)
-        return Access(simple, self.registers, mask)
+        return Access(simple, self.width, mask)
 
     def _exists(self, elements: Access) -> list[Expr]:
-        """The conditions under which elements exist: those of a chunk do together."""
+        """The conditions under which the elements of a run exist."""
         box = self.transfer.box
-        first = _FIRST if self.runs == 1 else {REGISTER: REGISTER - self._within()}
-        places = [place.subs(first) for place in elements.coordinates]
+        places = [place.subs(_FIRST) for place in elements.coordinates]
         return box.exists(
             tuple(b + place for b, place in zip(box.base, places, strict=True))
         )
@@ -357,8 +349,17 @@ class DirectPlan:
             op.tags = copy.pairs[0][0].tags
             insert_before(copy.pairs[-1][1], op, copy.pairs[0][0])
             landing = self._landing(number, places, elements)
-            region.graph.facts.put(ACCESS, op, self._source(number, elements))
-            region.graph.facts.put(LANDING, op, landing)
+            source = self._source(number, elements)
+            region.graph.facts.put(ACCESS, op, self._of_all(source))
+            region.graph.facts.put(LANDING, op, self._of_all(landing))
+
+    def _of_all(self, row: Access) -> Access:
+        """The row of all runs of an op, by that of each."""
+        if self.runs == 1:
+            return row
+        part = {RUN: REGISTER // self.width, REGISTER: REGISTER % self.width}
+        found = row.mapped(lambda expr: expr.subs(part))
+        return replace(found, registers=self.width * self.runs)
 
     def replaced(self) -> None:
         """Take what did it before out of the kernel."""
