@@ -38,7 +38,7 @@ SESSION = Session(config=Config(cache=False), announce=lambda _: None)
 TARGETS = ("gfx942", "gfx950")
 REPEATS = 7
 CLOSE = 4
-"""Choices of which the estimate is compared."""
+"""Ways of which the estimate is compared."""
 
 ITERATIONS = (10, 18)
 """Trip counts whose difference counts."""
@@ -46,26 +46,36 @@ ITERATIONS = (10, 18)
 SHARE = 128 / 4096
 """The part of what L2 is asked for that comes from memory."""
 
+SQUARE = {"M": 4096, "N": 4096, "K": 4096}
+
 SHAPES: dict[str, dict[str, int]] = {
-    "gemm": {"M": 4096, "N": 4096, "K": 4096},
+    "gemm": SQUARE,
     "attention d64": {"B": 64, "M": 4096, "N": 64, "K1": 64, "K2": 4096},
     "attention d128": {"B": 64, "M": 4096, "N": 128, "K1": 128, "K2": 4096},
 }
 """Sizes by kernel, and what tells them apart."""
 
+FITTED = SHAPES | dict.fromkeys(("gemm-nn", "gemm-tn", "gemm-tt", "gemm-mxfp"), SQUARE)
+"""Those of which the estimate is compared: operands across their rows, too."""
+
 ALONG = {"gemm": ("K", "BLOCK_K"), "attention": ("K2", "BLOCK_K2")}
-"""The dimension of the loop, and its tile."""
+"""The dimension of the loop, and its tile, by family."""
 
 WORKGROUP = {
     "gemm": {"M": "BLOCK_M", "N": "BLOCK_N"},
     "attention": {"B": "BLOCK_B", "M": "BLOCK_M"},
 }
-"""Sizes of a launch of one workgroup."""
+"""Sizes of a launch of one workgroup, by family."""
 
 
 def library(kernel: str) -> str:
     """The name of a kernel without what tells its sizes apart."""
     return kernel.partition(" ")[0]
+
+
+def family(kernel: str) -> str:
+    """Kernels of one family have the same dimensions."""
+    return library(kernel).partition("-")[0]
 
 
 def case_of(
@@ -79,9 +89,17 @@ def case_of(
 
 def found_for(kernel: str, target: str) -> list[Choice]:
     """The choices that fit, the best first."""
-    case = case_of(kernel, SHAPES[kernel], {}, target)
+    case = case_of(kernel, FITTED[kernel], {}, target)
     found = choices(case.options, case.kernel, SESSION)
     return [each for each in found if not each.refused]
+
+
+def first_of_each_way(found: list[Choice]) -> list[Choice]:
+    """The best tile under each configuration of the pipeline, in the given order."""
+    ways: dict[str, Choice] = {}
+    for each in found:
+        ways.setdefault(str(each.options), each)
+    return list(ways.values())
 
 
 def settings_for(chosen: Choice) -> dict[str, Any]:
@@ -94,11 +112,11 @@ def settings_for(chosen: Choice) -> dict[str, Any]:
 def trials_of(kernel: str, chosen: Choice, target: str) -> Callable[[int], Trial]:
     """One workgroup; only the loop's dimension has its size in the launch."""
     tiles = {"BLOCK_B": 1} | settings_for(chosen)
-    axis, step = ALONG[library(kernel)]
+    axis, step = ALONG[family(kernel)]
 
     def trial(iterations: int) -> Trial:
-        shape = {**SHAPES[kernel], axis: iterations * tiles[step]}
-        shape |= {dim: tiles[name] for dim, name in WORKGROUP[library(kernel)].items()}
+        shape = {**FITTED[kernel], axis: iterations * tiles[step]}
+        shape |= {dim: tiles[name] for dim, name in WORKGROUP[family(kernel)].items()}
         case = case_of(kernel, shape, settings_for(chosen), target)
         return trial_of(case, compiled(case, chosen).artifact, seed=iterations)
 
@@ -150,10 +168,10 @@ def busy() -> Iterator[Figure]:
 
 
 def fit() -> Iterator[Figure]:
-    """The estimate beside the model, for the choices that were close."""
+    """The estimate beside the model, for the best tile of the ways that were close."""
     misses: list[tuple[float, float]] = []
-    for kernel, target in product(SHAPES, TARGETS):
-        close = found_for(kernel, target)[:CLOSE]
+    for kernel, target in product(FITTED, TARGETS):
+        close = first_of_each_way(found_for(kernel, target))[:CLOSE]
         measured = [_measured(kernel, target, each) for each in close]
         misses += [each.misses for each in measured]
         busy = [each.busy for each in measured]
@@ -180,13 +198,13 @@ class Measured:
 
 def _measured(kernel: str, target: str, chosen: Choice) -> Measured:
     """One choice, compiled and replayed."""
-    case = case_of(kernel, SHAPES[kernel], settings_for(chosen), target)
+    case = case_of(kernel, FITTED[kernel], settings_for(chosen), target)
     plain = replace(case.options, preset="default")
     front = front_of(plain, case.kernel, SESSION)
     work = work_of(front.traced, front.geometry, front.target)
     assert work is not None, "the kernel multiplies"
     asked = next(each for each in WAYS if each.options == chosen.options)
-    way = asked.within(front.target.memory.lds_bytes, work.lds)
+    way = asked.of(work, front.target.memory.lds_bytes)
     need = need_of(work, way, front.target)
     code = compiled(case, chosen, texts=True)
     taken = measure(code.assembly, code.artifact.manifest.name, front.target).resources

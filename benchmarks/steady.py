@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from wave_core.compile.kernels import KernelCase
+    from wave_emulator_amdgcn.costs.unit import Unit
     from wave_runtime.artifact import Artifact
 
 TOLERANCE = 2e-3
@@ -88,16 +89,20 @@ def steady(
         share: The part of what L2 is asked for that comes from memory: what other
             workgroups of a large launch do not fetch as well.
     """
-    short, long = (_replayed(trial_of(count), share) for count in turns)
+    units = [_executed(trial_of(count), share) for count in turns]
+    # Sizes are part of the code, and may take a register more or less.
+    resident = min(unit.resident for unit in units)
+    short, long = (unit.replay(resident, resident) for unit in units)
     between = turns[1] - turns[0]
-    assert short[2] == long[2], "only trip counts differ"
     return Steady(
-        (long[0] - short[0]) / between, (long[1] - short[1]) / between, long[2]
+        (long.cycles - short.cycles) / between,
+        (long.busy["mfma"] - short.busy["mfma"]) / between,
+        resident,
     )
 
 
-def _replayed(trial: Trial, share: float) -> tuple[float, float, int]:
-    """Cycles, cycles of each matrix unit, and workgroups at a time."""
+def _executed(trial: Trial, share: float) -> Unit:
+    """The path of a workgroup, and as many of them as fit on a compute unit."""
     manifest, code = trial.artifact.manifest, load(trial.artifact.code)
     buffers = [trial.arguments[row.name] for row in manifest.bindings]
     options = LaunchOptions(hazards=True, counters=True)
@@ -105,6 +110,4 @@ def _replayed(trial: Trial, share: float) -> tuple[float, float, int]:
     assert not result.reports, result.reports
     error = np.abs(trial.arguments[trial.output] - trial.wanted).max()
     assert error <= TOLERANCE * np.abs(trial.wanted).max(), error
-    unit = unit_of(code, code.kernel(manifest.name), result, share)
-    replay = unit.replay(unit.resident, unit.resident)
-    return replay.cycles, replay.busy["mfma"], unit.resident
+    return unit_of(code, code.kernel(manifest.name), result, share)

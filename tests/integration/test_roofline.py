@@ -51,6 +51,19 @@ def test_roofs_of_a_large_product(wave):
     assert matrix["ns"] == pytest.approx(2 * 4096**3 / (1307.4e3 * busy), rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("number", "tflops"),
+    [("f4e2m1fn", 10066.3), ("f6e3m2fn", 10066.3), ("f8e5m2", 5033.2)],
+)
+def test_narrow_floats_have_the_peaks_of_the_data_sheet(wave, number, tflops):
+    """Those of an MI355X."""
+    given = ("gemm-mxfp", "--target", "gfx950", "--set", f"FORMAT={number}", "--json")
+    _, out, _ = wave(*given)
+    roofs = json.loads(out)["roofs"]
+    matrix = next(roof for roof in roofs if roof["name"] == f"matrix {number}")
+    assert matrix["peak_per_ns"] == pytest.approx(tflops * 1e3, rel=1e-3)
+
+
 def test_a_copy_is_bound_by_memory(wave):
     code, out, _ = wave("copy", "--shape", "M=4096,N=4096", "--target", "gfx950")
     assert code == 0

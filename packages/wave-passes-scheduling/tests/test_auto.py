@@ -197,6 +197,14 @@ def test_where_a_workgroup_ends_the_next_begins(session):
     assert times[2] / times[1] == pytest.approx(7 / 6, rel=0.01)
 
 
+def test_products_of_products_wait_longer_where_nothing_overlaps(session):
+    work, (way, *_) = product_work(session), WAYS
+    room = CHIP.memory.lds_bytes
+    alone = iteration(work, way.of(work, room), 2, CHIP)
+    linked = replace(work, between=1.0)
+    assert iteration(linked, way.of(linked, room), 2, CHIP) > alone
+
+
 def test_two_waves_of_a_workgroup_on_a_simd_overlap_partly(session):
     work, (way, *_) = replace(product_work(session), waves=8), WAYS
     taken = iteration(work, way, 1, CHIP)

@@ -94,21 +94,24 @@ def _peaks(
     memory_bytes_per_ns: float,
     matrix: tuple[int, ...],
     float8: tuple[str, ...] = (),
+    narrow: tuple[str, ...] = (),
 ) -> Peaks:
-    """Rates by element type; those of 8-bit floats are as of ``i8``."""
+    """Rates by element type: that of ``i8`` for 8-bit floats, twice for narrow ones."""
     rates = dict(zip(_ALL, matrix, strict=False))
     rates |= dict.fromkeys(float8, rates["i8"])
+    rates |= dict.fromkeys(narrow, 2 * rates["i8"])
     rows = tuple(rates.items())
     return Peaks(compute_units, clock_ghz, memory_bytes_per_ns, rows, 256)
 
 
 _FNUZ = ("f8e4m3fnuz", "f8e5m2fnuz")
 _OCP = ("f8e4m3fn", "f8e5m2")
+_NARROW = tuple(str(dtype) for dtype in cdna.NARROW)
 
 PEAKS = {
     "gfx90a": _peaks(110, 1.7, 1638.4, (1024, 1024, 1024, 256, 256)),
     "gfx942": _peaks(304, 2.1, 5300.0, (2048, 2048, 4096, 256, 256), _FNUZ),
-    "gfx950": _peaks(256, 2.4, 8000.0, (4096, 4096, 8192, 256, 128), _OCP),
+    "gfx950": _peaks(256, 2.4, 8000.0, (4096, 4096, 8192, 256, 128), _OCP, _NARROW),
     "gfx1100": _peaks(96, 2.5, 960.0, (512, 512, 512)),
     "gfx1201": _peaks(64, 2.97, 644.6, (1024, 1024, 2048), _OCP),
 }

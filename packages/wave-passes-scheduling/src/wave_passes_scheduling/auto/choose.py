@@ -89,7 +89,7 @@ def _choices(
     own = not OWN.isdisjoint(request.options)
     room, ways = request.target.memory.lds_bytes, ways_for(request.target)
     for each in ways[:1] if own else ways:
-        way = each.within(room - work.kept, work.lds)
+        way = each.of(work, room - work.kept)
         if not _offered(request, way) or _idle(work, way, request.target):
             continue
         need = need_of(work, way, request.target)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wave_core.targets import Target
+    from wave_passes_scheduling.auto.work import Work
 
 COPIER = "copy-direct-to-lds"
 """The pass that makes copies direct."""
@@ -30,6 +31,8 @@ class Way:
         more: Whether these are more than the preset takes by itself.
         alone: What ``lds`` is where there is room for one copy only; ``None`` where
             nothing works with one.
+        linked: What ``memory`` and ``lds`` are where products multiply what others
+            made; ``None`` where they are as in other loops.
         ahead: Tiles on their way from memory in registers.
         live: The share of what an iteration reads that registers hold at a time.
         late: The same where LDS can be read transposed: what is not packed anew can be
@@ -56,6 +59,7 @@ class Way:
     copies: int = 1
     more: bool = False
     alone: float | None = None
+    linked: tuple[float, float] | None = None
     ahead: float = 1.0
     live: float = 1.0
     late: float = 1.0
@@ -81,9 +85,12 @@ class Way:
             found["passes"] = (f"{COPIER}{{cheaper=true{boxes}}}",)
         return found
 
-    def within(self, room: float, tiles: float) -> Way:
-        """As it is compiled where LDS has ``room`` for ``tiles``, both in bytes."""
-        if self.alone is None or not tiles <= room < self.copies * tiles:
+    def of(self, work: Work, room: float) -> Way:
+        """As a kernel is compiled where LDS has ``room`` bytes for its tiles."""
+        if self.linked is not None and work.between:
+            memory, lds = self.linked
+            return replace(self, memory=memory, lds=lds)
+        if self.alone is None or not work.lds <= room < self.copies * work.lds:
             return self
         return replace(self, copies=1, lds=self.alone, placed=0.0)
 
@@ -100,6 +107,7 @@ _ALTERNATING: dict[str, Any] = _AHEAD | {
     "waves": 2,
     "through_lds": True,
     "turned": 1.0,
+    "linked": (0.4, 0.4),
 }
 
 _DIRECT: dict[str, Any] = {"direct": True, "through_lds": True, "ahead": 0.0}
@@ -111,8 +119,17 @@ _TWO_AHEAD: dict[str, Any] = (
 """Copies have two iterations to land: of three buffers one is read."""
 
 WAYS = (
-    Way("default", 0.8, 0.85, ahead=0.0, live=0.6, late=0.25, fewest=0),
-    Way("prefetch", 0.62, 0.2, ahead=1.3, live=0.65, late=0.25),
+    Way(
+        "default",
+        0.55,
+        0.65,
+        linked=(0.9, 0.9),
+        ahead=0.0,
+        live=0.6,
+        late=0.25,
+        fewest=0,
+    ),
+    Way("prefetch", 0.45, 0.55, ahead=1.3, live=0.65, late=0.25),
     Way(
         "fetch-ahead",
         0.5,
@@ -123,10 +140,10 @@ WAYS = (
         placed=1.0,
         turned=1.0,
     ),
-    Way("prefetch", 0.8, 0.6, **_DIRECT, live=0.9, late=0.5),
-    Way("fetch-ahead", 0.65, 0.0, copies=2, fewest=3, live=1.3, late=0.9, **_DIRECT),
-    Way("prefetch-attention", 0.42, 0.0, **_AHEAD, chained=True, placed=1.0),
-    Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True, unroll=2),
+    Way("prefetch", 0.8, 0.0, **_DIRECT, live=0.9, late=0.5),
+    Way("fetch-ahead", 0.5, 0.0, copies=2, fewest=3, live=1.3, late=0.9, **_DIRECT),
+    Way("prefetch-attention", 0.15, 0.0, **_AHEAD, chained=True, placed=1.0),
+    Way("prefetch-attention", 0.15, 0.0, **_AHEAD, chained=True, unroll=2),
     Way("pingpong", 0.08, 0.0, **_ALTERNATING, unroll=2),
     Way("pingpong", 0.1, 0.0, **_ALTERNATING, behind=1.0),
     Way("pingpong", 0.04, 0.0, **_TWO_AHEAD, behind=1.0),
