@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,9 @@ MODULES = (
 )
 """Module, limit in s of CPU time, and what it may not load."""
 
+KEEPING = {"PYTHONDONTWRITEBYTECODE": ""}
+"""What Python compiles is kept, as it is for users."""
+
 PROBE = """
 import json, sys, time
 start = time.process_time()
@@ -34,12 +38,16 @@ def probe(name, heavy=HEAVY):
     """CPU seconds of a whole process and of the import, and heavy modules loaded."""
     code = PROBE.format(name=name, heavy=heavy)
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=os.environ | KEEPING
+    )
     return json.loads(done.stdout)
 
 
 def figures():
     probe("wave_core.lang")  # fills the cache of compiled modules
+    alone = statistics.median(probe("sympy")[1] for _ in range(REPEATS))
+    yield Figure("import sympy, part of wave_core.lang", alone, "s")
     bare = statistics.median(probe("")[0] for _ in range(REPEATS))
     for name, limit, forbidden in MODULES:
         runs = [probe(name, forbidden) for _ in range(REPEATS)]
