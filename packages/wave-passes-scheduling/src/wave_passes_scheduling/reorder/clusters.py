@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.ops.memory import TransposedRead
 from wave_passes_scheduling.loops.costs import ACCESSES, OpKind, kind_of
 from wave_passes_scheduling.reorder.stagger import NEEDED, ReorderError
 
@@ -61,9 +62,31 @@ class Clusters:
         ranks = self._ranks(order)
         numbered = enumerate(order.ops)
         key = {op: (self.segment[op], ranks[op], number) for number, op in numbered}
+        key |= self._between_reads(order)
         found: list[list[Op]] = [[] for _ in range(2 * self.count)]
         for op in order.sorted_by(key):
             found[self.segment[op]].append(op)
+        return found
+
+    def _between_reads(self, order: RegionOrder) -> dict[Op, tuple[int, int, int]]:
+        """Direct copies and reads of LDS of a cluster, by turns.
+
+        A copy keeps the path to memory busy for long, and is waited for at the end
+        of the cluster where there are two buffers: behind all reads, nothing would
+        hide it. Not where reads are transposed: LLVM cannot tell these from what a
+        copy writes, and would wait for the copy before each.
+        """
+        found: dict[Op, tuple[int, int, int]] = {}
+        for segment in range(0, 2 * self.count, 2):
+            inside = [op for op in order.ops if self.segment[op] == segment]
+            reads = [op for op in inside if kind_of(op) is OpKind.READ_SHARED]
+            copies = [op for op in inside if kind_of(op) is OpKind.GLOBAL_TO_SHARED]
+            if any(isinstance(op, TransposedRead) for op in reads):
+                continue
+            for rows, late in ((copies, 0), (reads, 1)):
+                for number, op in enumerate(rows):
+                    place = 2 * number * len(copies) * len(reads) // len(rows) + late
+                    found[op] = (segment, _SOON, place * len(order.ops) + number)
         return found
 
     def _ranks(self, order: RegionOrder) -> dict[Op, int]:
