@@ -15,7 +15,7 @@ from wave_core.diagnostics import UserError
 from wave_core.plugin import Choice
 from wave_core.symbols import symbol
 from wave_core.types import AddressSpace
-from wave_passes_scheduling.auto.ways import POINTED_WAYS, WAYS
+from wave_passes_scheduling.auto.ways import ways_for
 
 SESSION = Session(config=Config(cache=False), announce=lambda _: None)
 TARGETS = ("gfx942", "gfx950")
@@ -70,8 +70,8 @@ def test_every_choice_is_right_as_machine_code(kernel, target, place):
 
 BEYOND_PRESETS = [
     pytest.param(target, way, id=f"{target}-{way.options}")
-    for target, ways in (("gfx950", WAYS), ("sm_90a", POINTED_WAYS))
-    for way in ways
+    for target in ("gfx950", "sm_90a")
+    for way in ways_for(SESSION.target(target))
     if way.options.keys() - {"preset"} and not way.chained
 ]
 """Ways for loops of one product; what is chained is tried with attention above."""
