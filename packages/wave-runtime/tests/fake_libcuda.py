@@ -23,7 +23,7 @@ class Library:
     def __init__(self, attributes=HOPPER, log=b"", **status):
         self.attributes, self.log, self.status = attributes, log, status
         self.calls, self.stack, self.images, self.launched = [], [CONTEXT], [], []
-        self.parameters, self.encoded = (), []
+        self.parameters, self.encoded, self.encoders = (), [], []
         for name, kinds in {**PROTOTYPES, **LATER}.items():
             form = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)
             setattr(self, name, form(self._recorded(name)))
@@ -115,6 +115,7 @@ class Library:
             (ctypes.c_uint32, steps, rank),
         )
         seen = [tuple((kind * size).from_address(at)) for kind, at, size in rows]
+        self.encoders.append(self.stack[-1] if self.stack else None)
         self.encoded.append((dtype, address, *seen, *modes))
         ctypes.memset(place, len(self.encoded), 128)
 

@@ -115,6 +115,14 @@ def test_memories_that_have_no_tensor_map_are_refused(boxed, library, address, w
     assert not library.launched
 
 
+def test_maps_are_encoded_where_the_thread_has_no_context(boxed, library):
+    """As in a process without torch; some drivers refuse then, others do not."""
+    stack, library.stack = library.stack, []
+    boxed.launch((1, 1, 1), BUFFERS, EVEN, 0)
+    assert library.encoders == [stack[-1]]
+    assert library.stack == []
+
+
 def test_what_the_driver_says_of_a_tensor_map(boxed, library):
     library.status["cuTensorMapEncodeTiled"] = 1
     with pytest.raises(DeviceError, match=r"cuTensorMapEncodeTiled.*extents"):

@@ -89,8 +89,8 @@ class _Arguments:
 class EncodedMaps:
     """The tensor maps of a kernel as the driver encodes them, each of them once."""
 
-    def __init__(self, driver: Driver, manifest: Manifest) -> None:
-        self._driver = driver
+    def __init__(self, driver: Driver, context: int, manifest: Manifest) -> None:
+        self._driver, self._context = driver, context
         self._maps = TensorMaps(manifest)
         self._known: dict[TensorMap, bytes] = {}
 
@@ -114,7 +114,8 @@ class EncodedMaps:
         if found is None:
             if len(self._known) >= _MOST_MAPS:
                 self._known.clear()
-            found = self._known[tensor] = self._driver.encode(tensor)
+            with self._driver.current(self._context):
+                found = self._known[tensor] = self._driver.encode(tensor)
         return found
 
 
@@ -138,7 +139,7 @@ class CudaCode:
         self._name = manifest.name
         self._pointers = len(manifest.bindings)
         self._words = sum(row.words for row in manifest.constants)
-        self._maps = EncodedMaps(device.driver, manifest)
+        self._maps = EncodedMaps(device.driver, device.context, manifest)
         self._idle: list[_Arguments] = []
         # Functions that convert nothing: each argument is what C takes already.
         self._start = device.driver.library["cuLaunchKernel"]
