@@ -205,6 +205,15 @@ def test_products_of_products_wait_longer_where_nothing_overlaps(session):
     assert iteration(linked, way.of(linked, room), 2, CHIP) > alone
 
 
+def test_boxes_are_for_products_that_nothing_stands_between(session):
+    boxing = replace(CHIP, direct_by_pointer=True, most_box=256)
+    work, room = product_work(session), CHIP.memory.lds_bytes
+    linked = replace(work, between=1.0)
+    ways = [way for way in ways_for(boxing) if way.direct]
+    assert all(way.of(work, room).boxes for way in ways)
+    assert not any(way.of(linked, room).boxes for way in ways)
+
+
 def test_two_waves_of_a_workgroup_on_a_simd_overlap_partly(session):
     work, (way, *_) = replace(product_work(session), waves=8), WAYS
     taken = iteration(work, way, 1, CHIP)
