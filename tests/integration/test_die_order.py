@@ -117,7 +117,8 @@ def test_it_is_arithmetic_before_the_kernel_on_several(session):
 def fetched(made, session, axes_of):
     """How often dies fetch a tile of each operand: as ordered, and as the hardware."""
     options = made.options
-    geometry = Geometry(made.kernel.constraints, options.subs, session.target("gfx942"))
+    sizes = {name: n for name, n in options.subs.items() if isinstance(n, int)}
+    geometry = Geometry(made.kernel.constraints, sizes, session.target("gfx942"))
     grid = tuple(extent.constant_value for extent in geometry.grid)
     for numbering in (geometry.numbering, ()):
         tiles = tiles_in_order(grid, numbering)

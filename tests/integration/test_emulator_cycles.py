@@ -98,8 +98,9 @@ def estimated():
         disabled = () if passes else (MEMORY_PASSES,)
         config = Config(cache=False, disabled_plugins=disabled)
         session = Session(config=config, announce=lambda _: None)
+        # One schedule for all, of which LDS is the limit.
         options = tkl.WaveCompileOptions(
-            subs={M: SIZE, N: SIZE, K: SIZE}, target="gfx942"
+            subs={M: SIZE, N: SIZE, K: SIZE}, target="gfx942", preset="fetch-ahead"
         )
         files = emit(options, kernel, "hsaco", session).files
         half = np.ones((SIZE, SIZE), np.float16)

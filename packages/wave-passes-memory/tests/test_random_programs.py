@@ -125,8 +125,9 @@ def candidates(name):
     return (made("matrix", seed) for seed in range(1, 100))
 
 
-@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("name", [name for name in PASSES if name != "fill-sectors"])
 def test_each_pass_has_work_to_do(session, name):
+    """Sectors to fill are left by products of NVIDIA alone: its tests have those."""
     busy = (each for each in candidates(name) if changed(session, name, each))
     found = list(islice(busy, 2))
     assert len(found) == 2
