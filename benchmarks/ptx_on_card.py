@@ -1,21 +1,30 @@
 """Does a card compute what the emulator of PTX does?
 
-    python benchmarks/ptx_on_card.py record FOLDER
-        runs the emulator's tests, and keeps every launch without a report, once
+    python benchmarks/ptx_on_card.py record FOLDER [PYTEST'S ARGUMENTS]
+        runs the emulator's tests, or those that are named, and keeps every launch
+        without a report, once
     python benchmarks/ptx_on_card.py replay FOLDER
-        launches them on a card, and counts those whose bytes are the same
+        launches them on a card, and counts those whose bytes are the same, and those
+        that differ by no more than rounding
 
 Recording needs no card; replaying needs numpy and the driver, and nothing of Wave.
 Functions called `.approx` may differ on a card, and so may sums of matrix products:
-what differs is listed with the largest relative difference.
+what differs is listed with the largest difference, as a share of the largest number.
+
+Random programs are recorded likewise, and so are the kernels of the library:
+
+    record FOLDER tests/fuzz/test_scheduled_programs.py -m fuzz -k nvidia --programs 400
+    record FOLDER packages/wave-backend-nvgpu/tests tests/integration
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +32,8 @@ from typing import Any
 
 import numpy as np
 
-SECONDS = 120
-"""That one process may take, which launches until the card stops."""
+SECONDS = 20
+"""That one launch may take, its assembly included."""
 
 TESTS = Path(__file__).parents[1] / "packages" / "wave-emulator-ptx" / "tests"
 
@@ -35,6 +44,8 @@ class Recorder:
     def __init__(self, folder: Path, emulate: Callable[..., Any]) -> None:
         self.folder, self.emulate, self.count = folder, emulate, 0
         self.texts: dict[int, str] = {}
+        self.dtypes: dict[int, list[str]] = {}
+        self.modules: list[Any] = []
         self.seen: set[int] = set()
 
     def load(self, read: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -43,7 +54,19 @@ class Recorder:
         def load(text: str) -> Any:
             module = read(text)
             self.texts[id(module)] = text
+            self.modules.append(module)  # no other has its number
             return module
+
+        return load
+
+    def open(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        """A device's `load`, remembering what a kernel's buffers hold."""
+
+        def load(device: Any, artifact: Any) -> Any:
+            code = read(device, artifact)
+            rows = artifact.manifest.bindings
+            self.dtypes[id(code.module)] = [str(row.dtype) for row in rows]
+            return code
 
         return load
 
@@ -64,11 +87,13 @@ class Recorder:
             for i, data in enumerate(map(array_of, given))
             if data is not None
         }
+        dtypes = ["" if a is None else a.dtype.name for a in map(array_of, after)]
+        known = self.dtypes.get(id(module), [])
         facts = {
             "text": text,
             "kernel": asked.get("kernel") or next(iter(module.kernels)),
             "arguments": [row_of(a) for a in before],
-            "dtypes": ["" if a is None else a.dtype.str for a in map(array_of, after)],
+            "dtypes": [*known, *dtypes[len(known) :]],
             "grid": asked["grid"],
             "block": asked["block"],
             "shared": asked.get("shared", 0),
@@ -110,17 +135,21 @@ def row_of(argument: Any) -> Any:
     return ["f" if isinstance(argument, float) else "i", argument]
 
 
-def record(folder: Path) -> int:
+def record(folder: Path, *tests: str) -> int:
     """Run the tests with a recorder in the place of the emulator."""
     import pytest  # noqa: PLC0415 - the machine of the card has no tests
 
     import wave_emulator_ptx  # noqa: PLC0415 - nor the emulator
+    from wave_emulator_ptx import device  # noqa: PLC0415 - nor its device
 
     folder.mkdir(parents=True, exist_ok=True)
     recorder = Recorder(folder, wave_emulator_ptx.emulate)
-    wave_emulator_ptx.load = recorder.load(wave_emulator_ptx.load)
-    wave_emulator_ptx.emulate = recorder
-    status = pytest.main(["-q", "-p", "no:cacheprovider", str(TESTS)])
+    load = recorder.load(wave_emulator_ptx.load)
+    for place in (wave_emulator_ptx, device):
+        place.load, place.emulate = load, recorder
+    kind = device.EmulatorDevice
+    kind.load = recorder.open(kind.load)
+    status = pytest.main(["-q", "-p", "no:cacheprovider", *(tests or (str(TESTS),))])
     print(f"{recorder.count} launches in {folder}")
     return int(status)
 
@@ -135,6 +164,10 @@ DTYPES = {"u8": 0, "u16": 1, "u32": 2, "s32": 3, "u64": 4, "s64": 5,
 """Numbers of the driver's encoder of tensor maps."""
 SHARED_ATTRIBUTE, SHARED_AT_ONCE = 8, 49_152
 """Which attribute raises the limit of dynamic shared memory, in bytes."""
+ROUNDING = {"f16": 2**-9, "float16": 2**-9, "bf16": 2**-6, "bfloat16": 2**-6,
+            "f32": 2**-17, "float32": 2**-17}  # fmt: skip
+"""By which share of the largest number sums may differ that are rounded otherwise: two
+units of the last place; for f32 64, since matrix units keep fewer bits of addends."""
 
 
 class Card:
@@ -229,48 +262,60 @@ class Card:
 
 
 def replay(folder: Path) -> int:
-    """Launch what was recorded, and print what differs.
+    """Launch what was recorded, and print what differs."""
+    left = sorted(int(path.stem) for path in folder.glob("*.json"))
+    rows: list[dict[str, Any]] = []
+    name = ""
+    while left:
+        name, told = answers(folder, left[0])
+        if len(told) < len(left) and (not told or told[-1]["outcome"] != "stopped"):
+            number = left[len(told)]
+            facts = json.loads((folder / f"{number}.json").read_text())
+            why = f"the process died, or took {SECONDS} s: {essence(facts)}"
+            told.append(told_of(number, "stopped", why))
+        for row in told:
+            if row["outcome"] != "same":
+                print("{number}: {outcome}: {what}".format(**row), flush=True)
+        rows += told
+        left = left[len(told) :]
+    tally = Counter(row["outcome"] for row in rows)
+    print(f"{name}: {len(rows)} launches: {dict(tally)}")
+    return not tally.keys() <= {"same", "rounded"}
+
+
+def answers(folder: Path, first: int) -> tuple[str, list[dict[str, Any]]]:
+    """The card, and what a process says that launches from number ``first`` on.
 
     What stops the card loses the context of its process: the next one goes on.
     """
-    numbers = sorted(int(path.stem) for path in folder.glob("*.json"))
-    rows: list[str] = []
-    left, name = numbers, ""
-    while left:
-        command = [sys.executable, __file__, "part", str(folder), str(left[0])]
-        output = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, check=False
-        ).stdout
-        found = [json.loads(line) for line in output.splitlines()]
-        name = found[0]["card"] if found else name
-        told = {row["number"] for row in found if "number" in row}
-        rows += [line for row in found for line in row.get("rows", ())]
-        left = [number for number in left if number not in told]
-        if not told:
-            rows.append(f"{left[0]}: the process died")
-            left = left[1:]
-    same = len(numbers) - len({row.partition(":")[0] for row in rows})
-    print(f"{name}: {same} of {len(numbers)} launches gave the same bytes")
-    print("\n".join(rows))
-    return len(rows) > 0
+    command = [sys.executable, __file__, "part", str(folder), str(first)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    name, *rows = done.stdout.splitlines() or [""]
+    return name, [json.loads(row) for row in rows]
 
 
-def replay_part(folder: Path, first: int) -> int:
+def replay_part(folder: Path, first: str) -> int:
     """Launch from number ``first`` on, a line of JSON each, until the card stops."""
     card = Card()
-    print(json.dumps({"card": card.name}), flush=True)
+    print(card.name, flush=True)
     numbers = sorted(int(path.stem) for path in folder.glob("*.json"))
-    for number in numbers[numbers.index(first) :]:
-        rows, stopped = replay_one(card, folder / f"{number}.json")
-        print(json.dumps({"number": number, "rows": rows}), flush=True)
-        if stopped:
+    for number in numbers[numbers.index(int(first)) :]:
+        signal.alarm(SECONDS)  # ends the process where the card does not come back
+        row = replay_one(card, folder / f"{number}.json")
+        print(json.dumps(row), flush=True)
+        if row["outcome"] == "stopped":
             return 1
     return 0
 
 
-def replay_one(card: Card, path: Path) -> tuple[list[str], bool]:
-    """What differs in one launch, and whether the card can go on no more."""
-    facts = json.loads(path.read_text())
+def told_of(number: int, outcome: str, what: str) -> dict[str, Any]:
+    """A launch: it is the same, rounded, differs, is refused or stopped the card."""
+    return {"number": number, "outcome": outcome, "what": what}
+
+
+def replay_one(card: Card, path: Path) -> dict[str, Any]:
+    """What becomes of one launch."""
+    number, facts = int(path.stem), json.loads(path.read_text())
     with np.load(path.with_suffix(".npz")) as kept:
         count = len(facts["arguments"])
         before = [kept.get(f"before{i}") for i in range(count)]
@@ -278,14 +323,19 @@ def replay_one(card: Card, path: Path) -> tuple[list[str], bool]:
     try:
         found = card.launch(facts, before)
     except RuntimeError as error:
-        row = f"{path.stem}: {error}: {essence(facts)}"
-        return [row], "cuCtxSynchronize" in str(error)
+        outcome = "stopped" if "cuCtxSynchronize" in str(error) else "refused"
+        return told_of(number, outcome, f"{error}: {essence(facts)}")
     bad = [
-        difference(a, b, dtype)
+        (a, b, dtype)
         for a, b, dtype in zip(after, found, facts["dtypes"], strict=True)
         if a is not None and not np.array_equal(a, b)
     ]
-    return [f"{path.stem}: {each}: {essence(facts)}" for each in bad], False
+    if not bad:
+        return told_of(number, "same", "")
+    rounded = all(distance(*each) <= ROUNDING.get(each[2], 0) for each in bad)
+    said = "; ".join(difference(*each) for each in bad)
+    outcome = "rounded" if rounded else "differs"
+    return told_of(number, outcome, f"{said}: {essence(facts)}")
 
 
 def essence(facts: dict[str, Any]) -> str:
@@ -297,22 +347,41 @@ def essence(facts: dict[str, Any]) -> str:
     return max(body, key=len, default="")[:100]
 
 
-def difference(wanted: Any, found: Any, dtype: str) -> str:
-    """How many elements differ, and by how much those that are numbers."""
-    size = max(int(dtype[2:] or 1), 1)
-    kind = {"2": "f2", "4": "f4", "8": "f8"}.get(str(size), f"u{size}")
-    a, b = wanted.view(f"u{size}"), found.view(f"u{size}")
-    other = a != b
+def floats(data: Any, dtype: str) -> Any:
+    """Bytes as numbers in f64; None for a type that is not known."""
+    if dtype in ("bf16", "bfloat16"):
+        return (data.view("u2").astype("u4") << 16).view("f4").astype("f8")
+    names = {"f16": "f2", "f32": "f4", "f64": "f8"}
+    names |= {"float16": "f2", "float32": "f4", "float64": "f8"}
+    return data.view(names[dtype]).astype("f8") if dtype in names else None
+
+
+def distance(wanted: Any, found: Any, dtype: str) -> float:
+    """The largest difference of two arrays of bytes, as a share of the largest number.
+
+    Infinite where one alone is no number or infinite, or where the type is not known.
+    """
+    a, b = floats(wanted, dtype), floats(found, dtype)
+    if a is None:
+        return np.inf
     with np.errstate(all="ignore"):
-        x, y = wanted.view(kind)[other], found.view(kind)[other]
-        x, y = x.astype(np.float64), y.astype(np.float64)
-        real = np.isfinite(x) & np.isfinite(y) & (x != 0)
-        worst = np.max(np.abs(y - x)[real] / np.abs(x)[real], initial=0)
-    sample = f"{int(a[other][0]):#x} here, {int(b[other][0]):#x} on the card"
-    return f"{other.sum()} of {len(a)} elements, {worst:.1e} apart as floats, {sample}"
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        gaps = np.where(same, 0.0, np.abs(a - b))
+    largest = np.abs(a[np.isfinite(a)]).max(initial=0) or 1.0
+    return float(np.nan_to_num(gaps, nan=np.inf).max(initial=0) / largest)
+
+
+def difference(wanted: Any, found: Any, dtype: str) -> str:
+    """How many bytes differ, and by how much those that are floats."""
+    other = np.flatnonzero(wanted != found)
+    sample = (
+        f"byte {other[0]} is {wanted[other[0]]:#x} here, {found[other[0]]:#x} there"
+    )
+    far = distance(wanted, found, dtype)
+    return f"{len(other)} of {len(wanted)} bytes of {dtype}, {far:.1e} apart, {sample}"
 
 
 if __name__ == "__main__":
     action, place, *rest = sys.argv[1:]
     actions = {"record": record, "replay": replay, "part": replay_part}
-    sys.exit(actions[action](Path(place), *map(int, rest)))
+    sys.exit(actions[action](Path(place), *rest))
