@@ -1,0 +1,114 @@
+"""From rows to operators that torch knows."""
+
+# Torch declares types for no function that takes functions.
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from wave_core.diagnostics import capture_location, launch_error
+from wave_kernels import functions
+from wave_torch.ops.row import RESULT, Call, WaveOp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__wave_frames__ = "internal"
+"""Messages point at the line that calls an operator."""
+
+NAMESPACE = "wave"
+
+DEVICES = ("cpu", "cuda")
+"""Where operators run, by torch's names: AMD's GPUs are called cuda too."""
+
+DIFFERENTIABLE = (torch.float32, torch.float16, torch.bfloat16)
+"""Types of arguments that may ask for a gradient."""
+
+TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.flexible_layout)
+"""Strides are the functions' to look at, so none have to be kept for them."""
+
+
+def register(rows: Iterable[WaveOp]) -> torch.library.Library:
+    """Make operators of rows; they stay as long as what is returned does."""
+    library = torch.library.Library(NAMESPACE, "FRAGMENT")
+    for row in rows:
+        _register(row, library)
+    return library
+
+
+def _register(row: WaveOp, library: torch.library.Library) -> None:
+    name = f"{NAMESPACE}::{row.name}"
+    torch.library.define(name, row.schema, lib=library, tags=TAGS)
+    names = arguments_of(row.name)
+    implementation = _by_keyword(getattr(functions, row.name), names)
+    torch.library.impl(name, DEVICES, implementation, lib=library)
+    torch.library.register_fake(name, row.result, lib=library)
+    if row.gradient is not None:
+        backward = _backward(row.gradient, names)
+        save = _save(row, names)
+        torch.library.register_autograd(name, backward, setup_context=save, lib=library)
+
+
+def arguments_of(name: str) -> tuple[str, ...]:
+    """Names of the arguments of a registered operator, in order."""
+    schema = getattr(torch.ops.wave, name).default._schema  # noqa: SLF001 - no other way
+    return tuple(argument.name for argument in schema.arguments)
+
+
+def _by_keyword(
+    function: Callable[..., Any], names: Sequence[str]
+) -> Callable[..., Any]:
+    """Torch gives arguments in order, without trailing defaults."""
+
+    def run(*arguments: object, **named: object) -> Any:
+        return function(**dict(zip(names, arguments, strict=False)), **named)
+
+    return run
+
+
+def _save(row: WaveOp, names: Sequence[str]) -> Callable[..., None]:
+    def save(ctx: Any, inputs: Sequence[object], output: object) -> None:
+        values = dict(zip(names, inputs, strict=True))
+        for name, value in values.items():
+            _check_differentiable(row.name, name, value)
+        values[RESULT] = output
+        kept = {name: values[name] for name in row.saved}
+        tensors = {n: v for n, v in kept.items() if isinstance(v, torch.Tensor)}
+        ctx.save_for_backward(*tensors.values())
+        ctx.tensors = tuple(tensors)
+        ctx.others = {n: v for n, v in kept.items() if n not in tensors}
+
+    return save
+
+
+def _check_differentiable(function: str, name: str, value: object) -> None:
+    """No gradient is silently a wrong one.
+
+    Raises:
+        LaunchError: WV0714 for an argument whose type has no gradient.
+    """
+    if not isinstance(value, torch.Tensor) or not value.requires_grad:
+        return
+    if value.dtype not in DIFFERENTIABLE:
+        raise launch_error(
+            "WV0714",
+            f"`{function}`: `{name}` of {value.dtype} takes part in autograd",
+            at=capture_location(),
+            label="called here",
+            help="gradients are of float32, float16 and bfloat16: give `.detach()`",
+        )
+
+
+def _backward(gradient: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        saved = dict(zip(ctx.tensors, ctx.saved_tensors, strict=True))
+        # Defaults at the end of a call were not given, so nobody asks for them.
+        needed = dict(zip(names, ctx.needs_input_grad, strict=False))
+        wanted = frozenset(name for name, asked in needed.items() if asked)
+        found = gradient(Call({**saved, **ctx.others}, wanted), *grads)
+        return tuple(found[n] if n in wanted else None for n in needed)
+
+    return backward

@@ -1,0 +1,254 @@
+"""Operators of torch: one for each function, checked by torch's own `opcheck`."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch
+import torch.nn.functional as torch_functions
+
+import wave_torch
+from wave_core.diagnostics import LaunchError
+from wave_kernels import functions
+
+WAVE = torch.ops.wave
+ROWS = {row.name: row for row in wave_torch.ops.TABLE}
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+EPSILON = {torch.float32: 2.0**-23, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
+MISSING = """
+`wave_kernels.functions.{name}` has no row, so torch does not know it. Add to
+packages/wave-torch:
+* in a module of src/wave_torch/ops, WaveOp("{name}", "{schema}", result=..., ...):
+  the fake function, and gradient= and saved= where it has a gradient;
+* its name to TABLE in src/wave_torch/ops/table.py;
+* in tests/test_ops.py, arguments of small calls to CALLS, and where it has a gradient
+  the same in torch to REFERENCES.
+"""
+
+
+def leaf(*shape, dtype=torch.float32):
+    return torch.randn(shape).to(dtype).requires_grad_()
+
+
+def product(m, n, k, *, lead=(), batched=False, dtype=torch.float32):
+    b = leaf(*(lead if batched else ()), k, n, dtype=dtype)
+    return leaf(*lead, m, k, dtype=dtype), b
+
+
+def finished(activation, dtype=torch.float32):
+    """A product with everything that may follow its sums."""
+    return (*product(3, 5, 7, dtype=dtype), leaf(5, dtype=dtype), activation)
+
+
+# Function -> arguments of small calls, in order.
+CALLS = {
+    "layer_norm": lambda dtype: [
+        (leaf(3, 7, dtype=dtype), leaf(7, dtype=dtype), leaf(7, dtype=dtype)),
+        (leaf(9, dtype=dtype), leaf(9, dtype=dtype), leaf(9, dtype=dtype), 0.1),
+    ],
+    "matmul": lambda dtype: [
+        product(3, 5, 7, dtype=dtype),
+        product(2, 3, 4, lead=(2, 2), dtype=dtype),
+        product(2, 3, 4, lead=(3,), batched=True, dtype=dtype),
+        (*finished("silu", dtype), leaf(3, 5, dtype=dtype)),
+    ],
+    "rms_norm": lambda dtype: [
+        (leaf(3, 7, dtype=dtype), leaf(7, dtype=dtype)),
+        (leaf(2, 2, 5, dtype=dtype), leaf(5, dtype=dtype), 0.1),
+    ],
+    "softmax": lambda dtype: [(leaf(3, 7, dtype=dtype),), (leaf(5, dtype=dtype),)],
+}
+
+
+def layer_norm(x, weight, bias, eps=1e-5):
+    return torch_functions.layer_norm(x, x.shape[-1:], weight, bias, eps)
+
+
+ACTIVATIONS = {
+    "": lambda x: x,
+    "gelu": torch_functions.gelu,
+    "relu": torch.relu,
+    "sigmoid": torch.sigmoid,
+    "silu": torch_functions.silu,
+    "tanh": torch.tanh,
+}
+
+
+def matmul(a, b, bias=None, activation="", residual=None):
+    total = a @ b if bias is None else a @ b + bias
+    found = ACTIVATIONS[activation](total)
+    return found if residual is None else found + residual
+
+
+# Function -> the same in torch, with torch's gradients.
+REFERENCES = {
+    "layer_norm": layer_norm,
+    "matmul": matmul,
+    "rms_norm": lambda x, weight, eps=1e-5: torch_functions.rms_norm(
+        x, x.shape[-1:], weight, eps
+    ),
+    "softmax": lambda x: x.softmax(-1),
+}
+
+
+def plain(default):
+    """A default as the function writes it: a list of equal numbers is one number."""
+    if isinstance(default, list) and default and len(set(default)) == 1:
+        return default[0]
+    return tuple(default) if isinstance(default, list) else default
+
+
+def of_function(name):
+    parameters = inspect.signature(getattr(functions, name)).parameters
+    return {n: p.default for n, p in parameters.items() if n != "out"}
+
+
+def of_operator(name):
+    arguments = getattr(WAVE, name).default._schema.arguments
+    empty = inspect.Parameter.empty
+    return {
+        a.name: plain(a.default_value) if a.has_default_value() else empty
+        for a in arguments
+    }
+
+
+def missing(name):
+    schema = f"{inspect.signature(getattr(functions, name))}"
+    return MISSING.format(name=name, schema=schema)
+
+
+@pytest.mark.parametrize("name", functions.__all__)
+def test_every_function_has_a_row(name):
+    assert name in ROWS, missing(name)
+    assert of_operator(name) == of_function(name), missing(name)
+    assert name in CALLS, missing(name)
+    assert ROWS[name].gradient is None or name in REFERENCES, missing(name)
+
+
+def test_every_row_has_a_function():
+    assert set(ROWS) <= set(functions.__all__)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_opcheck(name):
+    for arguments in CALLS[name](torch.float32):
+        torch.library.opcheck(getattr(WAVE, name).default, arguments)
+
+
+def gradients(function, arguments, weights):
+    """Result and gradients of all tensors."""
+    tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+    result = function(*arguments)
+    return result, torch.autograd.grad((result * weights).sum(), tensors)
+
+
+def widened(arguments):
+    return [
+        a.detach().double().requires_grad_() if isinstance(a, torch.Tensor) else a
+        for a in arguments
+    ]
+
+
+def near(found, wanted, accuracy):
+    found, wanted = found.detach().double(), wanted.detach()
+    assert found.shape == wanted.shape
+    limit = accuracy * max(1.0, float(wanted.abs().max()))
+    assert float((found - wanted).abs().max()) <= limit
+
+
+def check_gradients(name, arguments, dtype):
+    """Against torch in f64; each step rounds to the type, of which there are few."""
+    wide = widened(arguments)
+    weights = torch.randn_like(REFERENCES[name](*wide)).to(dtype)
+    wanted, slopes = gradients(REFERENCES[name], wide, weights.double())
+    found, mine = gradients(getattr(WAVE, name), arguments, weights)
+    accuracy = max(3 * EPSILON[dtype], 1e-5)
+    near(found, wanted, accuracy)
+    for slope, target in zip(mine, slopes, strict=True):
+        assert slope.dtype == dtype
+        near(slope, target, accuracy)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", REFERENCES)
+def test_gradients(name, dtype):
+    for arguments in CALLS[name](dtype):
+        check_gradients(name, arguments, dtype)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_gradients_of_activations(activation):
+    check_gradients("matmul", finished(activation), torch.float32)
+
+
+def test_only_gradients_that_are_wanted_are_computed():
+    a, b = torch.randn(3, 4), leaf(4, 2)
+    (slope,) = torch.autograd.grad(WAVE.matmul(a, b).sum(), [b])
+    torch.testing.assert_close(slope, a.sum(0)[:, None].expand(4, 2))
+
+
+def test_gradients_have_gradients():
+    x, weight = leaf(2, 5), leaf(5)
+    wide, wide_weight = widened((x, weight))
+
+    def penalty(function, x, weight):
+        (slope,) = torch.autograd.grad(
+            function(x, weight).square().sum(), [x], create_graph=True
+        )
+        return torch.autograd.grad(slope.square().sum(), [x, weight])
+
+    mine = penalty(WAVE.rms_norm, x, weight)
+    wanted = penalty(REFERENCES["rms_norm"], wide, wide_weight)
+    for found, target in zip(mine, wanted, strict=True):
+        near(found, target, 1e-4)
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0,)])
+def test_nothing_has_gradients_too(shape):
+    x = leaf(*shape)
+    (slope,) = torch.autograd.grad(WAVE.softmax(x).sum(), [x])
+    assert slope.shape == x.shape
+
+
+def test_sums_over_nothing():
+    a, b = leaf(3, 0), leaf(0, 2)
+    found = torch.autograd.grad(WAVE.matmul(a, b).sum(), [a, b])
+    assert [g.shape for g in found] == [(3, 0), (0, 2)]
+
+
+def test_types_without_gradients_are_refused():
+    a = torch.randn(4, 4).to(torch.float8_e5m2).requires_grad_()
+    with pytest.raises(LaunchError) as raised:
+        WAVE.matmul(a, a.detach())
+    assert raised.value.code == "WV0714"
+    assert "test_ops.py" in str(raised.value)
+    assert WAVE.matmul(a.detach(), a.detach()).dtype == torch.bfloat16
+
+
+def test_what_does_not_fit_is_refused_as_by_the_function():
+    with pytest.raises(LaunchError, match="WV0707") as raised:
+        WAVE.matmul(torch.zeros(2, 3), torch.zeros(4, 5))
+    assert "test_ops.py" in str(raised.value)
+
+
+def test_graphs_refuse_it_when_they_are_made():
+    with pytest.raises(RuntimeError, match="`b` is"):
+        WAVE.matmul(torch.zeros(2, 3, device="meta"), torch.zeros(4, 5, device="meta"))
+
+
+def test_a_graph_has_one_node_a_call():
+    @torch.compile(backend="aot_eager", fullgraph=True)
+    def block(x, weight, w):
+        return WAVE.softmax(WAVE.matmul(WAVE.rms_norm(x, weight), w, activation="gelu"))
+
+    arguments = (leaf(3, 8), leaf(8), leaf(8, 5))
+    wide = widened(arguments)
+    normal = REFERENCES["rms_norm"](wide[0], wide[1])
+    wanted = torch_functions.gelu(normal @ wide[2]).softmax(-1)
+    near(block(*arguments), wanted, 1e-5)
+    mine = torch.autograd.grad(block(*arguments)[0, 0], arguments)
+    for found, target in zip(
+        mine, torch.autograd.grad(wanted[0, 0], wide), strict=True
+    ):
+        near(found, target, 1e-5)
