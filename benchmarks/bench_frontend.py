@@ -7,9 +7,10 @@ from dataclasses import replace
 from measure import cpu_times, median, report
 
 from wave_core.compile import Config, Session, wave_compile
-from wave_kernels.cases.attention import attention_case, head_attention_case
+from wave_kernels.cases.attention import attention_case
 from wave_kernels.cases.conv import conv_case
 from wave_kernels.cases.gemm import gemm_case, staged_gemm_case
+from wave_kernels.cases.head_attention import head_attention_case
 from wave_kernels.cases.softmax import softmax_case
 
 REPEATS = 20

@@ -22,7 +22,7 @@ KERNELS: tuple[KernelSpec, ...] = (
     ),
     KernelSpec(
         "attention-heads",
-        f"{_CASES}.attention:head_attention_case",
+        f"{_CASES}.head_attention:head_attention_case",
         "flash attention over heads",
     ),
     KernelSpec("conv2d", f"{_CASES}.conv:conv_case", "convolution as a matrix product"),

@@ -17,11 +17,8 @@ from wave_kernels.cases.sizes import (
     symbols,
     with_defaults,
 )
-from wave_kernels.definitions.attention import (
-    QUERY_SPACE,
-    attention_kernel,
-    head_attention_kernel,
-)
+from wave_kernels.definitions.attention import attention_kernel
+from wave_kernels.definitions.attention_tiles import QUERY_SPACE
 from wave_kernels.definitions.lazy_attention import ROWS, lazy_attention_kernel
 
 if TYPE_CHECKING:
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 TOLERANCE = 1e-3
-_TILES = ("BLOCK_M", "BLOCK_N", "BLOCK_K2", "WAVES_M", "MMA_ROWS")
+TILES = ("BLOCK_M", "BLOCK_N", "BLOCK_K2", "WAVES_M", "MMA_ROWS")
 _WARPGROUP = 64
 """Rows of the products that read queries in LDS."""
 
@@ -62,9 +59,9 @@ def _case(
 ) -> KernelCase:
     sizes = with_defaults(shape, {"B": 4, "M": 256, "N": 64, "K1": 64, "K2": 256})
     batch = with_defaults(settings, {"BLOCK_B": 1})
-    tiles = batch | left_open(settings, (*_TILES, "STAGED"))
+    tiles = batch | left_open(settings, (*TILES, "STAGED"))
     subs, _ = symbols(sizes, tiles)
-    subs |= _query_space(tiles)
+    subs |= query_space(tiles)
     b, m, n, k1, k2 = (sizes[name] for name in ("B", "M", "N", "K1", "K2"))
 
     def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
@@ -87,42 +84,6 @@ def _case(
     )
 
 
-def head_attention_case(
-    shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
-) -> KernelCase:
-    """Attention with the heads in the third dimension."""
-    sizes = with_defaults(
-        shape, {"B": 2, "M": 128, "H": 4, "N": 64, "K1": 64, "K2": 128}
-    )
-    batch = with_defaults(settings, {"BLOCK_B": 1, "BLOCK_H": 1})
-    tiles = batch | left_open(settings, _TILES)
-    subs, _ = symbols(sizes, tiles)
-    subs |= _query_space(tiles)
-    b, m, h, n, k1, k2 = (sizes[s] for s in ("B", "M", "H", "N", "K1", "K2"))
-    scale = log2(e) / max(k1, 1) ** 0.5
-
-    def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
-        q = normal(rng, (b, m, h, k1), tkl.f16)
-        k, v = normal(rng, (b, k2, h, k1), tkl.f16), normal(rng, (b, k2, h, n), tkl.f16)
-        return [q, k, v, poisoned((b, m, h, n), tkl.f32)]
-
-    def reference(arguments: Sequence[Any]) -> Sequence[Any]:
-        q, k, v = (x.swapaxes(1, 2) for x in arguments[:3])
-        return [_attention(q.astype("float64") * scale, k, v).swapaxes(1, 2)]
-
-    return KernelCase(
-        kernel=head_attention_kernel(scale),
-        options=tkl.WaveCompileOptions(subs=subs, target=target),
-        shape=sizes,
-        settings=tiles,
-        make_arguments=make_arguments,
-        reference=reference,
-        outputs=(3,),
-        tolerance=TOLERANCE,
-        scale=lambda _: 1.0,
-    )
-
-
 def _attention(q: Any, k: Any, v: Any, *, causal: bool = False) -> Any:
     """The softmax in base 2 of ``q k^T``, times ``v``."""
     import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
@@ -131,11 +92,26 @@ def _attention(q: Any, k: Any, v: Any, *, causal: bool = False) -> Any:
     if causal:
         seen = np.tri(*scores.shape[-2:], dtype=bool)
         scores = np.where(seen, scores, -np.inf)
-    powers = np.exp2(scores - scores.max(axis=-1, keepdims=True))
-    return (powers / powers.sum(axis=-1, keepdims=True)) @ v.astype("float64")
+    return softmax_product(scores, v.astype("float64"))[0]
 
 
-def _query_space(tiles: Mapping[str, int | str]) -> dict[Any, Any]:
+def softmax_product(scores: Any, values: Any) -> tuple[Any, Any]:
+    """The softmax in base 2 of scores, times values; the logarithms of its sums.
+
+    Rows of minus infinities, or of no score at all, give zeros.
+    """
+    import numpy as np  # noqa: PLC0415 - numpy is loaded only when running
+
+    highest: Any = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+    highest = np.maximum(highest, np.finfo(highest.dtype).min)
+    powers = np.exp2(scores - highest)
+    total = powers.sum(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        sums = (np.log(total) + highest * np.log(2))[..., 0]
+    return (powers / np.where(total == 0, 1.0, total)) @ values, sums
+
+
+def query_space(tiles: Mapping[str, int | str]) -> dict[Any, Any]:
     """Where the products read queries that the settings ask for, if they do."""
     rows = tiles.get("MMA_ROWS", OPEN)
     return {} if rows == OPEN else {QUERY_SPACE: address_space(rows == _WARPGROUP)}

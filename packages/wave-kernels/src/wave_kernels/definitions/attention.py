@@ -4,93 +4,100 @@
 # pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
 # pyright: reportGeneralTypeIssues=false, reportReturnType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# pyright: reportUnknownVariableType=false
+# pyright: reportUnknownVariableType=false, reportInvalidTypeForm=false
+# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false
 
 from __future__ import annotations
 
-from typing import Any
-
-import sympy
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+from wave_kernels.definitions.attention_scores import LOG2_E, PLAIN, Scoring
+from wave_kernels.definitions.attention_tiles import (
+    K1,
+    K2,
+    KVH,
+    QUERY_SPACE,
+    TILES,
+    B,
+    H,
+    M,
+    N,
+    mapping,
+    spread,
+)
+from wave_kernels.definitions.operands import declared
 from wave_kernels.definitions.staging import ADDRESS_SPACE, STAGING
 
-B = tkl.sym.B
-H = tkl.sym.H
-M = tkl.sym.M
-N = tkl.sym.N
-K1 = tkl.sym.K1
-K2 = tkl.sym.K2
-BLOCK_B = tkl.sym.BLOCK_B
-BLOCK_H = tkl.sym.BLOCK_H
-BLOCK_M = tkl.sym.BLOCK_M
-BLOCK_N = tkl.sym.BLOCK_N
-BLOCK_K2 = tkl.sym.BLOCK_K2
-WAVES_M = tkl.sym.WAVES_M
-MMA_ROWS = tkl.sym.MMA_ROWS
-QUERY_SPACE = tkl.sym.QUERY_SPACE
-"""Queries stay the same: in registers, unless products read them in LDS."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-_HELD, _IN_LDS = tkl.GLOBAL_ADDRESS_SPACE, tkl.SHARED_ADDRESS_SPACE
+    from wave_core.types import DType
 
-TILES = tkw.Tunable(
-    (BLOCK_M, BLOCK_N, BLOCK_K2, WAVES_M, MMA_ROWS, QUERY_SPACE),
-    (
-        (128, 64, 32, 4, 16, _HELD),
-        (128, 64, 32, 4, 32, _HELD),
-        (128, 128, 32, 4, 32, _HELD),
-        (128, 64, 64, 4, 32, _HELD),
-        (128, 128, 64, 4, 32, _HELD),
-        (256, 64, 32, 8, 32, _HELD),
-        (64, 64, 32, 2, 32, _HELD),
-    ),
-    narrow=(
-        (128, 64, 64, 4, 16, _HELD),
-        (128, 128, 64, 8, 16, _HELD),
-        (64, 128, 64, 4, 16, _HELD),
-        (128, 64, 32, 4, 16, _HELD),
-        (64, 64, 32, 2, 16, _HELD),
-        (128, 64, 64, 2, 64, _IN_LDS),
-        (128, 128, 64, 2, 64, _IN_LDS),
-    ),
-)
-
-MIN_INF = float("-inf")
+MMATypes = tuple[tkl.MMAType | None, tkl.MMAType | None]
 
 
-def mapping(*dims: Any, to: tuple[Any, ...], written: bool = False) -> tkw.IndexMapping:
-    """A memory with dims ``to`` read, or ``written``, as a register with ``dims``."""
-    register = {d: tkw.IndexMapping.iterator(i) for i, d in enumerate(dims)}
-    memory = {d: register[d] for d in to}
-    sides = (register, memory) if written else (memory, register)
-    return tkw.IndexMapping(len(dims), *sides)
+def attended(
+    lead: tuple[Any, ...],
+    scores: Callable[[], Any],
+    values: Callable[[], Any],
+    scoring: Scoring = PLAIN,
+    dtype: DType = tkl.f16,
+) -> tuple[Any, Any, Any]:
+    """What a row has seen when all keys have passed by, tile after tile.
 
+    Args:
+        lead: The dims of every result before its rows.
+        scores: Gives those of a tile, ``[*lead, M, K2]``, f32, for base 2.
+        values: Reads those of a tile, ``[*lead, N, K2]``, of ``dtype``.
+        scoring: What was done to the scores.
+        dtype: What powers are rounded to, which are at most 1.
 
-def _tiles_seen() -> Any:
-    """How many tiles of keys some query of a workgroup may see."""
-    last = (tkw.WORKGROUP_0 + 1) * BLOCK_M
-    return sympy.Min(sympy.ceiling(K2 / BLOCK_K2), sympy.ceiling(last / BLOCK_K2))
-
-
-def masked(scores: Any, *, causal: bool = False) -> Any:
-    """Scores, and minus infinity where there is no key.
-
-    A causal query sees the keys up to its own number.
+    Returns:
+        Of each row the greatest score, the sum of powers of 2 of how far scores are
+        below it, both ``[*lead, M]``, and the sum of such powers times values,
+        ``[*lead, N, M]``; all f32.
     """
-    k2_index = tkw.self_index(K2, tkl.i32)
-    mask = tkw.apply_expr(k2_index, lambda x: x < K2)
-    mask = tkw.broadcast(mask, target_shape=[M, K2])
-    mask = tkw.cast(mask, tkw.i1)
-    if causal:
-        m_index = tkw.broadcast(tkw.self_index(M, tkl.i32), target_shape=[M, K2])
-        mask = mask & (m_index >= tkw.broadcast(k2_index, target_shape=[M, K2]))
-    min_inf = tkl.Register[M, K2, tkl.f32](MIN_INF)
-    return tkw.select(mask, scores, min_inf)
+    row, sums = (*lead, M), (*lead, N, M)
+    c_reg = tkl.Register[*sums, tkl.f32](0.0)
+    init_sum = tkl.Register[*row, tkl.f32](0.0)
+    init_max = tkl.Register[*row, tkl.f32](scoring.least)
+
+    @tkw.iterate(K2, init_args=[init_max, init_sum, c_reg])
+    def repeat(
+        partial_max: tkl.Register[*row, tkl.f32],
+        partial_sum: tkl.Register[*row, tkl.f32],
+        acc: tkl.Register[*sums, tkl.f32],
+    ):
+        x_j = scores()
+        m_j = tkw.max(x_j, partial_max, dim=K2)
+        e_delta_max = tkw.exp2(partial_max - m_j)
+        e_delta = tkw.exp2(x_j - m_j)
+        e_init = partial_sum * e_delta_max
+        d_j = tkw.sum(e_delta, e_init, dim=K2)
+        powers = tkw.cast(e_delta, dtype)
+        v_reg = values()
+        new_acc = acc * e_delta_max
+        acc = tkw.mma(v_reg, powers, new_acc)
+        return m_j, d_j, acc
+
+    return repeat
+
+
+def weighted(total: Any, sums: Any, lead: tuple[Any, ...], scoring: Scoring) -> Any:
+    """The mean of values of each row, zero where a row has seen no key."""
+    if scoring.complete:
+        none = tkl.Register[*lead, M, tkl.f32](0.0)
+        one = tkl.Register[*lead, M, tkl.f32](1.0)
+        total = tkw.select(total == none, one, total)
+    return sums * tkw.reciprocal(total)
 
 
 def attention_kernel(
-    mma_types: tuple[tkl.MMAType | None, tkl.MMAType | None] = (None, None),
+    mma_types: MMATypes = (None, None),
     *,
     causal: bool = False,
 ) -> Any:
@@ -104,141 +111,161 @@ def attention_kernel(
     ``c: [B, M, N]``. Dtypes: f16, ``c`` f32. Accuracy: 1e-3 for values of the size of
     1, with fast math too, which is therefore the default.
     """
-    seen = {"iters": _tiles_seen()} if causal else {}
-    constraints = [
-        tkw.WorkgroupConstraint(M, BLOCK_M, 0),
-        tkw.WorkgroupConstraint(N, BLOCK_N, 1),
-        tkw.WorkgroupConstraint(B, BLOCK_B, 2),
-        tkw.TilingConstraint(K2, BLOCK_K2, **seen),
-        tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
-        tkw.WaveConstraint(N, BLOCK_N / 1),
-        tkw.HardwareConstraint(
-            mma_type=mma_types[1],
-            mma_rows=MMA_ROWS,
-            vector_shapes={B: 0},
-        ),
-        tkw.DieOrder(),
-        TILES,
-        STAGING,
-        tkw.FastMath(),
-    ]
+    scoring = Scoring(causal=causal)
     v_mapping = mapping(B, N, K2, to=(B, K2, N))
     out = mapping(B, N, M, to=(B, M, N), written=True)
 
-    @tkw.wave(constraints)
+    @tkw.wave(spread((B,), mma_types[1], TILES, STAGING, **scoring.seen()))
     def attention(
         q: tkl.Memory[B, M, K1, QUERY_SPACE, tkl.f16],
         k: tkl.Memory[B, K2, K1, ADDRESS_SPACE, tkl.f16],
         v: tkl.Memory[B, K2, N, ADDRESS_SPACE, tkl.f16],
         c: tkl.Memory[B, M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
     ) -> None:
-        c_reg = tkl.Register[B, N, M, tkl.f32](0.0)
-        init_sum = tkl.Register[B, M, tkl.f32](0.0)
-        init_max = tkl.Register[B, M, tkl.f32](-1e6)
-
-        @tkw.iterate(K2, init_args=[init_max, init_sum, c_reg])
-        def repeat(
-            partial_max: tkl.Register[B, M, tkl.f32],
-            partial_sum: tkl.Register[B, M, tkl.f32],
-            acc: tkl.Register[B, N, M, tkl.f32],
-        ):
+        def scores() -> Any:
             imm_reg = tkl.Register[B, K2, M, tkl.f32](0.0)
-            q_reg = tkw.read(q)
-            k_reg = tkw.read(k)
+            q_reg, k_reg = tkw.read(q), tkw.read(k)
             inner_acc = tkw.mma(k_reg, q_reg, imm_reg, mma_types[0])
             x_j = tkw.permute(inner_acc, target_shape=[B, M, K2])
-            x_j = masked(x_j, causal=causal)
-            m_j = tkw.max(x_j, partial_max, dim=K2)
-            e_delta_max = tkw.exp2(partial_max - m_j)
-            e_delta = tkw.exp2(x_j - m_j)
-            e_init = partial_sum * e_delta_max
-            d_j = tkw.sum(e_delta, e_init, dim=K2)
-            imm_f16 = tkw.cast(e_delta, tkl.f16)
-            v_reg = tkw.read(v, mapping=v_mapping)
-            new_acc = acc * e_delta_max
-            acc = tkw.mma(v_reg, imm_f16, new_acc)
-            return m_j, d_j, acc
+            return scoring.hidden(x_j)
 
-        _, res_sum, res_mm = repeat
-        reciprocal_sum = tkw.reciprocal(res_sum)
-        res = res_mm * reciprocal_sum
-        tkw.write(res, c, mapping=out)
+        def values() -> Any:
+            return tkw.read(v, mapping=v_mapping)
+
+        _, total, sums = attended((B,), scores, values, scoring)
+        tkw.write(weighted(total, sums, (B,), scoring), c, mapping=out)
 
     return attention
+
+
+@dataclass(frozen=True)
+class Heads:
+    """How the operands of attention over heads lie in memory.
+
+    Attributes:
+        layout: ``bshd``: batch, sequence, head, channel; or ``bhsd``.
+        group: How many heads of queries share one of keys and values.
+        dtype: Of queries, keys, values and bias: f16 or bf16.
+        result: Of the output.
+    """
+
+    layout: str = "bshd"
+    group: int = 1
+    dtype: DType = tkl.f16
+    result: DType = tkl.f32
+
+    def dims(self, *, head: Any, rows: Any, channel: Any) -> tuple[Any, ...]:
+        """Those of a memory, slowest first."""
+        middle = (head, rows) if self.layout == "bhsd" else (rows, head)
+        return (B, *middle, channel)
+
+    @property
+    def query(self) -> tuple[Any, ...]:
+        """The dims of the queries."""
+        return self.dims(head=H, rows=M, channel=K1)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The dims of the keys."""
+        return self.dims(head=self.shared, rows=K2, channel=K1)
+
+    @property
+    def value(self) -> tuple[Any, ...]:
+        """The dims of the values."""
+        return self.dims(head=self.shared, rows=K2, channel=N)
+
+    @property
+    def output(self) -> tuple[Any, ...]:
+        """The dims of the output."""
+        return self.dims(head=H, rows=M, channel=N)
+
+    @property
+    def shared(self) -> Any:
+        """The dim of heads of keys and values."""
+        return KVH if self.group > 1 else H
 
 
 def head_attention_kernel(
     scale: float,
-    mma_types: tuple[tkl.MMAType | None, tkl.MMAType | None] = (None, None),
+    mma_types: MMATypes = (None, None),
+    *,
+    heads: Heads = Heads(),
+    scoring: Scoring = PLAIN,
+    lse: bool = False,
 ) -> Any:
     """Attention over heads: batch and head are workgroup axes 2 and 3.
 
-    ``scale`` multiplies the scores; it includes log2(e), for base 2.
+    ``scale`` multiplies the scores; it includes log2(e), for base 2. ``scoring`` says
+    what else is done to them. The operands are ``query``, ``key``, ``value``, then
+    ``bias`` and ``slopes`` where scores have them, ``output``, and ``lse`` where it is
+    asked for: the logarithm of the sum of the powers of e of a row's scores.
 
-    Shapes: ``query: [B, M, H, K1]``, ``key: [B, K2, H, K1]``,
-    ``value: [B, K2, H, N]``, ``output: [B, M, H, N]``. Dtypes: f16, output f32.
-    Accuracy: as `attention_kernel`.
+    Shapes: as ``heads`` says, by default ``query: [B, M, H, K1]``,
+    ``key: [B, K2, H, K1]``, ``value: [B, K2, H, N]``, ``output: [B, M, H, N]``, with
+    `KVH` for heads that are shared; ``bias`` as ``scoring`` says, ``slopes: [H]``,
+    ``lse: [B, H, M]``. Dtypes: as ``heads`` says, ``slopes`` and ``lse`` f32.
+    Accuracy: as `attention_kernel`; of bf16 8e-3.
     """
-    constraints = [
-        tkw.WorkgroupConstraint(M, BLOCK_M, 0),
-        tkw.WorkgroupConstraint(N, BLOCK_N, 1),
-        tkw.WorkgroupConstraint(B, BLOCK_B, 2),
-        tkw.WorkgroupConstraint(H, BLOCK_H, 3),
-        tkw.TilingConstraint(K2, BLOCK_K2),
-        tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
-        tkw.WaveConstraint(N, BLOCK_N / 1),
-        tkw.HardwareConstraint(
-            mma_type=mma_types[1],
-            mma_rows=MMA_ROWS,
-            vector_shapes={B: 0, H: 0},
-        ),
-        tkw.DieOrder(),
-        TILES,
-        tkw.FastMath(),
-    ]
-    v_mapping = mapping(B, H, N, K2, to=(B, K2, H, N))
-    q_mapping = mapping(B, H, M, K1, to=(B, M, H, K1))
-    k_mapping = mapping(B, H, K2, K1, to=(B, K2, H, K1))
-    out = mapping(B, H, N, M, to=(B, M, H, N), written=True)
+    lead, scored = (B, H), (B, H, M, K2)
+    v_mapping = mapping(B, H, N, K2, to=heads.value, group=heads.group)
+    q_mapping = mapping(B, H, M, K1, to=heads.query)
+    k_mapping = mapping(B, H, K2, K1, to=heads.key, group=heads.group)
+    out = mapping(B, H, N, M, to=heads.output, written=True)
+    operands = _operands(heads, scoring, lse=lse)
 
-    @tkw.wave(constraints)
-    def attention(
-        query: tkl.Memory[B, M, H, K1, QUERY_SPACE, tkl.f16],
-        key: tkl.Memory[B, K2, H, K1, tkl.SHARED_ADDRESS_SPACE, tkl.f16],
-        value: tkl.Memory[B, K2, H, N, tkl.SHARED_ADDRESS_SPACE, tkl.f16],
-        output: tkl.Memory[B, M, H, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
-    ) -> None:
-        c_reg = tkl.Register[B, H, N, M, tkl.f32](0.0)
-        init_sum = tkl.Register[B, H, M, tkl.f32](0.0)
-        init_max = tkl.Register[B, H, M, tkl.f32](-1e6)
+    @tkw.wave(spread(lead, mma_types[1], TILES, **scoring.seen()))
+    @declared(operands)
+    def attention(*memories: Any) -> None:
+        given = dict(zip(operands, memories, strict=True))
         gk_scaling = tkl.Register[B, H, M, K2, tkl.f32](scale)
+        slopes = _slopes(given["slopes"]) if scoring.alibi else None
 
-        @tkw.iterate(K2, init_args=[init_max, init_sum, c_reg])
-        def repeat(
-            partial_max: tkl.Register[B, H, M, tkl.f32],
-            partial_sum: tkl.Register[B, H, M, tkl.f32],
-            acc: tkl.Register[B, H, N, M, tkl.f32],
-        ):
+        def scores() -> Any:
             imm_reg = tkl.Register[B, H, K2, M, tkl.f32](0.0)
-            q_reg = tkw.read(query, mapping=q_mapping)
-            k_reg = tkw.read(key, mapping=k_mapping)
+            q_reg = tkw.read(given["query"], mapping=q_mapping)
+            k_reg = tkw.read(given["key"], mapping=k_mapping)
             inner_acc = tkw.mma(k_reg, q_reg, imm_reg, mma_types[0])
-            x_j = tkw.permute(inner_acc, target_shape=[B, H, M, K2])
+            x_j = tkw.permute(inner_acc, target_shape=[*scored])
             x_j *= gk_scaling
-            m_j = tkw.max(x_j, partial_max, dim=K2)
-            e_delta_max = tkw.exp2(partial_max - m_j)
-            e_delta = tkw.exp2(x_j - m_j)
-            e_init = partial_sum * e_delta_max
-            d_j = tkw.sum(e_delta, e_init, dim=K2)
-            imm_f16 = tkw.cast(e_delta, tkl.f16)
-            v_reg = tkw.read(value, mapping=v_mapping)
-            new_acc = acc * e_delta_max
-            acc = tkw.mma(v_reg, imm_f16, new_acc)
-            return m_j, d_j, acc
+            return scoring.hidden(
+                scoring.finished(x_j, scored, given.get("bias"), slopes)
+            )
 
-        _, res_sum, res_mm = repeat
-        reciprocal_sum = tkw.reciprocal(res_sum)
-        res = res_mm * reciprocal_sum
-        tkw.write(res, output, mapping=out)
+        def values() -> Any:
+            return tkw.read(given["value"], mapping=v_mapping)
+
+        greatest, total, sums = attended(lead, scores, values, scoring, heads.dtype)
+        found = weighted(total, sums, lead, scoring)
+        tkw.write(tkw.cast(found, heads.result), given["output"], mapping=out)
+        if lse:
+            tkw.write(_log_sum(greatest, total), given["lse"])
 
     return attention
+
+
+def _operands(heads: Heads, scoring: Scoring, *, lse: bool) -> dict[str, Any]:
+    """The memories of `head_attention_kernel`, in order."""
+    dtype, whole = heads.dtype, tkl.GLOBAL_ADDRESS_SPACE
+    found = {
+        "query": tkl.Memory[*heads.query, QUERY_SPACE, dtype],
+        "key": tkl.Memory[*heads.key, tkl.SHARED_ADDRESS_SPACE, dtype],
+        "value": tkl.Memory[*heads.value, tkl.SHARED_ADDRESS_SPACE, dtype],
+    }
+    if scoring.bias:
+        found["bias"] = tkl.Memory[*scoring.bias, whole, dtype]
+    if scoring.alibi:
+        found["slopes"] = tkl.Memory[H, whole, tkl.f32]
+    found["output"] = tkl.Memory[*heads.output, whole, heads.result]
+    if lse:
+        found["lse"] = tkl.Memory[B, H, M, whole, tkl.f32]
+    return found
+
+
+def _slopes(memory: Any) -> Any:
+    """Those of the heads, for base 2."""
+    return tkw.read(memory) * tkl.Register[H, tkl.f32](LOG2_E)
+
+
+def _log_sum(greatest: Any, total: Any) -> Any:
+    """The natural logarithm of the sum of all powers of a row."""
+    return (greatest + tkw.log2(total)) * tkl.Register[B, H, M, tkl.f32](log(2))

@@ -12,8 +12,7 @@ from typing import Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_kernels.definitions.attention import (
-    BLOCK_B,
+from wave_kernels.definitions.attention_tiles import (
     BLOCK_K2,
     BLOCK_M,
     BLOCK_N,
@@ -25,7 +24,7 @@ from wave_kernels.definitions.attention import (
     M,
     N,
     mapping,
-    masked,
+    spread,
 )
 from wave_kernels.definitions.staging import ADDRESS_SPACE, STAGING
 
@@ -70,21 +69,8 @@ def lazy_attention_kernel() -> Any:
 
     Shapes, dtypes, accuracy: as `attention_kernel`.
     """
-    constraints = [
-        tkw.WorkgroupConstraint(M, BLOCK_M, 0),
-        tkw.WorkgroupConstraint(N, BLOCK_N, 1),
-        tkw.WorkgroupConstraint(B, BLOCK_B, 2),
-        tkw.TilingConstraint(K2, BLOCK_K2),
-        tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
-        tkw.WaveConstraint(N, BLOCK_N / 1),
-        tkw.HardwareConstraint(mma_rows=MMA_ROWS, vector_shapes={B: 0}),
-        tkw.DieOrder(),
-        TILES,
-        STAGING,
-        tkw.FastMath(),
-    ]
 
-    @tkw.wave(constraints)
+    @tkw.wave(spread((B,), None, TILES, STAGING))
     def attention(
         q: tkl.Memory[B, M, K1, tkl.GLOBAL_ADDRESS_SPACE, tkl.f16],
         k: tkl.Memory[B, K2, K1, ADDRESS_SPACE, tkl.f16],
@@ -104,7 +90,7 @@ def lazy_attention_kernel() -> Any:
             acc: tkl.Register[B, N, M, tkl.f32],
         ):
             scores = tkw.mma(tkw.read(k), tkw.read(q), shift)
-            x_j = masked(tkw.permute(scores, target_shape=[B, M, K2]))
+            x_j = tkw.permute(scores, target_shape=[B, M, K2])
             highest = tkw.max(x_j, dim=K2)
 
             kept = [x_j, shift, limit, partial_sum, acc]

@@ -6,7 +6,8 @@ tensors of the CPU in the simulator. Needs torch and `wave-core`.
 
 from __future__ import annotations
 
+from wave_kernels.functions.attention import attention
 from wave_kernels.functions.products import matmul
 from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
 
-__all__ = ["layer_norm", "matmul", "rms_norm", "softmax"]
+__all__ = ["attention", "layer_norm", "matmul", "rms_norm", "softmax"]

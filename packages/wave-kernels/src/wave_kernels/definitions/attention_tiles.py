@@ -1,0 +1,101 @@
+"""How attention spreads: its sizes, its tiles, what lies where in memory."""
+
+# Kernels are written in Wave: symbols as types and sizes.
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+
+B = tkl.sym.B
+H = tkl.sym.H
+KVH = tkl.sym.KVH
+"""Heads of keys and values, where they are fewer than those of queries."""
+
+M = tkl.sym.M
+N = tkl.sym.N
+K1 = tkl.sym.K1
+K2 = tkl.sym.K2
+BLOCK_B = tkl.sym.BLOCK_B
+BLOCK_H = tkl.sym.BLOCK_H
+BLOCK_M = tkl.sym.BLOCK_M
+BLOCK_N = tkl.sym.BLOCK_N
+BLOCK_K2 = tkl.sym.BLOCK_K2
+WAVES_M = tkl.sym.WAVES_M
+MMA_ROWS = tkl.sym.MMA_ROWS
+QUERY_SPACE = tkl.sym.QUERY_SPACE
+"""Queries stay the same: in registers, unless products read them in LDS."""
+
+_HELD, _IN_LDS = tkl.GLOBAL_ADDRESS_SPACE, tkl.SHARED_ADDRESS_SPACE
+
+TILES = tkw.Tunable(
+    (BLOCK_M, BLOCK_N, BLOCK_K2, WAVES_M, MMA_ROWS, QUERY_SPACE),
+    (
+        (128, 64, 32, 4, 16, _HELD),
+        (128, 64, 32, 4, 32, _HELD),
+        (128, 128, 32, 4, 32, _HELD),
+        (128, 64, 64, 4, 32, _HELD),
+        (128, 128, 64, 4, 32, _HELD),
+        (256, 64, 32, 8, 32, _HELD),
+        (64, 64, 32, 2, 32, _HELD),
+    ),
+    narrow=(
+        (128, 64, 64, 4, 16, _HELD),
+        (128, 128, 64, 8, 16, _HELD),
+        (64, 128, 64, 4, 16, _HELD),
+        (128, 64, 32, 4, 16, _HELD),
+        (64, 64, 32, 2, 16, _HELD),
+        (128, 64, 64, 2, 64, _IN_LDS),
+        (128, 128, 64, 2, 64, _IN_LDS),
+    ),
+)
+
+_BLOCKS = {B: BLOCK_B, H: BLOCK_H}
+
+
+def spread(
+    lead: tuple[Any, ...],
+    mma_type: tkl.MMAType | None,
+    *left_open: tkw.Tunable,
+    **seen: Any,
+) -> list[Any]:
+    """The constraints of attention over independent ``lead``, each a workgroup axis.
+
+    Args:
+        lead: Of every result: the batch, or the batch and heads.
+        mma_type: Of the product with values.
+        left_open: Tiles, and what else whoever compiles may choose.
+        seen: ``start`` and ``iters`` of the loop over keys, where it leaves some out.
+    """
+    return [
+        tkw.WorkgroupConstraint(M, BLOCK_M, 0),
+        tkw.WorkgroupConstraint(N, BLOCK_N, 1),
+        *(tkw.WorkgroupConstraint(d, _BLOCKS[d], 2 + i) for i, d in enumerate(lead)),
+        tkw.TilingConstraint(K2, BLOCK_K2, **seen),
+        tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
+        tkw.WaveConstraint(N, BLOCK_N / 1),
+        tkw.HardwareConstraint(
+            mma_type=mma_type,
+            mma_rows=MMA_ROWS,
+            vector_shapes=dict.fromkeys(lead, 0),
+        ),
+        tkw.DieOrder(),
+        *left_open,
+        tkw.FastMath(),
+    ]
+
+
+def mapping(
+    *dims: Any, to: tuple[Any, ...], written: bool = False, group: int = 1
+) -> tkw.IndexMapping:
+    """A memory with dims ``to`` read, or ``written``, as a register with ``dims``.
+
+    ``group`` heads of the register share one of the memory, where it has `KVH`.
+    """
+    register = {d: tkw.IndexMapping.iterator(i) for i, d in enumerate(dims)}
+    memory = {d: register[H] // group if d == KVH else register[d] for d in to}
+    sides = (register, memory) if written else (memory, register)
+    return tkw.IndexMapping(len(dims), *sides)
