@@ -41,8 +41,19 @@ def finished(activation, dtype=torch.float32):
     return (*product(3, 5, 7, dtype=dtype), leaf(5, dtype=dtype), activation)
 
 
+def attended(dtype, *, kvh=2, m=3, s=5):
+    """Queries, keys and values: two heads of four channels, of 16 bits."""
+    narrow = torch.bfloat16 if dtype == torch.bfloat16 else torch.float16
+    shapes = (1, 2, m, 4), (1, kvh, s, 4), (1, kvh, s, 3)
+    return tuple(torch.randn(shape).to(narrow) for shape in shapes)
+
+
 # Function -> arguments of small calls, in order.
 CALLS = {
+    "attention": lambda dtype: [
+        attended(dtype),
+        (*attended(dtype, kvh=1), True, 2, None, torch.rand(2), 1.5, 0.5),
+    ],
     "layer_norm": lambda dtype: [
         (leaf(3, 7, dtype=dtype), leaf(7, dtype=dtype), leaf(7, dtype=dtype)),
         (leaf(9, dtype=dtype), leaf(9, dtype=dtype), leaf(9, dtype=dtype), 0.1),

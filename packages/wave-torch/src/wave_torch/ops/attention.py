@@ -1,0 +1,27 @@
+"""The row of attention."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_torch.ops.row import WaveOp
+
+if TYPE_CHECKING:
+    import torch
+
+
+def _attended(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *others: object
+) -> torch.Tensor:
+    """As many rows as queries, as wide as values."""
+    del key, others
+    return query.new_empty((*query.shape[:-1], value.shape[-1]))
+
+
+ATTENTION = WaveOp(
+    "attention",
+    "(Tensor query, Tensor key, Tensor value, bool causal=False, int? window=None,"
+    " Tensor? bias=None, Tensor? slopes=None, float? softcap=None,"
+    ' float? scale=None, str layout="bhsd") -> Tensor',
+    result=_attended,
+)
