@@ -167,8 +167,11 @@ CHECKS = [
         if shape["N"] >= 64
     ),
     Job("attention-heads", {}),
-    Job("conv2d", {}),
-    Job("conv2d", {}, {"STRIDE": 2}),
+    *(
+        Job(kernel, {}, settings)
+        for kernel in ("conv2d", "conv2d-input", "conv2d-weight", "conv-depthwise")
+        for settings in ({}, {"STRIDE": 2}, {"PADDING": 1, "DILATION": 2})
+    ),
     Job("conv2d", {"N": 4, "H": 30, "W": 30, "C": 64, "HF": 3, "WF": 3, "NF": 96}),
 ]
 

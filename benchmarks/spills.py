@@ -51,6 +51,8 @@ SHAPES: dict[str, dict[str, int]] = {
     "attention-causal": ATTENTION,
     "attention-heads": {"B": 4, "M": SIDE, "H": 32, "N": 64, "K1": 64, "K2": SIDE},
     "conv2d": {"N": 32, "H": 64, "W": 64, "C": 64, "NF": 128},
+    "conv2d-input": {"N": 32, "H": 64, "W": 64, "C": 64, "NF": 128},
+    "conv2d-weight": {"N": 32, "H": 64, "W": 64, "C": 64, "NF": 128},
 }
 """Sizes that overlap iterations; products are square, and others have their own."""
 

@@ -25,6 +25,8 @@ LARGE = {
     "attention d128": {"B": 64, "M": 4096, "N": 128, "K1": 128, "K2": 4096},
     "attention-heads": {"B": 4, "M": 4096, "H": 32, "N": 64, "K1": 64, "K2": 4096},
     "conv2d": {"N": 32, "H": 64, "W": 64, "C": 64, "NF": 128},
+    "conv2d-input": {"N": 32, "H": 64, "W": 64, "C": 64, "NF": 128},
+    "conv2d-weight": {"N": 32, "H": 64, "W": 64, "C": 64, "NF": 128},
 }
 """Sizes at which every way to compile the kernel has something to overlap."""
 SMALL = {
@@ -33,6 +35,8 @@ SMALL = {
     "attention d128": {"B": 1, "M": 67, "N": 128, "K1": 128, "K2": 200},
     "attention-heads": {"B": 1, "M": 67, "H": 2, "N": 64, "K1": 64, "K2": 200},
     "conv2d": {"N": 1, "H": 9, "W": 8, "C": 24, "NF": 35},
+    "conv2d-input": {"N": 1, "H": 9, "W": 8, "C": 24, "NF": 35},
+    "conv2d-weight": {"N": 1, "H": 9, "W": 8, "C": 24, "NF": 35},
 }
 """Sizes that no tile divides."""
 

@@ -14,6 +14,7 @@ from wave_testing.coverage import coverage_problems, placed_values
 SHAPES = {
     "attention": {"M": 70, "N": 33, "K1": 20, "K2": 50},
     "attention-heads": {},
+    "conv-depthwise": {"N": 1, "H": 5, "W": 7, "C": 65},
     "conv2d": {},
     "copy": {"M": 33, "N": 65},
     "gemm": {"M": 70, "N": 65, "K": 40},

@@ -19,7 +19,7 @@ from wave_backend_amdgpu.plugin import chips
 from wave_runtime.iree_hal import function_names
 
 KERNELS = (
-    *("attention", "attention-heads", "conv2d", "copy"),
+    *("attention", "attention-heads", "conv-depthwise", "conv2d", "copy"),
     *("gemm", "gemm-staged", "layer-norm", "rms-norm", "softmax"),
 )
 MACHINE_AMDGPU = 224

@@ -12,7 +12,10 @@ from wave_kernels.plugin import KERNELS
 
 SIZES = {
     "attention": {"B": 1, "M": 64, "N": 64, "K1": 64, "K2": 128},
+    "conv-depthwise": {"N": 1, "H": 9, "W": 10, "C": 65},
     "conv2d": {"N": 1, "H": 9, "W": 10, "C": 16, "NF": 32},
+    "conv2d-input": {"N": 1, "H": 9, "W": 10, "C": 16, "NF": 32},
+    "conv2d-weight": {"N": 1, "H": 9, "W": 10, "C": 16, "NF": 32},
     "gemm": {"M": 65, "N": 100, "K": 72},
     "gemm-staged": {"M": 65, "N": 100, "K": 72},
     "gemm-stream-k": {"M": 65, "N": 100, "K": 72},

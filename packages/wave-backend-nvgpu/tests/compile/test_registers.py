@@ -53,6 +53,9 @@ CASES = [
     ("attention-heads", {}, {}),
     ("conv2d", {}, {}),
     ("conv2d", {}, {"STRIDE": 2}),
+    ("conv2d-input", {}, {"STRIDE": 2}),
+    ("conv2d-weight", {}, {"PADDING": 1}),
+    ("conv-depthwise", {}, {"PADDING": 1}),
 ]
 
 

@@ -25,7 +25,22 @@ KERNELS: tuple[KernelSpec, ...] = (
         f"{_CASES}.head_attention:head_attention_case",
         "flash attention over heads",
     ),
+    KernelSpec(
+        "conv-depthwise",
+        f"{_CASES}.conv:depthwise_case",
+        "convolution of each channel with a filter of its own",
+    ),
     KernelSpec("conv2d", f"{_CASES}.conv:conv_case", "convolution as a matrix product"),
+    KernelSpec(
+        "conv2d-input",
+        f"{_CASES}.conv:conv_input_case",
+        "gradient of a convolution's images",
+    ),
+    KernelSpec(
+        "conv2d-weight",
+        f"{_CASES}.conv:conv_weight_case",
+        "gradient of a convolution's filters",
+    ),
     KernelSpec("copy", f"{_CASES}.copy:copy_case", "b = a"),
     KernelSpec("gemm", f"{_CASES}.gemm:gemm_case", "c = a b^T"),
     KernelSpec(
