@@ -248,6 +248,46 @@ def test_graphs_refuse_it_when_they_are_made():
         WAVE.matmul(torch.zeros(2, 3, device="meta"), torch.zeros(4, 5, device="meta"))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", CALLS)
+def test_autocast_does_what_it_does_to_operators_of_torch(name, dtype):
+    for arguments in CALLS[name](torch.float32):
+        with torch.autocast("cpu", dtype):
+            found = getattr(WAVE, name)(*arguments)
+        assert found.dtype == (dtype if ROWS[name].narrowed else torch.float32)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_gradients_under_autocast(name):
+    dtype = torch.bfloat16
+    for arguments in CALLS[name](torch.float32):
+        with torch.autocast("cpu", dtype):
+            found = getattr(WAVE, name)(*arguments)
+        accuracy = 4 * EPSILON[dtype] if ROWS[name].narrowed else 1e-5
+        near(found, REFERENCES[name](*widened(arguments)), accuracy)
+        tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+        slopes = torch.autograd.grad(found.sum(), tensors)
+        assert {slope.dtype for slope in slopes} == {torch.float32}
+
+
+def test_autocast_leaves_bytes_alone():
+    a = torch.randn(4, 4).to(torch.float8_e5m2)
+    with torch.autocast("cpu", torch.float16):
+        assert WAVE.matmul(a, a).dtype == torch.bfloat16
+
+
+def test_autocast_within_a_graph():
+    a, b = torch.randn(3, 4), torch.randn(4, 5)
+
+    @torch.compile(backend="aot_eager", fullgraph=True)
+    def both(a, b):
+        with torch.autocast("cpu", torch.float16):
+            return WAVE.softmax(WAVE.matmul(a, b)), WAVE.matmul(a, b)
+
+    rows, product = both(a, b)
+    assert (rows.dtype, product.dtype) == (torch.float32, torch.float16)
+
+
 def test_a_graph_has_one_node_a_call():
     @torch.compile(backend="aot_eager", fullgraph=True)
     def block(x, weight, w):

@@ -24,4 +24,5 @@ ATTENTION = WaveOp(
     " Tensor? bias=None, Tensor? slopes=None, float? softcap=None,"
     ' float? scale=None, str layout="bhsd") -> Tensor',
     result=_attended,
+    narrowed=("query", "key", "value", "bias"),
 )

@@ -94,4 +94,5 @@ MATMUL = WaveOp(
     result=_product,
     gradient=_product_gradient,
     saved=("a", "b", "bias", "activation"),
+    narrowed=("a", "b", "bias", "residual"),
 )

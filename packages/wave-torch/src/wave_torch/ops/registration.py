@@ -11,6 +11,7 @@ import torch
 
 from wave_core.diagnostics import capture_location, launch_error
 from wave_kernels import functions
+from wave_torch.ops.autocast import register_autocast
 from wave_torch.ops.row import RESULT, Call, WaveOp
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def _register(row: WaveOp, library: torch.library.Library) -> None:
     implementation = _by_keyword(getattr(functions, row.name), names)
     torch.library.impl(name, DEVICES, implementation, lib=library)
     torch.library.register_fake(name, row.result, lib=library)
+    for device in DEVICES:
+        register_autocast(row, names, device, library)
     if row.gradient is not None:
         backward = _backward(row.gradient, names)
         save = _save(row, names)

@@ -44,6 +44,8 @@ class WaveOp:
             arguments by name. It consists of operators of torch and of this table, so
             it has a gradient itself. None where the function has none.
         saved: What the gradient reads: arguments, and `RESULT`.
+        narrowed: Arguments to which autocast gives its type, as torch does for
+            products; without any, all get float32, as for what sums rows up.
     """
 
     name: str
@@ -51,3 +53,4 @@ class WaveOp:
     result: Callable[..., torch.Tensor]
     gradient: Callable[..., Mapping[str, torch.Tensor]] | None = None
     saved: tuple[str, ...] = ()
+    narrowed: tuple[str, ...] = ()
