@@ -39,6 +39,11 @@ _TOGETHER = {"sum": 2, "max": 3, "min": 3}
 instruction, and have one for the extreme of three numbers."""
 
 
+FEW_WAVES = 4
+"""Waves whose parts each lane reads itself: an LDS access for each wave occupies the
+memory for all lanes, a shuffle for each doubling of the waves takes its latency."""
+
+
 @dataclass(frozen=True)
 class DecomposeReductions(Pass):
     """Lower every reduction to registers, then lanes, then waves.
@@ -47,7 +52,8 @@ class DecomposeReductions(Pass):
     First the vectors of all pieces are combined, then halves of the vector that is
     left (thirds for extremes), then lanes by a butterfly of shuffles over the lane
     digits of the reduced dimension, then through LDS the waves that share it, and
-    the lanes of a wave that a shuffle does not reach. The
+    the lanes of a wave that a shuffle does not reach. More than four waves are read by
+    as many lanes, one each, which then combine them by another butterfly. The
     initial value comes last and counts once. Sums of narrow floats add up in f32.
     A sum that a loop carries along stays in parts, one for each lane, and lanes combine
     theirs behind the loop, where `late_sum` proves that nothing in it needs the whole.
@@ -264,6 +270,9 @@ class _Decomposition:
         if axis is None and not far:
             return value
         slots = Slots(self._graph, self._geometry, self._op, value)
+        readers = () if axis is None or far else self._readers(axis)
+        if axis is not None and readers:
+            return self._lanes(slots.read({axis: _value(readers)}, LANE), readers)
         waves = range(1 if axis is None else self._geometry.waves[axis])
         parts = [
             slots.read({} if axis is None else {axis: constant(wave)}, lane)
@@ -271,6 +280,34 @@ class _Decomposition:
             for lane in [_lane_at(far, places)]
         ]
         return self._combined(self._result, self._fewer(parts, self._result))
+
+    def _readers(self, axis: int) -> list[Digit]:
+        """Lane digits that count the waves of an axis; none where each lane reads all.
+
+        Lanes that differ in a digit of the reduced dim hold the same, so that each of
+        them may read another wave's.
+        """
+        waves = self._geometry.waves[axis]
+        if waves <= FEW_WAVES or waves & (waves - 1):
+            return []
+        near, _ = self._digits()
+        found: list[Digit] = []
+        for digit in near:
+            first, *_ = digit.cut(digit.div * waves)
+            found.append(first)
+            waves //= first.mod
+            if waves == 1:
+                return found
+        return []
+
+
+def _value(digits: Sequence[Digit]) -> Expr:
+    """The number that some digits of the own lane's make, the first one lowest."""
+    number, weight = constant(0), 1
+    for digit in digits:
+        number = number + LANE // digit.div % digit.mod * weight
+        weight *= digit.mod
+    return number
 
 
 def _lane_at(digits: Sequence[Digit], places: Sequence[int]) -> Expr:
