@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound, Program
 
-_PATIENCE = 4096
+_PATIENCE = 1024
 """Group steps after which a group that others wait behind gives way: spin locks."""
 
 
