@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
+
+from covering import leave_to_fuzz
 
 # Compiling and simulating takes as long as the machine needs, so hypothesis sets no
 # deadline per example. CI repeats the same examples; elsewhere each run draws new ones.
@@ -22,12 +25,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
-) -> None:
-    if not config.getoption("--each-value"):
-        return
+) -> Generator[None, None, None]:
+    # Before pytest selects by marks, and what is left after it has.
+    leave_to_fuzz(items)
+    yield
+    if config.getoption("--each-value"):
+        _keep_each_value(config, items)
+
+
+def _keep_each_value(config: pytest.Config, items: list[pytest.Item]) -> None:
     seen: dict[tuple[object, str], set[tuple[str, int]]] = {}
     kept = [item for item in items if _brings_a_value(item, seen)]
     chosen = set(kept)

@@ -14,13 +14,6 @@ sys.path.append(str(workspace.ROOT / "examples"))
 sys.path.append(str(workspace.ROOT / "packages" / "wave-passes-scheduling" / "tests"))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    from covering import leave_to_fuzz  # found through the path above
-
-    leave_to_fuzz(items)
-
-
 @pytest.fixture(autouse=True)
 def same_torch_inputs():
     """Failures repeat: torch draws the same numbers in every run of a test."""

@@ -79,7 +79,7 @@ def test_pipelined_products(session, layout, target, preset):
     check(session, made, "emulator", preset=preset)
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("tile", [(128, 256), (256, 128), (128, 128)])
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f8e4m3fn", "i8"])
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_products_of_four_warps(session, layout, sizes, dtype, tile):
     check(session, made, "emulator")
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f8e4m3fn"])
 @pytest.mark.parametrize("sizes", [(129, 65, 257), (1, 1, 16), (67, 72, 400)])
@@ -117,7 +117,7 @@ def test_what_is_not_set_gives_products_of_four_warps(session, layout):
     assert "cp.async.cg" not in ptx
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("residual", [0, 1])
 @pytest.mark.parametrize("activation", ACTIVATION_WORDS)
 @pytest.mark.parametrize("bias", [0, 1])

@@ -40,7 +40,7 @@ def check(session, made, device, **options):
     assert report.record.reports == ()
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("staged", [0, 1])
 @pytest.mark.parametrize("tile", TILES, ids=("deep", "flat"))
 @pytest.mark.parametrize("sizes", SIZES)

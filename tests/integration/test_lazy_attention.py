@@ -64,6 +64,7 @@ def test_sums_stay_right_however_scores_grow(scores, device):
     check(made, device, preset="default")
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 @pytest.mark.parametrize(
     "preset", ["prefetch", "fetch-ahead", "prefetch-attention", "modulo"]

@@ -74,6 +74,7 @@ def test_examples_without_a_package(name, absent, build):
     check(PROGRAMS[name], build(PROGRAMS[name], session))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("absent", WITHOUT)
 @pytest.mark.parametrize("spec", KERNELS, ids=lambda spec: spec.name)
 def test_library_without_a_package(spec, absent):

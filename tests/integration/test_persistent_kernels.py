@@ -74,7 +74,7 @@ def test_stream_k_at_edges(sizes, hybrid, device, target):
     assert kernel.last_run.reports == ()
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 @pytest.mark.parametrize("device", ["sim", "emulator"])

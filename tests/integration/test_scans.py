@@ -352,6 +352,7 @@ def test_special_values(session, where, dtype):
     np.testing.assert_array_equal(c.astype(np.float32), greatest)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("where", DEVICES, ids="-".join)
 @pytest.mark.parametrize("dtype", ["i8", "u16", "i64", "f64"])
 def test_other_element_types(session, where, dtype):

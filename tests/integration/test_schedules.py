@@ -55,7 +55,7 @@ PIPELINED = [
 """A strategy for two products leaves loops with one, and writes no file."""
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("name", "trips"), ALL)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_lanes(session, strategy, name, trips):

@@ -65,7 +65,7 @@ def some(rng, extents, dtype):
     return a
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("where", DEVICES, ids="-".join)
 @pytest.mark.parametrize("dtype", [tkl.f32, tkl.f16, tkl.i32, tkl.u8], ids=str)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
@@ -173,7 +173,7 @@ def sorted_places(row, *, descending):
 SORTED = ((1, 1), (5, 8), (3, 65), (2, 100), (4, 192), (3, 0))
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("where", DEVICES, ids="-".join)
 @pytest.mark.parametrize("dtype", [tkl.f32, tkl.f16, tkl.i32, tkl.u8], ids=str)
 @pytest.mark.parametrize("descending", [False, True])

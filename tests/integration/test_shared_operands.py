@@ -316,6 +316,7 @@ SCHEDULES = (
 )
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("sizes", [(100, 72, 136), (129, 65, 449)], ids=str)
 @pytest.mark.parametrize("options", SCHEDULES, ids=str)
 @pytest.mark.filterwarnings("ignore")

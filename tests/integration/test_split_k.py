@@ -36,7 +36,7 @@ def case(session, name, sizes, target="gfx942", **settings):
     return make_case(factory, name, named, settings, target)
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     ("device", "target"),
     [

@@ -30,7 +30,7 @@ def session():
     return Session(config=Config(cache=False), announce=lambda _: None)
 
 
-@pytest.mark.covering(2)
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("dynamic", [0, 1])
 @pytest.mark.parametrize(
     ("device", "target"),

@@ -32,6 +32,7 @@ def worker():
     found.close()
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", chips())
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_for_every_target(lowered, worker, name, target):

@@ -55,6 +55,7 @@ def test_sums_are_right(dtype, sizes, preset):
     check(a, b, simulated)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("trips", [1, 2, 3, 4, 5, 9, 17])
 @pytest.mark.parametrize("preset", ["default", "four-stage"])
 def test_sums_of_any_number_of_groups_are_right(trips, preset):

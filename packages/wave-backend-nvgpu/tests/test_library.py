@@ -40,6 +40,7 @@ def case_of(name, shape):
     return make_case(factory, name, shape, {}, "sm_90")
 
 
+@pytest.mark.covering(1)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("device", ["sim", "emulator"])
 @pytest.mark.parametrize("name", SHAPES)

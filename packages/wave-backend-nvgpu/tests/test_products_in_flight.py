@@ -20,6 +20,7 @@ def loop_of(made):
     return [line for line in lines if line and line[0] not in ".@/"]
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("preset", AHEAD)
 @pytest.mark.parametrize("trips", [0, 1, 2, 3, 4, 5, 9])
 def test_sums_of_any_number_of_iterations_are_right(trips, preset):
@@ -30,6 +31,7 @@ def test_sums_of_any_number_of_iterations_are_right(trips, preset):
     check(a, b, c)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("preset", AHEAD)
 @pytest.mark.parametrize("sizes", [(129, 65, 257), (127, 63, 449)], ids=str)
 @pytest.mark.filterwarnings("ignore")

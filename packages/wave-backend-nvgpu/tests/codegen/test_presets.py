@@ -28,6 +28,7 @@ def session():
     return Session(config=Config(cache=False), announce=lambda _: None)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("name", [spec.name for spec in KERNELS])
 def test_kernel_agrees_with_its_reference(session, name, target):

@@ -26,6 +26,7 @@ K2 = tkl.sym.K2
 BOUNDS = {"i8": 0.0, "f64": 1e-15}
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("across", [False, True], ids=["nt", "nn"])
 @pytest.mark.parametrize("sizes", [(32, 32, 64), (50, 41, 44), (3, 70, 33)])
 @pytest.mark.parametrize("dtype", NUMPY)
