@@ -65,6 +65,7 @@ class Fetched:
             lanes keep such: one, and two where it changes with the iteration.
         turned: Transposed reads of a wave: rows of LDS are not those of the operand,
             and each read has an address of its own.
+        repeated: How many lanes hold each of its elements.
     """
 
     of_wave: float
@@ -75,6 +76,7 @@ class Fetched:
     piece: int = 0
     masked: int = 0
     turned: float = 0.0
+    repeated: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Work:
     @property
     def fragments(self) -> float:
         """Registers of what a wave reads in an iteration."""
-        read = (each.of_wave for each in self.fetched if not each.in_place)
+        read = (e.of_wave * e.repeated for e in self.fetched if not e.in_place)
         return sum(read) / 4 / self.lanes
 
     @property
@@ -310,8 +312,11 @@ class _Counting:
         sharing = prod(self.geometry.waves[axis] for axis in split if axis is not None)
         of_wave = self._elements(op) * op.register_type.dtype.bits / 8
         in_place = any(self._stays(op, product) for product in products)
+        repeated = max((self._repeated(op, each) for each in products), default=1.0)
         if isinstance(resolve(op.memory), Allocate):
-            return Fetched(of_wave, 0.0, 0.0, staged=True, in_place=in_place)
+            return Fetched(
+                of_wave, 0.0, 0.0, staged=True, in_place=in_place, repeated=repeated
+            )
         of_group = of_wave * sharing
         lines = of_group * self._unused(op)
         staged = op.memory.memory_type.space is AddressSpace.SHARED
@@ -324,7 +329,17 @@ class _Counting:
             self._piece(op),
             self._masked(op),
             self._turned(op, products, of_wave) if staged else 0.0,
+            repeated,
         )
+
+    def _repeated(self, op: Read, product: Mma) -> float:
+        """Lanes that hold each element of an operand: two in RDNA3's layout."""
+        if op is not product.lhs and op is not product.rhs:
+            return 1.0
+        row = instruction_of(product, self.geometry, self.target)
+        m, n, k = row.shape
+        layout, rows = (row.lhs, m) if op is product.lhs else (row.rhs, n)
+        return layout.lanes * layout.registers / (rows * k)
 
     def _turned(self, op: Read, products: Sequence[Mma], of_wave: float) -> float:
         """Transposed reads of an operand whose rows are not along what is summed."""
