@@ -282,3 +282,15 @@ def test_a_count_of_one_more_is_reported(session, target, way):
     for defect in found:
         result, _ = product.launch(defect.code, strict=True)
         assert {row.code for row in result.reports} & {"EM0501", "EM0506"}
+
+
+@pytest.mark.parametrize("preset", ["prefetch", "fetch-ahead"])
+def test_copies_of_some_lanes_do_not_move_those_of_all(session, preset):
+    # The last three rows of both tiles are copied by the same lanes of the wave, which
+    # is one condition; the rows before them are copied by all lanes in between.
+    product = Product(
+        session, (67, 35, 128), (128, 128, 64), (2, 2), "gfx950", preset=preset
+    )
+    result, error = product.launch(product.code())
+    assert not result.reports
+    assert error == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from wave_backend_amdgpu.compile.backend import compile_graph
@@ -109,6 +111,19 @@ def test_masks_select_an_address_or_branch(kind, word):
     mask = lt(THREAD, as_expr(100))
     graph.facts.put(kind, op, Access(row.coordinates, 2, mask))
     assert word in mlir(graph)
+
+
+def test_copies_of_some_lanes_stay_in_their_branch():
+    graph = copying()
+    assert "all_vmem" not in mlir(graph)
+    (op,) = [op for op in graph.walk() if isinstance(op, GatherToLDS)]
+    row = graph.facts.get(LANDING, op)
+    graph.facts.put(LANDING, op, replace(row, mask=lt(THREAD, as_expr(100))))
+    lines = [line.strip() for line in mlir(graph).splitlines()]
+    (at,) = [i for i, line in enumerate(lines) if "gather_to_lds" in line]
+    # All kinds of instructions may move across; LLVM merges nothing across it.
+    kinds = lines[at + 1].removeprefix("rocdl.sched.barrier ").split("|")
+    assert {"all_vmem", "all_ds", "mfma_wmma", "valu", "salu"} < set(kinds)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from wave_backend_amdgpu.codegen.instructions import MlirInstructions
 from wave_backend_amdgpu.codegen.interface import constant_argument
 from wave_backend_amdgpu.codegen.memories import copies_are_marked
 from wave_core.backends.emission import Emission, Kind, unsupported as refused
+from wave_core.ir import LANDING
+from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.sync import SharedMemoryBarrier
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class Emitter(Emission):
         memories: By the key of the defining op.
         marks_copies: Whether copies to LDS are waited for by marks.
         leaves_copies: Whether some barrier leaves groups of copies on their way.
+        masks_copies: Whether some lanes take no part in some copy to LDS.
         probes: What the probes of the code look at, in order of their addresses.
     """
 
@@ -58,6 +61,11 @@ class Emitter(Emission):
         self.leaves_copies = any(
             isinstance(op, SharedMemoryBarrier) and op.groups_left
             for op in graph.walk()
+        )
+        self.masks_copies = any(
+            (landing := graph.facts.get(LANDING, op)) and landing.mask is not None
+            for op in graph.walk()
+            if isinstance(op, GatherToLDS)
         )
         self.probes: list[str] = []
 

@@ -16,6 +16,12 @@ from wave_core.ir import ACCESS, LANDING, Access, resolve
 from wave_core.ops.memory import GatherToLDS
 from wave_core.symbols import Expr, constant, eq, total
 
+_CONVERGENT = (
+    "rocdl.sched.barrier "
+    "non_mem_non_sideeffect|valu|salu|mfma_wmma|all_vmem|all_ds|transcendental"
+)
+"""No instruction, and every kind of instruction may move across it."""
+
 
 @lowers(GatherToLDS)
 def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
@@ -40,12 +46,25 @@ def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
     mask = None if landing.mask is None else emit.expr(landing.mask)
     test = None if mask is None else simple(emit.facts, mask)
     if test is None:
-        emit.builder.line(text)
+        _issue(text, emit)
         return
     name = emit.indices.truth(test)
     with emit.builder.region() as block:
-        emit.builder.line(text)
+        _issue(text, emit)
     emit.builder.splice(f"scf.if {name} {{", block, "}")
+
+
+def _issue(text: str, emit: Emitter) -> None:
+    """The instruction, where it stands.
+
+    Its place in LDS is one for the wave. LLVM does not know that: it threads two
+    branches on one condition together, with a copy that stands between them in both
+    arms, and merges the last copies of the arms to one whose place depends on the lane.
+    It neither duplicates nor merges across what is convergent.
+    """
+    emit.builder.line(text)
+    if emit.masks_copies:
+        emit.builder.line(_CONVERGENT)
 
 
 def _check_machine(op: GatherToLDS, emit: Emitter, source: Memory, bits: int) -> None:
