@@ -11,6 +11,7 @@ import wave_core.lang as tkw
 from wave_core.compile import Session, WaveCompileOptions
 from wave_core.compile.choosing import choices, settlements
 from wave_core.compile.front import front_of
+from wave_core.symbols.layout import Digit, Layout
 from wave_core.targets import Peaks, RegisterFile, generic_target
 from wave_passes_scheduling.auto.choose import choose
 from wave_passes_scheduling.auto.estimate import (
@@ -537,3 +538,25 @@ def test_instructions_between_products_of_another_wave_take_longer(session):
     lds = (8 * 12288 + 32768) / 128
     memory = sum(each.lines for each in work.fetched) / TURNING.peaks.l2_bytes
     assert iteration(work, once, 1, TURNING) == lds + memory + 2 * 24 * product
+
+
+def test_operands_that_several_lanes_hold_take_more_registers(session):
+    def with_rows_in_each_lane(row):
+        m, n, k = row.shape
+        whole = [
+            Layout.make(row.lanes, k, {dim: [lanes], "K": [Digit(1, "reg", 1, k)]})
+            for dim, lanes in (
+                ("M", Digit(1, "lane", 1, m)),
+                ("N", Digit(1, "lane", 1, n)),
+            )
+        ]
+        return replace(row, lhs=whole[0], rhs=whole[1])
+
+    rows = tuple(map(with_rows_in_each_lane, CHIP.matrix_instructions))
+    once = crossed(CHIP, session)
+    often = crossed(replace(CHIP, matrix_instructions=rows), session)
+    # 16 by 16 elements, of which each of 64 lanes holds a row.
+    assert {each.repeated for each in once.fetched} == {1}
+    assert {each.repeated for each in often.fetched} == {4}
+    assert often.fragments == 4 * once.fragments
+    assert often.lds == once.lds
