@@ -1,6 +1,6 @@
 """The passes between the MLIR that `codegen` writes and LLVM's dialect.
 
-IREE's own pipeline has some 80 more, for tensors, whole programs and linear algebra.
+IREE's own pipeline has some 90 more, for tensors, whole programs and linear algebra.
 They find nothing to do in these kernels, but each prepares its patterns first: that
 takes longer than the kernels do. Those that stay are in the order of IREE's pipeline;
 the code is the same, byte by byte (``tests/test_compile.py``).
@@ -11,7 +11,6 @@ from __future__ import annotations
 from wave_backend_amdgpu.compile.flags import DEBUG_INFO
 
 _PREPARE = (
-    "func.func(iree-rocdl-configure-buffer-instructions)",
     "iree-codegen-reconcile-translation-info",
     "iree-codegen-convert-hal-descriptor-type-to-gpu-address-space",
 )
@@ -19,12 +18,7 @@ _SIMPLIFY = (
     "canonicalize",
     "cse",
     "iree-llvmgpu-vector-lowering",
-    "canonicalize",
     "cse",
-    "iree-codegen-propagate-dispatch-size-bounds",
-    "iree-loop-invariant-code-motion",
-    "cse",
-    "iree-loop-invariant-code-motion",
     "iree-util-optimize-int-arithmetic{index-is-i64=true narrow-to-i32=true}",
     "cse",
     "iree-loop-invariant-code-motion",
@@ -32,7 +26,6 @@ _SIMPLIFY = (
     "convert-scf-to-cf",
     "canonicalize",
     "cse",
-    "iree-amdgpu-emulate-narrow-type",
     "iree-convert-unsupported-float-arith",
     "iree-llvmgpu-group-global-loads",
 )
