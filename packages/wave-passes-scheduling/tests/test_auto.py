@@ -560,3 +560,16 @@ def test_operands_that_several_lanes_hold_take_more_registers(session):
     assert {each.repeated for each in often.fetched} == {4}
     assert often.fragments == 4 * once.fragments
     assert often.lds == once.lds
+
+
+def test_what_is_fetched_ahead_without_lds_takes_registers_of_who_reads_it(session):
+    staged = crossed(CHIP, session)
+    fetched = tuple(replace(each, staged=False) for each in staged.fetched)
+    unstaged = replace(staged, fetched=fetched)
+    assert unstaged.unstaged == unstaged.fragments == staged.fragments
+    prefetch = next(way for way in WAYS if way.name == "prefetch" and way.ahead)
+    waiting, ahead = (
+        need_of(unstaged, replace(prefetch, ahead=ahead), CHIP).registers
+        for ahead in (0.0, 1.5)
+    )
+    assert ahead - waiting == round((1.5 - prefetch.live) * staged.fragments)

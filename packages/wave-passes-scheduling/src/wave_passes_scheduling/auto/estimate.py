@@ -67,6 +67,8 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     live = way.late if target.transposed_read_bits else way.live
     registers = work.carried + SHORT * work.between + live * work.fragments
     registers += way.ahead * fetched + way.turned * work.turned
+    # What goes through no LDS is on its way in the registers of who works on it.
+    registers += max(0.0, way.ahead - live) * work.unstaged
     registers = round(registers + SPARE)
     if target.registers.conditions:
         registers += _conditions(work)

@@ -24,7 +24,7 @@ from wave_passes_scheduling.loops.analysis import innermost_loops
 from wave_passes_scheduling.loops.costs import FREE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph
@@ -125,8 +125,15 @@ class Work:
     @property
     def fragments(self) -> float:
         """Registers of what a wave reads in an iteration."""
-        read = (e.of_wave * e.repeated for e in self.fetched if not e.in_place)
-        return sum(read) / 4 / self.lanes
+        return self._held(each for each in self.fetched if not each.in_place)
+
+    @property
+    def unstaged(self) -> float:
+        """Registers of what each wave reads from memory for itself, among these."""
+        return self._held(self.direct)
+
+    def _held(self, read: Iterable[Fetched]) -> float:
+        return sum(each.of_wave * each.repeated for each in read) / 4 / self.lanes
 
     @property
     def turned(self) -> float:
