@@ -105,6 +105,29 @@ def test_threads_that_ended_are_not_waited_for():
     assert run_threads(body, given, given.copy(), threads=64).reports == []
 
 
+@pytest.mark.parametrize("barrier", ["bar.sync", "barrier.sync.aligned"])
+def test_a_warp_that_meets_in_two_parts_is_reported(barrier):
+    body = (
+        "setp.eq.u32 %p1, %r0, 0;\n"
+        f"@%p1 bra ALONE;\n{barrier} 0;\nbra END;\nALONE: {barrier} 0;\nEND:"
+    )
+    given = np.zeros(64, np.uint32)
+    reports = run_threads(body, given, given.copy(), threads=64).reports
+    assert [(each.code, each.count) for each in reports] == [
+        ("EP0511", 31),
+        ("EP0511", 1),
+    ]
+
+
+def test_barriers_without_alignment_take_parts_of_warps():
+    body = (
+        "setp.eq.u32 %p1, %r0, 0;\n"
+        "@%p1 bra ALONE;\nbarrier.sync 0;\nbra END;\nALONE: barrier.sync 0;\nEND:"
+    )
+    given = np.zeros(64, np.uint32)
+    assert run_threads(body, given, given.copy(), threads=64).reports == []
+
+
 def test_a_loop_without_an_end():
     text = HEAD + ".visible .entry kernel()\n{\nL:\nbra L;\n}"
     with pytest.raises(ExecutionError, match="EP0303"):

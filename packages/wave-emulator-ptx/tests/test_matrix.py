@@ -185,3 +185,13 @@ def test_a_product_of_half_a_warp_is_reported_and_does_nothing():
     )
     (report,) = run_threads(body, given, out, shared=128).reports
     assert report.code == "EP0511"
+
+
+@pytest.mark.parametrize("word", ["fence", "commit_group", "wait_group"])
+def test_what_surrounds_products_takes_whole_warps(word):
+    given = np.zeros((128, 4), np.uint32)
+    text = f"wgmma.{word}.sync.aligned{' 0' * (word == 'wait_group')};"
+    body = f"setp.eq.u32 %p1, %r0, 0;\n@%p1 {text}"
+    (report,) = run_threads(body, given, given.copy(), threads=128).reports
+    assert (report.code, report.count, report.thread) == ("EP0511", 1, 0)
+    assert run_threads(text, given, given.copy(), threads=128).reports == []

@@ -9,6 +9,7 @@ import numpy as np
 from wave_emulator_ptx.batch import DONE, LANES, Arrival, Batch, Step
 from wave_emulator_ptx.errors import UnknownInstructionError
 from wave_emulator_ptx.isa import bulk
+from wave_emulator_ptx.isa.matrix import whole_warps
 from wave_emulator_ptx.isa.roles import bind_cluster_barrier
 from wave_emulator_ptx.syntax import Instruction, Name
 from wave_emulator_ptx.types import TYPES
@@ -71,6 +72,8 @@ def bind_barrier(instruction: Instruction, scope: Scope) -> Step:
     if instruction.modifiers[0] == "cluster":
         return bind_cluster_barrier(instruction)
     words = [m for m in instruction.modifiers if m not in {"cta", "aligned"}]
+    # Source: PTX ISA, bar: `bar` is `barrier.aligned`, which whole warps execute.
+    aligned = instruction.opcode == "bar" or "aligned" in instruction.modifiers
     if words not in (["sync"], ["arrive"]):
         raise UnknownInstructionError(str(instruction), instruction.line)
     operands = instruction.operands
@@ -79,6 +82,8 @@ def bind_barrier(instruction: Instruction, scope: Scope) -> Step:
     waits = words == ["sync"]
 
     def step(batch: Batch, chosen: Selection) -> None:
+        if aligned and batch.checks:
+            whole_warps(batch, instruction, chosen)
         threads = batch.ordinals(chosen)
         numbers = np.broadcast_to(number(batch, chosen), threads.shape)
         wanted = count(batch, chosen) if count else np.zeros(1, np.uint32)

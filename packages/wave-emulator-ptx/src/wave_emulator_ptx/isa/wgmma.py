@@ -79,11 +79,13 @@ def bind(instruction: Instruction, scope: Scope) -> Step:
     """
     words = instruction.modifiers
     if words == ("fence", "sync", "aligned"):
-        return lambda batch, chosen: batch.products.fence(chosen)
+        return _together(
+            instruction, lambda batch, chosen: batch.products.fence(chosen)
+        )
     if words == ("commit_group", "sync", "aligned"):
-        return _commit
+        return _together(instruction, _commit)
     if words == ("wait_group", "sync", "aligned"):
-        return _bind_wait(instruction)
+        return _together(instruction, _bind_wait(instruction))
     if words[:3] == ("mma_async", "sync", "aligned"):
         return _bind_product(instruction, scope)
     raise UnknownInstructionError(str(instruction), instruction.line)
@@ -97,6 +99,17 @@ def needs_a_group(instruction: Instruction) -> bool:
 
 
 # ------------------------------------------------------------------ groups
+
+
+def _together(instruction: Instruction, then: Step) -> Step:
+    """Report warps that are there in part, which the instruction is not for."""
+
+    def step(batch: Batch, chosen: Selection) -> None:
+        if batch.checks:
+            whole_warps(batch, instruction, chosen)
+        then(batch, chosen)
+
+    return step
 
 
 def _commit(batch: Batch, chosen: Selection) -> None:
