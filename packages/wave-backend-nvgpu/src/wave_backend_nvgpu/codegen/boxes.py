@@ -35,8 +35,6 @@ WAIT = (
     "{ .reg .pred p; WAIT_${:uid}: mbarrier.try_wait.parity.shared::cta.b64 p, [$0],"
     " $1; @!p bra WAIT_${:uid}; }"
 )
-ONCE = "convergent"
-"""Keeps LLVM from unrolling the loop around a wait, which mostly runs once."""
 
 
 @dataclass
@@ -122,7 +120,7 @@ class Boxes:
         with self.make.region() as body:
             phase = self.make.op(f"lshr i32 {done}, {RING.bit_length() - 1}")
             parity = self.make.op(f"and i32 {phase}, 1")
-            self._do(WAIT, ("r", self._barrier(done)), ("r", parity), flags=ONCE)
+            self._do(WAIT, ("r", self._barrier(done)), ("r", parity))
             self._store(self.make.op(f"add i32 {done}, 1"), DONE)
         after = self.make.label()
         self.make.splice(
@@ -166,9 +164,7 @@ class Boxes:
     def _store(self, value: str | int, name: str) -> None:
         self.make.line(f"store i32 {value}, ptr {name}")
 
-    def _do(self, text: str, *given: tuple[str, str], flags: str = "") -> None:
+    def _do(self, text: str, *given: tuple[str, str]) -> None:
         """An instruction by its text, which orders memory."""
-        rules = ",".join([*[rule for rule, _ in given], "~{memory}"])
-        words = ", ".join(f"i32 {name}" for _, name in given)
-        call = f'call void asm sideeffect "{text}", "{rules}"({words})'
-        self.make.line(f"{call} {flags}".rstrip())
+        rules = [rule for rule, _ in given]
+        self.make.assembly(text, rules, [f"i32 {name}" for _, name in given])

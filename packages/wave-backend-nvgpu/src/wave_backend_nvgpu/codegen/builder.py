@@ -143,6 +143,31 @@ class Builder:
             return ""
         return self.op(text, level)
 
+    def assembly(
+        self, text: str, rules: Sequence[str], given: Sequence[str], result: str = ""
+    ) -> str:
+        """Call inline assembly that changes memory.
+
+        It is convergent: LLVM neither puts it into branches nor copies it into arms.
+        What lanes of a warp, or warps of a group, execute together would else be
+        executed by some of them in one place and by others in another.
+
+        Args:
+            text: The assembly.
+            rules: Constraints of its results and operands, in order.
+            given: Type and name of each operand.
+            result: The type of its result, if it has any.
+
+        Returns:
+            The name of the result; nothing where it has none.
+        """
+        rule = ",".join([*rules, "~{memory}"])
+        called = f'asm sideeffect "{text}", "{rule}"({", ".join(given)}) convergent'
+        if not result:
+            self.line(f"call void {called}")
+            return ""
+        return self.op(f"call {result} {called}")
+
     # ---- regions
 
     @contextmanager

@@ -65,7 +65,7 @@ def fence(make: LlvmInstructions, values: Sequence[Value]) -> list[Value]:
 
 def commit(make: LlvmInstructions) -> None:
     """End a group of products."""
-    make.line(f'call void asm sideeffect "{COMMIT}", "~{{memory}}"()')
+    make.assembly(COMMIT, (), ())
 
 
 def wait(
@@ -136,22 +136,19 @@ def _assembly(
         CONSTRAINTS[kind.item] for kind in results for _ in range(kind.registers)
     ]
     given = [
-        (scalar(value.item), make.extract(value.kind, value.name, at))
+        f"{scalar(value.item)} {make.extract(value.kind, value.name, at)}"
         for value in values
         for at in range(value.registers)
     ]
     rules = [f"={letter}" for letter in letters]
     rules += [str(at) for at in range(len(given))]
     rules += [letter for letter, _, _ in inputs]
-    rules.append("~{memory}")
-    given += [(kind, name) for _, kind, name in inputs]
-    arguments = ", ".join(f"{kind} {name}" for kind, name in given)
-    called = f'asm sideeffect "{text}", "{",".join(rules)}"({arguments})'
+    given += [f"{kind} {name}" for _, kind, name in inputs]
     if not kinds:
-        make.line(f"call void {called}")
+        make.assembly(text, rules, given)
         return []
     type_ = make.structure(kinds)
-    whole = make.op(f"call {type_} {called}")
+    whole = make.assembly(text, rules, given, type_)
     parts = (make.op(f"extractvalue {type_} {whole}, {at}") for at in range(len(kinds)))
     return [
         Value(

@@ -230,11 +230,9 @@ def _compared(emit: Emitter, cell: _Cell, old: str, new: str) -> str:
     bits, letter = f"i{cell.bits}", _LETTERS[cell.bits]
     scope = _SCOPE_NAMES[cell.scope]
     text = f"atom.relaxed.{scope}.{cell.space}.cas.b{cell.bits} $0, [$1], $2, $3;"
-    return emit.builder.op(
-        f'call {bits} asm sideeffect "{text}", '
-        f'"={letter},l,{letter},{letter},~{{memory}}"'
-        f"({cell.address}, {bits} {old}, {bits} {new})"
-    )
+    rules = (f"={letter}", "l", letter, letter)
+    given = (cell.address, f"{bits} {old}", f"{bits} {new}")
+    return emit.builder.assembly(text, rules, given, bits)
 
 
 _FORMS = {
@@ -257,10 +255,9 @@ def _by_name(emit: Emitter, cell: _Cell, word: str, value: str) -> str:
     bits, letter = Kind(f"i{cell.bits}"), _LETTERS[cell.bits]
     given = emit.instructions.recast(Kind(cell.item), bits, value)
     text = f"atom.relaxed.sys.global.{_FORMS[word][cell.item]} $0, [$1], $2;"
-    name = emit.builder.op(
-        f'call {bits.item} asm sideeffect "{text}", "={letter},l,{letter},~{{memory}}"'
-        f"({cell.address}, {bits.item} {given})"
-    )
+    operands = (cell.address, f"{bits.item} {given}")
+    rules = (f"={letter}", "l", letter)
+    name = emit.builder.assembly(text, rules, operands, bits.item)
     return emit.instructions.recast(bits, Kind(cell.item), name)
 
 

@@ -57,8 +57,7 @@ def _show_products(emit: Emitter) -> None:
     nothing else touches shared memory, there is nothing to show.
     """
     if emit.shows:
-        text = "fence.proxy.async.shared::cta;"
-        emit.builder.line(f'call void asm sideeffect "{text}", "~{{memory}}"()')
+        emit.builder.assembly("fence.proxy.async.shared::cta;", (), ())
 
 
 NAMED_BARRIERS = 15
