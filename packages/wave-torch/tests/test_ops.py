@@ -48,11 +48,22 @@ def attended(dtype, *, kvh=2, m=3, s=5):
     return tuple(torch.randn(shape).to(narrow) for shape in shapes)
 
 
+def ragged(dtype):
+    """Two sequences, one behind the other, and where they start."""
+    rows = (each[0].transpose(0, 1) for each in attended(dtype))
+    starts = ([0, 2, 3], [0, 1, 5])
+    return (*rows, *(torch.tensor(each, dtype=torch.int32) for each in starts))
+
+
 # Function -> arguments of small calls, in order.
 CALLS = {
     "attention": lambda dtype: [
         attended(dtype),
         (*attended(dtype, kvh=1), True, 2, None, torch.rand(2), 1.5, 0.5),
+    ],
+    "attention_varlen": lambda dtype: [
+        (*ragged(dtype), 2, 4),
+        (*ragged(dtype), 2, 4, torch.tensor([3, 0, 4, 1, 2], dtype=torch.int32), True),
     ],
     "layer_norm": lambda dtype: [
         (leaf(3, 7, dtype=dtype), leaf(7, dtype=dtype), leaf(7, dtype=dtype)),

@@ -87,6 +87,15 @@ def attended(
     return repeat
 
 
+def products(
+    keys: Any, queries: Any, lead: tuple[Any, ...], mma_type: tkl.MMAType | None
+) -> Any:
+    """Those of each query and key of a tile, ``[*lead, M, K2]``, f32."""
+    imm_reg = tkl.Register[*lead, K2, M, tkl.f32](0.0)
+    inner_acc = tkw.mma(keys, queries, imm_reg, mma_type)
+    return tkw.permute(inner_acc, target_shape=[*lead, M, K2])
+
+
 def weighted(total: Any, sums: Any, lead: tuple[Any, ...], scoring: Scoring) -> Any:
     """The mean of values of each row, zero where a row has seen no key."""
     if scoring.complete:
@@ -123,11 +132,8 @@ def attention_kernel(
         c: tkl.Memory[B, M, N, tkl.GLOBAL_ADDRESS_SPACE, tkl.f32],
     ) -> None:
         def scores() -> Any:
-            imm_reg = tkl.Register[B, K2, M, tkl.f32](0.0)
             q_reg, k_reg = tkw.read(q), tkw.read(k)
-            inner_acc = tkw.mma(k_reg, q_reg, imm_reg, mma_types[0])
-            x_j = tkw.permute(inner_acc, target_shape=[B, M, K2])
-            return scoring.hidden(x_j)
+            return scoring.hidden(products(k_reg, q_reg, (B,), mma_types[0]))
 
         def values() -> Any:
             return tkw.read(v, mapping=v_mapping)
@@ -218,15 +224,12 @@ def head_attention_kernel(
     def attention(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))
         gk_scaling = tkl.Register[B, H, M, K2, tkl.f32](scale)
-        slopes = _slopes(given["slopes"]) if scoring.alibi else None
+        slopes = slopes_of(given["slopes"]) if scoring.alibi else None
 
         def scores() -> Any:
-            imm_reg = tkl.Register[B, H, K2, M, tkl.f32](0.0)
             q_reg = tkw.read(given["query"], mapping=q_mapping)
             k_reg = tkw.read(given["key"], mapping=k_mapping)
-            inner_acc = tkw.mma(k_reg, q_reg, imm_reg, mma_types[0])
-            x_j = tkw.permute(inner_acc, target_shape=[*scored])
-            x_j *= gk_scaling
+            x_j = products(k_reg, q_reg, lead, mma_types[0]) * gk_scaling
             return scoring.hidden(
                 scoring.finished(x_j, scored, given.get("bias"), slopes)
             )
@@ -261,7 +264,7 @@ def _operands(heads: Heads, scoring: Scoring, *, lse: bool) -> dict[str, Any]:
     return found
 
 
-def _slopes(memory: Any) -> Any:
+def slopes_of(memory: Any) -> Any:
     """Those of the heads, for base 2."""
     return tkw.read(memory) * tkl.Register[H, tkl.f32](LOG2_E)
 

@@ -39,6 +39,8 @@ class Scoring:
         causal: Whether keys behind a query's own place are hidden from it.
         window: Keys of this distance and more are hidden; 0 for none.
         offset: The place of query 0 among the keys, an expression of sizes.
+        keys: How many keys there are, an expression of at most `K2`; the others are
+            hidden.
         softcap: ``cap(x) = softcap * tanh(x / softcap)``; 0 for no cap.
         bias: The dims of what is added: some of those of the scores, in order, the
             last of them keys. Minus infinity hides a key.
@@ -51,6 +53,7 @@ class Scoring:
     causal: bool = False
     window: int = 0
     offset: Any = 0
+    keys: Any = K2
     softcap: float = 0.0
     bias: tuple[Any, ...] = ()
     alibi: bool = False
@@ -65,11 +68,12 @@ class Scoring:
         """The tiles of keys that some query of a workgroup may see, of `spread`."""
         first = tkw.WORKGROUP_0 * BLOCK_M + self.offset
         end = (tkw.WORKGROUP_0 + 1) * BLOCK_M + self.offset
-        if not (self.causal or self.window):
+        tiles = sympy.ceiling(self.keys / BLOCK_K2)
+        if self.causal or self.window:
+            end += 0 if self.causal else self.window - 1
+            tiles = sympy.Min(tiles, sympy.ceiling(end / BLOCK_K2))
+        elif self.keys == K2:
             return {}
-        if not self.causal:
-            end += self.window - 1
-        tiles = sympy.Min(sympy.ceiling(K2 / BLOCK_K2), sympy.ceiling(end / BLOCK_K2))
         if not self.window:
             return {"iters": sympy.Max(tiles, 0) if self.complete else tiles}
         skipped = sympy.Max((first - self.window + 1) // BLOCK_K2, 0)
@@ -107,6 +111,8 @@ class Scoring:
             seen.append(self._place(-self.window) < key)
         if self.window and not self.causal:
             seen.append(self._place(self.window) > key)
+        if self.keys != K2:
+            seen.append(tkw.apply_expr(key, lambda k: k < self.keys))
         if not seen:
             return scores
         mask = reduce(and_, seen)

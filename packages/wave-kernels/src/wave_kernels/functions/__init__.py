@@ -8,6 +8,14 @@ from __future__ import annotations
 
 from wave_kernels.functions.attention import attention
 from wave_kernels.functions.products import matmul
+from wave_kernels.functions.ragged_attention import attention_varlen
 from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
 
-__all__ = ["attention", "layer_norm", "matmul", "rms_norm", "softmax"]
+__all__ = [
+    "attention",
+    "attention_varlen",
+    "layer_norm",
+    "matmul",
+    "rms_norm",
+    "softmax",
+]

@@ -14,7 +14,7 @@ from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from wave_core.types import DType
 
@@ -90,7 +90,7 @@ def attention(  # noqa: PLR0913 - one word for each variant
     """
     given = Arguments.of("attention", "query", query, HALVES)
     sizes = _sizes(given, query, key, value, layout)
-    scoring = _scoring(given, window, softcap)
+    scoring = scoring_of(given, window, softcap)
     found = given.result(out, sizes.output, query.dtype)
     operands = sizes.fitting(given, query=query, key=key, value=value)
     if bias is not None:
@@ -164,13 +164,23 @@ def _sizes(given: Arguments, query: Any, key: Any, value: Any, layout: str) -> _
     if layout not in LAYOUTS:
         given.refuse("WV0707", f"`layout` is {layout!r}", "it is bhsd or bshd")
     shapes = {
-        name: _shape(given, name, tensor, layout)
+        name: shape_of(given, name, tensor, layout)
         for name, tensor in (("query", query), ("key", key), ("value", value))
     }
     head, row = layout.index("h"), layout.index("s")
     b, h, m, d = (shapes["query"][i] for i in (0, head, row, 3))
     kvh, keys = (shapes["key"][i] for i in (head, row))
     dv = shapes["value"][3]
+    check_heads(given, h, kvh, d, dv)
+    return _Sizes(layout, b, h, kvh, m, keys, d, dv)
+
+
+def check_heads(given: Arguments, h: int, kvh: int, d: int, dv: int) -> None:
+    """See that groups of heads share keys, and that a wave can hold channels.
+
+    Raises:
+        LaunchError: WV0707 where that is not so.
+    """
     for name, channels, least in (("query", d, 1), ("value", dv, 0)):
         if not least <= channels <= WIDEST:
             what = f"heads of `{name}` have {channels} channels"
@@ -178,23 +188,33 @@ def _sizes(given: Arguments, query: Any, key: Any, value: Any, layout: str) -> _
     if h and (not kvh or h % kvh):
         what = f"`key` has {kvh} heads, `query` {h}"
         given.refuse("WV0707", what, "the heads of keys divide those of queries")
-    return _Sizes(layout, b, h, kvh, m, keys, d, dv)
 
 
-def _shape(given: Arguments, name: str, tensor: Any, layout: str) -> tuple[int, ...]:
-    """Of a tensor of four dimensions."""
+def shape_of(
+    given: Arguments, name: str, tensor: Any, dims: Sequence[str]
+) -> tuple[int, ...]:
+    """The shape of a tensor that has these dimensions.
+
+    Raises:
+        LaunchError: WV0704 for what is no dense tensor, WV0705, WV0708, WV0714 for its
+            type, device or gradient; WV0706 for its rank.
+    """
     shape: tuple[int, ...] = ()
     if isinstance(tensor, torch.Tensor):
         shape = tuple(tensor.shape)
     given.tensor(name, tensor, shape)
-    if len(shape) != 4:
-        advice = f"give four dimensions, {layout}"
+    if len(shape) != len(dims):
+        advice = f"give {len(dims)} dimensions: {', '.join(dims)}"
         given.refuse("WV0706", f"`{name}` is {shape}", advice)
     return shape
 
 
-def _scoring(given: Arguments, window: int | None, softcap: float | None) -> Scoring:
-    """What is compiled into the kernel: rows end at the last key."""
+def scoring_of(given: Arguments, window: int | None, softcap: float | None) -> Scoring:
+    """What is compiled into the kernel; the last query stands at the last key.
+
+    Raises:
+        LaunchError: WV0707 for a window or a cap that is no positive number.
+    """
     if window is not None and window < 1:
         advice = "a query sees at least the key at its place: 1, or more"
         given.refuse("WV0707", f"`window` is {window}", advice)

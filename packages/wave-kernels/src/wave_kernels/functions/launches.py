@@ -42,6 +42,7 @@ def launch(
     what: Mapping[str, Any],
     sizes: Mapping[str, int],
     arguments: Sequence[Any],
+    dynamic: Sequence[str] = (),
 ) -> None:
     """Compile what is not compiled yet, and run it where the tensors are.
 
@@ -50,15 +51,21 @@ def launch(
         what: Its arguments, hashable.
         sizes: The kernel's symbols, by name.
         arguments: Of the kernel, in order.
+        dynamic: Symbols whose values come from the arguments, with each launch.
     """
     device = next(a.device for a in arguments if isinstance(a, torch.Tensor))
-    key = (make, *what.items(), *sizes.items(), device.type)
+    key = (make, *what.items(), *sizes.items(), *dynamic, device.type)
     session = default_session()
     kernel = session.remembered(key)
     if not isinstance(kernel, WaveKernel):
         runs, target = ON_CPU if device.type == "cpu" else ON_GPU
         subs = {getattr(tkl.sym, name): value for name, value in sizes.items()}
-        options = tkl.WaveCompileOptions(subs=subs, device=runs, target=target)
+        options = tkl.WaveCompileOptions(
+            subs=subs,
+            dynamic_symbols=[getattr(tkl.sym, name) for name in dynamic],
+            device=runs,
+            target=target,
+        )
         kernel = wave_compile(options, make(**what))
         session.remember(key, kernel)
     kernel(*arguments)

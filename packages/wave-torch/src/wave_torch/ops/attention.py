@@ -1,4 +1,4 @@
-"""The row of attention."""
+"""The rows of attention."""
 
 from __future__ import annotations
 
@@ -25,4 +25,14 @@ ATTENTION = WaveOp(
     ' float? scale=None, str layout="bhsd") -> Tensor',
     result=_attended,
     narrowed=("query", "key", "value", "bias"),
+)
+
+ATTENTION_VARLEN = WaveOp(
+    "attention_varlen",
+    "(Tensor query, Tensor key, Tensor value, Tensor query_starts, Tensor key_starts,"
+    " int max_queries, int max_keys, Tensor? table=None, bool causal=False,"
+    " int? window=None, Tensor? slopes=None, float? softcap=None, float? scale=None,"
+    " bool checked=True) -> Tensor",
+    result=_attended,
+    narrowed=("query", "key", "value"),
 )

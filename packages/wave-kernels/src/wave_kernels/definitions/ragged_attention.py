@@ -1,0 +1,191 @@
+"""Attention of sequences of different lengths, one behind the other in memory."""
+
+# Kernels are written in Wave: symbols as types and sizes, decorators that run bodies.
+# pyright: reportArgumentType=false, reportCallIssue=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_kernels.definitions.attention import (
+    Heads,
+    MMATypes,
+    attended,
+    products,
+    slopes_of,
+    weighted,
+)
+from wave_kernels.definitions.attention_scores import PLAIN, Scoring
+from wave_kernels.definitions.attention_tiles import (
+    K1,
+    K2,
+    QUERY_SPACE,
+    TILES,
+    B,
+    H,
+    M,
+    N,
+    spread,
+)
+from wave_kernels.definitions.operands import declared
+
+TOKENS = tkl.sym.TOKENS
+"""Queries of all sequences."""
+
+SLOTS = tkl.sym.SLOTS
+"""Keys in memory, of all sequences and of none."""
+
+ENDS = tkl.sym.ENDS
+"""One more than there are sequences."""
+
+ROWS = tkl.sym.ROWS
+"""Keys of all sequences, where a table says in which slots they are."""
+
+FIRST_QUERY, QUERIES = tkl.sym.FIRST_QUERY, tkl.sym.QUERIES
+FIRST_KEY, KEYS = tkl.sym.FIRST_KEY, tkl.sym.KEYS
+"""Of the sequence of a workgroup."""
+
+
+def ragged_attention_kernel(
+    scale: float,
+    mma_types: MMATypes = (None, None),
+    *,
+    heads: Heads,
+    scoring: Scoring = PLAIN,
+    paged: bool = False,
+) -> Any:
+    """Attention over heads of ``B`` sequences, each with keys of its own.
+
+    Sequence b has the queries from ``query_starts[b]`` up to ``query_starts[b + 1]``,
+    and as many keys as ``key_starts`` says, in the slots from its start on; where
+    ``paged``, in those that ``table`` has from there on. ``scale`` and ``scoring`` are
+    as in `head_attention_kernel`, without a bias; the last query of each sequence
+    stands at its last key.
+
+    Shapes: ``query: [TOKENS, H, K1]``, ``key: [SLOTS, KVH, K1]``,
+    ``value: [SLOTS, KVH, N]``, both starts ``[ENDS]``, ``table: [ROWS]``,
+    ``slopes: [H]``, ``output: [TOKENS, H, N]``; ``M`` and ``K2`` are the most queries
+    and keys that a sequence may have. Dtypes: as ``heads`` says; starts and table i32,
+    slopes f32. Accuracy: as `head_attention_kernel`.
+    """
+    lead, scored = (B, H), (B, H, M, K2)
+    own = replace(scoring, offset=KEYS - QUERIES, keys=KEYS, complete=True)
+    operands = _operands(heads, own, paged=paged)
+    places = _Places(heads, paged=paged)
+
+    @tkw.wave(spread(lead, mma_types[1], TILES, **own.seen()))
+    @declared(operands)
+    def attention(*memories: Any) -> None:
+        given = dict(zip(operands, memories, strict=True))
+        _enter(given["query_starts"], FIRST_QUERY, QUERIES)
+        _enter(given["key_starts"], FIRST_KEY, KEYS)
+        gk_scaling = tkl.Register[*scored, tkl.f32](scale)
+        slopes = slopes_of(given["slopes"]) if own.alibi else None
+
+        def scores() -> Any:
+            q_reg = places.queries(given["query"])
+            k_reg = places.keys(given["key"], given.get("table"), (K2, K1))
+            x_j = products(k_reg, q_reg, lead, mma_types[0]) * gk_scaling
+            return own.hidden(own.finished(x_j, scored, None, slopes))
+
+        def values() -> Any:
+            return places.keys(given["value"], given.get("table"), (N, K2))
+
+        _, total, sums = attended(lead, scores, values, own, heads.dtype)
+        found = tkw.cast(weighted(total, sums, lead, own), heads.result)
+        places.write(found, given["output"])
+
+    return attention
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the rows of a workgroup's sequence lie."""
+
+    heads: Heads
+    paged: bool
+
+    def queries(self, memory: Any) -> Any:
+        """Those of the sequence, zeros behind its last."""
+        row = _ITERATORS[2] + FIRST_QUERY
+        found = _mapping((M, K1), {TOKENS: row, H: _ITERATORS[1], K1: _ITERATORS[3]})
+        return tkw.read(memory, mapping=found, bounds={M: QUERIES})
+
+    def keys(self, memory: Any, table: Any, dims: tuple[Any, Any]) -> Any:
+        """Keys or values, by the last two dims of the register."""
+        at = dict(zip(dims, _ITERATORS[2:], strict=True))
+        row, (channel,) = at[K2], [dim for dim in dims if dim != K2]
+        head = _ITERATORS[1] // self.heads.group
+        slot = tkw.IndexMapping.dynamic_val(0) if self.paged else row + FIRST_KEY
+        taken = {SLOTS: slot, self.heads.shared: head, channel: at[channel]}
+        if not self.paged:
+            found = _mapping(dims, taken)
+            return tkw.read(memory, mapping=found, bounds={K2: KEYS})
+        found = _mapping(dims, taken, {K2: row})
+        slots = (_slots(table),)
+        return tkw.read(
+            memory, mapping=found, mapping_dynamic_vals=slots, bounds={K2: KEYS}
+        )
+
+    def write(self, found: Any, memory: Any) -> None:
+        """The rows of the sequence, and none behind its last."""
+        row = _ITERATORS[3] + FIRST_QUERY
+        register = dict(zip((B, H, N, M), _ITERATORS, strict=True))
+        taken = {TOKENS: row, H: _ITERATORS[1], N: _ITERATORS[2]}
+        out = tkw.IndexMapping(4, inputs=register, outputs=taken)
+        tkw.write(found, memory, mapping=out, bounds={M: QUERIES})
+
+
+_ITERATORS = tuple(tkw.IndexMapping.iterator(i) for i in range(4))
+
+
+def _mapping(
+    dims: tuple[Any, Any], taken: dict[Any, Any], *rows: dict[Any, Any]
+) -> tkw.IndexMapping:
+    """A memory read as ``[B, H, *dims]``."""
+    register = dict(zip((B, H, *dims), _ITERATORS, strict=True))
+    return tkw.IndexMapping(4, taken, register, dynamic_val_mappings=rows)
+
+
+def _slots(table: Any) -> Any:
+    """The slots of a tile of keys."""
+    row = tkw.IndexMapping.iterator(0)
+    found = tkw.IndexMapping(1, inputs={ROWS: row + FIRST_KEY}, outputs={K2: row})
+    return tkw.read(table, mapping=found, bounds={K2: KEYS})
+
+
+def _enter(starts: Any, first: Any, count: Any) -> None:
+    """Set where the workgroup's sequence starts, and how many rows it has."""
+    batch = tkw.IndexMapping.iterator(0)
+    start, end = (
+        tkw.read(
+            starts,
+            mapping=tkw.IndexMapping(1, inputs={ENDS: batch + i}, outputs={B: batch}),
+        )
+        for i in range(2)
+    )
+    tkw.set_symbol(first, start)
+    tkw.set_symbol(count, end - start)
+
+
+def _operands(heads: Heads, scoring: Scoring, *, paged: bool) -> dict[str, Any]:
+    """The memories of `ragged_attention_kernel`, in order."""
+    whole, staged = tkl.GLOBAL_ADDRESS_SPACE, tkl.SHARED_ADDRESS_SPACE
+    found = {
+        "query": tkl.Memory[TOKENS, H, K1, QUERY_SPACE, heads.dtype],
+        "key": tkl.Memory[SLOTS, heads.shared, K1, staged, heads.dtype],
+        "value": tkl.Memory[SLOTS, heads.shared, N, staged, heads.dtype],
+        "query_starts": tkl.Memory[ENDS, whole, tkl.i32],
+        "key_starts": tkl.Memory[ENDS, whole, tkl.i32],
+    }
+    if paged:
+        found["table"] = tkl.Memory[ROWS, whole, tkl.i32]
+    if scoring.alibi:
+        found["slopes"] = tkl.Memory[H, whole, tkl.f32]
+    found["output"] = tkl.Memory[TOKENS, H, N, whole, heads.result]
+    return found

@@ -1,0 +1,180 @@
+"""`attention_varlen` on tensors of the CPU, against f64; what it refuses."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+
+import pytest
+import torch
+
+from wave_core.diagnostics import LaunchError
+from wave_kernels.functions import attention_varlen
+
+ACCURACY = {torch.float16: 1e-3 + 2.0**-11, torch.bfloat16: 8e-3 + 2.0**-8}
+TILE = 64
+KEYS = (0, 1, TILE - 1, TILE, TILE + 1)
+
+
+def starts(lengths):
+    return torch.tensor([0, *accumulate(lengths)], dtype=torch.int32)
+
+
+def ragged(queries, keys, *, h=4, kvh=2, d=8, dv=9, dtype=torch.float16):
+    """Operands of sequences with so many queries and keys."""
+    shapes = (sum(queries), h, d), (sum(keys), kvh, d), (sum(keys), kvh, dv)
+    made = [torch.randn(shape).to(dtype) for shape in shapes]
+    most = {"max_queries": max(queries), "max_keys": max(keys)}
+    return [*made, starts(queries), starts(keys)], most
+
+
+def paged(given, page=4, spare=3):
+    """The same keys in shuffled pages of a cache; NaN in what belongs to no one."""
+    query, key, value, query_starts, key_starts = given
+    lengths = [end - start for start, end in pairwise(key_starts.tolist())]
+    pages = [-(-length // page) for length in lengths]
+    order = iter(torch.randperm(sum(pages) + spare).tolist())
+    slots = [
+        [
+            first * page + i
+            for first in [next(order) for _ in range(n)]
+            for i in range(page)
+        ]
+        for n in pages
+    ]
+    table = torch.tensor(
+        [s for own, n in zip(slots, lengths, strict=True) for s in own[:n]],
+        dtype=torch.int32,
+    )
+    caches = []
+    for rows in (key, value):
+        cache = torch.full(((sum(pages) + spare) * page, *rows.shape[1:]), torch.nan)
+        cache = cache.to(rows.dtype)
+        cache[table.long()] = rows
+        caches.append(cache)
+    return [query, *caches, query_starts, key_starts], table
+
+
+def one(query, key, value, variant):
+    """Of one sequence ``[rows, heads, channels]``, by the formula, in f64."""
+    group = query.shape[1] // key.shape[1]
+    query, key, value = (each.double().transpose(0, 1) for each in (query, key, value))
+    key, value = (each.repeat_interleave(group, 0) for each in (key, value))
+    scores = query @ key.mT * query.shape[-1] ** -0.5
+    if cap := variant.get("softcap"):
+        scores = cap * torch.tanh(scores / cap)
+    m, s = scores.shape[-2:]
+    behind = torch.arange(m)[:, None] + s - m - torch.arange(s)
+    if (slopes := variant.get("slopes")) is not None:
+        scores = scores - slopes.double()[:, None, None] * behind.abs()
+    if variant.get("causal"):
+        scores = scores.masked_fill(behind < 0, -torch.inf)
+    if window := variant.get("window"):
+        scores = scores.masked_fill(behind.abs() >= window, -torch.inf)
+    none = (scores == -torch.inf).all(-1, keepdim=True)
+    return (torch.where(none, 0.0, scores.softmax(-1)) @ value).transpose(0, 1)
+
+
+def wanted(given, variant):
+    query, key, value, *ends = given
+    spans = [list(pairwise(each.tolist())) for each in ends]
+    found = [
+        one(query[slice(*q)], key[slice(*k)], value[slice(*k)], variant)
+        for q, k in zip(*spans, strict=True)
+    ]
+    return torch.cat(found)
+
+
+def check(given, most, *, pages=False, **variant):
+    called, table = paged(given) if pages else (given, None)
+    out = torch.full((*given[0].shape[:2], given[2].shape[2]), torch.nan)
+    out = out.to(given[0].dtype)
+    found = attention_varlen(*called, **most, table=table, out=out, **variant)
+    assert found is out
+    largest = float(given[2].abs().max())
+    torch.testing.assert_close(
+        found.double(),
+        wanted(given, variant),
+        atol=ACCURACY[found.dtype] * largest,
+        rtol=0,
+    )
+
+
+VARIANTS = {
+    "plain": {},
+    "causal": {"causal": True},
+    "window": {"window": 5},
+    "all": {"causal": True, "window": 50, "softcap": 2.0, "slopes": torch.rand(4)},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("pages", [False, True])
+def test_one_query_each(pages, variant):
+    check(*ragged([1] * len(KEYS), KEYS), pages=pages, **VARIANTS[variant])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("pages", [False, True])
+def test_queries_of_different_number(pages, variant):
+    given = ragged([0, 3, TILE - 1, TILE, TILE + 1], KEYS[::-1], dtype=torch.bfloat16)
+    check(*given, pages=pages, **VARIANTS[variant])
+
+
+@pytest.mark.parametrize("kvh", [1, 4])
+def test_heads_share_keys(kvh):
+    check(*ragged([2, 5], [7, 5], kvh=kvh), pages=True, causal=True)
+
+
+def test_nothing_of_something():
+    given, most = ragged([2, 0], [0, 3])
+    empty = [given[0], given[1][:0], given[2][:0], given[3], given[4] * 0]
+    assert not attention_varlen(*empty, **most).any()
+    assert attention_varlen(
+        given[0][:0], *given[1:3], given[3] * 0, given[4], **most
+    ).shape == (0, 4, 9)
+
+
+def refused(**changes):
+    """A call of which some arguments are replaced."""
+    given, most = ragged([2, 1], [3, 4])
+    names = ("query", "key", "value", "query_starts", "key_starts")
+    words = dict(zip(names, given, strict=True)) | most
+    words |= {name: make(words.get(name)) for name, make in changes.items()}
+    return attention_varlen(**words)
+
+
+def i32(*numbers):
+    return lambda _: torch.tensor(numbers, dtype=torch.int32)
+
+
+REFUSED = [
+    ("WV0704", "table", {"table": lambda _: [1]}),
+    ("WV0705", "query", {"query": lambda q: q.float()}),
+    ("WV0705", "key", {"key": lambda k: k.bfloat16()}),
+    ("WV0705", "key_starts", {"key_starts": lambda s: s.long()}),
+    ("WV0705", "table", {"table": lambda _: torch.arange(7)}),
+    ("WV0706", "key", {"key": lambda k: k[0]}),
+    ("WV0707", "key", {"key": lambda k: k[:, :0]}),
+    ("WV0707", "value", {"value": lambda v: v[:4]}),
+    ("WV0707", "query_starts", {"query_starts": i32(), "key_starts": i32()}),
+    ("WV0707", "query_starts", {"query_starts": i32(0, 2, 4)}),
+    ("WV0707", "query_starts", {"query_starts": i32(0, 1, 2)}),
+    ("WV0707", "query_starts", {"query_starts": i32(1, 2, 3)}),
+    ("WV0707", "query_starts", {"max_queries": lambda _: 1}),
+    ("WV0707", "key_starts", {"key_starts": i32(0, 3)}),
+    ("WV0707", "key_starts", {"key_starts": i32(0, 3, 8)}),
+    ("WV0707", "key_starts", {"key_starts": i32(-1, 3, 7)}),
+    ("WV0707", "key_starts", {"key_starts": i32(0, 5, 4)}),
+    ("WV0707", "key_starts", {"max_keys": lambda _: 3}),
+    ("WV0707", "key_starts", {"table": i32(0, 1, 2, 3, 4, 5)}),
+    ("WV0707", "table", {"table": i32(0, 1, 2, 3, 4, 5, 7)}),
+    ("WV0707", "table", {"table": i32(0, 1, 2, 3, 4, 5, -1)}),
+]
+
+
+@pytest.mark.parametrize(("code", "name", "changes"), REFUSED)
+def test_what_does_not_fit_is_refused_by_name(code, name, changes):
+    with pytest.raises(LaunchError) as raised:
+        refused(**changes)
+    assert raised.value.code == code
+    assert f"`{name}`" in str(raised.value)
