@@ -264,6 +264,9 @@ class Card:
 def replay(folder: Path) -> int:
     """Launch what was recorded, and print what differs."""
     left = sorted(int(path.stem) for path in folder.glob("*.json"))
+    if not left:
+        print(f"{folder} has no recorded launches")
+        return 1
     rows: list[dict[str, Any]] = []
     name = ""
     while left:
