@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
+from attention_formula import ACCURACY, assert_accurate, attended
 
 from wave_core.diagnostics import LaunchError
 from wave_kernels.functions import attention
 from wave_kernels.functions.attention import WIDEST
 
-ACCURACY = {torch.float16: 1e-3 + 2.0**-11, torch.bfloat16: 8e-3 + 2.0**-8}
 TILE = 64
 EDGES = [
     (1, 1),
@@ -25,36 +25,10 @@ def tensors(*, b=2, h=2, kvh=2, m=9, s=13, d=8, dv=8, dtype=torch.float16):
     return [torch.randn(shape).to(dtype) for shape in shapes]
 
 
-def wanted(query, key, value, **variant):
-    """In f64, by the formula."""
-    group = query.shape[1] // max(key.shape[1], 1)
-    query, key, value = (each.double() for each in (query, key, value))
-    key, value = (each.repeat_interleave(group, 1) for each in (key, value))
-    scale = variant.get("scale", query.shape[-1] ** -0.5)
-    scores = query @ key.mT * scale
-    if cap := variant.get("softcap"):
-        scores = cap * torch.tanh(scores / cap)
-    m, s = scores.shape[-2:]
-    behind = torch.arange(m)[:, None] + s - m - torch.arange(s)
-    if (bias := variant.get("bias")) is not None:
-        scores = scores + bias.double()
-    if (slopes := variant.get("slopes")) is not None:
-        scores = scores - slopes.double()[:, None, None] * behind.abs()
-    if variant.get("causal"):
-        scores = scores.masked_fill(behind < 0, -torch.inf)
-    if window := variant.get("window"):
-        scores = scores.masked_fill(behind.abs() >= window, -torch.inf)
-    none = (scores == -torch.inf).all(-1, keepdim=True)
-    return torch.where(none, 0.0, scores.softmax(-1)) @ value
-
-
 def check(given, **variant):
-    found, right = attention(*given, **variant), wanted(*given, **variant)
+    found, right = attention(*given, **variant), attended(*given, **variant)
     assert found.dtype == given[0].dtype
-    largest = given[2].abs().max().double() if given[2].numel() else 1.0
-    torch.testing.assert_close(
-        found.double(), right, atol=ACCURACY[found.dtype] * float(largest), rtol=0
-    )
+    assert_accurate(found, right, given[2])
 
 
 @pytest.mark.parametrize("sizes", EDGES)
@@ -100,7 +74,7 @@ def test_what_is_done_to_scores(dtype, variant):
 @pytest.mark.parametrize("layout", ["bhsd", "bshd"])
 def test_heads_share_keys_in_each_layout(layout, kvh):
     given = tensors(h=6, kvh=kvh, m=5)
-    right = wanted(*given, causal=True)
+    right = attended(*given, causal=True)
     if layout == "bshd":
         given = [each.transpose(1, 2) for each in given]
     found = attention(*given, causal=True, layout=layout)

@@ -6,11 +6,11 @@ from itertools import accumulate, pairwise
 
 import pytest
 import torch
+from attention_formula import assert_accurate, attended
 
 from wave_core.diagnostics import LaunchError
 from wave_kernels.functions import attention_varlen
 
-ACCURACY = {torch.float16: 1e-3 + 2.0**-11, torch.bfloat16: 8e-3 + 2.0**-8}
 TILE = 64
 KEYS = (0, 1, TILE - 1, TILE, TILE + 1)
 
@@ -55,23 +55,9 @@ def paged(given, page=4, spare=3):
 
 
 def one(query, key, value, variant):
-    """Of one sequence ``[rows, heads, channels]``, by the formula, in f64."""
-    group = query.shape[1] // key.shape[1]
-    query, key, value = (each.double().transpose(0, 1) for each in (query, key, value))
-    key, value = (each.repeat_interleave(group, 0) for each in (key, value))
-    scores = query @ key.mT * query.shape[-1] ** -0.5
-    if cap := variant.get("softcap"):
-        scores = cap * torch.tanh(scores / cap)
-    m, s = scores.shape[-2:]
-    behind = torch.arange(m)[:, None] + s - m - torch.arange(s)
-    if (slopes := variant.get("slopes")) is not None:
-        scores = scores - slopes.double()[:, None, None] * behind.abs()
-    if variant.get("causal"):
-        scores = scores.masked_fill(behind < 0, -torch.inf)
-    if window := variant.get("window"):
-        scores = scores.masked_fill(behind.abs() >= window, -torch.inf)
-    none = (scores == -torch.inf).all(-1, keepdim=True)
-    return (torch.where(none, 0.0, scores.softmax(-1)) @ value).transpose(0, 1)
+    """Of one sequence ``[rows, heads, channels]``, by the formula."""
+    heads = (each.transpose(0, 1)[None] for each in (query, key, value))
+    return attended(*heads, **variant)[0].transpose(0, 1)
 
 
 def wanted(given, variant):
@@ -90,13 +76,7 @@ def check(given, most, *, pages=False, **variant):
     out = out.to(given[0].dtype)
     found = attention_varlen(*called, **most, table=table, out=out, **variant)
     assert found is out
-    largest = float(given[2].abs().max())
-    torch.testing.assert_close(
-        found.double(),
-        wanted(given, variant),
-        atol=ACCURACY[found.dtype] * largest,
-        rtol=0,
-    )
+    assert_accurate(found, wanted(given, variant), given[2])
 
 
 VARIANTS = {
