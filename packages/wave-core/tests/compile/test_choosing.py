@@ -63,6 +63,21 @@ def session_with(choose):
     return session
 
 
+def session_that_knows_better(**choosers):
+    """A session with presets that choose, of which some are asked before others."""
+
+    @hookimpl
+    def wave_register_choosers():
+        for name, (before, _) in choosers.items():
+            yield ChooserSpec(name, f"toy_chooser:{name}", before=before)
+
+    plugin = SimpleNamespace(__name__="toy", REQUIRES_API=(1, 7))
+    plugin.wave_register_choosers = wave_register_choosers
+    session = Session({"toy": plugin}, config=Config(cache=False), entry_points=())
+    session.plugins.load_chooser = lambda name: choosers[name][1]
+    return session
+
+
 def tiles_of(found):
     return [each.subs[symbol("TILE")] for each in found]
 
@@ -122,6 +137,36 @@ def test_the_chooser_is_asked_and_the_plain_preset_comes_last():
     found = settlements(options(), TWICE, session_with(choose))
     assert tiles_of(found) == [128, 100, 64, 64]
     assert [each.preset for each in found] == ["naive"] * 3 + ["default"]
+
+
+def test_choosers_that_know_better_are_asked_first():
+    def taking(tile):
+        return lambda request: [
+            Choice(row) for row in request.values if row[symbol("TILE")] == tile
+        ]
+
+    session = session_that_knows_better(
+        toy=("", taking(64)), tuned=("toy", taking(100)), other=("auto", taking(128))
+    )
+    assert tiles_of(settlements(options(), TWICE, session)) == [100, 64, 64]
+    assert tiles_of(settlements(options("tuned"), TWICE, session)) == [100, 64]
+    # There is no chooser `auto` here, and still what is known before it counts.
+    assert tiles_of(settlements(options("auto"), TWICE, session)) == [128, 64]
+
+
+def test_choosers_are_told_versions_and_tell_the_user_once():
+    told = []
+
+    def choose(request):
+        assert request.versions["wave-core"]
+        request.announce("topic", "a word")
+        return []
+
+    session = session_with(choose)
+    session._announce = told.append
+    for size in (300, 301):
+        settlements(options(N=size), TWICE, session)
+    assert told == ["a word"]
 
 
 @pytest.mark.parametrize("plugins", ["core alone", "installed"])

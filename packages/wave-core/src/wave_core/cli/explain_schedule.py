@@ -39,7 +39,7 @@ def explain_schedule(
     case = find_case(session, kernel, shape, settings, target)
     named = {"preset": preset, **option_changes(option, case.options, session.plugins)}
     case = with_options(case, named)
-    if preset not in session.plugins.choosers:
+    if not session.plugins.choosers_for(preset):
         known = session.plugins.choosers
         raise unknown_name("preset that chooses", preset, known)
     found = all_choices(case, session)

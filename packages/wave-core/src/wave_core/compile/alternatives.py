@@ -56,13 +56,16 @@ def fastest(case: KernelCase, session: Session) -> KernelCase:
         UserError: for mistakes in the kernel, its constraints or the bindings.
         PluginError: WV0819 where the chooser fails.
     """
-    if not case.others or case.options.preset not in session.plugins.choosers:
+    if not case.others or not session.plugins.choosers_for(case.options.preset):
         return case
     rows = [row for row in all_choices(case, session) if not row[1].refused]
     own = next((each for owner, each in rows if owner is case), None)
-    if own is None or own.figures[CYCLES] < GAIN * rows[0][1].figures[CYCLES]:
+    # What was measured has no estimate: the user has looked at this kernel.
+    if own is None or CYCLES not in own.figures:
         return case
-    best, choice = rows[0]
+    best, choice = next(row for row in rows if CYCLES in row[1].figures)
+    if own.figures[CYCLES] < GAIN * choice.figures[CYCLES]:
+        return case
     before, after = (f"{each.figures[CYCLES]:,.0f}" for each in (own, choice))
     told = (
         f"`{case.kernel.name}` is compiled as `{best.kernel.name}`: about {after} "

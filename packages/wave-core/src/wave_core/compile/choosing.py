@@ -208,7 +208,7 @@ def settlements(
     """
     usual = _open_values(options, kernel, session)[0]
     plain = _with(options, usual, {"preset": PLAIN})
-    if options.preset not in session.plugins.choosers:
+    if not session.plugins.choosers_for(options.preset):
         return [plain if options.preset == AUTO else _with(options, usual, {})]
     chosen = [
         _with(options, {**usual, **each.subs}, {"preset": PLAIN, **each.options})
@@ -224,29 +224,35 @@ def choices(
     session: Session,
     traces: Traces | None = None,
 ) -> list[Choice]:
-    """What the chooser that ``options.preset`` names finds, the best first.
+    """What the choosers that ``options.preset`` asks find, the best first.
+
+    Those that are asked before the preset's own know better.
 
     Raises:
         PluginError: WV0819 where the chooser fails.
         UserError: for mistakes in the kernel, its constraints or the bindings.
     """
     traces = traces or Traces(kernel, session)
-    request = _request(options, kernel, session, traces)
+    request = choice_request(options, kernel, session, traces)
     # The function of the kernel is the author's: its failures are not the plugin's.
     request.graph(request.values[0])
-    info = session.plugins.choosers[options.preset].provider
-    choose = session.plugins.load_chooser(options.preset)
-    what = f"chooser `{options.preset}` of plugin {info}"
-    with blamed_on_plugin(what, options.location, help=info.way_out):
-        return list(choose(request))
+    found: list[Choice] = []
+    for name in session.plugins.choosers_for(options.preset):
+        info = session.plugins.choosers[name].provider
+        choose = session.plugins.load_chooser(name)
+        what = f"chooser `{name}` of plugin {info}"
+        with blamed_on_plugin(what, options.location, help=info.way_out):
+            found += choose(request)
+    return found
 
 
-def _request(
+def choice_request(
     options: WaveCompileOptions,
     kernel: LaunchableWave,
     session: Session,
     traces: Traces,
 ) -> ChoiceRequest:
+    """What choosers are given for a kernel."""
     target = session.target(options.target, options.location)
 
     def graph(values: Mapping[Expr, Any]) -> Graph:
@@ -265,6 +271,8 @@ def _request(
         frozenset(session.plugins.pass_specs),
         graph,
         geometry,
+        session.plugins.code_versions,
+        session.announce,
     )
 
 

@@ -288,6 +288,19 @@ class PluginHost:
             for name in self.strategies
         }
 
+    def choosers_for(self, preset: str) -> tuple[str, ...]:
+        """The choosers that a preset asks, by name: first those that know better."""
+        first = (n for n, each in self.choosers.items() if each.value.before == preset)
+        return (*sorted(first), *((preset,) if preset in self.choosers else ()))
+
+    @cached_property
+    def code_versions(self) -> Mapping[str, str]:
+        """Versions of the distributions that decide what code kernels become."""
+        tables = self.pass_specs, self.targets, self.backends, self.module_pass_specs
+        found = {each.provider for table in tables for each in table.values()}
+        rows = {each.distribution: each.version for each in found if each.distribution}
+        return dict(sorted(rows.items()))
+
     def load_chooser(self, name: str) -> Callable[[ChoiceRequest], Iterable[Choice]]:
         """The chooser of that name; raises as `load_target`, but WV0801."""
         return load_named("chooser", name, self.choosers)

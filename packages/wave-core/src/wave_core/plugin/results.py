@@ -60,11 +60,18 @@ class StrategySpec(_NamedObject):
     """
 
 
+@dataclass(frozen=True)
 class ChooserSpec(_NamedObject):
     """A preset that chooses for each kernel, such as ``auto``.
 
     A function from a `ChoiceRequest` to `Choice` objects, the best first.
+
+    Attributes:
+        before: The preset before whose own chooser this one is asked, too: it knows
+            some kernels better, such as from measurements.
     """
+
+    before: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,9 @@ class ChoiceRequest:
         graph: The kernel as it is traced with such values.
         geometry: How the kernel spreads over the machine with such values; raises a
             `UserError` where they contradict each other.
+        versions: Those of the plugins that make code, by distribution.
+        announce: Tells the user something, once a session for each topic: the topic,
+            and what is told.
     """
 
     target: Target
@@ -91,6 +101,8 @@ class ChoiceRequest:
     passes: frozenset[str]
     graph: Callable[[Mapping[Expr, object]], Graph]
     geometry: Callable[[Mapping[Expr, object]], Geometry]
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    announce: Callable[[str, str], None] = lambda _topic, _told: None
 
 
 @dataclass(frozen=True)
