@@ -1,0 +1,121 @@
+"""``torch.compile(model, backend="wave")``."""
+
+# Torch declares types for no function that takes functions.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch._aot_autograd.utils import make_boxed_func
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+from wave_core.diagnostics import user_error
+from wave_torch.graphs.placing import RULES, place, replace_functions
+from wave_torch.report import EAGER, INDUCTOR, GraphReport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import torch
+    from torch import fx
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `torch.compile` takes as ``options`` for this backend.
+
+    Attributes:
+        rest: Who computes what has no kernel: ``eager`` or ``inductor``.
+        report: Gets the report of each graph when it is compiled.
+    """
+
+    rest: str = EAGER
+    report: Callable[[GraphReport], object] = lambda _: None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Options:
+        """From a dictionary.
+
+        Raises:
+            UserError: WV0821 for an option that does not exist, WV0823 for a value that
+                it cannot have.
+        """
+        known = [field.name for field in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise _refused("WV0821", f"has no option `{name}`", known)
+        found = cls(**given)
+        if found.rest not in (EAGER, INDUCTOR):
+            what = f"has no `rest` called `{found.rest}`"
+            raise _refused("WV0823", what, (EAGER, INDUCTOR))
+        return found
+
+
+def _refused(code: str, what: str, known: Sequence[str]) -> Exception:
+    return user_error(
+        code,
+        f"the backend `wave` of `torch.compile` {what}",
+        help=f"it is one of {', '.join(known)}",
+    )
+
+
+def compile_graph(
+    module: fx.GraphModule,
+    inputs: Sequence[torch.Tensor],
+    *,
+    options: Mapping[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """Compile a graph of Dynamo: the backend that ``wave`` stands for.
+
+    Functions with a kernel of their own are replaced first. AOTAutograd makes graphs of
+    ops of the rest, forward and backward; in these products with what follows them, and
+    functions of rows, become kernels. Others run as they are.
+
+    Args:
+        module: The graph, which is changed.
+        inputs: Examples of its arguments.
+        options: As `Options` has them.
+
+    Raises:
+        UserError: WV0821, WV0823 for options that do not exist, or values of them.
+    """
+    chosen = Options.of(options or {})
+    chosen.report(replace_functions(module))
+    compilers = {
+        "fw_compiler": _compiler("forward", chosen),
+        "bw_compiler": _compiler("backward", chosen),
+        "inference_compiler": _compiler("inference", chosen),
+    }
+    run = aot_autograd(
+        **compilers,
+        decompositions=_decompositions(chosen.rest),
+        partition_fn=min_cut_rematerialization_partition,
+    )
+    return run(module, inputs)
+
+
+def _compiler(phase: str, chosen: Options) -> Callable[..., Any]:
+    """What AOTAutograd calls with a graph of ops."""
+
+    def compile_ops(module: fx.GraphModule, inputs: Sequence[torch.Tensor]) -> Any:
+        chosen.report(place(module, phase, chosen.rest))
+        if chosen.rest == EAGER:
+            return make_boxed_func(module.forward)
+        from torch._inductor.compile_fx import compile_fx_inner  # noqa: PLC0415 - slow
+
+        return compile_fx_inner(module, inputs, is_backward=phase == "backward")
+
+    return compile_ops
+
+
+def _decompositions(rest: str) -> dict[Any, Any]:
+    """What is taken apart; never what has a rule."""
+    if rest == EAGER:
+        return {}
+    from torch._inductor.decomposition import select_decomp_table  # noqa: PLC0415 - slow
+
+    table = select_decomp_table()
+    return {op: how for op, how in table.items() if op not in RULES}

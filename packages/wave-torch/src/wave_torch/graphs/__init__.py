@@ -1,0 +1,1 @@
+"""Graphs of torch, and what of them becomes a kernel of Wave."""

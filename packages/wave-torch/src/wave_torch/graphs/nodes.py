@@ -1,0 +1,154 @@
+"""Nodes of torch's graphs: what they compute, of which shape, and new ones."""
+
+# Nodes hold whatever their functions take.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+from torch._subclasses import FakeTensor
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+from torch.fx.node import map_arg
+from torch.utils._pytree import tree_leaves
+
+from wave_kernels.functions.arguments import FLOATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+DEVICES = ("cpu", "cuda")
+"""Where kernels run, by torch's names."""
+
+VALUE_KEYS = ("val", "example_value")
+"""Where AOTAutograd and Dynamo keep what a node's result looks like."""
+
+ORIGIN = "wave_origin"
+"""Where nodes keep the names of the ops that they replace."""
+
+UNSAFE_VIEW = torch.ops.aten._unsafe_view.default  # noqa: SLF001 - its name
+"""A view whose argument nobody else reads, which its schema does not say."""
+
+WORDS: dict[torch.dtype, str] = {
+    torch.float32: "f32",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.float64: "f64",
+}
+"""Types by short names; others are called as torch does."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A rule's answer where no kernel takes an op.
+
+    Attributes:
+        why: Half a sentence for the report.
+    """
+
+    why: str
+
+
+def value_of(node: object) -> Any:
+    """What a node's result looks like; anything else is its own value."""
+    if not isinstance(node, fx.Node):
+        return node
+    return next((node.meta[key] for key in VALUE_KEYS if key in node.meta), None)
+
+
+def tensor_of(node: object) -> torch.Tensor | None:
+    """What a node's result looks like, if it is one tensor."""
+    found = value_of(node)
+    return found if isinstance(found, torch.Tensor) else None
+
+
+def bound(node: fx.Node, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name, those that are not given by default."""
+    return {**defaults, **dict(zip(defaults, node.args, strict=False)), **node.kwargs}
+
+
+def why_not(*values: torch.Tensor) -> str:
+    """What keeps every kernel from tensors: where they are, or of which type."""
+    for each in values:
+        if each.device.type not in DEVICES:
+            return f"no kernel runs on {each.device.type}"
+        if each.dtype not in FLOATS:
+            return f"no kernel is of {word(each.dtype)}"
+        if each.dtype != values[0].dtype:
+            return f"operands are {word(values[0].dtype)} and {word(each.dtype)}"
+    return ""
+
+
+def described(node: fx.Node) -> str:
+    """Type and shape of a result, such as ``f16[10, 48]``."""
+    value = value_of(node)
+    first = value[0] if isinstance(value, (tuple, list)) and value else value
+    if not isinstance(first, torch.Tensor):
+        return ""
+    return f"{word(first.dtype)}[{', '.join(map(str, first.shape))}]"
+
+
+def word(dtype: torch.dtype) -> str:
+    """A type as reports name it."""
+    return WORDS.get(dtype, str(dtype).removeprefix("torch."))
+
+
+def emit(
+    before: fx.Node, target: Callable[..., Any], *args: Any, **kwargs: Any
+) -> fx.Node:
+    """A call in front of a node, with what its result looks like."""
+    with before.graph.inserting_before(before):
+        made = before.graph.call_function(target, args, kwargs)
+    key = next(key for key in VALUE_KEYS if key in before.meta)
+    plain, named = map_arg((args, kwargs), value_of)
+    with _fake_mode(before):
+        made.meta[key] = target(*plain, **named)
+    return made
+
+
+def _fake_mode(node: fx.Node) -> Any:
+    """The mode in which the shapes of a graph are computed."""
+    leaves = tree_leaves(value_of(node))
+    return next(each.fake_mode for each in leaves if isinstance(each, FakeTensor))
+
+
+def note_origin(made: fx.Node, *instead_of: fx.Node) -> None:
+    """Remember for the report which ops a node does the work of."""
+    made.meta[ORIGIN] = tuple(name for node in instead_of for name in origin(node))
+
+
+def origin(node: fx.Node) -> tuple[str, ...]:
+    """The ops of torch that a node does the work of, by name."""
+    return node.meta.get(ORIGIN) or (named(node),)
+
+
+def named(node: fx.Node) -> str:
+    """What a node calls, such as ``aten.addmm``."""
+    packet = getattr(node.target, "overloadpacket", None)
+    if packet is not None:
+        return str(packet)
+    return getattr(node.target, "__name__", str(node.target))
+
+
+def is_view(node: fx.Node) -> bool:
+    """Whether a node computes nothing: its result shares its argument's memory."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or node.target is UNSAFE_VIEW:
+        return True
+    return any(each.alias_info is not None for each in schema.returns)
+
+
+def only_user(node: fx.Node) -> fx.Node | None:
+    """Who alone reads a node's result."""
+    return next(iter(node.users)) if len(node.users) == 1 else None
+
+
+def same_shape(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether shapes are the same whatever their symbols stand for."""
+    return len(a) == len(b) and all(
+        statically_known_true(x == y) for x, y in zip(a, b, strict=True)
+    )

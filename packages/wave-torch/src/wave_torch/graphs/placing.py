@@ -1,0 +1,107 @@
+"""A graph with kernels in it, and the report of what became one."""
+
+# Nodes hold whatever their functions take.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch import fx
+
+from wave_torch.graphs.functions import FUNCTIONS
+from wave_torch.graphs.nodes import (
+    Left,
+    described,
+    is_view,
+    named,
+    note_origin,
+    origin,
+)
+from wave_torch.graphs.products import MATMUL, PRODUCTS, finished
+from wave_torch.graphs.rows import ROWS
+from wave_torch.report import GRAPH, WAVE, GraphReport, Placement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+RULES = {**PRODUCTS, **ROWS}
+"""Op of torch -> its rule: what is computed instead, written in front of it."""
+
+NO_KERNEL = "no kernel does this"
+
+
+def replace_functions(module: fx.GraphModule) -> GraphReport:
+    """Put operators of ours where a model calls functions that have a kernel."""
+    placements: list[Placement] = []
+    for part in _parts(module):
+        left = _replaced(part.graph, FUNCTIONS)
+        every = _placements(part.graph, left, GRAPH)
+        placements += [p for p in every if p.place == WAVE or p.detail != NO_KERNEL]
+        part.recompile()
+    return GraphReport("functions", tuple(placements))
+
+
+def place(module: fx.GraphModule, phase: str, rest: str) -> GraphReport:
+    """Put kernels into a graph of ops; ``rest`` computes what has none."""
+    placements: list[Placement] = []
+    for part in _parts(module):
+        left = _replaced(part.graph, RULES)
+        for node in [each for each in part.graph.nodes if each.target is MATMUL]:
+            finished(node)
+        placements += _placements(part.graph, left, rest)
+        part.graph.lint()
+        part.recompile()
+    return GraphReport(phase, tuple(placements))
+
+
+def _parts(module: fx.GraphModule) -> list[fx.GraphModule]:
+    """The graph, and those that its nodes call."""
+    return [each for each in module.modules() if isinstance(each, fx.GraphModule)]
+
+
+def _replaced(
+    graph: fx.Graph, rules: Mapping[Any, Callable[[fx.Node], fx.Node | Left]]
+) -> dict[fx.Node, str]:
+    """Apply the rules; whom they do not fit, and why."""
+    left: dict[fx.Node, str] = {}
+    for node in list(graph.nodes):
+        rule = rules.get(node.target)
+        if rule is None:
+            continue
+        found = rule(node)
+        if isinstance(found, Left):
+            left[node] = found.why
+            continue
+        note_origin(found, node)
+        node.replace_all_uses_with(found)
+        graph.erase_node(node)
+    return left
+
+
+def _placements(
+    graph: fx.Graph, left: Mapping[fx.Node, str], rest: str
+) -> Iterator[Placement]:
+    """What computes each node: a kernel, or ``rest`` for a reason."""
+    for node in graph.nodes:
+        if node.op != "call_function":
+            continue
+        kernel = _kernel(node)
+        if kernel:
+            yield Placement(", ".join(origin(node)), described(node), WAVE, kernel)
+        elif node in left or not is_view(node):
+            why = left.get(node, NO_KERNEL)
+            yield Placement(named(node), described(node), rest, why)
+
+
+def _kernel(node: fx.Node) -> str:
+    """The kernel of a node, and what it does besides; empty where there is none."""
+    if getattr(node.target, "namespace", "") != "wave":
+        return ""
+    name = named(node).removeprefix("wave.")
+    if node.target is not MATMUL:
+        return name
+    more = (node.kwargs.get(key) and key for key in ("bias", "activation", "residual"))
+    words = [node.kwargs["activation"] if m == "activation" else m for m in more if m]
+    return f"{name} with {', '.join(map(str, words))}" if words else name

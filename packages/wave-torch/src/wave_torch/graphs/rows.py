@@ -1,0 +1,42 @@
+"""Functions of rows as ops of torch."""
+
+# Nodes hold whatever their functions take.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from wave_kernels.functions.rows import LONGEST
+from wave_torch.graphs.nodes import Left, emit, value_of, why_not
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import fx
+
+ATEN = torch.ops.aten
+
+
+def softmax(node: fx.Node) -> fx.Node | Left:
+    """Along any dimension, which becomes the last one for the kernel."""
+    x, dim, widened = node.args
+    value, result = value_of(x), value_of(node)
+    reason = why_not(value)
+    if reason:
+        return Left(reason)
+    if not value.ndim or value.shape[dim] > LONGEST:
+        return Left(f"rows are none, or longer than {LONGEST}")
+    if widened:
+        x = emit(node, ATEN._to_copy.default, x, dtype=result.dtype)  # noqa: SLF001 - its name
+    last = dim in (-1, value.ndim - 1)
+    turned = x if last else emit(node, ATEN.transpose.int, x, dim, -1)
+    found = emit(node, torch.ops.wave.softmax.default, turned)
+    return found if last else emit(node, ATEN.transpose.int, found, dim, -1)
+
+
+ROWS: dict[Any, Callable[[fx.Node], fx.Node | Left]] = {ATEN._softmax.default: softmax}  # noqa: SLF001 - its name
+"""Op -> its rule."""

@@ -1,0 +1,320 @@
+"""`torch.compile(model, backend="wave")` against the model as it is."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as torch_functions
+from torch._dynamo.backends import registry
+from torch._dynamo.exc import BackendCompilerFailed
+
+import wave_torch
+from wave_torch.backend import compile_graph
+
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+HALF = torch.float16
+
+
+def rand(*shape, dtype=HALF):
+    return torch.randn(shape).to(dtype)
+
+
+def compiled(function, **keywords):
+    torch._dynamo.reset()
+    return torch.compile(function, backend=compile_graph, fullgraph=True, **keywords)
+
+
+def near(found, wanted, accuracy=1e-2):
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    limit = accuracy * max(1.0, float(wanted.detach().abs().max()))
+    assert float((found.double() - wanted.double()).detach().abs().max()) <= limit
+
+
+def kernels(function, *inputs):
+    """What computes the model, once its results are seen to be right."""
+    near(compiled(function)(*inputs), function(*inputs))
+    torch._dynamo.reset()
+    report = wave_torch.explain(function, *inputs)
+    last = report.graphs[-1]
+    return [p.detail if p.place == "wave" else p.op for p in last.placements]
+
+
+class Block(torch.nn.Module):
+    """A transformer block, as one would write it."""
+
+    def __init__(self, width=16, heads=2):
+        super().__init__()
+        self.heads = heads
+        self.before = torch.nn.RMSNorm(width)
+        self.middle = torch.nn.LayerNorm(width)
+        self.qkv = torch.nn.Linear(width, 3 * width)
+        self.out = torch.nn.Linear(width, width)
+        self.up = torch.nn.Linear(width, 2 * width)
+        self.down = torch.nn.Linear(2 * width, width)
+
+    def forward(self, x):
+        parts = self.qkv(self.before(x)).chunk(3, -1)
+        q, k, v = (p.unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in parts)
+        seen = torch_functions.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(seen.transpose(1, 2).flatten(2))
+        return x + self.down(torch_functions.gelu(self.up(self.middle(x))))
+
+
+@torch.no_grad()
+def test_a_transformer_block():
+    assert kernels(Block().half(), rand(2, 5, 16)) == [
+        "rms_norm",
+        "matmul with bias",
+        "attention",
+        "aten.clone",
+        "matmul with bias, residual",
+        "layer_norm",
+        "matmul with bias, gelu",
+        "matmul with bias, residual",
+    ]
+
+
+def gradients(function, *inputs):
+    result = function(*inputs)
+    leaves = [*function.parameters(), *(x for x in inputs if x.requires_grad)]
+    weights = torch.linspace(-1, 1, result.numel()).view(result.shape)
+    return torch.autograd.grad((result * weights.to(result.dtype)).sum(), leaves)
+
+
+def test_gradients_of_a_transformer_block():
+    block, x = Block().half(), rand(2, 5, 16).requires_grad_()
+    wanted = gradients(block, x)
+    torch._dynamo.reset()
+    block.compile(backend=compile_graph, fullgraph=True)
+    for found, target in zip(gradients(block, x), wanted, strict=True):
+        near(found, target)
+
+
+def test_both_products_of_a_gradient_are_kernels():
+    torch._dynamo.reset()
+    linear, x = torch.nn.Linear(4, 3).half(), rand(2, 4).requires_grad_()
+    report = wave_torch.explain(linear, x)
+    phases = {graph.phase: graph for graph in report.graphs}
+    assert phases["forward"].count("wave") == 1
+    assert phases["backward"].count("wave") == 2
+    assert linear.weight.grad is None
+
+
+@pytest.mark.parametrize("name", ["gelu", "relu", "sigmoid", "silu", "tanh"])
+def test_activations_are_part_of_products(name):
+    activation = getattr(torch_functions, name)
+
+    def model(a, b):
+        return activation(a @ b)
+
+    assert kernels(model, rand(3, 4), rand(4, 5)) == [f"matmul with {name}"]
+
+
+def twice(x):
+    return x + x
+
+
+A, B = rand(3, 4), rand(4, 5)
+PRODUCTS = {
+    "a bias by hand": (lambda c: A @ B + c, rand(5), ["matmul with bias"]),
+    "a residual in front": (lambda c: c + A @ B, rand(3, 5), ["matmul with residual"]),
+    "a residual made later": (
+        lambda c: (A @ B).relu() + c.neg(),
+        rand(3, 5),
+        ["aten.neg", "matmul with relu, residual"],
+    ),
+    "all": (
+        lambda c: torch.addmm(c[0], A, B).tanh() + c,
+        rand(3, 5),
+        ["matmul with bias, tanh, residual"],
+    ),
+    "a matrix that is added": (
+        lambda c: torch.addmm(c, A, B),
+        rand(3, 5),
+        ["matmul with residual"],
+    ),
+    "batches": (
+        lambda c: torch.baddbmm(c, A.expand(2, 3, 4), B.expand(2, 4, 5)).relu(),
+        rand(2, 3, 5),
+        ["matmul with residual", "aten.relu"],
+    ),
+    "factors": (lambda c: torch.addmm(c, A, B, beta=2), rand(3, 5), ["aten.addmm"]),
+    "a column": (
+        lambda c: A @ B + c,
+        rand(3, 1),
+        ["matmul", "aten.add"],
+    ),
+    "more rows than the product": (
+        lambda c: A @ B + c,
+        rand(2, 3, 5),
+        ["matmul", "aten.add"],
+    ),
+    "twice the product": (
+        lambda c: twice(A @ c),
+        rand(4, 5),
+        ["matmul", "aten.add"],
+    ),
+    "a factor of what is added": (
+        lambda c: torch.add(A @ B, c, alpha=2),
+        rand(3, 5),
+        ["matmul", "aten.add"],
+    ),
+    "a bias behind the activation": (
+        lambda c: (A @ B).relu() + c,
+        rand(5),
+        ["matmul with relu", "aten.add"],
+    ),
+    "another gelu": (
+        lambda c: torch_functions.gelu(A @ c, approximate="tanh"),
+        rand(4, 5),
+        ["matmul", "aten.gelu"],
+    ),
+    "other columns": (
+        lambda c: (A @ c).view(2, 3, 3) + torch.ones(3, dtype=HALF),
+        rand(4, 6),
+        ["matmul", "aten.ones", "aten.add"],
+    ),
+    "integers": (lambda c: c @ c, torch.ones(3, 3, dtype=torch.int32), ["aten.mm"]),
+}
+
+
+@pytest.mark.parametrize("title", PRODUCTS)
+def test_products(title):
+    model, argument, wanted = PRODUCTS[title]
+    assert kernels(model, argument) == wanted
+
+
+def test_a_product_that_others_read_keeps_its_sums():
+    def model(a, b):
+        sums = a @ b
+        return sums.relu() + sums.sum()
+
+    assert kernels(model, rand(3, 4), rand(4, 5))[:2] == ["matmul", "aten.relu"]
+
+
+def heads(m=3, s=5, kvh=2, d=8):
+    return rand(1, 2, m, d), rand(1, kvh, s, d), rand(1, kvh, s, d)
+
+
+HIDDEN = torch.tensor([[True, False, True, True, False]] * 3)
+HIDDEN[1] = False
+CALLS = {
+    "plain": (heads(), {}),
+    "scaled": (heads(), {"scale": 0.3}),
+    "causal": (heads(5), {"is_causal": True}),
+    "causal, with keys that nobody sees": (heads(3), {"is_causal": True}),
+    "causal, with keys that all see": (heads(7), {"is_causal": True}),
+    "truth values": (heads(), {"attn_mask": HIDDEN}),
+    "numbers": (heads(), {"attn_mask": rand(2, 1, 5)}),
+    "groups": (heads(kvh=1), {"enable_gqa": True}),
+    "no batch": (tuple(each[0] for each in heads()), {}),
+    "bytes apart": (tuple(rand(1, 5, 2, 8).transpose(1, 2) for _ in range(3)), {}),
+    "f32": (tuple(each.float() for each in heads()), {}),
+    "wide": (heads(d=257), {}),
+}
+LEFT = ("causal, with keys that all see", "f32", "wide")
+
+
+@pytest.mark.parametrize("title", CALLS)
+def test_attention(title):
+    operands, keywords = CALLS[title]
+
+    def model(*operands):
+        return torch_functions.scaled_dot_product_attention(*operands, **keywords)
+
+    assert ("attention" in kernels(model, *operands)) == (title not in LEFT)
+
+
+def test_what_has_no_kernel_says_why():
+    def model(q, k, v):
+        return torch_functions.scaled_dot_product_attention(q, k, v, dropout_p=0.5)
+
+    torch._dynamo.reset()
+    report = wave_torch.explain(model, *heads())
+    (found,) = report.placed("graph")
+    assert (found.op, found.detail) == ("scaled_dot_product_attention", "dropout")
+    assert "f16[1, 2, 3, 8]  graph  dropout" in str(report)
+
+
+NORMS = {
+    "no weight": lambda x: torch_functions.layer_norm(x, (6,)),
+    "no bias": lambda x: torch_functions.layer_norm(x, (6,), x[0, 0], eps=0.1),
+    "root mean square": lambda x: torch_functions.rms_norm(x, (6,)),
+    "with its own eps": lambda x: torch_functions.rms_norm(x, (6,), x[0, 1], 0.1),
+    "along columns": lambda x: x.softmax(0),
+    "in f32": lambda x: x.softmax(-1, dtype=torch.float32),
+}
+
+
+@pytest.mark.parametrize("title", NORMS)
+def test_rows(title):
+    names = kernels(NORMS[title], rand(2, 3, 6))
+    assert len({"layer_norm", "rms_norm", "softmax"} & set(names)) == 1
+
+
+def test_a_norm_of_several_dimensions_is_torchs():
+    def model(x):
+        return torch_functions.layer_norm(x, (3, 6))
+
+    assert kernels(model, rand(2, 3, 6)) == ["aten.native_layer_norm"]
+
+
+def test_under_autocast():
+    block, x = Block(), rand(2, 3, 16, dtype=torch.float32)
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        near(compiled(block)(x), block(x), 2e-2)
+
+
+def test_other_sizes():
+    reports = []
+
+    def model(x, w):
+        return (x @ w).relu().softmax(-1)
+
+    run = compiled(model, options={"report": reports.append}, dynamic=True)
+    w = rand(4, 5)
+    for rows in (2, 3, 7):
+        x = rand(rows, 4)
+        near(run(x, w), model(x, w))
+    assert [each.phase for each in reports] == ["functions", "inference"]
+
+
+@pytest.mark.fuzz
+@pytest.mark.filterwarnings("default::DeprecationWarning")  # Inductor's own
+def test_inductor_takes_the_rest():
+    linear, x = torch.nn.Linear(4, 3).half(), rand(2, 4).requires_grad_()
+    options = {"rest": "inductor"}
+
+    def model(x):
+        return linear(x).sin().cos() * 2
+
+    run = compiled(model, options=options)
+    found, wanted = run(x), model(x)
+    near(found, wanted)
+    slopes = [torch.autograd.grad(y.sum(), [x])[0] for y in (found, wanted)]
+    near(*slopes)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [({"speed": 1}, "WV0821"), ({"rest": "triton"}, "WV0823")]
+)
+def test_options_that_do_not_exist(options, code):
+    with pytest.raises(BackendCompilerFailed, match=code):
+        compiled(lambda x: x @ x, options=options)(rand(2, 2))
+
+
+def test_the_name_comes_with_the_package(tmp_path, monkeypatch):
+    points = tomllib.loads(PROJECT.read_text())["project"]["entry-points"]
+    (target,) = points["torch_dynamo_backends"].values()
+    info = tmp_path / "installed-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: installed\nVersion: 1\n")
+    lines = f"[torch_dynamo_backends]\nwave = {target}\n"
+    (info / "entry_points.txt").write_text(lines)
+    monkeypatch.syspath_prepend(tmp_path)
+    registry._discover_entrypoint_backends.cache_clear()
+    registry._discover_entrypoint_backends()
+    assert registry.lookup_backend("wave") is compile_graph
