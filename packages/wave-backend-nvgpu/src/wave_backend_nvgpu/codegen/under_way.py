@@ -62,12 +62,14 @@ class UnderWay:
         target: Whose rows say which products these are.
         values: Their accumulators, by name.
         copies: Registers of their own for products that add to what others use, too.
+        issued: All of them so far.
     """
 
     make: LlvmInstructions
     target: Target
     values: dict[str, Value] = field(default_factory=dict[str, Value])
     copies: dict[Op, Value] = field(default_factory=dict["Op", Value])
+    issued: set[Op] = field(default_factory=set["Op"])
     _latest: dict[str, str] = field(default_factory=dict[str, str])
     _words: dict[str, Value] = field(default_factory=dict[str, Value])
     _ordered: set[str] = field(default_factory=set[str])
@@ -124,8 +126,11 @@ class UnderWay:
         for old, new in zip(others, found[len(sums) :], strict=True):
             self._words[old.name] = new
 
-    def issue(self, acc: Value | None, result: Value, words: Sequence[str]) -> None:
+    def issue(
+        self, op: Op, acc: Value | None, result: Value, words: Sequence[str]
+    ) -> None:
         """A product was issued, which adds to ``acc`` and reads words in registers."""
+        self.issued.add(op)
         self._read.update(dict.fromkeys(words))
         if acc is not None:
             self.values.pop(acc.name, None)

@@ -8,6 +8,7 @@ nothing is read too early.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from wave_backend_nvgpu.codegen.types import scalar
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 FENCE = "wgmma.fence.sync.aligned;"
 COMMIT = "wgmma.commit_group.sync.aligned;"
+
+NEXT_LINE = r"\0A"
+"""The end of a line as LLVM writes it in a text."""
 
 TYPES = {
     "f16": "f16",
@@ -80,30 +84,74 @@ def wait(
     return _assembly(make, text, [value.kind for value in values], values, inputs)
 
 
-def product(
+@dataclass(frozen=True)
+class Product:
+    """One of the products of a piece of assembly.
+
+    Attributes:
+        sides: The operands.
+        acc: Which of the accumulators it adds to.
+        adds: Whether it does; else the accumulator becomes the product alone.
+    """
+
+    sides: tuple[Operand, Operand]
+    acc: int
+    adds: bool
+
+
+@dataclass(frozen=True)
+class Sum:
+    """An accumulator of a piece of assembly.
+
+    Attributes:
+        kind: Its registers.
+        start: What is in them before; nothing where the first product sets them.
+    """
+
+    kind: Kind
+    start: Value | None
+
+
+def products(
     make: LlvmInstructions,
     shape: tuple[int, int, int],
     dtype: DType,
-    operands: tuple[Operand, Operand],
-    acc: Value | None,
-    result: Kind,
-) -> Value:
-    """``acc + left * right^T``; with no ``acc``, the product alone."""
+    rows: Sequence[Product],
+    sums: Sequence[Sum],
+) -> list[Value]:
+    """What the accumulators become when all of ``left * right^T`` are added, in order.
+
+    Registers are named once for all of them: LLVM takes time for each name.
+    """
+    starts = [each.start for each in sums if each.start is not None]
+    sizes = [each.kind.registers for each in sums]
+    firsts = list(accumulate(sizes, initial=0))
+    taken = firsts.pop() + sum(start.registers for start in starts)
+    texts, inputs = list[str](), list[tuple[str, str, str]]()
+    for row in rows:
+        kind, first = sums[row.acc].kind, firsts[row.acc]
+        registers = ", ".join(f"${first + at}" for at in range(kind.registers))
+        sides = [_side(side, taken, inputs) for side in row.sides]
+        options = _options(dtype, row.sides, adds=row.adds)
+        operands = ", ".join([f"{{{registers}}}", *sides, *options])
+        texts.append(f"{_instruction(shape, kind, dtype)} {operands};")
+    text = NEXT_LINE.join(texts)
+    return _assembly(make, text, [each.kind for each in sums], starts, inputs)
+
+
+def _instruction(shape: tuple[int, int, int], sums: Kind, dtype: DType) -> str:
     m, n, k = shape
-    count, word = result.registers, TYPES[dtype.name]
-    head = f"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.{SUMS[result.item][0]}"
-    first = count if acc is None else 2 * count
-    sides, inputs = list[str](), list[tuple[str, str, str]]()
-    for side in operands:
-        places = [f"${first + len(inputs) + at}" for at in range(len(side.names))]
-        inputs += side.inputs
-        sides.append(places[0] if side.stays else f"{{{', '.join(places)}}}")
-    sums = ", ".join(f"${at}" for at in range(count))
-    options = _options(dtype, operands, adds=acc is not None)
-    text = f"{head}.{word}.{word} {{{sums}}}, {', '.join([*sides, *options])};"
-    given = [] if acc is None else [acc]
-    (found,) = _assembly(make, text, [result], given, inputs)
-    return found
+    word = TYPES[dtype.name]
+    head = f"wgmma.mma_async.sync.aligned.m{m}n{n}k{k}.{SUMS[sums.item][0]}"
+    return f"{head}.{word}.{word}"
+
+
+def _side(side: Operand, taken: int, inputs: list[tuple[str, str, str]]) -> str:
+    """An operand's text; its names become further inputs."""
+    first = taken + len(inputs)
+    inputs += side.inputs
+    places = [f"${first + at}" for at in range(len(side.names))]
+    return places[0] if side.stays else f"{{{', '.join(places)}}}"
 
 
 def _options(

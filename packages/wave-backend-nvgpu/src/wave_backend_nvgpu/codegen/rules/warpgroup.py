@@ -20,7 +20,7 @@ from wave_core.ops.structure import Argument, GetResult
 from wave_core.ops.sync import MemoryCounterWait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from wave_backend_nvgpu.codegen.emitter import Emitter
     from wave_core.ops.base import Op
@@ -34,23 +34,69 @@ def shared_tile(op: SharedTile, emit: Emitter) -> None:
 
 
 def product(op: Mma, emit: Emitter, row: MatrixInstruction) -> None:
-    """Issue one; its result is there behind the wait for it.
+    """Issue one, and its neighbours; what they make is there behind the wait for it.
 
     Where no wait is in the graph, neighbours are awaited together.
     """
+    if op in emit.under_way.issued:
+        return
     if not isinstance(op.rhs, SharedTile):
         raise emit.unsupported(op, f"`{row.name}` has its columns in shared memory")
     _order(op, emit)
-    acc = emit.under_way.copies.pop(op, None) or _accumulator(op.acc, emit)
-    result = Kind(element(row.result_dtype), row.acc.registers)
-    sides = (_operand(op, op.lhs, emit), _operand(op, op.rhs, emit))
-    dtype = op.lhs.register_type.dtype
-    made = warpgroup.product(emit.builder, row.shape, dtype, sides, acc, result)
-    words = [name for side in sides if not side.stays for name in side.names]
-    emit.under_way.issue(acc, made, words)
-    emit.define(op, made)
-    if not emit.has_waits and not any(each is not op for each in _run(op, emit)):
+    together = list(_together(op, emit))
+    _issue(together, emit, row)
+    last = together[-1]
+    if not emit.has_waits and not any(each is not last for each in _run(last, emit)):
         emit.under_way.wait(0)
+
+
+def _together(op: Mma, emit: Emitter) -> Iterator[Mma]:
+    """The op and its neighbours by the same instruction, of the same line.
+
+    What one of them makes is lost where the next one adds to it.
+    """
+    found: set[Op] = set()
+    for each in dropwhile(lambda other: other is not op, region_of(op).ops):
+        if isinstance(each, SharedTile):
+            continue
+        if not isinstance(each, Mma) or not emit.under_way.is_asynchronous(each):
+            return
+        acc = resolve(each.acc)
+        if _made_by(each) != _made_by(op) or (acc in found and len(acc.users) > 1):
+            return
+        found.add(each)
+        yield each
+
+
+def _made_by(op: Mma) -> tuple[object, ...]:
+    """What the products of one piece of assembly have in common."""
+    dtype, result = op.lhs.register_type.dtype, op.acc.register_type.dtype
+    kind = type(resolve(op.lhs)) is SharedTile, type(resolve(op.rhs)) is SharedTile
+    return str(op.mma_type), dtype, result, kind, op.location
+
+
+def _issue(ops: Sequence[Mma], emit: Emitter, row: MatrixInstruction) -> None:
+    """Write products as one piece of assembly."""
+    sums: list[warpgroup.Sum] = []
+    rows: list[warpgroup.Product] = []
+    place: dict[Op, int] = {}
+    kind = Kind(element(row.result_dtype), row.acc.registers)
+    for op in ops:
+        acc = place.get(resolve(op.acc), len(sums))
+        adds = acc < len(sums)
+        if not adds:
+            start = emit.under_way.copies.pop(op, None) or _accumulator(op.acc, emit)
+            sums.append(warpgroup.Sum(kind, start))
+            adds = start is not None
+        sides = (_operand(op, op.lhs, emit), _operand(op, op.rhs, emit))
+        rows.append(warpgroup.Product(sides, acc, adds))
+        place[op] = acc
+    dtype = ops[0].lhs.register_type.dtype
+    made = warpgroup.products(emit.builder, row.shape, dtype, rows, sums)
+    for op, each in zip(ops, rows, strict=True):
+        words = [n for side in each.sides if not side.stays for n in side.names]
+        emit.under_way.issue(op, sums[each.acc].start, made[each.acc], words)
+        emit.define(op, made[each.acc])
 
 
 def _order(op: Mma, emit: Emitter) -> None:
