@@ -22,18 +22,19 @@ from wave_core.diagnostics import UserError
 from wave_core.ir import region_of
 
 M, N = tkl.sym.M, tkl.sym.N
+E, COUNT = tkl.sym.E, tkl.sym.COUNT
 TILE = 16
+ROWS = [
+    tkw.WorkgroupConstraint(M, TILE, 0),
+    tkw.WaveConstraint(M, TILE // 2),
+    tkw.HardwareConstraint(),
+]
 
 
 def row_kernel(body, space=SHARED):
     """``out = body(a)`` over tiles of M by all of N."""
-    constraints = [
-        tkw.WorkgroupConstraint(M, TILE, 0),
-        tkw.WaveConstraint(M, TILE // 2),
-        tkw.HardwareConstraint(),
-    ]
 
-    @tkw.wave(constraints)
+    @tkw.wave(ROWS)
     def kernel(
         a: tkl.Memory[M, N, space, tkl.f16], out: tkl.Memory[M, N, GLOBAL, tkl.f16]
     ) -> None:
@@ -89,6 +90,52 @@ def test_an_argument_that_the_kernel_writes_is_not_staged():
     options = tkl.WaveCompileOptions(subs={M: 32, N: 64}, target="generic")
     compiled = wave_compile(options, kernel, session=session())
     assert not ops(compiled.graph, "allocate")
+
+
+def of_all(flags):
+    """A sum over all flags: the same for every wave."""
+    number = tkw.self_index(E, tkl.i32)
+    return tkw.sum(tkw.select(tkw.read(flags) < number, number, number - 1), dim=E)
+
+
+def of_own_rows(flags):
+    """A sum over the rows of one wave."""
+    row = tkw.IndexMapping.iterator(0)
+    first = tkw.IndexMapping(1, inputs={E: row // 8}, outputs={M: row})
+    return tkw.read(flags, mapping=first)
+
+
+def at_own_rows(flags):
+    """The same without a look at memory."""
+    del flags
+    return tkw.self_index(M, tkl.i32) // 8
+
+
+@pytest.mark.parametrize(
+    ("count", "staged"), [(of_all, True), (of_own_rows, False), (at_own_rows, False)]
+)
+def test_what_is_read_behind_a_condition_is_staged_where_all_waves_agree(count, staged):
+    @tkw.wave(ROWS)
+    def kernel(
+        a: tkl.Memory[M, N, SHARED, tkl.f16],
+        flags: tkl.Memory[E, GLOBAL, tkl.i32],
+        out: tkl.Memory[M, N, GLOBAL, tkl.f16],
+    ) -> None:
+        tkw.set_symbol(COUNT, count(flags))
+
+        @tkw.conditional(COUNT > 0)
+        def body():
+            tkw.write(tkw.read(a), out)
+
+    sizes = {M: TILE, N: 64, E: 3}
+    options = tkl.WaveCompileOptions(subs=sizes, target="generic")
+    compiled = wave_compile(options, kernel, session=session())
+    assert len(ops(compiled.graph, "allocate")) == int(staged)
+    a, out = np.ones((TILE, 64), np.float16), np.zeros((TILE, 64), np.float16)
+    simulate(compiled, [a, np.array([0, 1, 0], np.int32), out])
+    wanted = a.copy()
+    wanted[: 0 if staged else TILE // 2] = 0
+    assert np.array_equal(out, wanted)
 
 
 def test_a_tile_of_unknown_size_stays_in_global_memory():

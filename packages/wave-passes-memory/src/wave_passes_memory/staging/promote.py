@@ -187,7 +187,7 @@ class _Promoter:
         self._graph = graph
         self._geometry = geometry
         self._context = context
-        self._uniformity = Uniformity(graph)
+        self._uniformity = Uniformity(graph, geometry)
 
     def run(self, asking: list[Argument]) -> None:
         """Stage all reads of the parameters ``asking``."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.effects import written_memories
+from wave_core.analysis.loops import loops_of
 from wave_core.analysis.symbol_uses import computed_from
-from wave_core.ir import ACCESS, region_of, resolve
+from wave_core.ir import ACCESS, PLACEMENT, region_of, resolve
 from wave_core.ops.constant import SelfIndex
 from wave_core.ops.control import (
     Conditional,
@@ -23,8 +24,10 @@ from wave_core.ops.control import (
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Argument, GetResult
 from wave_core.ops.traits import Trait
+from wave_core.types import RegisterType, dim_name
 
 if TYPE_CHECKING:
+    from wave_core.constraints.geometry import Geometry
     from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr
@@ -38,11 +41,19 @@ class Uniformity:
         differing: Those of them that waves may disagree on.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, geometry: Geometry | None = None) -> None:
+        """Look at all ops.
+
+        Args:
+            graph: Where the waves run.
+            geometry: Tells which elements they have, before the graph says it by
+                itself: as long as no layouts are assigned.
+        """
         ops = list(graph.walk())
         self.own = {s for op in ops for s in symbols_set_by(op)}
         self.differing: set[Expr] = set()
         self._graph = graph
+        self._geometry = geometry
         self._values: set[Op] = set()
         if self.own:
             self._written = written_memories(graph.body)
@@ -100,19 +111,39 @@ class Uniformity:
             return op.role == "carried" and self._carried(op)
         if isinstance(op, GetResult):
             return self._result(op)
-        if isinstance(op, SelfIndex) or not (op.has(Trait.PURE) or self._steady(op)):
+        if not (op.has(Trait.PURE) or self._steady(op)):
             return True
-        exprs = computed_from(self._graph, op)
+        exprs = list(computed_from(self._graph, op))
+        if isinstance(op, SelfIndex | Read):
+            places = self._places(op)
+            if places is None:
+                return True
+            exprs += places
         return any(map(self._differs, op.operands)) or not all(map(self.same, exprs))
 
     def _steady(self, op: Op) -> bool:
-        """Whether an access reads what nobody writes, at coordinates that are known."""
+        """Whether an access reads what nobody writes."""
         return (
             isinstance(op, Read)
             and op.flags == "none"
             and resolve(op.memory) not in self._written
-            and self._graph.facts.get(ACCESS, op) is not None
         )
+
+    def _places(self, op: SelfIndex | Read) -> list[Expr] | None:
+        """What decides which elements a wave has of it; nothing where that is open."""
+        if self._geometry is not None:
+            return self._tile(op, self._geometry)
+        if isinstance(op, Read):
+            return None if self._graph.facts.get(ACCESS, op) is None else []
+        placement = self._graph.facts.get(PLACEMENT, op)
+        return None if placement is None else [start for _, start in placement.origin]
+
+    def _tile(self, op: SelfIndex | Read, geometry: Geometry) -> list[Expr]:
+        kind, loops = op.type, loops_of(region_of(op))
+        assert isinstance(kind, RegisterType), "both have tiles"
+        mapping = op.mapping if isinstance(op, Read) else None
+        starts = [geometry.base(dim_name(dim), loops) for dim in kind.shape]
+        return [*starts, *(() if mapping is None else mapping.expressions)]
 
     def _carried(self, argument: Argument) -> bool:
         region = region_of(argument)
