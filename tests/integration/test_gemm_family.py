@@ -133,6 +133,25 @@ def test_finished_products(
     check(session, made, "emulator", preset="default")
 
 
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("staged", [0, 1])
+@pytest.mark.parametrize("gated", [0, 1])
+@pytest.mark.parametrize("gathered", [0, 1])
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (63, 33, 31), (65, 64, 40)])
+@pytest.mark.parametrize("groups", [1, 3, 70])
+@pytest.mark.parametrize("target", TARGETS)
+def test_products_of_groups(
+    session, target, groups, sizes, dtype, gathered, gated, staged
+):
+    shape = dict(zip("EMNK", (groups, *sizes), strict=True))
+    words = {"GATHERED": gathered, "GATED": gated, "STAGED": staged, "DTYPE": dtype}
+    tile = {**TILE, "BLOCK_M": 32, "BLOCK_N": 32}
+    factory = session.plugins.load_kernel("gemm-grouped")
+    made = make_case(factory, "gemm-grouped", shape, {**words, **tile}, target)
+    check(session, made, "emulator", preset="default")
+
+
 @pytest.mark.parametrize("activation", ACTIVATION_WORDS)
 def test_what_is_not_a_number_stays_so(session, activation):
     made = case(session, "gemm", (3, 5, 7), "gfx942", ACTIVATION=activation)
@@ -164,6 +183,12 @@ def test_operands_of_nvidia_come_by_ldmatrix(session, layout):
 def test_other_types_are_refused(session, setting, value):
     with pytest.raises(UserError, match=f"setting `{setting}`.*is `{value}`"):
         case(session, "gemm-nn", (8, 8, 8), "gfx942", **{setting: value})
+
+
+def test_gates_that_are_integers_are_refused(session):
+    factory = session.plugins.load_kernel("gemm-grouped")
+    with pytest.raises(UserError, match="gated product has no operands of `i8`"):
+        make_case(factory, "gemm-grouped", {}, {"DTYPE": "i8", "GATED": 1}, "gfx942")
 
 
 def test_an_unknown_layout_is_refused():

@@ -26,6 +26,7 @@ SMALL = {
     "copy": {"M": 19, "N": 70},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
+    "gemm-grouped": {"E": 3, "M": 33, "N": 17, "K": 50},
     "gemm-mxfp": {"M": 33, "N": 17, "K": 96},
     "gemm-nn": {"M": 33, "N": 17, "K": 50},
     "gemm-split-k": {"M": 33, "N": 17, "K": 50},
@@ -39,7 +40,7 @@ SMALL = {
 }
 ROWS = ("layer-norm", "rms-norm", "softmax")
 LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
-DYNAMIC = ("copy", *LAYOUTS, "gemm-staged", "gemm-stream-k", *ROWS)
+DYNAMIC = ("copy", *LAYOUTS, "gemm-grouped", "gemm-staged", "gemm-stream-k", *ROWS)
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 
 

@@ -55,6 +55,12 @@ def ragged(dtype):
     return (*rows, *(torch.tensor(each, dtype=torch.int32) for each in starts))
 
 
+def grouped(dtype):
+    """Three rows of two groups."""
+    starts = torch.tensor([0, 1, 3], dtype=torch.int32)
+    return torch.randn(3, 4).to(dtype), torch.randn(2, 4, 5).to(dtype), starts
+
+
 # Function -> arguments of small calls, in order.
 CALLS = {
     "attention": lambda dtype: [
@@ -64,6 +70,10 @@ CALLS = {
     "attention_varlen": lambda dtype: [
         (*ragged(dtype), 2, 4),
         (*ragged(dtype), 2, 4, torch.tensor([3, 0, 4, 1, 2], dtype=torch.int32), True),
+    ],
+    "grouped_matmul": lambda dtype: [
+        grouped(dtype),
+        (*grouped(dtype), torch.tensor([2, 0, 2], dtype=torch.int32)),
     ],
     "layer_norm": lambda dtype: [
         (leaf(3, 7, dtype=dtype), leaf(7, dtype=dtype), leaf(7, dtype=dtype)),

@@ -47,6 +47,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         "gemm-batched", f"{_CASES}.gemm:batched_gemm_case", "c[i] = a[i] b[i]^T"
     ),
     KernelSpec(
+        "gemm-grouped",
+        f"{_CASES}.grouped_gemm:grouped_gemm_case",
+        "c = a b^T, a b for each group of rows",
+    ),
+    KernelSpec(
         "gemm-mxfp",
         f"{_CASES}.gemm_mxfp:gemm_mxfp_case",
         "c = a b^T of MXFP4, MXFP6 or MXFP8",

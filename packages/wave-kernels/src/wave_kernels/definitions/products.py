@@ -13,6 +13,8 @@ from wave_core.diagnostics import user_error
 from wave_kernels.definitions.staging import STAGING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wave_core.types import DType
 
 M = tkl.sym.M
@@ -38,6 +40,13 @@ _TILES = (
 )
 """Of elements of 16 bits and more, by the instruction that the target has for them."""
 
+_FLAT = (
+    (16, 64, 64, 1, 4, 0),
+    (32, 64, 64, 2, 2, 0),
+    (64, 128, 64, 2, 2, 0),
+)
+"""Where few rows share weights."""
+
 _TALL = (
     (128, 256, 64, 2, 1, 64),
     (256, 128, 64, 2, 1, 64),
@@ -50,28 +59,42 @@ LAYOUTS = ("NT", "NN", "TN", "TT")
 """As BLAS says it of rows: ``N`` as in the product, ``T`` transposed; a, then b."""
 
 
-def tiles(dtype: DType) -> tkw.Tunable:
+def tiles(dtype: DType, *, flat: bool = False) -> tkw.Tunable:
     """Tiles worth a try; twice as deep where an element has one byte."""
     depth = max(16 // dtype.bits, 1)
-    every = tuple((m, n, depth * k, *rest) for m, n, k, *rest in (*_TILES, *_TALL))
+    wide = (*_TILES, *(_FLAT if flat else ()))
+    every = tuple((m, n, depth * k, *rest) for m, n, k, *rest in (*wide, *_TALL))
     return tkw.Tunable(
         (BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N, MMA_ROWS),
-        every[: len(_TILES)],
+        every[: len(wide)],
         narrow=every,
     )
 
 
-def product_constraints(dtype: DType, mma_type: tkl.MMAType | None) -> list[Any]:
-    """How ``[M, N]`` and ``K`` spread over workgroups, waves and loop tiles."""
+def product_constraints(
+    dtype: DType,
+    mma_type: tkl.MMAType | None,
+    *,
+    rows: Mapping[str, Any] | None = None,
+    iters: Any = None,
+) -> list[Any]:
+    """How ``[M, N]`` and ``K`` spread over workgroups, waves and loop tiles.
+
+    Args:
+        dtype: Of the operands.
+        mma_type: The matrix instruction; the target's for the type by default.
+        rows: What the workgroups' constraint of ``M`` says beside its tile.
+        iters: How many tiles of ``K`` a workgroup has, where not all.
+    """
     return [
-        tkw.WorkgroupConstraint(M, BLOCK_M, 0),
+        tkw.WorkgroupConstraint(M, BLOCK_M, 0, **(rows or {})),
         tkw.WorkgroupConstraint(N, BLOCK_N, 1),
-        tkw.TilingConstraint(K, BLOCK_K),
+        tkw.TilingConstraint(K, BLOCK_K, iters=iters),
         tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
         tkw.WaveConstraint(N, BLOCK_N / WAVES_N),
         tkw.HardwareConstraint(mma_type=mma_type, mma_rows=MMA_ROWS),
         tkw.DieOrder(),
-        tiles(dtype),
+        tiles(dtype, flat=rows is not None),
         STAGING,
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -95,6 +95,19 @@ class Arguments:
             self.refuse("WV0709", "`out` is not contiguous", advice)
         return tensor
 
+    def check_rows(self, name: str, table: torch.Tensor, of: str, rows: int) -> None:
+        """See that a table names rows that there are, which waits for a GPU.
+
+        Raises:
+            LaunchError: WV0707 for numbers that are not from 0 up to ``rows``.
+        """
+        if not table.numel():
+            return
+        least, greatest = (int(each) for each in torch.aminmax(table))
+        if least < 0 or greatest >= rows:
+            what = f"`{name}` has numbers from {least} to {greatest}"
+            self.refuse("WV0707", what, f"`{of}` has rows 0 to {rows - 1}")
+
     def refuse(self, code: str, what: str, advice: str) -> None:
         """End the call.
 
@@ -102,6 +115,25 @@ class Arguments:
             LaunchError: Always.
         """
         raise _refused(code, self.function, what, advice)
+
+
+def shape_of(
+    given: Arguments, name: str, tensor: Any, dims: Sequence[str]
+) -> tuple[int, ...]:
+    """The shape of a tensor that has these dimensions.
+
+    Raises:
+        LaunchError: WV0704 for what is no dense tensor, WV0705, WV0708, WV0714 for its
+            type, device or gradient; WV0706 for its rank.
+    """
+    shape: tuple[int, ...] = ()
+    if isinstance(tensor, torch.Tensor):
+        shape = tuple(tensor.shape)
+    given.tensor(name, tensor, shape)
+    if len(shape) != len(dims):
+        advice = f"give {len(dims)} dimensions: {', '.join(dims)}"
+        given.refuse("WV0706", f"`{name}` is {shape}", advice)
+    return shape
 
 
 def _dense(function: str, name: str, value: object) -> torch.Tensor:

@@ -10,11 +10,11 @@ import torch
 from wave_kernels.definitions.attention import Heads, head_attention_kernel
 from wave_kernels.definitions.attention_scores import LOG2_E, Scoring
 from wave_kernels.definitions.attention_tiles import K2, B, H, M
-from wave_kernels.functions.arguments import Arguments
+from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.launches import DTYPES, launch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from wave_core.types import DType
 
@@ -188,25 +188,6 @@ def check_heads(given: Arguments, h: int, kvh: int, d: int, dv: int) -> None:
     if h and (not kvh or h % kvh):
         what = f"`key` has {kvh} heads, `query` {h}"
         given.refuse("WV0707", what, "the heads of keys divide those of queries")
-
-
-def shape_of(
-    given: Arguments, name: str, tensor: Any, dims: Sequence[str]
-) -> tuple[int, ...]:
-    """The shape of a tensor that has these dimensions.
-
-    Raises:
-        LaunchError: WV0704 for what is no dense tensor, WV0705, WV0708, WV0714 for its
-            type, device or gradient; WV0706 for its rank.
-    """
-    shape: tuple[int, ...] = ()
-    if isinstance(tensor, torch.Tensor):
-        shape = tuple(tensor.shape)
-    given.tensor(name, tensor, shape)
-    if len(shape) != len(dims):
-        advice = f"give {len(dims)} dimensions: {', '.join(dims)}"
-        given.refuse("WV0706", f"`{name}` is {shape}", advice)
-    return shape
 
 
 def scoring_of(given: Arguments, window: int | None, softcap: float | None) -> Scoring:

@@ -84,8 +84,8 @@ def matmul(
     epilogue = Epilogue(bias is not None, activation, residual is not None)
     if not found.numel():
         return found
-    first, layout_a = _as_it_lies(a.reshape(sizes.a), "NT")
-    second, layout_b = _as_it_lies(b.reshape(sizes.b), "NT")
+    first, layout_a = as_it_lies(a.reshape(sizes.a), "NT")
+    second, layout_b = as_it_lies(b.reshape(sizes.b), "NT")
     if residual is not None:
         added[-1] = added[-1].view(sizes.c)
     launch(
@@ -150,7 +150,7 @@ def _sizes(given: Arguments, a: torch.Tensor, b: object) -> _Sizes:
     return _Sizes(prod(lead), m, k, n, batched=True)
 
 
-def _as_it_lies(matrix: torch.Tensor, letters: str) -> tuple[torch.Tensor, str]:
+def as_it_lies(matrix: torch.Tensor, letters: str) -> tuple[torch.Tensor, str]:
     """A contiguous tensor and its letter: whether it is the matrix or its transpose."""
     if matrix.is_contiguous():
         return matrix, letters[0]

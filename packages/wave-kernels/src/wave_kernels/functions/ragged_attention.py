@@ -11,12 +11,11 @@ import torch
 from wave_kernels.definitions.attention import Heads
 from wave_kernels.definitions.attention_scores import LOG2_E, Scoring
 from wave_kernels.definitions.ragged_attention import ragged_attention_kernel
-from wave_kernels.functions.arguments import Arguments
+from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.attention import (
     HALVES,
     check_heads,
     scoring_of,
-    shape_of,
 )
 from wave_kernels.functions.launches import DTYPES, launch
 
@@ -188,7 +187,8 @@ def _check_numbers(
         rows["key_starts"] = table.shape[0]
     for name, numbers in starts.items():
         _check_starts(given, name, numbers, most[name], rows[name])
-    _check_table(given, table, sizes["S"])
+    if table is not None:
+        given.check_rows("table", table, "key", sizes["S"])
 
 
 def _check_starts(
@@ -208,16 +208,6 @@ def _check_starts(
     if max(lengths, default=0) > most:
         what = f"`{name}` has a sequence of {max(lengths)} rows"
         given.refuse("WV0707", what, f"the most is given as {most}; give a larger one")
-
-
-def _check_table(given: Arguments, table: torch.Tensor | None, rows: int) -> None:
-    """See that the table names rows that there are."""
-    if table is None or not table.numel():
-        return
-    least, greatest = (int(each) for each in torch.aminmax(table))
-    if least < 0 or greatest >= rows:
-        what = f"`table` has numbers from {least} to {greatest}"
-        given.refuse("WV0707", what, f"`key` has rows 0 to {rows - 1}")
 
 
 def _symbols(

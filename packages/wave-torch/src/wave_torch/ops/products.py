@@ -28,8 +28,13 @@ def _product(
     del bias, activation, residual
     fits = a.shape[-1] == b.shape[-2]
     torch._check(fits, lambda: _apart(a, b))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType] - documented
-    stored = torch.bfloat16 if a.dtype in ONE_BYTE else a.dtype
-    return a.new_empty((*a.shape[:-1], b.shape[-1]), dtype=out_dtype or stored)
+    shape = (*a.shape[:-1], b.shape[-1])
+    return a.new_empty(shape, dtype=out_dtype or stored_type(a))
+
+
+def stored_type(a: torch.Tensor) -> torch.dtype:
+    """Of a product, where nobody asks for another."""
+    return torch.bfloat16 if a.dtype in ONE_BYTE else a.dtype
 
 
 def _apart(a: torch.Tensor, b: torch.Tensor) -> str:
