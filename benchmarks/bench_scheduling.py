@@ -81,7 +81,12 @@ def library(
 def attention(width: int, **options: Any) -> tuple[Any, Any]:
     """Attention with keys and values in LDS; 128 queries and 32 keys at a time."""
     shape = {"B": 4, "M": SIDE, "K2": SIDE, "K1": width, "N": width}
-    return library("attention", shape, {"STAGED": 1, "BLOCK_N": width}, **options)
+    return library("attention", shape, attention_tile(width), **options)
+
+
+def attention_tile(width: int) -> dict[str, Any]:
+    """The tile as settings: left open, the library may take another kernel."""
+    return {"STAGED": 1, "BLOCK_M": 128, "BLOCK_N": width, "BLOCK_K2": 32}
 
 
 def compiled(kernel: Any, options: Any, *, texts: bool = False) -> Output:
@@ -223,7 +228,7 @@ def attention_trial(width: int, options: dict[str, Any]) -> Callable[[int], Tria
 
     def trial(turns: int) -> Trial:
         shape = {"B": 1, "M": 128, "K2": 32 * turns, "K1": width, "N": width}
-        tile = {"STAGED": 1, "BLOCK_N": width}
+        tile = attention_tile(width)
         case = make_case(factory, "attention", shape, tile, TARGET)
         given = {"preset": "default", **options}
         output = compiled(case.kernel, replace(case.options, **given))
