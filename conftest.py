@@ -16,6 +16,9 @@ settings.register_profile("wave", deadline=None, print_blob=True)
 settings.register_profile("wave-ci", settings.get_profile("wave"), derandomize=True)
 settings.load_profile("wave-ci" if os.environ.get("CI") else "wave")
 
+# What a developer has tuned decides no test.
+os.environ["WAVE_TUNE_STORE"] = "off"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

@@ -24,6 +24,7 @@ RESTRICTED = {
 LAZY = (
     *("torch", "sympy", "numpy", "networkx", "ml_dtypes", "rich"),
     *("difflib", "filelock", "hashlib", "iree", "platformdirs", "wave_"),
+    *("optuna", "sqlalchemy"),
 )
 # Distributions of programs, which are run and not imported.
 PROGRAMS = {"nvidia_cuda_nvcc", "nvidia_cuda_nvdisasm"}

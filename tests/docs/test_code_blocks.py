@@ -48,8 +48,9 @@ def folder(tmp_path, monkeypatch):
     """A folder to run a page in; modules imported from there are forgotten."""
     known = set(sys.modules)
     monkeypatch.chdir(tmp_path)
-    # Pages empty the cache of compiled kernels, and not the developer's.
+    # Pages empty the cache of compiled kernels and tune, and not the developer's.
     monkeypatch.setenv("WAVE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("WAVE_TUNE_STORE", str(tmp_path / "tune.sqlite3"))
     monkeypatch.syspath_prepend(str(tmp_path))
     default_session.cache_clear()
     yield tmp_path

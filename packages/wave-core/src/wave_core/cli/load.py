@@ -66,7 +66,7 @@ def _case(session: Session, kernel: str, given: _Given, target: str) -> KernelCa
     path, colon, name = kernel.rpartition(":")
     in_file = colon and path.endswith(".py")
     if in_file:
-        factory = _from_file(Path(path), name)
+        factory = from_file(Path(path), name)
         with _blamed(Path(path), f"`{name}` of `{path}` makes no case"):
             return make_case(factory, name, *given, target)
     factory = session.plugins.load_kernel(kernel)
@@ -75,7 +75,7 @@ def _case(session: Session, kernel: str, given: _Given, target: str) -> KernelCa
         return make_case(factory, kernel, *given, target)
 
 
-def _from_file(path: Path, name: str) -> object:
+def from_file(path: Path, name: str) -> object:
     """An object of the user's file, which is run by importing it."""
     if not path.is_file():
         raise user_error("WV0801", f"there is no file `{path}`", help=_FORM)

@@ -1,0 +1,199 @@
+"""How long one way to compile a kernel takes: on a GPU that is here, or emulated."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from wave_core.compile.check_case import case_arguments
+from wave_core.compile.compiler import wave_compile
+from wave_core.compile.devices import find_device
+from wave_core.compile.emission import emit
+from wave_core.diagnostics import UserError, user_error
+from wave_core.executors import PlacesArrays
+from wave_core.plugin import ViewError, ViewRequest
+from wave_runtime import open_device
+from wave_runtime.devices import cards_of
+from wave_tune.exclusive import alone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wave_core.compile.kernels import KernelCase
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.compile.session import Session
+    from wave_core.plugin import ViewSpec
+
+VIEW = "cycles"
+"""The view by which emulators count cycles."""
+
+ROUNDS = 5
+"""Bursts of launches, of which the median counts."""
+
+BURST_S = 0.02
+"""How long a burst takes, about."""
+
+MOST = 2000
+"""Launches of a burst at most."""
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How long a launch takes.
+
+    Attributes:
+        value: In ``unit``.
+        unit: ``us``, or ``cycles`` where an emulator counts.
+        us: The same in microseconds: of an emulator, at the clock of its target.
+    """
+
+    value: float
+    unit: str
+    us: float
+
+
+class Meter(Protocol):
+    """A device that measures."""
+
+    @property
+    def on(self) -> str:
+        """What measures, in words that tell devices apart."""
+        ...
+
+    def measure(self, case: KernelCase, options: WaveCompileOptions) -> Measured:
+        """Compile and run; raises what goes wrong.
+
+        Args:
+            case: The kernel, with arguments.
+            options: How to compile it, nothing left open.
+        """
+        ...
+
+
+def meter_for(session: Session, target: str) -> Meter:
+    """A GPU of the target that is here, else an emulator that counts cycles.
+
+    Raises:
+        UserError: WV0831 where there is neither.
+    """
+    device = find_device(session, "auto", target)
+    if device.spec.architectures is not None:
+        return GpuMeter(session, device.name)
+    spec = session.plugins.views[VIEW].value if VIEW in session.plugins.views else None
+    forms = [
+        form
+        for each in session.plugins.backends.values()
+        if target in each.value.targets
+        for form in each.value.forms
+    ]
+    if spec is None or spec.form not in forms:
+        raise _unmeasured(target, device.reason, counts=spec is not None)
+    return EmulatorMeter(session, spec)
+
+
+class GpuMeter:
+    """Launches on a GPU, in bursts between two waits for the device."""
+
+    def __init__(self, session: Session, device: str) -> None:
+        """Look which card it is; the kernels of all targets run on the first."""
+        self._session, self._device = session, device
+        cards = cards_of(open_device(device))
+        self.on = f"{device}: {cards[0]}" if cards else device
+
+    def measure(self, case: KernelCase, options: WaveCompileOptions) -> Measured:
+        """The median time of a launch, arguments on the card."""
+        kernel = wave_compile(options, case.kernel, session=self._session)
+        device: Any = kernel.compiled.executor
+        assert isinstance(device, PlacesArrays), "GPUs have memory of their own"
+        given = case_arguments(case, SEED)
+        rows = zip(kernel.parameters, given, strict=True)
+        placed = [device.place(each) if row.is_tensor else each for row, each in rows]
+        with alone(self.on):
+            us = timed(partial(kernel, *placed), _waiting(device))
+        return Measured(us, "us", us)
+
+
+def _waiting(device: PlacesArrays) -> Callable[[], None]:
+    """What waits for all launches: it fetches one number."""
+    import numpy as np  # noqa: PLC0415 - measuring loads it
+
+    here = np.zeros(1, np.float32)
+    return partial(device.place(here).fetch, here)
+
+
+def timed(launch: Callable[[], object], wait: Callable[[], None]) -> float:
+    """Microseconds of a launch: medians over bursts, less what one wait costs."""
+    launch()
+    wait()
+    once = max(_seconds(launch, wait, 1), 1e-7)
+    count = max(1, min(MOST, int(BURST_S / once)))
+    count = max(count, min(MOST, int(BURST_S * count / _seconds(launch, wait, count))))
+    bursts: list[float] = []
+    for _ in range(ROUNDS):
+        idle = _seconds(launch, wait, 0)
+        bursts.append((_seconds(launch, wait, count) - idle) / count)
+    return 1e6 * max(statistics.median(bursts), 1e-9)
+
+
+def _seconds(launch: Callable[[], object], wait: Callable[[], None], n: int) -> float:
+    start = time.perf_counter()
+    for _ in range(n):
+        launch()
+    wait()
+    return time.perf_counter() - start
+
+
+class EmulatorMeter:
+    """Executes machine code on the CPU and counts cycles by a model."""
+
+    def __init__(self, session: Session, spec: ViewSpec) -> None:
+        """Remember the view."""
+        self._session, self._spec = session, spec
+        self.on = "emulator, by its model of cycles"
+
+    def measure(self, case: KernelCase, options: WaveCompileOptions) -> Measured:
+        """The cycles of the launch, from one workgroup where it is long.
+
+        Raises:
+            UserError: WV0829 where the emulator gives up, and what compiling raises.
+        """
+        spec = self._spec
+        emitted = emit(options, case.kernel, spec.form, self._session)
+        request = ViewRequest(
+            case.kernel.name,
+            options.target_name,
+            emitted.files,
+            case.shape,
+            lambda: _fresh(case),
+        )
+        try:
+            view = self._session.plugins.load_view(spec.name)(request)
+        except ViewError as error:
+            told = f"cycles of `{case.kernel.name}` cannot be counted: {error}"
+            raise user_error("WV0829", told, help=error.help or ()) from error
+        found: Any = view.document["cycles"]
+        return Measured(found["total"], "cycles", found["microseconds"])
+
+
+def _fresh(case: KernelCase) -> Sequence[Any]:
+    return case_arguments(case, SEED)
+
+
+def _unmeasured(target: str, why: str, *, counts: bool) -> UserError:
+    missing = f"the installed emulators count no cycles of `{target}`"
+    if not counts:
+        missing = "no installed emulator counts cycles"
+    return user_error(
+        "WV0831",
+        f"nothing here measures code of target `{target}`",
+        notes=(why, missing),
+        help=(
+            "tune where there is such a GPU, into a store that both reach: `--store`",
+            "`pip install wave-emulator-amdgcn` counts cycles of AMD GPUs: `--target`",
+        ),
+    )
