@@ -61,6 +61,18 @@ def grouped(dtype):
     return torch.randn(3, 4).to(dtype), torch.randn(2, 4, 5).to(dtype), starts
 
 
+def images(dtype, channels=4, filters=6, within=2, last=False):
+    """Two images, filters, and a gradient of what they give with MOVES."""
+    order = torch.channels_last if last else torch.contiguous_format
+    shapes = (2, channels, 4, 5), (filters, within, 2, 3), (2, filters, 4, 2)
+    return tuple(
+        torch.randn(s).to(dtype, memory_format=order).requires_grad_() for s in shapes
+    )
+
+
+MOVES = ([1, 2], [1, 0], [2, 1], 2)
+
+
 # Function -> arguments of small calls, in order.
 CALLS = {
     "attention": lambda dtype: [
@@ -75,6 +87,12 @@ CALLS = {
         grouped(dtype),
         (*grouped(dtype), torch.tensor([2, 0, 2], dtype=torch.int32)),
     ],
+    "conv2d": lambda dtype: [
+        (*images(dtype)[:2], leaf(6, dtype=dtype), [1, 2], [1, 0], [2, 1], 2),
+        (*images(dtype, 3, 3, 1, last=True)[:2], None, [1, 1], [0, 0], [1, 1], 3),
+    ],
+    "conv2d_input": lambda dtype: [(*images(dtype)[:0:-1], [4, 5], *MOVES)],
+    "conv2d_weight": lambda dtype: [(*images(dtype, last=True)[::2], [2, 3], *MOVES)],
     "layer_norm": lambda dtype: [
         (leaf(3, 7, dtype=dtype), leaf(7, dtype=dtype), leaf(7, dtype=dtype)),
         (leaf(9, dtype=dtype), leaf(9, dtype=dtype), leaf(9, dtype=dtype), 0.1),
@@ -113,8 +131,21 @@ def matmul(a, b, bias=None, activation="", residual=None):
     return found if residual is None else found + residual
 
 
+def conv2d_input(grad, weight, size, *moves):
+    shape = grad.shape[0], weight.shape[1] * moves[3], *size
+    return torch.nn.grad.conv2d_input(shape, weight, grad, *moves)
+
+
+def conv2d_weight(x, grad, size, *moves):
+    shape = grad.shape[1], x.shape[1] // moves[3], *size
+    return torch.nn.grad.conv2d_weight(x, shape, grad, *moves)
+
+
 # Function -> the same in torch, with torch's gradients.
 REFERENCES = {
+    "conv2d": torch_functions.conv2d,
+    "conv2d_input": conv2d_input,
+    "conv2d_weight": conv2d_weight,
     "layer_norm": layer_norm,
     "matmul": matmul,
     "rms_norm": lambda x, weight, eps=1e-5: torch_functions.rms_norm(

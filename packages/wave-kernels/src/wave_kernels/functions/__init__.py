@@ -7,6 +7,7 @@ tensors of the CPU in the simulator. Needs torch and `wave-core`.
 from __future__ import annotations
 
 from wave_kernels.functions.attention import attention
+from wave_kernels.functions.convolutions import conv2d, conv2d_input, conv2d_weight
 from wave_kernels.functions.grouped_products import grouped_matmul
 from wave_kernels.functions.products import matmul
 from wave_kernels.functions.ragged_attention import attention_varlen
@@ -15,6 +16,9 @@ from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
 __all__ = [
     "attention",
     "attention_varlen",
+    "conv2d",
+    "conv2d_input",
+    "conv2d_weight",
     "grouped_matmul",
     "layer_norm",
     "matmul",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wave_torch.ops.attention import ATTENTION, ATTENTION_VARLEN
+from wave_torch.ops.convolutions import CONVOLUTIONS
 from wave_torch.ops.groups import GROUPED_MATMUL
 from wave_torch.ops.products import MATMUL
 from wave_torch.ops.rows import LAYER_NORM, RMS_NORM, SOFTMAX
@@ -10,6 +11,7 @@ from wave_torch.ops.rows import LAYER_NORM, RMS_NORM, SOFTMAX
 TABLE = (
     ATTENTION,
     ATTENTION_VARLEN,
+    *CONVOLUTIONS,
     GROUPED_MATMUL,
     LAYER_NORM,
     MATMUL,
