@@ -84,13 +84,84 @@ def gradients(function, *inputs):
     return torch.autograd.grad((result * weights.to(result.dtype)).sum(), leaves)
 
 
-def test_gradients_of_a_transformer_block():
-    block, x = Block().half(), rand(2, 5, 16).requires_grad_()
-    wanted = gradients(block, x)
+def trained(model, *inputs):
+    """What the model and its gradients leave to torch, once both are seen right."""
+    wanted = gradients(model, *inputs)
     torch._dynamo.reset()
-    block.compile(backend=compile_graph, fullgraph=True)
-    for found, target in zip(gradients(block, x), wanted, strict=True):
+    reports = []
+    options = {"report": reports.append}
+    run = torch.compile(model, backend=compile_graph, fullgraph=True, options=options)
+    for found, target in zip(gradients(run, *inputs), wanted, strict=True):
         near(found, target)
+    return {p.op for p in wave_torch.Report(tuple(reports)).placed("eager")}
+
+
+HEAVY = {"aten.mm", "aten.addmm", "aten.bmm", "aten.baddbmm"} | {
+    f"aten.{name}" for name in ("convolution", "convolution_backward", "_softmax")
+}
+
+
+def test_gradients_of_a_transformer_block():
+    assert not trained(Block().half(), rand(2, 5, 16).requires_grad_()) & HEAVY
+
+
+class Residual(torch.nn.Module):
+    """A convolution block: usual, a channel at a time, and back to the old size."""
+
+    def __init__(self, channels=8):
+        super().__init__()
+        self.wide = torch.nn.Conv2d(channels, 2 * channels, 3, padding=1, stride=2)
+        self.norm = torch.nn.BatchNorm2d(2 * channels)
+        own = {"groups": 2 * channels, "bias": False}
+        self.each = torch.nn.Conv2d(2 * channels, 2 * channels, 3, padding=1, **own)
+        self.back = torch.nn.ConvTranspose2d(2 * channels, channels, 2, stride=2)
+
+    def forward(self, x):
+        return x + self.back(self.each(torch.relu(self.norm(self.wide(x)))))
+
+
+def test_gradients_of_a_convolution_block():
+    assert not trained(Residual().half(), rand(2, 8, 6, 4).requires_grad_()) & HEAVY
+
+
+class Experts(torch.nn.Module):
+    """A mixture of experts: each token goes to two, by weight."""
+
+    def __init__(self, width=8, experts=4):
+        super().__init__()
+        self.router = torch.nn.Linear(width, experts)
+        self.up = torch.nn.Parameter(torch.randn(experts, width, 2 * width) / 3)
+        self.down = torch.nn.Parameter(torch.randn(experts, width, width) / 3)
+
+    def forward(self, x):
+        chosen, expert = self.router(x).softmax(-1).topk(2)
+        gate, hidden = torch.einsum("td,edh->eth", x, self.up).chunk(2, -1)
+        every = (torch_functions.silu(gate) * hidden) @ self.down
+        weights = torch.zeros(len(x), len(every), dtype=x.dtype)
+        weights = weights.scatter(1, expert, chosen)
+        return torch.einsum("te,etd->td", weights, every)
+
+
+def test_gradients_of_a_block_of_experts():
+    assert not trained(Experts().half(), rand(6, 8).requires_grad_()) & HEAVY
+
+
+CONVOLUTIONS = {
+    "a line": lambda: torch.nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2),
+    "a line, back": lambda: torch.nn.ConvTranspose1d(4, 3, 3, stride=2),
+    "back, with more behind": lambda: torch.nn.ConvTranspose2d(
+        4, 6, 3, stride=2, padding=1, output_padding=1, groups=2, dilation=2
+    ),
+    "one image": lambda: torch.nn.Conv2d(4, 2, 3, padding="same"),
+}
+
+
+@pytest.mark.parametrize("title", CONVOLUTIONS)
+def test_convolutions(title):
+    dims = 1 if "line" in title else 2
+    shape = (4, 5, 5) if title == "one image" else (2, 4, *[5] * dims)
+    model = CONVOLUTIONS[title]().half()
+    assert not trained(model, rand(*shape).requires_grad_()) & HEAVY
 
 
 def test_both_products_of_a_gradient_are_kernels():

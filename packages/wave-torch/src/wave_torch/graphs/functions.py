@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as torch_functions
 
 from wave_kernels.functions.rows import LONGEST
-from wave_torch.graphs.nodes import Left, bound, emit, value_of, why_not
+from wave_torch.graphs.nodes import Left, Rule, bound, emit, value_of, why_not
 from wave_torch.graphs.sdpa import attend
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _cast(node: fx.Node, operand: fx.Node) -> fx.Node:
     return emit(node, torch.ops.aten.to.dtype, operand, dtype)
 
 
-FUNCTIONS: dict[Any, Callable[[fx.Node], fx.Node | Left]] = {
+FUNCTIONS: dict[Any, Rule] = {
     torch_functions.scaled_dot_product_attention: attend,
     torch_functions.layer_norm: layer_norm,
     torch.layer_norm: layer_norm,

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from torch.utils._pytree import tree_leaves
 from wave_kernels.functions.arguments import FLOATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 DEVICES = ("cpu", "cuda")
 """Where kernels run, by torch's names."""
@@ -53,6 +54,10 @@ class Left:
     why: str
 
 
+Rule = Callable[[fx.Node], fx.Node | tuple[fx.Node | None, ...] | Left]
+"""Writes in front of an op what is computed instead, a node for each result."""
+
+
 def value_of(node: object) -> Any:
     """What a node's result looks like; anything else is its own value."""
     if not isinstance(node, fx.Node):
@@ -64,6 +69,11 @@ def tensor_of(node: object) -> torch.Tensor | None:
     """What a node's result looks like, if it is one tensor."""
     found = value_of(node)
     return found if isinstance(found, torch.Tensor) else None
+
+
+def arguments_of(node: fx.Node) -> tuple[Any, ...]:
+    """The arguments of an op, whose schema says what they are."""
+    return node.args
 
 
 def bound(node: fx.Node, defaults: Mapping[str, Any]) -> dict[str, Any]:

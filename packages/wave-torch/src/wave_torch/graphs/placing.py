@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch import fx
 
+from wave_torch.graphs.convolutions import CONVOLUTIONS
 from wave_torch.graphs.functions import FUNCTIONS
 from wave_torch.graphs.nodes import (
     Left,
+    Rule,
     described,
     is_view,
     named,
@@ -24,9 +26,9 @@ from wave_torch.graphs.rows import ROWS
 from wave_torch.report import GRAPH, WAVE, GraphReport, Placement
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-RULES = {**PRODUCTS, **ROWS}
+RULES = {**CONVOLUTIONS, **PRODUCTS, **ROWS}
 """Op of torch -> its rule: what is computed instead, written in front of it."""
 
 NO_KERNEL = "no kernel does this"
@@ -61,9 +63,7 @@ def _parts(module: fx.GraphModule) -> list[fx.GraphModule]:
     return [each for each in module.modules() if isinstance(each, fx.GraphModule)]
 
 
-def _replaced(
-    graph: fx.Graph, rules: Mapping[Any, Callable[[fx.Node], fx.Node | Left]]
-) -> dict[fx.Node, str]:
+def _replaced(graph: fx.Graph, rules: Mapping[Any, Rule]) -> dict[fx.Node, str]:
     """Apply the rules; whom they do not fit, and why."""
     left: dict[fx.Node, str] = {}
     for node in list(graph.nodes):
@@ -74,10 +74,21 @@ def _replaced(
         if isinstance(found, Left):
             left[node] = found.why
             continue
-        note_origin(found, node)
-        node.replace_all_uses_with(found)
-        graph.erase_node(node)
+        if isinstance(found, tuple):
+            for user in list(node.users):
+                _replace(user, found[user.args[1]], node)
+            graph.erase_node(node)
+        else:
+            _replace(node, found, node)
     return left
+
+
+def _replace(node: fx.Node, found: fx.Node | None, op: fx.Node) -> None:
+    """Let a node's readers read another one, which does the work of ``op``."""
+    if found is not None:
+        note_origin(found, op)
+        node.replace_all_uses_with(found)
+    node.graph.erase_node(node)
 
 
 def _placements(

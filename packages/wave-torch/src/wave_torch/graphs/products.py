@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import fx
@@ -15,6 +15,8 @@ from torch import fx
 from wave_torch.graphs.nodes import (
     UNSAFE_VIEW,
     Left,
+    Rule,
+    arguments_of,
     bound,
     emit,
     note_origin,
@@ -24,9 +26,6 @@ from wave_torch.graphs.nodes import (
     value_of,
     why_not,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ATEN = torch.ops.aten
 MATMUL = torch.ops.wave.matmul.default
@@ -48,7 +47,7 @@ VIEWS = (ATEN.view.default, UNSAFE_VIEW, ATEN.reshape.default)
 
 def product(node: fx.Node) -> fx.Node | Left:
     """``a b``, of matrices or of batches of them."""
-    a, b = node.args[:2]
+    a, b = arguments_of(node)[:2]
     return _matmul(node, a, b)
 
 
@@ -76,7 +75,7 @@ def _role(added: torch.Tensor, result: torch.Tensor) -> str:
     return "bias" if same_shape(added.shape, result.shape[-1:]) else ""
 
 
-PRODUCTS: dict[Any, Callable[[fx.Node], fx.Node | Left]] = {
+PRODUCTS: dict[Any, Rule] = {
     ATEN.mm.default: product,
     ATEN.bmm.default: product,
     ATEN.addmm.default: product_and_sum,

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from wave_kernels.functions.rows import LONGEST
-from wave_torch.graphs.nodes import Left, emit, value_of, why_not
+from wave_torch.graphs.nodes import Left, Rule, arguments_of, emit, value_of, why_not
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch import fx
 
 ATEN = torch.ops.aten
@@ -23,7 +21,7 @@ ATEN = torch.ops.aten
 
 def softmax(node: fx.Node) -> fx.Node | Left:
     """Along any dimension, which becomes the last one for the kernel."""
-    x, dim, widened = node.args
+    x, dim, widened = arguments_of(node)
     value, result = value_of(x), value_of(node)
     reason = why_not(value)
     if reason:
@@ -38,5 +36,5 @@ def softmax(node: fx.Node) -> fx.Node | Left:
     return found if last else emit(node, ATEN.transpose.int, found, dim, -1)
 
 
-ROWS: dict[Any, Callable[[fx.Node], fx.Node | Left]] = {ATEN._softmax.default: softmax}  # noqa: SLF001 - its name
+ROWS: dict[Any, Rule] = {ATEN._softmax.default: softmax}  # noqa: SLF001 - its name
 """Op -> its rule."""
