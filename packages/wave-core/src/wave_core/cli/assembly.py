@@ -27,8 +27,13 @@ def show_assembly(session: Session, case: KernelCase, *, as_json: bool) -> None:
     if as_json:
         print_json(metrics)
         return
-    rows = [*_resources(metrics["resources"]), *_loop(metrics)]
-    print_table(("what", "found"), rows)
+    print_table(("what", "found"), list(metric_rows(metrics)))
+
+
+def metric_rows(metrics: Mapping[str, Any]) -> Iterator[Row]:
+    """Names and values of what a backend's ``metrics`` say, for people."""
+    yield from _resources(metrics["resources"])
+    yield from _loop(metrics)
 
 
 _RESOURCES = (

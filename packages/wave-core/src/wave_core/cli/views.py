@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wave_core.compile.kernels import KernelCase
     from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
-    from wave_core.plugin.results import ViewSpec
+    from wave_core.plugin.results import ViewResult, ViewSpec
 
 
 def show_view(
@@ -42,13 +42,7 @@ def show_view(
     """
     if name not in session.plugins.views:
         raise unknown_name("view", name, (*own, *session.plugins.views))
-    view = session.plugins.load_view(name)
-    spec = session.plugins.views[name].value
-    try:
-        result = view(_request(session, case, spec))
-    except ViewError as error:
-        told = f"view `{name}` of kernel `{case.kernel.name}`: {error}"
-        raise user_error("WV0829", told, help=error.help or ()) from error
+    result = view_of(session, case, name)
     if svg is not None:
         if not result.picture:
             raise typer.BadParameter(f"view {name} draws nothing")
@@ -58,6 +52,22 @@ def show_view(
         return
     for titles, rows in result.tables:
         print_table(titles, list(rows))
+
+
+def view_of(session: Session, case: KernelCase, name: str) -> ViewResult:
+    """Compile a kernel and compute a plugin's view of it.
+
+    Raises:
+        UserError: WV0829 where it cannot be computed; what compiling raises.
+        PluginError: WV0814 where the view cannot be loaded.
+    """
+    view = session.plugins.load_view(name)
+    spec = session.plugins.views[name].value
+    try:
+        return view(_request(session, case, spec))
+    except ViewError as error:
+        told = f"view `{name}` of kernel `{case.kernel.name}`: {error}"
+        raise user_error("WV0829", told, help=error.help or ()) from error
 
 
 def _request(session: Session, case: KernelCase, spec: ViewSpec) -> ViewRequest:

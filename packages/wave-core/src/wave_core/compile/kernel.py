@@ -66,6 +66,11 @@ class WaveKernel:
         return self.compiled.options
 
     @property
+    def source(self) -> LaunchableWave:
+        """What it was compiled from."""
+        return self._source
+
+    @property
     def settled(self) -> dict[str, object]:
         """What symbols are that the author leaves open, by name, as JSON values."""
         rows = (row for row in self._source.constraints if isinstance(row, Tunable))

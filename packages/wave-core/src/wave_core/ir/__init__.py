@@ -26,7 +26,10 @@ from wave_core.ir.graph import (
     walk_op as walk_op,
 )
 from wave_core.ir.parser import parse_graph as parse_graph
-from wave_core.ir.printer import print_graph as print_graph
+from wave_core.ir.printer import (
+    graph_lines as graph_lines,
+    print_graph as print_graph,
+)
 from wave_core.ir.rewrite import (
     capture as capture,
     change_expressions as change_expressions,

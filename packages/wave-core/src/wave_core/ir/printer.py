@@ -48,7 +48,18 @@ def print_graph(graph: Graph, *, locations: bool = False) -> str:
     Raises:
         InternalError: WV9905 for an attribute that has no text form.
     """
-    return _Printer(graph, locations=locations).graph_text()
+    return "".join(f"{text}\n" for text, _ in graph_lines(graph, locations=locations))
+
+
+def graph_lines(
+    graph: Graph, *, locations: bool = False
+) -> tuple[tuple[str, Op | None], ...]:
+    """The lines of the text of ``graph``, each with the op that it begins.
+
+    Raises:
+        InternalError: WV9905 for an attribute that has no text form.
+    """
+    return _Printer(graph, locations=locations).graph_lines()
 
 
 def value_names(graph: Graph) -> dict[Op, str]:
@@ -79,19 +90,19 @@ class _Printer:
         self._locations = locations
         self._values = ValueFormatter()
         self._names = value_names(graph)
-        self._lines: list[str] = []
+        self._lines: list[tuple[str, Op | None]] = []
         self._kinds = [
             (kind.name, graph.facts.table(kind)) for kind in graph.facts.kinds
         ]
 
-    def graph_text(self) -> str:
+    def graph_lines(self) -> tuple[tuple[str, Op | None], ...]:
         graph = self._graph
         head = f"kernel {json.dumps(graph.name)} target {json.dumps(graph.target)}"
-        self._lines.append(f"{head}{self._location(graph.location)} {{")
+        self._lines.append((f"{head}{self._location(graph.location)} {{", None))
         self._header()
         self._region(graph.body, _INDENT)
-        self._lines.append("}\n")
-        return "\n".join(self._lines)
+        self._lines.append(("}", None))
+        return tuple(self._lines)
 
     def _header(self) -> None:
         graph, expr = self._graph, self._values.expr
@@ -107,11 +118,11 @@ class _Printer:
             self._line(f"facts [{_strings(graph.facts_present)}]")
 
     def _line(self, text: str) -> None:
-        self._lines.append(_INDENT + text)
+        self._lines.append((_INDENT + text, None))
 
     def _region(self, region: Region, indent: str) -> None:
         for argument in region.arguments:
-            self._lines.append(indent + self._argument(argument))
+            self._lines.append((indent + self._argument(argument), argument))
         for op in region.ops:
             self._op(op, indent)
 
@@ -136,15 +147,16 @@ class _Printer:
         if op.regions:
             self._nested(op, "".join(pieces), indent)
         else:
-            self._lines.append("".join(pieces))
+            self._lines.append(("".join(pieces), op))
 
     def _nested(self, op: Op, head: str, indent: str) -> None:
         names = [f.name for f in op.fields if f.kind is FieldKind.REGION]
+        begun: Op | None = op
         for name, region in zip(names, op.regions, strict=True):
-            self._lines.append(f"{head} {name} {{")
+            self._lines.append((f"{head} {name} {{", begun))
             self._region(region, indent + _INDENT)
-            head = f"{indent}}}"
-        self._lines.append(head)
+            head, begun = f"{indent}}}", None
+        self._lines.append((head, None))
 
     def _slot(self, value: Slot) -> str:
         if value is None:
