@@ -11,8 +11,8 @@ from typing import Any
 from wave_core.plugin import ViewError, ViewRequest, ViewResult
 from wave_emulator_amdgcn.codeobject import load
 from wave_emulator_amdgcn.costs.estimate import Estimate, estimate, timeline_of
+from wave_emulator_amdgcn.costs.record import record
 from wave_emulator_amdgcn.costs.sample import measured
-from wave_emulator_amdgcn.costs.svg import draw
 from wave_emulator_amdgcn.errors import EmulatorError, StepLimitError
 from wave_runtime.artifact import MANIFEST, code_file
 from wave_runtime.grid import GridExpression
@@ -58,15 +58,16 @@ def _cycles(request: ViewRequest) -> ViewResult:
         constants=_constants(manifest, named, request.shape),
     )
     found = estimate(code, kernel, result)
-    picture = draw(timeline_of(code, kernel, result).events, result.program)
+    replay = timeline_of(code, kernel, result)
     document = {
         "kernel": request.kernel,
         "target": request.target,
         "waves": result.waves,
         "instructions": result.instructions,
         **vars(found),
+        "timeline": record(replay, result.program, code, found.basis["turns"]),
     }
-    return ViewResult(document, _tables(found), picture)
+    return ViewResult(document, _tables(found))
 
 
 def _named(manifest: Manifest, request: ViewRequest) -> dict[str, Any]:

@@ -233,9 +233,18 @@ class Timeline:
             if now > wave.ready:
                 pc = wave.path[wave.at - 1].instruction.pc
                 self.stalls[pc, "barrier"] += now - wave.ready
+                self._keep_barrier(wave, pc, now)
             wave.ready = now
             heapq.heappush(self._heap, (now, wave.number))
         waiting.clear()
+
+    def _keep_barrier(self, wave: _Wave, pc: int, now: float) -> None:
+        """An event without length, when a wave goes on that waited for others."""
+        if self.keep:
+            stall = now - wave.ready
+            self.events.append(
+                Event(wave.number, wave.simd, now, now, pc, "sync", stall, "barrier")
+            )
 
     def _waited(self, wave: _Wave, ins: Instruction) -> float:
         done = 0.0
