@@ -1,13 +1,11 @@
-"""The view ``memory``: measures and pictures of the buffers of a compiled kernel."""
+"""The view ``memory``: measures of the buffers of a compiled kernel."""
 
 from __future__ import annotations
 
-import colorsys
 from collections import Counter
 from dataclasses import asdict, dataclass
 from math import prod
 from typing import TYPE_CHECKING, cast
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -23,7 +21,7 @@ from wave_passes_memory.layouts.patterns import conflict_cycles, patterns, row_o
 from wave_passes_memory.layouts.schemes import Scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import UnionType
 
     from wave_core.compile.kernel import WaveKernel
@@ -31,11 +29,36 @@ if TYPE_CHECKING:
     from wave_core.ir import Access, Graph
     from wave_core.ops.base import Op
     from wave_core.plugin import ViewRequest
-    from wave_core.targets import MemorySpec
+    from wave_core.targets import BankPhases, MemorySpec
 
 NOBODY = -1
 ROWS_SHOWN = 64
 """Rows whose owners are looked up; the pattern repeats."""
+
+
+@dataclass(frozen=True)
+class AccessReport:
+    """One access of a buffer, by the first wave.
+
+    Attributes:
+        kind: ``read`` or ``write``.
+        line: The author's line; 0 if that is not known.
+        bits: What a lane moves.
+        cycles: Of the whole wave, those of conflicts among them.
+        conflicts: Cycles beyond one a phase.
+        banks: Banks that serve it.
+        phases: Lanes that are served together.
+        bytes: Where in the buffer each lane begins; -1 for one that takes no part.
+    """
+
+    kind: str
+    line: int
+    bits: int
+    cycles: int
+    conflicts: int
+    banks: int
+    phases: tuple[tuple[int, ...], ...]
+    bytes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -55,6 +78,8 @@ class BufferReport:
         conflicts_before, conflicts: Conflict cycles of one execution of each access
             by a workgroup, rows stored as they come, and as they are.
         owners: For the first rows the thread that writes each element.
+        element_bytes: Of the element type.
+        accesses: Each different access once, as the first wave makes it.
     """
 
     name: str
@@ -71,6 +96,8 @@ class BufferReport:
     conflicts_before: int
     conflicts: int
     owners: tuple[tuple[int, ...], ...]
+    element_bytes: int
+    accesses: tuple[AccessReport, ...]
 
 
 def measure(
@@ -143,6 +170,40 @@ class _Measurement:
             conflicts_before=before,
             conflicts=self.conflicts(),
             owners=self._owners(),
+            element_bytes=size,
+            accesses=tuple(self._access_reports()),
+        )
+
+    def _access_reports(self) -> Iterator[AccessReport]:
+        """The accesses whose addresses are known, those alike once."""
+        seen: set[AccessReport] = set()
+        for op in self._accesses:
+            report = None if op.indices else self._access_report(op)
+            if report is not None and report not in seen:
+                seen.add(report)
+                yield report
+
+    def _access_report(self, op: Read | Write) -> AccessReport | None:
+        (pattern,) = patterns(self._buffer, [op], self._points)
+        phases = self._memory.phases(pattern.width, reads=pattern.reads)
+        if phases is None:
+            return None
+        row_bytes = self._extents[-1] * self._buffer.dtype.bytes
+        places = (pattern.rows * row_bytes + pattern.columns)[:1]
+        alive = pattern.alive[:1]
+        conflicts = conflict_cycles(
+            places, alive, pattern.width, self._memory, reads=pattern.reads
+        )
+        groups = _served(phases, places.shape[1])
+        return AccessReport(
+            kind="read" if pattern.reads else "write",
+            line=0 if op.location is None else op.location.line,
+            bits=pattern.width * 8,
+            cycles=len(groups) + int(conflicts[0]),
+            conflicts=int(conflicts[0]),
+            banks=phases.banks,
+            phases=groups,
+            bytes=tuple(np.where(alive, places, NOBODY)[0].tolist()),
         )
 
     def conflicts(self) -> int:
@@ -218,6 +279,16 @@ class _Measurement:
         return tuple(tuple(int(owner) for owner in row) for row in found)
 
 
+def _served(phases: BankPhases, lanes: int) -> tuple[tuple[int, ...], ...]:
+    """The lanes of a wave that LDS serves together, one group after the other."""
+    groups = (
+        tuple(begin + lane for lane in group if begin + lane < lanes)
+        for begin in range(0, lanes, phases.lanes)
+        for group in phases.phases
+    )
+    return tuple(group for group in groups if group)
+
+
 _BEFORE_LAYOUTS = "split-accesses"
 
 
@@ -257,18 +328,20 @@ def _widths(bits: tuple[int, ...]) -> str:
 
 
 def memory(request: ViewRequest) -> ViewResult:
-    """The buffers of a compiled kernel as table, JSON and picture."""
+    """The buffers of a compiled kernel as table and JSON."""
     kernel = cast("WaveKernel", request.compiled)
     found = buffers_of(kernel)
-    budget = kernel.compiled.target.memory.lds_bytes
+    memory = kernel.compiled.target.memory
+    budget = memory.lds_bytes
     return ViewResult(
         {
             "kernel": kernel.name,
             "lds_bytes": budget,
+            "bank_bytes": memory.bank_bytes,
+            "banks": max((row.banks for _, row in memory.read_phases), default=1),
             "buffers": [asdict(buffer) for buffer in found],
         },
         ((COLUMNS, (*map(_cells, found), _sum(found, budget))),),
-        draw(found, f"LDS of {kernel.name}", budget),
     )
 
 
@@ -290,79 +363,3 @@ def _before_layouts(kernel: WaveKernel) -> Graph:
         return kernel.snapshots(_BEFORE_LAYOUTS)
     except UserError:
         return kernel.graph
-
-
-_WIDTH, _HEIGHT = 480, 320
-_MARGIN, _LINE = 24, 16
-_CELL = 6
-_ROWS, _COLUMNS = 32, 64
-_LANES = 64
-
-
-def draw(buffers: Sequence[BufferReport], title: str, budget: int) -> str:
-    """Left the bytes of LDS over the ops of the program, right the owners.
-
-    A cell on the right is an element of a buffer; its colour is the lane of the
-    thread that writes it.
-    """
-    parts = [_text(_MARGIN, _LINE, title)]
-    parts += _map(buffers, budget)
-    left = _WIDTH + 3 * _MARGIN
-    height = _HEIGHT + 4 * _LINE
-    for buffer in buffers:
-        columns = min(_COLUMNS, len(buffer.owners[0]) if buffer.owners else 0)
-        parts += _owners(buffer, left)
-        left += max(columns * _CELL, 200) + _MARGIN
-    space = 'xmlns="http://www.w3.org/2000/svg" font-family="monospace" font-size="11"'
-    head = f'<svg {space} width="{left}" height="{height}">'
-    ground = f'<rect width="{left}" height="{height}" fill="white"/>'
-    return "\n".join([head, ground, *parts, "</svg>", ""])
-
-
-def _map(buffers: Sequence[BufferReport], budget: int) -> list[str]:
-    """Rectangles: across the ops between which a buffer is used, down its bytes."""
-    used = max((b.offset + b.bytes for b in buffers), default=1)
-    steps = max((b.last + 1 for b in buffers), default=1)
-    top = 2 * _LINE
-    parts = [
-        _text(_MARGIN, top + _HEIGHT + _LINE, f"{used} of {budget} bytes; ops across"),
-        (
-            f'<rect x="{_MARGIN}" y="{top}" width="{_WIDTH}" height="{_HEIGHT}" '
-            'fill="none" stroke="#888"/>'
-        ),
-    ]
-    for number, buffer in enumerate(buffers):
-        x = _MARGIN + buffer.first * _WIDTH // steps
-        width = max(2, (buffer.last + 1 - buffer.first) * _WIDTH // steps)
-        y = top + buffer.offset * _HEIGHT // used
-        height = max(2, buffer.bytes * _HEIGHT // used)
-        colour = _colour(number / max(1, len(buffers)))
-        parts.append(
-            f'<rect x="{x}" y="{y}" width="{width}" height="{height}" '
-            f'fill="{colour}" stroke="#444"/>'
-        )
-        label = f"[{buffer.name}] conflicts {buffer.conflicts_before} to "
-        parts.append(_text(x + 4, y + _LINE, f"{label}{buffer.conflicts}"))
-    return parts
-
-
-def _owners(buffer: BufferReport, left: int) -> list[str]:
-    parts = [_text(left, 2 * _LINE - 4, f"[{buffer.name}] {buffer.layout}")]
-    for down, row in enumerate(buffer.owners[:_ROWS]):
-        for across, owner in enumerate(row[:_COLUMNS]):
-            colour = "#fff" if owner < 0 else _colour(owner % _LANES / _LANES)
-            x, y = left + across * _CELL, 2 * _LINE + down * _CELL
-            parts.append(
-                f'<rect x="{x}" y="{y}" width="{_CELL}" height="{_CELL}" '
-                f'fill="{colour}"><title>thread {owner}</title></rect>'
-            )
-    return parts
-
-
-def _colour(part: float) -> str:
-    red, green, blue = colorsys.hls_to_rgb(part, 0.75, 0.6)
-    return f"#{int(red * 255):02x}{int(green * 255):02x}{int(blue * 255):02x}"
-
-
-def _text(x: int, y: int, text: str) -> str:
-    return f'<text x="{x}" y="{y}">{escape(text)}</text>'
