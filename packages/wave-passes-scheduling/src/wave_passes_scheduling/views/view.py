@@ -17,7 +17,7 @@ from wave_passes_scheduling.loops.costs import OCCUPIES, kind_of
 from wave_passes_scheduling.modulo.bounds import bounds_of
 from wave_passes_scheduling.passes import PlannedLoop, ScheduleLoops
 from wave_passes_scheduling.reorder.stagger import TAG
-from wave_passes_scheduling.views.gantt import draw
+from wave_passes_scheduling.views.chart import chart_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -177,7 +177,7 @@ def _priority(ops: Sequence[Op]) -> int:
 
 @dataclass(frozen=True)
 class ScheduleView:
-    """The schedules of a kernel as JSON and picture."""
+    """The schedules of a kernel as JSON."""
 
     kernel: str
     loops: tuple[PlannedLoop, ...]
@@ -185,14 +185,6 @@ class ScheduleView:
     def to_json(self) -> dict[str, object]:
         """All of it as JSON values; each schedule as in a file."""
         return {"kernel": self.kernel, "loops": [_document(x) for x in self.loops]}
-
-    def svg(self) -> str:
-        """The Gantt chart of the first loop that has a schedule."""
-        for loop in self.loops:
-            if loop.schedule is not None:
-                title = f"{self.kernel}, loop {loop.analysed.loop.axis}"
-                return draw(loop.schedule, title)
-        return '<svg xmlns="http://www.w3.org/2000/svg"/>\n'
 
 
 def _document(loop: PlannedLoop) -> dict[str, object]:
@@ -203,11 +195,12 @@ def _document(loop: PlannedLoop) -> dict[str, object]:
     pressure = loop.schedule.pressure()
     room, passed = loop.schedule.problem.room, list(loop.passed)
     registers = {"registers": pressure, "room": room, "passed": passed}
-    return {"loop": name, **registers, "schedule": json.loads(file)}
+    chart = asdict(chart_of(loop.analysed, loop.schedule))
+    return {"loop": name, **registers, "schedule": json.loads(file), "chart": chart}
 
 
 def schedule(request: ViewRequest) -> ViewResult:
-    """The schedules of a compiled kernel as tables, JSON and a picture."""
+    """The schedules of a compiled kernel as tables and JSON."""
     kernel = cast("WaveKernel", request.compiled)
     view = view_of(kernel)
     clusters = tuple(cluster_rows(kernel.compiled.lowered))
@@ -215,7 +208,7 @@ def schedule(request: ViewRequest) -> ViewResult:
     found = tables(view.loops)
     if clusters:
         found = (*found, (TITLES, tuple(row.cells for row in clusters)))
-    return ViewResult(document, found, view.svg())
+    return ViewResult(document, found)
 
 
 def view_of(found: WaveKernel) -> ScheduleView:
