@@ -1,0 +1,46 @@
+"""A kernel as one page: every view of it, linked by the author's lines.
+
+`collect` gathers what there is about a case, `view_of_kernel` what there is about a
+compiled kernel; `page` makes HTML of either, `trace` what Perfetto opens.
+``%load_ext wave_view`` shows kernels in notebooks. Importing registers and loads
+nothing: the plugin lies in this package.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wave_view.gather import collect, view_of_kernel
+    from wave_view.html import page
+    from wave_view.notebook import load_ipython_extension, unload_ipython_extension
+    from wave_view.perfetto import trace
+    from wave_view.records import View
+
+__all__ = [
+    "View",
+    "collect",
+    "load_ipython_extension",
+    "page",
+    "trace",
+    "unload_ipython_extension",
+    "view_of_kernel",
+]
+
+_HOMES = {
+    "View": "records",
+    "collect": "gather",
+    "load_ipython_extension": "notebook",
+    "page": "html",
+    "trace": "perfetto",
+    "unload_ipython_extension": "notebook",
+    "view_of_kernel": "gather",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name where it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"wave_view.{_HOMES[name]}"), name)

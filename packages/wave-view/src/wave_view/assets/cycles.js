@@ -1,0 +1,68 @@
+// Cycles: by line, and each wave over time.
+
+views.push({
+  id: "cycles", title: "Cycles", document: "cycles",
+  available: () => timeline !== null,
+  nothing: "No emulator of this machine counts cycles.",
+  hits: () => timeline.events.filter((event) => isSelected(instructionLines[event[1]])).length,
+  draw(root) {
+    const bars = timeline.events.map(([wave, at, start, end, stall, reason]) => {
+      const made = timeline.instructions[at];
+      const [unit, fill] = UNITS[made.unit] ?? [made.unit, "--c8"];
+      return {
+        row: wave, start, end, from: start - stall, label: made.text, place: placeOf(made.source), variable: fill,
+        tip: () => [made.text, `${unit}, cycles ${number(start, 1)} to ${number(end, 1)} (${number(end - start, 1)})`,
+          stall ? `waited ${number(stall, 1)} cycles for ${timeline.reasons[reason]}` : "did not wait", made.source ?? "no line"].join("\n"),
+      };
+    });
+    const paint = () => { for (const bar of bars) bar.fill = colour(bar.variable); };
+    paint();
+    redraws.push(paint);
+    const rows = timeline.waves.map((wave) => `wave ${wave.wave} · group ${wave.group} · SIMD ${wave.simd}`);
+    const used = [...new Set(timeline.instructions.map((row) => row.unit))].filter((unit) => UNITS[unit]);
+    const key = el("div");
+    const drawKey = () => key.replaceChildren(legend([...used.map((unit) => [UNITS[unit][0], colour(UNITS[unit][1])])]));
+    drawKey();
+    redraws.push(drawKey);
+    const chart = timeChart({ rows, bars, length: timeline.cycles, ghz: timeline.clock_ghz, name: "Waves of one compute unit" });
+    root.append(
+      el("h2", {}, "Waves of one compute unit"),
+      el("p", { class: "dim" }, "By the model of the emulator: the workgroups that fit on a compute unit, from launch to end. A bar is an " +
+        "instruction from its start until its unit is free; the thin line before it is the time that it waited." +
+        (timeline.turns_left_out ? ` Of the loop's ${timeline.turns_left_out} turns more, none is drawn.` : "") +
+        (timeline.events_left_out ? ` ${number(timeline.events_left_out)} later instructions are left out.` : "")),
+      chart.bar, chart.plot, key,
+      el("h2", {}, "Cycles by line"), lineTable());
+    this.shown = chart.draw;
+  },
+});
+
+const instructionLines = (timeline?.instructions ?? []).map((made) => {
+  const place = placeOf(made.source);
+  return place ? [...linesOf(place).values()] : [];
+});
+
+function lineTable() {
+  const costs = [...lineCosts.values()].sort((one, two) => two.share - one.share);
+  const rows = costs.map((cost) => {
+    const stack = el("div", { class: "stack", role: "img", "aria-label": `${percent(cost.share)}` });
+    for (const [cycles, fill] of [[cost.work, "var(--c1)"], [cost.wait, "var(--c4)"]]) {
+      const part = el("i");
+      part.style.width = `${(100 * cycles) / (allCosts || 1)}%`;
+      part.style.background = fill;
+      stack.append(part);
+    }
+    const why = Object.entries(cost.reasons).sort((one, two) => two[1] - one[1]).slice(0, 3)
+      .map(([reason, cycles]) => `${UNITS[reason]?.[0] ?? REASONS[reason] ?? reason} ${percent(cycles / (cost.wait || 1))}`).join(", ");
+    const text = cost.place ? view.sources[cost.place[0]].lines[cost.place[1] - 1]?.trim() ?? "" : "(no line)";
+    return {
+      place: cost.place,
+      cells: [cost.place ? placeName(cost.place) : "?", el("code", {}, text.slice(0, 60)), number(cost.executed), number(cost.work), number(cost.wait),
+        percent(cost.share), stack, why],
+    };
+  });
+  const made = tableOf(["line", "source", "instructions", "cycles at work", "cycles waiting", "share", "work, waiting", "waits for"], rows, [2, 3, 4, 5]);
+  return el("div", {}, el("p", { class: "dim" }, "Sums over all waves of the picture above."), legend([["at work", "var(--c1)"], ["waiting", "var(--c4)"]]), made);
+}
+
+const REASONS = { hbm: "memory (HBM)", l1: "L1", l2: "L2", wait: "results in flight", barrier: "other waves at a barrier", issue: "the issue slot", result: "a matrix result" };
