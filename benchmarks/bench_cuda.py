@@ -228,7 +228,8 @@ SPEED = [
 def build(folder: Path, target: str, form: str = "") -> int:
     """Compile the jobs of no form, or of one; what cannot be compiled is named."""
     missing = 0
-    jobs = [j for j in (*CHECKS, *SPEED) if (form in j.form if form else not j.form)]
+    every = (*CHECKS, *others(), *SPEED)
+    jobs = [j for j in every if (form in j.form if form else not j.form)]
     for number, job in enumerate(jobs):
         place = folder / f"{number:03}"
         place.mkdir(parents=True, exist_ok=True)
@@ -242,6 +243,16 @@ def build(folder: Path, target: str, form: str = "") -> int:
             print(f"{job.title}: {reason[0]}")
     print(f"{len(jobs) - missing} jobs compiled, {missing} not")
     return missing
+
+
+def others() -> Iterator[Job]:
+    """Kernels of the library that no check names, as they are with nothing set."""
+    from wave_core.compile import Session  # noqa: PLC0415 - not on the card
+
+    listed = {job.kernel for job in CHECKS}
+    for name in sorted(Session(announce=lambda _: None).plugins.kernels):
+        if name not in listed:
+            yield Job(name, {})
 
 
 def build_job(job: Job, target: str, place: Path) -> None:
