@@ -42,7 +42,7 @@ SMALL = {
     "copy": {"M": 19, "N": 70},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
-    "gemm-grouped": {"E": 3, "M": 33, "N": 17, "K": 50},
+    "gemm-grouped": {"E": 2, "M": 33, "N": 17, "K": 20},
     "gemm-mxfp": {"M": 33, "N": 17, "K": 96},
     "gemm-nn": {"M": 33, "N": 17, "K": 50},
     "gemm-split-k": {"M": 33, "N": 17, "K": 50},
@@ -51,6 +51,9 @@ SMALL = {
     "gemm-tn": {"M": 33, "N": 17, "K": 50},
     "gemm-tt": {"M": 33, "N": 17, "K": 50},
     "layer-norm": {"M": 5, "N": 70},
+    "moe-combine": {"M": 5, "N": 70, "TOP": 3},
+    "moe-group": {"M": 5, "E": 2, "TOP": 3},
+    "moe-route": {"M": 5, "E": 70, "TOP": 3},
     "rms-norm": {"M": 5, "N": 70},
     "softmax": {"M": 5, "N": 70},
 }

@@ -31,6 +31,9 @@ SHAPES = {
     "gemm-tn": {"M": 130, "N": 70, "K": 72},
     "gemm-tt": {"M": 130, "N": 70, "K": 72},
     "layer-norm": {},
+    "moe-combine": {"M": 5, "N": 70, "TOP": 3},
+    "moe-group": {"M": 33, "E": 5, "TOP": 3},
+    "moe-route": {"M": 5, "E": 70, "TOP": 3},
     "rms-norm": {},
     "softmax": {},
 }

@@ -55,10 +55,16 @@ def ragged(dtype):
     return (*rows, *(torch.tensor(each, dtype=torch.int32) for each in starts))
 
 
-def grouped(dtype):
+def grouped(dtype, columns=5):
     """Three rows of two groups."""
     starts = torch.tensor([0, 1, 3], dtype=torch.int32)
-    return torch.randn(3, 4).to(dtype), torch.randn(2, 4, 5).to(dtype), starts
+    return torch.randn(3, 4).to(dtype), torch.randn(2, 4, columns).to(dtype), starts
+
+
+def experts(dtype):
+    """Tokens, router, gate and up, down: three experts of two hidden channels."""
+    shapes = (2, 5, 4), (3, 4), (3, 4, 4), (3, 4, 2)
+    return [torch.randn(shape).to(dtype) for shape in shapes]
 
 
 def images(dtype, channels=4, filters=6, within=2, last=False):
@@ -83,6 +89,10 @@ CALLS = {
         (*ragged(dtype), 2, 4),
         (*ragged(dtype), 2, 4, torch.tensor([3, 0, 4, 1, 2], dtype=torch.int32), True),
     ],
+    "combine_tokens": lambda dtype: [
+        (leaf(6, 5, dtype=dtype), torch.randperm(6).int().view(3, 2), leaf(3, 2)),
+    ],
+    "group_tokens": lambda _: [(torch.randint(4, (3, 2), dtype=torch.int32), 4)],
     "grouped_matmul": lambda dtype: [
         grouped(dtype),
         (*grouped(dtype), torch.tensor([2, 0, 2], dtype=torch.int32)),
@@ -93,6 +103,10 @@ CALLS = {
     ],
     "conv2d_input": lambda dtype: [(*images(dtype)[:0:-1], [4, 5], *MOVES)],
     "conv2d_weight": lambda dtype: [(*images(dtype, last=True)[::2], [2, 3], *MOVES)],
+    "grouped_swiglu": lambda dtype: [
+        grouped(dtype, columns=6),
+        (*grouped(dtype, columns=2), torch.tensor([2, 0, 2], dtype=torch.int32)),
+    ],
     "layer_norm": lambda dtype: [
         (leaf(3, 7, dtype=dtype), leaf(7, dtype=dtype), leaf(7, dtype=dtype)),
         (leaf(9, dtype=dtype), leaf(9, dtype=dtype), leaf(9, dtype=dtype), 0.1),
@@ -103,9 +117,15 @@ CALLS = {
         product(2, 3, 4, lead=(3,), batched=True, dtype=dtype),
         (*finished("silu", dtype), leaf(3, 5, dtype=dtype)),
     ],
+    "moe": lambda dtype: [(*experts(dtype), 2), (*experts(dtype), 1, "sigmoid", False)],
     "rms_norm": lambda dtype: [
         (leaf(3, 7, dtype=dtype), leaf(7, dtype=dtype)),
         (leaf(2, 2, 5, dtype=dtype), leaf(5, dtype=dtype), 0.1),
+    ],
+    "route_tokens": lambda dtype: [
+        (leaf(3, 7, dtype=dtype), 2, scores, normalised)
+        for scores in ("softmax", "sigmoid")
+        for normalised in (True, False)
     ],
     "softmax": lambda dtype: [(leaf(3, 7, dtype=dtype),), (leaf(5, dtype=dtype),)],
 }
@@ -141,13 +161,23 @@ def conv2d_weight(x, grad, size, *moves):
     return torch.nn.grad.conv2d_weight(x, shape, grad, *moves)
 
 
+def route_tokens(logits, top_k, scores, normalised):
+    found = logits.softmax(-1) if scores == "softmax" else logits.sigmoid()
+    weights = found.topk(top_k).values
+    return weights / weights.sum(-1, keepdim=True) if normalised else weights
+
+
 # Function -> the same in torch, with torch's gradients.
 REFERENCES = {
+    "combine_tokens": lambda rows, places, weights: (
+        weights[..., None] * rows[places.long()]
+    ).sum(1),
     "conv2d": torch_functions.conv2d,
     "conv2d_input": conv2d_input,
     "conv2d_weight": conv2d_weight,
     "layer_norm": layer_norm,
     "matmul": matmul,
+    "route_tokens": route_tokens,
     "rms_norm": lambda x, weight, eps=1e-5: torch_functions.rms_norm(
         x, x.shape[-1:], weight, eps
     ),
@@ -199,16 +229,27 @@ def test_opcheck(name):
         torch.library.opcheck(getattr(WAVE, name).default, arguments)
 
 
+def first(results):
+    """The result that has a gradient."""
+    return results[0] if isinstance(results, tuple) else results
+
+
+def leaves(arguments):
+    """The tensors that have gradients."""
+    return [a for a in arguments if isinstance(a, torch.Tensor) and a.requires_grad]
+
+
 def gradients(function, arguments, weights):
-    """Result and gradients of all tensors."""
-    tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
-    result = function(*arguments)
-    return result, torch.autograd.grad((result * weights).sum(), tensors)
+    """Result and gradients of all leaves."""
+    result = first(function(*arguments))
+    return result, torch.autograd.grad((result * weights).sum(), leaves(arguments))
 
 
 def widened(arguments):
     return [
-        a.detach().double().requires_grad_() if isinstance(a, torch.Tensor) else a
+        a.detach().double().requires_grad_()
+        if isinstance(a, torch.Tensor) and a.is_floating_point()
+        else a
         for a in arguments
     ]
 
@@ -223,13 +264,14 @@ def near(found, wanted, accuracy):
 def check_gradients(name, arguments, dtype):
     """Against torch in f64; each step rounds to the type, of which there are few."""
     wide = widened(arguments)
-    weights = torch.randn_like(REFERENCES[name](*wide)).to(dtype)
+    result = first(REFERENCES[name](*wide))
+    weights = torch.randn_like(result).to(dtype)
     wanted, slopes = gradients(REFERENCES[name], wide, weights.double())
     found, mine = gradients(getattr(WAVE, name), arguments, weights)
     accuracy = max(3 * EPSILON[dtype], 1e-5)
     near(found, wanted, accuracy)
-    for slope, target in zip(mine, slopes, strict=True):
-        assert slope.dtype == dtype
+    for leaf, slope, target in zip(leaves(arguments), mine, slopes, strict=True):
+        assert slope.dtype == leaf.dtype
         near(slope, target, accuracy)
 
 
@@ -305,7 +347,9 @@ def test_graphs_refuse_it_when_they_are_made():
 def test_autocast_does_what_it_does_to_operators_of_torch(name, dtype):
     for arguments in CALLS[name](torch.float32):
         with torch.autocast("cpu", dtype):
-            found = getattr(WAVE, name)(*arguments)
+            found = first(getattr(WAVE, name)(*arguments))
+        if not found.is_floating_point():
+            continue
         assert found.dtype == (dtype if ROWS[name].narrowed else torch.float32)
 
 
@@ -314,11 +358,10 @@ def test_gradients_under_autocast(name):
     dtype = torch.bfloat16
     for arguments in CALLS[name](torch.float32):
         with torch.autocast("cpu", dtype):
-            found = getattr(WAVE, name)(*arguments)
+            found = first(getattr(WAVE, name)(*arguments))
         accuracy = 4 * EPSILON[dtype] if ROWS[name].narrowed else 1e-5
-        near(found, REFERENCES[name](*widened(arguments)), accuracy)
-        tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
-        slopes = torch.autograd.grad(found.sum(), tensors)
+        near(found, first(REFERENCES[name](*widened(arguments))), accuracy)
+        slopes = torch.autograd.grad(found.sum(), leaves(arguments))
         assert {slope.dtype for slope in slopes} == {torch.float32}
 
 

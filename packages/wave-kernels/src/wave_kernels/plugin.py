@@ -77,6 +77,21 @@ KERNELS: tuple[KernelSpec, ...] = (
     KernelSpec(
         "layer-norm", f"{_CASES}.norms:layer_norm_case", "layer norm of each row"
     ),
+    KernelSpec(
+        "moe-combine",
+        f"{_CASES}.experts:combine_case",
+        "weighted sums of what experts give a token",
+    ),
+    KernelSpec(
+        "moe-group",
+        f"{_CASES}.experts:group_tokens_case",
+        "places of tokens, expert by expert",
+    ),
+    KernelSpec(
+        "moe-route",
+        f"{_CASES}.experts:route_case",
+        "experts of each token, and their weights",
+    ),
     KernelSpec("rms-norm", f"{_CASES}.norms:rms_norm_case", "RMS norm of each row"),
     KernelSpec("softmax", f"{_CASES}.softmax:softmax_case", "softmax of each row"),
 )

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from wave_kernels.functions.attention import attention
 from wave_kernels.functions.convolutions import conv2d, conv2d_input, conv2d_weight
-from wave_kernels.functions.grouped_products import grouped_matmul
+from wave_kernels.functions.experts import (
+    combine_tokens,
+    group_tokens,
+    route_tokens,
+)
+from wave_kernels.functions.grouped_products import grouped_matmul, grouped_swiglu
+from wave_kernels.functions.moe import moe
 from wave_kernels.functions.products import matmul
 from wave_kernels.functions.ragged_attention import attention_varlen
 from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
@@ -16,12 +22,17 @@ from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
 __all__ = [
     "attention",
     "attention_varlen",
+    "combine_tokens",
     "conv2d",
     "conv2d_input",
     "conv2d_weight",
+    "group_tokens",
     "grouped_matmul",
+    "grouped_swiglu",
     "layer_norm",
     "matmul",
+    "moe",
     "rms_norm",
+    "route_tokens",
     "softmax",
 ]

@@ -101,12 +101,22 @@ class Arguments:
         Raises:
             LaunchError: WV0707 for numbers that are not from 0 up to ``rows``.
         """
-        if not table.numel():
+        self.check_numbers(name, table, rows, f"`{of}` has rows 0 to {rows - 1}")
+
+    def check_numbers(
+        self, name: str, numbers: torch.Tensor, end: int, advice: str
+    ) -> None:
+        """See that numbers are from 0 up to ``end``, which waits for a GPU.
+
+        Raises:
+            LaunchError: WV0707 where that is not so.
+        """
+        if not numbers.numel():
             return
-        least, greatest = (int(each) for each in torch.aminmax(table))
-        if least < 0 or greatest >= rows:
+        least, greatest = (int(each) for each in torch.aminmax(numbers))
+        if least < 0 or greatest >= end:
             what = f"`{name}` has numbers from {least} to {greatest}"
-            self.refuse("WV0707", what, f"`{of}` has rows 0 to {rows - 1}")
+            self.refuse("WV0707", what, advice)
 
     def refuse(self, code: str, what: str, advice: str) -> None:
         """End the call.
@@ -118,7 +128,11 @@ class Arguments:
 
 
 def shape_of(
-    given: Arguments, name: str, tensor: Any, dims: Sequence[str]
+    given: Arguments,
+    name: str,
+    tensor: Any,
+    dims: Sequence[str],
+    dtype: torch.dtype | None = None,
 ) -> tuple[int, ...]:
     """The shape of a tensor that has these dimensions.
 
@@ -129,7 +143,7 @@ def shape_of(
     shape: tuple[int, ...] = ()
     if isinstance(tensor, torch.Tensor):
         shape = tuple(tensor.shape)
-    given.tensor(name, tensor, shape)
+    given.tensor(name, tensor, shape, dtype)
     if len(shape) != len(dims):
         advice = f"give {len(dims)} dimensions: {', '.join(dims)}"
         given.refuse("WV0706", f"`{name}` is {shape}", advice)

@@ -12,10 +12,12 @@ import torch
 from wave_core.diagnostics import capture_location, launch_error
 from wave_kernels import functions
 from wave_torch.ops.autocast import register_autocast
-from wave_torch.ops.row import RESULT, Call, WaveOp
+from wave_torch.ops.row import Call, WaveOp, result_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    Results = torch.Tensor | tuple[torch.Tensor, ...]
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls an operator."""
@@ -73,11 +75,12 @@ def _by_keyword(
 
 
 def _save(row: WaveOp, names: Sequence[str]) -> Callable[..., None]:
-    def save(ctx: Any, inputs: Sequence[object], output: object) -> None:
+    def save(ctx: Any, inputs: Sequence[object], output: Results) -> None:
         values = dict(zip(names, inputs, strict=True))
         for name, value in values.items():
             _check_differentiable(row.name, name, value)
-        values[RESULT] = output
+        results = output if isinstance(output, tuple) else (output,)
+        values |= {result_name(place): each for place, each in enumerate(results)}
         kept = {name: values[name] for name in row.saved}
         tensors = {n: v for n, v in kept.items() if isinstance(v, torch.Tensor)}
         ctx.save_for_backward(*tensors.values())

@@ -14,6 +14,11 @@ RESULT = "result"
 """The name under which a gradient asks for what the operator returned."""
 
 
+def result_name(place: int) -> str:
+    """The same for one of several results; the first is `RESULT`."""
+    return f"{RESULT} {place}" if place else RESULT
+
+
 @dataclass(frozen=True)
 class Call:
     """One call of an operator, as its gradient sees it.
@@ -43,14 +48,14 @@ class WaveOp:
         gradient: Takes the call and the gradient of each result; returns gradients of
             arguments by name. It consists of operators of torch and of this table, so
             it has a gradient itself. None where the function has none.
-        saved: What the gradient reads: arguments, and `RESULT`.
+        saved: What the gradient reads: arguments, and results by `result_name`.
         narrowed: Arguments to which autocast gives its type, as torch does for
             products; without any, all get float32, as for what sums rows up.
     """
 
     name: str
     schema: str
-    result: Callable[..., torch.Tensor]
+    result: Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]
     gradient: Callable[..., Mapping[str, torch.Tensor]] | None = None
     saved: tuple[str, ...] = ()
     narrowed: tuple[str, ...] = ()

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from wave_torch.ops.attention import ATTENTION, ATTENTION_VARLEN
 from wave_torch.ops.convolutions import CONVOLUTIONS
-from wave_torch.ops.groups import GROUPED_MATMUL
+from wave_torch.ops.experts import COMBINE_TOKENS, GROUP_TOKENS, MOE, ROUTE_TOKENS
+from wave_torch.ops.groups import GROUPED_MATMUL, GROUPED_SWIGLU
 from wave_torch.ops.products import MATMUL
 from wave_torch.ops.rows import LAYER_NORM, RMS_NORM, SOFTMAX
 
 TABLE = (
     ATTENTION,
     ATTENTION_VARLEN,
+    COMBINE_TOKENS,
     *CONVOLUTIONS,
     GROUPED_MATMUL,
+    GROUPED_SWIGLU,
+    GROUP_TOKENS,
     LAYER_NORM,
     MATMUL,
+    MOE,
     RMS_NORM,
+    ROUTE_TOKENS,
     SOFTMAX,
 )
 """Whoever adds a function adds its row here, from the module of its family."""
