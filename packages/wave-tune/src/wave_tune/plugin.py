@@ -37,6 +37,11 @@ def wave_register_commands() -> Iterable[CommandSpec]:
         "wave_tune.command:tune_kernel",
         "measure ways to compile a kernel and keep the best",
     )
+    yield CommandSpec(
+        "bench",
+        "wave_tune.bench_command:bench_kernel",
+        "measure a kernel over sizes, beside the roofline and others",
+    )
 
 
 @hookimpl

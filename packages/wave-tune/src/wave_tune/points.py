@@ -100,6 +100,11 @@ class Candidate:
     cycles: float | None = None
     refused: str = ""
 
+    @property
+    def fits(self) -> bool:
+        """Whether it can be compiled, as far as the estimate knows."""
+        return not self.refused or self.cycles is not None
+
 
 @dataclass(frozen=True)
 class Space:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import optuna
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from wave_tune.measure import Measured
 
 SHARE = 4
-"""By default one of so many candidates is measured."""
+"""By default one of so many candidates that fit is measured."""
 
 FEWEST = 8
 """The fewest trials by default."""
@@ -51,7 +50,7 @@ class Asked:
         subject: The kernel, its sizes and its target.
         store: Where measurements are kept.
         trials: How many the store should hold in the end; by default a quarter of the
-            candidates.
+            candidates that fit the machine.
         seconds: How long this may take; no limit by default.
         limit_s: How long a trial may take.
     """
@@ -124,7 +123,8 @@ class Job:
     @property
     def wanted(self) -> int:
         """How many trials there are to be."""
-        usual = max(FEWEST, ceil(len(self.space.candidates) / SHARE))
+        fitting = sum(each.fits for each in self.space.candidates)
+        usual = max(FEWEST, fitting // SHARE)
         return min(len(self.space.tried), self.asked.trials or usual)
 
 

@@ -37,6 +37,10 @@ class KernelCase:
         scale: From the arguments to the size of a result that errors are measured
             against, such as ``max(abs(A) abs(B))``; by default the largest expected
             value.
+        flops: Floating-point operations that the result takes, however it is computed;
+            0 where bytes are what counts.
+        peers: What else computes the same, by name, for `wave bench`: from the
+            arguments as tensors of torch on a GPU.
         others: Other kernels that compute the same, with arguments of their own; a
             preset that chooses takes one of them where it is faster by its estimate.
     """
@@ -50,6 +54,10 @@ class KernelCase:
     tolerance: float
     settings: Mapping[str, int | str] = field(default_factory=dict[str, int | str])
     scale: Callable[[Sequence[Any]], float] | None = None
+    flops: float = 0.0
+    peers: Mapping[str, Callable[[Sequence[Any]], object]] = field(
+        default_factory=dict[str, Callable[[Sequence[Any]], object]]
+    )
     others: tuple[KernelCase, ...] = ()
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import wave_core.lang as tkl
 from wave_core.compile import default_session
 from wave_core.compile.kernels import KernelCase
+from wave_kernels.cases.peers import attention
 from wave_kernels.cases.sizes import (
     OPEN,
     address_space,
@@ -79,6 +80,8 @@ def _case(
         make_arguments=make_arguments,
         reference=lambda arguments: [_attention(*arguments[:3], causal=causal)],
         outputs=(3,),
+        flops=(1.0 if causal else 2.0) * b * m * k2 * (k1 + n),
+        peers=attention(causal=causal),
         tolerance=TOLERANCE,
         scale=lambda _: 1.0,
     )

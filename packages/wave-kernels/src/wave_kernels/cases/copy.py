@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
+from wave_kernels.cases.peers import copying
 from wave_kernels.cases.sizes import normal, poisoned, symbols, with_defaults
 from wave_kernels.definitions.copy import copy_kernel
 
@@ -38,5 +39,6 @@ def copy_case(
         make_arguments=make_arguments,
         reference=lambda arguments: [arguments[0].astype("float64")],
         outputs=(1,),
+        peers=copying(),
         tolerance=0.0,
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 from wave_core.compile import default_session
 from wave_core.compile.kernels import OPEN, KernelCase
+from wave_kernels.cases import peers
 from wave_kernels.cases.activations import ACTIVATIONS
 from wave_kernels.cases.sizes import (
     left_open,
@@ -98,6 +100,11 @@ class Product:
         )
         kinds = DTYPES[dtype], getattr(tkl, result)
         return cls(layout, *kinds, epilogue)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a product alone, of operands that torch multiplies."""
+        return self.epilogue == PLAIN and self.dtype.bits >= 16
 
     @property
     def settings(self) -> dict[str, int | str]:
@@ -354,4 +361,6 @@ def _case(
         outputs=(len(product.dims) - 1,),
         tolerance=TOLERANCES[str(product.result)],
         scale=product.magnitude,
+        flops=2.0 * prod(sizes.values()),
+        peers=peers.product(product.layout) if product.is_plain else {},
     )

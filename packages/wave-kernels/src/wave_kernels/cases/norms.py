@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
+from wave_kernels.cases.peers import norm
 from wave_kernels.cases.sizes import (
     left_open,
     normal,
@@ -72,6 +73,7 @@ def _case(
         make_arguments=make_arguments,
         reference=reference,
         outputs=(vectors + 2,),
+        peers=norm(vectors),
         tolerance=TOLERANCE,
     )
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
+from wave_kernels.cases.peers import softmax
 from wave_kernels.cases.sizes import (
     left_open,
     normal,
@@ -48,6 +49,7 @@ def softmax_case(
         make_arguments=make_arguments,
         reference=_softmax,
         outputs=(1,),
+        peers=softmax(),
         tolerance=1e-3,
         scale=lambda _: 1.0,
     )
