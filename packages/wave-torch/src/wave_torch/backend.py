@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from torch._decomp import get_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch._aot_autograd.utils import make_boxed_func
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from wave_core.diagnostics import user_error
+from wave_torch.graphs.elements import DECOMPOSED
 from wave_torch.graphs.placing import RULES, place, replace_functions
 from wave_torch.report import EAGER, INDUCTOR, GraphReport
 
@@ -114,7 +116,7 @@ def _compiler(phase: str, chosen: Options) -> Callable[..., Any]:
 def _decompositions(rest: str) -> dict[Any, Any]:
     """What is taken apart; never what has a rule."""
     if rest == EAGER:
-        return {}
+        return get_decompositions(DECOMPOSED)
     from torch._inductor.decomposition import select_decomp_table  # noqa: PLC0415 - slow
 
     table = select_decomp_table()

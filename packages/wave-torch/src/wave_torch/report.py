@@ -12,6 +12,9 @@ WAVE, EAGER, INDUCTOR, GRAPH = "wave", "eager", "inductor", "graph"
 """Who computes an op: a kernel of Wave, torch's own, Inductor; and of a function of
 the model that has no kernel as a whole, the ops that torch makes of it."""
 
+WIDEST = 60
+"""Characters of a line that name ops; a chain has many. Its detail counts them."""
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -73,9 +76,13 @@ def _lines(graph: GraphReport) -> Iterator[str]:
     places = dict.fromkeys(each.place for each in graph.placements)
     sums = ", ".join(f"{graph.count(place)} {place}" for place in places)
     yield f"{graph.phase}: {sums or 'nothing to compute'}"
-    rows = [(p.op, p.value, p.place, p.detail) for p in graph.placements]
+    rows = [(_short(p.op), p.value, p.place, p.detail) for p in graph.placements]
     if rows:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             cells = (c.ljust(w) for c, w in zip(row, widths, strict=True))
             yield f"  {'  '.join(cells)}".rstrip()
+
+
+def _short(ops: str) -> str:
+    return ops if len(ops) <= WIDEST else f"{ops[: WIDEST - 3]}..."

@@ -28,6 +28,9 @@ DEVICES = ("cpu", "cuda")
 VALUE_KEYS = ("val", "example_value")
 """Where AOTAutograd and Dynamo keep what a node's result looks like."""
 
+KERNEL = "wave_kernel"
+"""Where nodes that are no operators keep which kernel they run."""
+
 ORIGIN = "wave_origin"
 """Where nodes keep the names of the ops that they replace."""
 
@@ -69,6 +72,11 @@ def tensor_of(node: object) -> torch.Tensor | None:
     """What a node's result looks like, if it is one tensor."""
     found = value_of(node)
     return found if isinstance(found, torch.Tensor) else None
+
+
+def dtype_of(node: fx.Node) -> torch.dtype:
+    """The type of a node's result, which is one tensor."""
+    return value_of(node).dtype
 
 
 def arguments_of(node: fx.Node) -> tuple[Any, ...]:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import fx
 
+from wave_torch.graphs.chains import fuse_chains
 from wave_torch.graphs.convolutions import CONVOLUTIONS
 from wave_torch.graphs.functions import FUNCTIONS
 from wave_torch.graphs.nodes import (
+    KERNEL,
+    UNSAFE_VIEW,
     Left,
     Rule,
     described,
@@ -23,10 +27,12 @@ from wave_torch.graphs.nodes import (
 )
 from wave_torch.graphs.products import MATMUL, PRODUCTS, finished
 from wave_torch.graphs.rows import ROWS
-from wave_torch.report import GRAPH, WAVE, GraphReport, Placement
+from wave_torch.report import EAGER, GRAPH, WAVE, GraphReport, Placement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+ATEN = torch.ops.aten
 
 RULES = {**CONVOLUTIONS, **PRODUCTS, **ROWS}
 """Op of torch -> its rule: what is computed instead, written in front of it."""
@@ -52,6 +58,9 @@ def place(module: fx.GraphModule, phase: str, rest: str) -> GraphReport:
         left = _replaced(part.graph, RULES)
         for node in [each for each in part.graph.nodes if each.target is MATMUL]:
             finished(node)
+        if rest == EAGER:
+            left |= fuse_chains(part)
+            _loosen_views(part.graph)
         placements += _placements(part.graph, left, rest)
         part.graph.lint()
         part.recompile()
@@ -91,12 +100,19 @@ def _replace(node: fx.Node, found: fx.Node | None, op: fx.Node) -> None:
     node.graph.erase_node(node)
 
 
+def _loosen_views(graph: fx.Graph) -> None:
+    """Let views copy: results of kernels may lie in memory otherwise than expected."""
+    for node in graph.nodes:
+        if node.target in (ATEN.view.default, UNSAFE_VIEW):
+            node.target = ATEN.reshape.default
+
+
 def _placements(
     graph: fx.Graph, left: Mapping[fx.Node, str], rest: str
 ) -> Iterator[Placement]:
     """What computes each node: a kernel, or ``rest`` for a reason."""
     for node in graph.nodes:
-        if node.op != "call_function":
+        if node.op not in ("call_function", "call_module"):
             continue
         kernel = _kernel(node)
         if kernel:
@@ -109,7 +125,7 @@ def _placements(
 def _kernel(node: fx.Node) -> str:
     """The kernel of a node, and what it does besides; empty where there is none."""
     if getattr(node.target, "namespace", "") != "wave":
-        return ""
+        return node.meta.get(KERNEL, "")
     name = named(node).removeprefix("wave.")
     if node.target is not MATMUL:
         return name
