@@ -40,10 +40,10 @@ def session():
     return Session(config=Config(cache=False), announce=lambda _: None)
 
 
-def check(session, shape, settings, machine, **options):
+def check(session, shape, settings, machine, name=NAME, **options):
     device, target = machine
-    factory = session.plugins.load_kernel(NAME)
-    made = make_case(factory, NAME, shape, settings, target)
+    factory = session.plugins.load_kernel(name)
+    made = make_case(factory, name, shape, settings, target)
     asked = replace(made.options, device=device, poison_outputs=True, **options)
     report = run_case(made, options=asked, session=session)
     assert report.passed, report.to_json()
@@ -56,6 +56,15 @@ def check(session, shape, settings, machine, **options):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_variants(session, variant, machine):
     check(session, SHAPE, VARIANTS[variant], machine)
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("machine", [MACHINES[i] for i in (3, -1)], ids="-".join)
+@pytest.mark.parametrize("name", ["attention-keys", "attention-queries"])
+def test_gradients_of_variants(session, name, machine):
+    settings = {n: v for n, v in VARIANTS["all"].items() if n != "LSE"}
+    tile = {"BLOCK_M": 32, "BLOCK_K2": 32, "WAVES_M": 2, "MMA_ROWS": 16}
+    check(session, SHAPE, settings | tile, machine, name)
 
 
 TILE = {"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K2": 32, "WAVES_M": 1, "MMA_ROWS": 16}

@@ -8,7 +8,7 @@ from attention_formula import ACCURACY, assert_accurate, attended
 
 from wave_core.diagnostics import LaunchError
 from wave_kernels.functions import attention
-from wave_kernels.functions.attention import WIDEST
+from wave_kernels.functions.attention_calls import WIDEST
 
 TILE = 64
 EDGES = [

@@ -26,6 +26,16 @@ KERNELS: tuple[KernelSpec, ...] = (
         "flash attention over heads",
     ),
     KernelSpec(
+        "attention-keys",
+        f"{_CASES}.attention_gradients:key_gradient_case",
+        "gradients of attention's keys and values",
+    ),
+    KernelSpec(
+        "attention-queries",
+        f"{_CASES}.attention_gradients:query_gradient_case",
+        "gradient of attention's queries",
+    ),
+    KernelSpec(
         "conv-depthwise",
         f"{_CASES}.conv:depthwise_case",
         "convolution of each channel with a filter of its own",

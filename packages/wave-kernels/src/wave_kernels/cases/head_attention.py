@@ -35,8 +35,8 @@ ROUNDING = {"f32": 0.0, "f16": 2.0**-11, "bf16": 2.0**-8}
 POWERS = {"f16": 1e-3, "bf16": 8e-3}
 """What rounding powers costs, for values of the size of 1."""
 
-_VARIANTS = {"CAUSAL": 0, "WINDOW": 0, "SOFTCAP": 0, "BIAS": 0, "ALIBI": 0, "LSE": 0}
-_BATCH = {"BLOCK_B": 1, "BLOCK_H": 1, "GROUP": 1}
+VARIANTS = {"CAUSAL": 0, "WINDOW": 0, "SOFTCAP": 0, "BIAS": 0, "ALIBI": 0, "LSE": 0}
+BATCH = {"BLOCK_B": 1, "BLOCK_H": 1, "GROUP": 1}
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,25 @@ class Asked:
 
     def reference(self, arguments: Sequence[Any]) -> Sequence[Any]:
         """The outputs in f64."""
+        found, sums = self.attended(arguments)
+        return [found, *([sums] if self.lse else [])]
+
+    def attended(self, arguments: Sequence[Any]) -> tuple[Any, Any]:
+        """The output, and the logarithms of sums, in f64."""
         query, key, value, *added = (each.astype("float64") for each in arguments)
-        turned = self.heads.layout == "bshd"
-        if turned:
-            query, key, value = (x.swapaxes(1, 2) for x in (query, key, value))
-        key, value = (x.repeat(self.heads.group, axis=1) for x in (key, value))
+        query, key, value = map(self.by_heads, (query, key, value))
         scores = self.scores(query @ key.swapaxes(-1, -2) * self.scale, added)
         found, sums = softmax_product(scores * LOG2_E, value)
-        return [
-            found.swapaxes(1, 2) if turned else found,
-            *([sums] if self.lse else []),
-        ]
+        return self.turned(found), sums
+
+    def turned(self, operand: Any) -> Any:
+        """From ``[batch, head, row, channel]`` to the layout, or back."""
+        return operand.swapaxes(1, 2) if self.heads.layout == "bshd" else operand
+
+    def by_heads(self, operand: Any) -> Any:
+        """``[batch, head, row, channel]``, with keys for each head of queries."""
+        found = self.turned(operand)
+        return found.repeat(self.sizes["H"] // max(found.shape[1], 1), axis=1)
 
     def scores(self, products: Any, added: list[Any]) -> Any:
         """What the softmax is taken of."""
@@ -127,7 +135,7 @@ def asked(shape: Mapping[str, int], settings: Mapping[str, int | str]) -> Asked:
         )
     }
     kinds = DTYPES[words["DTYPE"]], RESULTS[words["RESULT"]]
-    variants = with_defaults(settings, _VARIANTS)
+    variants = with_defaults(settings, VARIANTS)
     heads = Heads(words["LAYOUT"], group, *kinds)
     return Asked(sizes, heads, _scoring(variants), bool(variants["LSE"]))
 
@@ -158,7 +166,7 @@ def head_attention_case(
     """
     case = asked(shape, settings)
     heads, scoring = case.heads, case.scoring
-    batch = with_defaults(settings, _BATCH)
+    batch = with_defaults(settings, BATCH)
     tiles = batch | left_open(settings, TILES)
     known = {name: tiles[name] for name in tiles if name != "GROUP"}
     subs, _ = symbols(case.sizes, known)
@@ -175,7 +183,7 @@ def head_attention_case(
         shape=case.sizes,
         settings={
             **tiles,
-            **with_defaults(settings, _VARIANTS),
+            **with_defaults(settings, VARIANTS),
             **words,
             "RESULT": str(heads.result),
         },

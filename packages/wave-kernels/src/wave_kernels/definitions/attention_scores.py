@@ -82,6 +82,20 @@ class Scoring:
             "iters": sympy.Max(tiles - skipped, 0),
         }
 
+    def seeing(self) -> dict[str, Any]:
+        """The tiles of queries that may see some key of a workgroup, of `spread`."""
+        if not self.causal and not self.window:
+            return {}
+        first = tkw.WORKGROUP_0 * BLOCK_K2 - self.offset
+        tiles = sympy.ceiling(M / BLOCK_M)
+        if self.window:
+            end = first + BLOCK_K2 + self.window - 1
+            tiles = sympy.Min(tiles, sympy.ceiling(end / BLOCK_M))
+        if not self.causal:
+            first -= self.window - 1
+        skipped = sympy.Max(first // BLOCK_M, 0)
+        return {"start": skipped * BLOCK_M, "iters": sympy.Max(tiles - skipped, 0)}
+
     def finished(
         self, scores: Any, dims: tuple[Any, ...], bias: Any, slopes: Any
     ) -> Any:
@@ -102,6 +116,15 @@ class Scoring:
             far = tkw.broadcast(self._distance(), target_shape=[*dims])
             scores -= tkw.broadcast(slopes, target_shape=[*dims]) * far
         return scores
+
+    def steepness(self, scores: Any, dims: tuple[Any, ...]) -> Any:
+        """How fast capped scores grow with these, which are not capped yet."""
+        one = tkl.Register[*dims, tkl.f32](1.0)
+        if not self.softcap:
+            return one
+        inverse = tkl.Register[*dims, tkl.f32](1 / (self.softcap * LOG2_E))
+        bent = tkw.tanh(scores * inverse)
+        return one - bent * bent
 
     def hidden(self, scores: Any) -> Any:
         """Scores, and minus infinity where a key is hidden."""

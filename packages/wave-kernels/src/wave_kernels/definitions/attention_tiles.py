@@ -26,6 +26,9 @@ BLOCK_N = tkl.sym.BLOCK_N
 BLOCK_K2 = tkl.sym.BLOCK_K2
 WAVES_M = tkl.sym.WAVES_M
 MMA_ROWS = tkl.sym.MMA_ROWS
+DK, DN = tkl.sym.DK, tkl.sym.DN
+"""`K1` and `N` once more, where gradients have as rows what products sum over."""
+
 QUERY_SPACE = tkl.sym.QUERY_SPACE
 """Queries stay the same: in registers, unless products read them in LDS."""
 
@@ -54,6 +57,7 @@ TILES = tkw.Tunable(
 )
 
 _BLOCKS = {B: BLOCK_B, H: BLOCK_H}
+_CHANNELS = {DK: K1, DN: N}
 
 
 def spread(
@@ -93,9 +97,11 @@ def mapping(
 ) -> tkw.IndexMapping:
     """A memory with dims ``to`` read, or ``written``, as a register with ``dims``.
 
-    ``group`` heads of the register share one of the memory, where it has `KVH`.
+    ``group`` heads of the register share one of the memory, where it has `KVH`; its
+    `DK` and `DN` are `K1` and `N` of the memory.
     """
     register = {d: tkw.IndexMapping.iterator(i) for i, d in enumerate(dims)}
-    memory = {d: register[H] // group if d == KVH else register[d] for d in to}
+    named = {_CHANNELS.get(d, d): at for d, at in register.items()}
+    memory = {d: named[H] // group if d == KVH else named[d] for d in to}
     sides = (register, memory) if written else (memory, register)
     return tkw.IndexMapping(len(dims), *sides)

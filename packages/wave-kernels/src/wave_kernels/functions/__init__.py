@@ -7,6 +7,10 @@ tensors of the CPU in the simulator. Needs torch and `wave-core`.
 from __future__ import annotations
 
 from wave_kernels.functions.attention import attention
+from wave_kernels.functions.attention_gradients import (
+    attention_backward,
+    attention_with_lse,
+)
 from wave_kernels.functions.convolutions import conv2d, conv2d_input, conv2d_weight
 from wave_kernels.functions.experts import (
     combine_tokens,
@@ -21,7 +25,9 @@ from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
 
 __all__ = [
     "attention",
+    "attention_backward",
     "attention_varlen",
+    "attention_with_lse",
     "combine_tokens",
     "conv2d",
     "conv2d_input",

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import torch
-
-from wave_kernels.definitions.attention import Heads, head_attention_kernel
-from wave_kernels.definitions.attention_scores import LOG2_E, Scoring
-from wave_kernels.definitions.attention_tiles import K2, B, H, M
-from wave_kernels.functions.arguments import Arguments, shape_of
-from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.definitions.attention import head_attention_kernel
+from wave_kernels.functions.attention_calls import Call, Variant
+from wave_kernels.functions.launches import launch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from wave_core.types import DType
+    import torch
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
-
-HALVES = (torch.float16, torch.bfloat16)
-"""What matrix units take, and powers are rounded to."""
-
-WIDEST = 256
-"""Channels of a head: a wave holds those of its queries."""
-
-LAYOUTS = ("bhsd", "bshd")
 
 
 def attention(  # noqa: PLR0913 - one word for each variant
@@ -88,138 +73,11 @@ def attention(  # noqa: PLR0913 - one word for each variant
         tensor([[[[1.0000, 0.0000],
                   [0.5000, 0.5000]]]], dtype=torch.float16)
     """
-    given = Arguments.of("attention", "query", query, HALVES)
-    sizes = _sizes(given, query, key, value, layout)
-    scoring = scoring_of(given, window, softcap)
-    found = given.result(out, sizes.output, query.dtype)
-    operands = sizes.fitting(given, query=query, key=key, value=value)
-    if bias is not None:
-        added, dims = _bias(given, bias, sizes)
-        scoring = replace(scoring, bias=dims)
-        operands.append(added)
-    if slopes is not None:
-        operands.append(given.tensor("slopes", slopes, (sizes.h,), torch.float32))
-    if not found.numel() or not sizes.keys:
+    variant = Variant(causal, window, bias, slopes, softcap, scale, layout)
+    call = Call.of("attention", query, key, value, variant)
+    found = call.given.result(out, call.sizes.output, query.dtype)
+    if not found.numel() or not call.sizes.keys:
         return found.zero_()
-    what = {
-        "scale": (sizes.d**-0.5 if scale is None else float(scale)) * LOG2_E,
-        "heads": sizes.heads(DTYPES[query.dtype]),
-        "scoring": replace(scoring, causal=causal, alibi=slopes is not None),
-    }
-    launch(head_attention_kernel, what, sizes.symbols, (*operands, found))
+    operands = (*call.operands, found)
+    launch(head_attention_kernel, call.what, call.sizes.symbols, operands)
     return found
-
-
-@dataclass(frozen=True)
-class _Sizes:
-    """Of one call; ``keys`` are those of a sequence."""
-
-    layout: str
-    b: int
-    h: int
-    kvh: int
-    m: int
-    keys: int
-    d: int
-    dv: int
-
-    def _of(self, heads: int, rows: int, channels: int) -> tuple[int, ...]:
-        middle = (heads, rows) if self.layout == "bhsd" else (rows, heads)
-        return (self.b, *middle, channels)
-
-    @property
-    def query(self) -> tuple[int, ...]:
-        return self._of(self.h, self.m, self.d)
-
-    @property
-    def key(self) -> tuple[int, ...]:
-        return self._of(self.kvh, self.keys, self.d)
-
-    @property
-    def value(self) -> tuple[int, ...]:
-        return self._of(self.kvh, self.keys, self.dv)
-
-    @property
-    def output(self) -> tuple[int, ...]:
-        return self._of(self.h, self.m, self.dv)
-
-    def fitting(self, given: Arguments, **tensors: torch.Tensor) -> list[torch.Tensor]:
-        """Tensors by the names that they have here, seen to have these sizes."""
-        return [given.tensor(n, t, getattr(self, n)) for n, t in tensors.items()]
-
-    def heads(self, dtype: DType) -> Heads:
-        """How they lie in memory, all of one type."""
-        return Heads(self.layout, self.h // self.kvh, dtype, dtype)
-
-    @property
-    def symbols(self) -> Mapping[str, int]:
-        """By the names that the kernel has for them; one head a workgroup."""
-        found = {"B": self.b, "H": self.h, "M": self.m, "K2": self.keys}
-        found |= {"K1": self.d, "N": self.dv, "BLOCK_B": 1, "BLOCK_H": 1}
-        return found if self.kvh == self.h else {**found, "KVH": self.kvh}
-
-
-def _sizes(given: Arguments, query: Any, key: Any, value: Any, layout: str) -> _Sizes:
-    """What the shapes say, before they are compared with each other."""
-    if layout not in LAYOUTS:
-        given.refuse("WV0707", f"`layout` is {layout!r}", "it is bhsd or bshd")
-    shapes = {
-        name: shape_of(given, name, tensor, layout)
-        for name, tensor in (("query", query), ("key", key), ("value", value))
-    }
-    head, row = layout.index("h"), layout.index("s")
-    b, h, m, d = (shapes["query"][i] for i in (0, head, row, 3))
-    kvh, keys = (shapes["key"][i] for i in (head, row))
-    dv = shapes["value"][3]
-    check_heads(given, h, kvh, d, dv)
-    return _Sizes(layout, b, h, kvh, m, keys, d, dv)
-
-
-def check_heads(given: Arguments, h: int, kvh: int, d: int, dv: int) -> None:
-    """See that groups of heads share keys, and that a wave can hold channels.
-
-    Raises:
-        LaunchError: WV0707 where that is not so.
-    """
-    for name, channels, least in (("query", d, 1), ("value", dv, 0)):
-        if not least <= channels <= WIDEST:
-            what = f"heads of `{name}` have {channels} channels"
-            given.refuse("WV0707", what, f"they can have {least} to {WIDEST}")
-    if h and (not kvh or h % kvh):
-        what = f"`key` has {kvh} heads, `query` {h}"
-        given.refuse("WV0707", what, "the heads of keys divide those of queries")
-
-
-def scoring_of(given: Arguments, window: int | None, softcap: float | None) -> Scoring:
-    """What is compiled into the kernel; the last query stands at the last key.
-
-    Raises:
-        LaunchError: WV0707 for a window or a cap that is no positive number.
-    """
-    if window is not None and window < 1:
-        advice = "a query sees at least the key at its place: 1, or more"
-        given.refuse("WV0707", f"`window` is {window}", advice)
-    if softcap is not None and not softcap > 0:
-        given.refuse("WV0707", f"`softcap` is {softcap}", "give a number above 0")
-    return Scoring(
-        window=window or 0, offset=K2 - M, softcap=softcap or 0.0, complete=True
-    )
-
-
-def _bias(
-    given: Arguments, bias: Any, sizes: _Sizes
-) -> tuple[torch.Tensor, tuple[Any, ...]]:
-    """The bias without the dims along which it is the same, and the dims it has."""
-    whole = (sizes.b, sizes.h, sizes.m, sizes.keys)
-    shape = tuple(bias.shape) if isinstance(bias, torch.Tensor) else whole
-    padded = (1,) * (4 - len(shape)) + shape
-    fits = len(padded) == 4 and all(
-        n in (1, size) for n, size in zip(padded, whole, strict=True)
-    )
-    tensor = given.tensor("bias", bias, shape if fits else whole)
-    kept = [n == size for n, size in zip(padded, whole, strict=True)]
-    kept[3] = True
-    tensor = tensor.view(padded).expand(*padded[:3], sizes.keys)
-    dims = tuple(dim for dim, stays in zip((B, H, M, K2), kept, strict=True) if stays)
-    extents = [n for n, stays in zip(tensor.shape, kept, strict=True) if stays]
-    return tensor.reshape(extents), dims

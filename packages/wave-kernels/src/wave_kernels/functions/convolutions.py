@@ -16,8 +16,7 @@ from wave_kernels.definitions.conv import (
 from wave_kernels.definitions.conv_maps import Order
 from wave_kernels.definitions.conv_sizes import ConvSizes, Move, Steps
 from wave_kernels.definitions.depthwise import depthwise_kernel
-from wave_kernels.functions.arguments import Arguments
-from wave_kernels.functions.attention import shape_of
+from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.launches import DTYPES, launch
 
 if TYPE_CHECKING:

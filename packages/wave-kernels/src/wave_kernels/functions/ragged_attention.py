@@ -12,11 +12,7 @@ from wave_kernels.definitions.attention import Heads
 from wave_kernels.definitions.attention_scores import LOG2_E, Scoring
 from wave_kernels.definitions.ragged_attention import ragged_attention_kernel
 from wave_kernels.functions.arguments import Arguments, shape_of
-from wave_kernels.functions.attention import (
-    HALVES,
-    check_heads,
-    scoring_of,
-)
+from wave_kernels.functions.attention_calls import HALVES, check_heads, scoring_of
 from wave_kernels.functions.launches import DTYPES, launch
 
 if TYPE_CHECKING:

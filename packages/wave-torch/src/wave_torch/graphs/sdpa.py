@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from wave_kernels.functions.attention import HALVES, WIDEST
+from wave_kernels.functions.attention_calls import HALVES, WIDEST
 from wave_torch.graphs.nodes import (
     DEVICES,
     Left,
@@ -21,7 +21,6 @@ from wave_torch.graphs.nodes import (
     value_of,
     word,
 )
-from wave_torch.ops.attention import ATTENTION
 
 if TYPE_CHECKING:
     from torch import fx
@@ -66,8 +65,6 @@ class _Call:
             return f"no kernel runs on {result.device.type}"
         if result.dtype not in HALVES:
             return f"attention is of f16 and bf16, not {word(result.dtype)}"
-        if result.requires_grad and ATTENTION.gradient is None:
-            return "attention has no gradient yet"
         return "dropout" if self.given["dropout_p"] else ""
 
     def _why_not_shape(self) -> str:

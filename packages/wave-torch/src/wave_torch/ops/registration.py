@@ -55,6 +55,22 @@ def _register(row: WaveOp, library: torch.library.Library) -> None:
         backward = _backward(row.gradient, names)
         save = _save(row, names)
         torch.library.register_autograd(name, backward, setup_context=save, lib=library)
+    if row.trained is not None:
+        trained = _where_asked(row.trained, getattr(torch.ops.wave, row.name).default)
+        library.impl(row.name, trained, "Autograd", with_keyset=True)
+
+
+def _where_asked(trained: Callable[..., Any], operator: Any) -> Callable[..., Any]:
+    """What keeps enough for a gradient, where one may be asked for."""
+
+    def run(keys: Any, *arguments: object) -> Any:
+        tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+        if torch.is_grad_enabled() and any(each.requires_grad for each in tensors):
+            return trained(*arguments)
+        below = keys & torch._C._after_autograd_keyset  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - no other way
+        return operator.redispatch(below, *arguments)
+
+    return run
 
 
 def arguments_of(name: str) -> tuple[str, ...]:
@@ -78,9 +94,11 @@ def _save(row: WaveOp, names: Sequence[str]) -> Callable[..., None]:
     def save(ctx: Any, inputs: Sequence[object], output: Results) -> None:
         values = dict(zip(names, inputs, strict=True))
         for name, value in values.items():
-            _check_differentiable(row.name, name, value)
+            _check_differentiable(row, name, value)
         results = output if isinstance(output, tuple) else (output,)
-        values |= {result_name(place): each for place, each in enumerate(results)}
+        named = {result_name(place): each for place, each in enumerate(results)}
+        values |= named
+        ctx.mark_non_differentiable(*(named[n] for n in named if n in row.without))
         kept = {name: values[name] for name in row.saved}
         tensors = {n: v for n, v in kept.items() if isinstance(v, torch.Tensor)}
         ctx.save_for_backward(*tensors.values())
@@ -90,22 +108,28 @@ def _save(row: WaveOp, names: Sequence[str]) -> Callable[..., None]:
     return save
 
 
-def _check_differentiable(function: str, name: str, value: object) -> None:
+def _check_differentiable(row: WaveOp, name: str, value: object) -> None:
     """No gradient is silently a wrong one.
 
     Raises:
-        LaunchError: WV0714 for an argument whose type has no gradient.
+        LaunchError: WV0714 for an argument that has no gradient, or whose type has
+            none.
     """
     if not isinstance(value, torch.Tensor) or not value.requires_grad:
         return
-    if value.dtype not in DIFFERENTIABLE:
-        raise launch_error(
-            "WV0714",
-            f"`{function}`: `{name}` of {value.dtype} takes part in autograd",
-            at=capture_location(),
-            label="called here",
-            help="gradients are of float32, float16 and bfloat16: give `.detach()`",
-        )
+    if name in row.without:
+        advice = "there is no gradient of it: give `.detach()`"
+    elif value.dtype not in DIFFERENTIABLE:
+        advice = "gradients are of float32, float16 and bfloat16: give `.detach()`"
+    else:
+        return
+    raise launch_error(
+        "WV0714",
+        f"`{row.name}`: `{name}` of {value.dtype} takes part in autograd",
+        at=capture_location(),
+        label="called here",
+        help=advice,
+    )
 
 
 def _backward(gradient: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:

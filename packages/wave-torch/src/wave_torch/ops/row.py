@@ -49,6 +49,9 @@ class WaveOp:
             arguments by name. It consists of operators of torch and of this table, so
             it has a gradient itself. None where the function has none.
         saved: What the gradient reads: arguments, and results by `result_name`.
+        without: Arguments and results that have no gradient, by such names.
+        trained: Takes the arguments, and calls the operator of which this one returns a
+            part, where somebody asks for gradients; that one has them.
         narrowed: Arguments to which autocast gives its type, as torch does for
             products; without any, all get float32, as for what sums rows up.
     """
@@ -58,4 +61,6 @@ class WaveOp:
     result: Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]
     gradient: Callable[..., Mapping[str, torch.Tensor]] | None = None
     saved: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    trained: Callable[..., torch.Tensor] | None = None
     narrowed: tuple[str, ...] = ()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from wave_torch.ops.attention import ATTENTION, ATTENTION_VARLEN
+from wave_torch.ops.attention import (
+    ATTENTION,
+    ATTENTION_BACKWARD,
+    ATTENTION_VARLEN,
+    ATTENTION_WITH_LSE,
+)
 from wave_torch.ops.convolutions import CONVOLUTIONS
 from wave_torch.ops.experts import COMBINE_TOKENS, GROUP_TOKENS, MOE, ROUTE_TOKENS
 from wave_torch.ops.groups import GROUPED_MATMUL, GROUPED_SWIGLU
@@ -11,7 +16,9 @@ from wave_torch.ops.rows import LAYER_NORM, RMS_NORM, SOFTMAX
 
 TABLE = (
     ATTENTION,
+    ATTENTION_BACKWARD,
     ATTENTION_VARLEN,
+    ATTENTION_WITH_LSE,
     COMBINE_TOKENS,
     *CONVOLUTIONS,
     GROUPED_MATMUL,
