@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from staged import compiled_gemm, ops, run_case, run_gemm
+from staged import compiled_gemm, ops, run_case, run_gemm, session
 
 import wave_core.lang as tkl
-from wave_core.ir import ACCESS
+from wave_core.ir import ACCESS, PLACEMENT, parse_graph, verify
+from wave_core.passes import PassContext
+from wave_passes_memory.accesses.merge import MergeContiguousReads
 
 
 def lds_reads(graph):
@@ -49,3 +51,53 @@ def test_operands_that_something_else_uses_keep_their_order():
     assert not result.reports
     # The keys are packed; the values follow the scores.
     assert set(lds_reads(kernel.graph)) == {8, 4}
+
+
+MAPPING = """mapping = #AccessMapping(register_dims = ["M", "K"],
+    coordinates = [`8*($index0 % 64) + 2*($index0 // 64) + $index1`])"""
+
+
+def merged(*origins):
+    """Reads of four times two bytes that a lane finds side by side, merged.
+
+    Which elements they are is what their origins say, row and column.
+    """
+    lines = [
+        f"""%x{n} = read %a, [] {{{MAPPING}, shape = [M, K]}} : reg<M, K, i8>
+            @access(coordinates = [8*$LANE + $REG + {2 * n}], registers = 2)
+            @placement(layout = #layout(64x2 {{K: (reg/1%2), M: (lane/1%64)}}),
+            origin = [["K", `{k}`], ["M", `{m}`]])
+        write %x{n}, %b, []"""
+        for n, (m, k) in enumerate(origins)
+    ]
+    graph = parse_graph(
+        """kernel "k" target "generic" {
+        constraint #HardwareConstraint(threads_per_wave = 64)
+        constraint #WorkgroupConstraint(dim = M, tile_size = `256`, workgroup_dim = 0)
+        %a = argument parameter "a" : mem<T, global, i8>
+        %b = argument parameter "b" : mem<M, K, global, i8>
+        """
+        + "\n".join(lines)
+        + "\nyield []\n}"
+    )
+    MergeContiguousReads().apply(graph, PassContext(session().target("generic")))
+    verify(graph)
+    reads = ops(graph, "read")
+    layouts = [str(graph.facts.get(PLACEMENT, op).layout) for op in reads]
+    return [graph.facts.get(ACCESS, op).registers for op in reads], layouts
+
+
+def test_what_lies_side_by_side_may_be_of_any_rows():
+    by_rows = merged((0, 0), (64, 0), (128, 0), (192, 0))
+    assert by_rows == ([8], ["64x8 {K: (reg/1%2), M: 64*(reg/2%4) + (lane/1%64)}"])
+    by_both = merged((0, 0), (0, 2), (64, 0), (64, 2))
+    assert by_both == ([8], ["64x8 {K: (reg/1%4), M: 64*(reg/4%2) + (lane/1%64)}"])
+    by_bits = merged((0, 0), (128, 0), (64, 0), (192, 0))[1]
+    assert by_bits == [
+        "64x8 {K: (reg/1%2), M: 128*(reg/2%2) + 64*(reg/4%2) + (lane/1%64)}"
+    ]
+
+
+def test_rows_that_are_no_sum_of_bits_are_read_by_twos():
+    assert merged((0, 0), (64, 0), (128, 0), (256, 0))[0] == [4, 4]
+    assert merged((0, 0), (0, 0), (64, 0), (64, 0))[0] == [2, 2, 2, 2]

@@ -21,9 +21,9 @@ from wave_core.ops.traits import EffectKind, Trait
 from wave_core.passes import Pass, option
 from wave_passes_memory.accesses.windows import (
     Member,
+    added_digits,
     families,
     fits,
-    moving_dim,
     widened,
     windows,
 )
@@ -134,7 +134,7 @@ class _Merger:
 
     def _holds(self, window: list[Member]) -> bool:
         served = fits(window, self._widest, self._known, self._region)
-        return served and moving_dim(window) is not None
+        return served and added_digits(window) is not None
 
     def _merge(self, window: list[Member], front: Read | Write) -> None:
         first = window[0]
@@ -147,9 +147,9 @@ class _Merger:
         insert_before(front, merged)
         facts = self._region.graph.facts
         facts.put(ACCESS, merged, first.widened(wide))
-        dim = moving_dim(window)
-        assert dim is not None, "the window was checked"
-        facts.put(PLACEMENT, merged, widened(first.row, dim, wide))
+        added = added_digits(window)
+        assert added is not None, "the window was checked"
+        facts.put(PLACEMENT, merged, widened(first.row, added, wide))
         for position, member in enumerate(window):
             picks = tuple((0, position * registers + r) for r in range(registers))
             part = Assemble((merged,), picks, shape)

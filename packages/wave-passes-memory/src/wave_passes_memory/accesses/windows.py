@@ -153,32 +153,45 @@ def aligned(first: Member, width: int, known: RegionFacts, region: Region) -> bo
     return facts.divisor(place) % width == 0
 
 
-def moving_dim(window: list[Member]) -> str | None:
-    """The one dimension along which the elements of a window follow each other."""
+def added_digits(window: list[Member]) -> dict[str, list[Digit]] | None:
+    """What the number of a member adds to the elements that its registers hold.
+
+    By dimension, a digit of the register number for each bit of the member's: the
+    members of a mapped read may go another way with each bit. ``None`` where they do
+    not move by constants, or where two of them hold the same elements.
+    """
     first = window[0]
-    registers = first.access.registers
-    found: set[str] = set()
-    for position, member in enumerate(window):
-        for dim, origin in first.row.origin:
-            other = member.row.origin_of(dim)
-            if other is None:
-                return None
-            if other is not origin:
-                if other - origin is not constant(position * registers):
-                    return None
-                found.add(dim)
-    if len(found) != 1 or any(m.row.layout != first.row.layout for m in window):
+    if any(m.row.layout != first.row.layout for m in window):
         return None
-    (dim,) = found
-    digits = first.row.layout.reg_digits(dim)
-    wanted = () if registers == 1 else (Digit(1, "reg", 1, registers),)
-    return dim if digits == wanted else None
+    found: dict[str, list[Digit]] = {}
+    for dim, origin in first.row.origin:
+        others = [m.row.origin_of(dim) for m in window]
+        moves = [other - origin for other in others if other is not None]
+        if len(moves) < len(window) or not all(move.is_constant for move in moves):
+            return None
+        digits = _by_bit([m.constant_value for m in moves], first.access.registers)
+        if digits is None:
+            return None
+        found[dim] = digits
+    moving = {digit.div for digits in found.values() for digit in digits}
+    return found if len(moving) == (len(window) - 1).bit_length() else None
 
 
-def widened(row: Placement, dim: str, registers: int) -> Placement:
-    """A placement whose registers follow each other along ``dim``."""
+def _by_bit(moves: list[int], registers: int) -> list[Digit] | None:
+    """Digits that add ``moves[n]`` for member ``n``, if its bits add up to that."""
+    bits = range((len(moves) - 1).bit_length())
+    for number, move in enumerate(moves):
+        if move != sum(moves[1 << bit] for bit in bits if number >> bit & 1):
+            return None
+    weights = [(moves[1 << bit], registers << bit) for bit in bits]
+    return [Digit(weight, "reg", div, 2) for weight, div in weights if weight]
+
+
+def widened(row: Placement, added: dict[str, list[Digit]], registers: int) -> Placement:
+    """A placement of so many registers, to whose layout digits are added."""
     layout = row.layout
-    digits = {d: list(layout.lane_digits(d)) for d in layout.dims}
-    digits.setdefault(dim, []).append(Digit(1, "reg", 1, registers))
+    digits = {d: list(layout.digits(d)) for d in layout.dims}
+    for dim, more in added.items():
+        digits.setdefault(dim, []).extend(more)
     wide = Layout.make(layout.lanes, registers, digits)
     return Placement(wide, (), row.origin)
