@@ -16,11 +16,11 @@ from wave_kernels.cases.sizes import (
     with_defaults,
 )
 from wave_kernels.definitions.gemm_mxfp import (
-    BLOCK,
+    ORDERS,
     gemm_mxfp_by_blocks_kernel,
     gemm_mxfp_kernel,
 )
-from wave_kernels.microscaling import BIAS, numbers
+from wave_kernels.microscaling import BIAS, BLOCK, numbers, unshuffled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +50,8 @@ def gemm_mxfp_case(
     """``c = a b^T`` of operands in ``FORMAT``; ``c`` is of type ``RESULT``.
 
     Targets without the instruction multiply block by block. ``STAGED=1`` stages
-    elements and scales in LDS.
+    elements and scales in LDS. ``SHUFFLED=scales`` has scales in the order of lanes,
+    ``SHUFFLED=all`` those and the elements of the right side.
     """
     sizes = with_defaults(shape, {"M": 256, "N": 256, "K": 256})
     words = {
@@ -58,15 +59,17 @@ def gemm_mxfp_case(
         for name, table, usual in (
             ("FORMAT", FORMATS, "f4e2m1fn"),
             ("RESULT", RESULTS, "f32"),
+            ("SHUFFLED", ORDERS, "none"),
         )
     }
     dtype, result = FORMATS[words["FORMAT"]], RESULTS[words["RESULT"]]
+    shuffled = words["SHUFFLED"]
     open_names = ["BLOCK_M", "BLOCK_N", "WAVES_M", "WAVES_N"]
     if _takes_scales(target, dtype):
-        kernel = gemm_mxfp_kernel(dtype, result)
+        kernel = gemm_mxfp_kernel(dtype, result, shuffled=shuffled)
         open_names += ["BLOCK_K", "STAGED"]
     else:
-        kernel = gemm_mxfp_by_blocks_kernel(dtype, result)
+        kernel = gemm_mxfp_by_blocks_kernel(dtype, result, shuffled)
     _check_blocks(sizes["K"])
     chosen = left_open(settings, open_names)
     subs, _ = symbols(sizes, chosen)
@@ -74,10 +77,11 @@ def gemm_mxfp_case(
     def make_arguments(rng: np.random.Generator) -> Sequence[Any]:
         operands = (_operand(rng, sizes[name], sizes["K"], dtype) for name in "MN")
         bytes_ = [array for pair in operands for array in pair]
-        return [*bytes_, poisoned((sizes["M"], sizes["N"]), result)]
+        stored = _shuffled(bytes_, dtype.bits, shuffled)
+        return [*stored, poisoned((sizes["M"], sizes["N"]), result)]
 
     def sides(arguments: Sequence[Any]) -> tuple[Any, Any]:
-        a, s, b, t, _ = arguments
+        a, s, b, t = _plain(arguments[:4], sizes, dtype.bits, shuffled)
         return numbers(a, s, dtype), numbers(b, t, dtype)
 
     def product(arguments: Sequence[Any]) -> Sequence[Any]:
@@ -136,3 +140,36 @@ def _operand(
     span = (BIAS - SPREAD, BIAS + SPREAD + 1)
     scales = rng.integers(*span, (rows, k // BLOCK), np.uint8)
     return data.view(np.int8), scales.view(np.int8)
+
+
+def _shuffled(
+    operands: Sequence[np.ndarray], bits: int, order: str
+) -> list[np.ndarray]:
+    """The operands as a kernel of this order takes them."""
+    if order == "none":
+        return list(operands)
+    import torch  # noqa: PLC0415 - torch is loaded only when running
+
+    from wave_kernels.functions.shuffles import (  # noqa: PLC0415 - as above
+        shuffle_scales,
+        shuffle_weights,
+    )
+
+    # torch's functions of arrays are untyped.
+    a, s, b, t = (torch.from_numpy(x) for x in operands)  # pyright: ignore[reportUnknownMemberType]
+    weights = shuffle_weights(b, bits) if order == "all" else b
+    stored = (a, shuffle_scales(s), weights, shuffle_scales(t))
+    return [tensor.numpy() for tensor in stored]
+
+
+def _plain(
+    operands: Sequence[np.ndarray], sizes: Mapping[str, int], bits: int, order: str
+) -> list[np.ndarray]:
+    """Those operands as matrices again."""
+    a, s, b, t = operands
+    if order != "none":
+        blocks = sizes["K"] // BLOCK
+        s, t = (unshuffled(x, (sizes[n], blocks)) for x, n in ((s, "M"), (t, "N")))
+    if order == "all":
+        b = unshuffled(b, (sizes["N"], sizes["K"] * bits // 8), bits)
+    return [a, s, b, t]

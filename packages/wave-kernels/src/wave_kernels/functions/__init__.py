@@ -22,6 +22,7 @@ from wave_kernels.functions.moe import moe
 from wave_kernels.functions.products import matmul
 from wave_kernels.functions.ragged_attention import attention_varlen
 from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
+from wave_kernels.functions.shuffles import shuffle_scales, shuffle_weights
 
 __all__ = [
     "attention",
@@ -40,5 +41,7 @@ __all__ = [
     "moe",
     "rms_norm",
     "route_tokens",
+    "shuffle_scales",
+    "shuffle_weights",
     "softmax",
 ]
