@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as torch_functions
 
+from wave_core.compile import WaveKernel
 from wave_core.diagnostics import LaunchError, UserError
 from wave_kernels import functions
 from wave_kernels.functions import layer_norm, matmul, rms_norm, softmax
@@ -104,6 +105,21 @@ def test_tensors_with_gaps_are_read_as_they_are():
     a, x = random(20, 32)[::2, ::2], random(6, 40)[:, 3:30]
     near(softmax(x), x.double().softmax(-1), 1e-5)
     near(matmul(a, a.mT), a.double() @ a.double().mT, 1e-3, 64.0)
+
+
+def test_tensors_that_start_anywhere_are_read(monkeypatch):
+    starts = []
+    call = WaveKernel.__call__
+
+    def recorded(kernel, *arguments):
+        starts.extend(each.data_ptr() % 16 for each in arguments)
+        call(kernel, *arguments)
+
+    monkeypatch.setattr(WaveKernel, "__call__", recorded)
+    x = random(3, 5)
+    near(softmax(x[1]), x[1].double().softmax(-1), 1e-5)
+    assert starts == [0, 0]
+    assert x[1].data_ptr() % 16
 
 
 @pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])

@@ -12,6 +12,7 @@ from wave_core.compile import WaveKernel, default_session, wave_compile
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from wave_core.compile.launch.signature import Parameter
     from wave_core.types import DType
 
 __wave_frames__ = "internal"
@@ -29,6 +30,9 @@ DTYPES: dict[torch.dtype, DType] = {
     torch.int32: tkl.i32,
 }
 """The types of elements."""
+
+ALIGNED = 16
+"""Bytes that a GPU reads at once: memory starts at a multiple of as many."""
 
 ON_CPU = ("sim-logical", "generic")
 """Device and target for tensors of the CPU: tiles are computed, not lanes."""
@@ -50,7 +54,8 @@ def launch(
         make: Gives the kernel's definition.
         what: Its arguments, hashable.
         sizes: The kernel's symbols, by name.
-        arguments: Of the kernel, in order.
+        arguments: Of the kernel, in order. Tensors that are read may start anywhere,
+            and are copied where the kernel could not read them.
         dynamic: Symbols whose values come from the arguments, with each launch.
     """
     device = next(a.device for a in arguments if isinstance(a, torch.Tensor))
@@ -68,4 +73,11 @@ def launch(
         )
         kernel = wave_compile(options, make(**what))
         session.remember(key, kernel)
-    kernel(*arguments)
+    kernel(*map(readable, arguments, kernel.parameters))
+
+
+def readable(argument: Any, parameter: Parameter) -> Any:
+    """An argument as the kernel reads it: where it starts is `ALIGNED`."""
+    if not isinstance(argument, torch.Tensor) or parameter.is_output:
+        return argument
+    return argument.clone() if argument.data_ptr() % ALIGNED else argument
