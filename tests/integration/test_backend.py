@@ -27,7 +27,9 @@ from wave_kernels.plugin import KERNELS
 SESSION = open_session()
 LIBRARY = tuple(spec.name for spec in KERNELS)
 MATRIX = ("v_mfma", "v_wmma", "v_swmmac")
-WITHOUT_PRODUCTS = {"conv-depthwise", "copy", "layer-norm", "rms-norm", "softmax"}
+WITHOUT_PRODUCTS = {"conv-depthwise", "copy", "elementwise"} | {
+    *("layer-norm", "rms-norm", "softmax")
+}
 
 
 def assert_registers_suffice(assembly):

@@ -52,6 +52,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         "gradient of a convolution's filters",
     ),
     KernelSpec("copy", f"{_CASES}.copy:copy_case", "b = a"),
+    KernelSpec(
+        "elementwise",
+        f"{_CASES}.elementwise:elementwise_case",
+        "a program of elements",
+    ),
     KernelSpec("gemm", f"{_CASES}.gemm:gemm_case", "c = a b^T"),
     KernelSpec(
         "gemm-batched", f"{_CASES}.gemm:batched_gemm_case", "c[i] = a[i] b[i]^T"
