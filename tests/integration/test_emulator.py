@@ -47,6 +47,7 @@ SMALL = {
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 2, "M": 33, "N": 17, "K": 20},
     "gemm-mxfp": {"M": 33, "N": 17, "K": 96},
+    "gemm-nbits": {"M": 5, "N": 33, "K": 150},
     "gemm-nn": {"M": 33, "N": 17, "K": 50},
     "gemm-split-k": {"M": 33, "N": 17, "K": 50},
     "gemm-staged": {"M": 33, "N": 17, "K": 50},

@@ -185,6 +185,31 @@ def test_other_types_are_refused(session, setting, value):
         case(session, "gemm-nn", (8, 8, 8), "gfx942", **{setting: value})
 
 
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("staged", [0, 1])
+@pytest.mark.parametrize("zeros", [0, 1])
+@pytest.mark.parametrize("signed", [0, 1])
+@pytest.mark.parametrize("group", [0, 32, 192])
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("sizes", [(1, 1, 2), (1, 65, 200), (33, 64, 192)])
+@pytest.mark.parametrize("target", TARGETS)
+def test_products_with_weights_of_few_bits(
+    session, target, sizes, dtype, bits, group, signed, zeros, staged
+):
+    words = {"BITS": bits, "GROUP": group, "SIGNED": signed, "ZEROS": zeros}
+    tile = {"BLOCK_M": 16, "BLOCK_N": 64, "WAVES_M": 1, "WAVES_N": 4}
+    words |= {"STAGED": staged, "DTYPE": dtype}
+    made = case(session, "gemm-nbits", sizes, target, **words, **tile)
+    check(session, made, "emulator", preset="default")
+
+
+@pytest.mark.parametrize("setting", [{"BITS": 3}, {"GROUP": 16}, {"GROUP": -32}])
+def test_weights_that_no_kernel_reads_are_refused(session, setting):
+    with pytest.raises(UserError, match="WV0823"):
+        case(session, "gemm-nbits", (8, 8, 32), "gfx942", **setting)
+
+
 def test_gates_that_are_integers_are_refused(session):
     factory = session.plugins.load_kernel("gemm-grouped")
     with pytest.raises(UserError, match="gated product has no operands of `i8`"):

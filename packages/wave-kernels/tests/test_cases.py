@@ -31,6 +31,7 @@ SMALL = {
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 3, "M": 33, "N": 17, "K": 50},
     "gemm-mxfp": {"M": 33, "N": 17, "K": 96},
+    "gemm-nbits": {"M": 5, "N": 33, "K": 150},
     "gemm-nn": {"M": 33, "N": 17, "K": 50},
     "gemm-split-k": {"M": 33, "N": 17, "K": 50},
     "gemm-staged": {"M": 33, "N": 17, "K": 50},
@@ -47,7 +48,7 @@ SMALL = {
 ROWS = ("layer-norm", "rms-norm", "softmax")
 LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
 DYNAMIC = ("copy", *LAYOUTS, "gemm-grouped", "gemm-staged", "gemm-stream-k", *ROWS)
-DYNAMIC += ("moe-combine", "moe-group", "moe-route")
+DYNAMIC += ("gemm-nbits", "moe-combine", "moe-group", "moe-route")
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 
 

@@ -61,6 +61,11 @@ def grouped(dtype, columns=5):
     return torch.randn(3, 4).to(dtype), torch.randn(2, 4, columns).to(dtype), starts
 
 
+def bits(rows, columns, kind):
+    """Any bytes."""
+    return torch.randint(0, 256, (rows, columns), dtype=torch.uint8).view(kind)
+
+
 def experts(dtype):
     """Tokens, router, gate and up, down: three experts of two hidden channels."""
     shapes = (2, 5, 4), (3, 4), (3, 4, 4), (3, 4, 2)
@@ -131,6 +136,16 @@ CALLS = {
         product(2, 3, 4, lead=(3,), batched=True, dtype=dtype),
         (*finished("silu", dtype), leaf(3, 5, dtype=dtype)),
     ],
+    "matmul_nbits": lambda dtype: [
+        (leaf(3, 70, dtype=dtype), bits(5, 70, torch.int8), leaf(5, 1)),
+        (
+            leaf(2, 2, 70, dtype=dtype),
+            bits(5, 35, torch.uint8),
+            leaf(5, 3),
+            bits(5, 3, torch.uint8) & 15,
+            32,
+        ),
+    ],
     "moe": lambda dtype: [(*experts(dtype), 2), (*experts(dtype), 1, "sigmoid", False)],
     "rms_norm": lambda dtype: [
         (leaf(3, 7, dtype=dtype), leaf(7, dtype=dtype)),
@@ -198,6 +213,18 @@ def route_tokens(logits, top_k, scores, normalised):
     return weights / weights.sum(-1, keepdim=True) if normalised else weights
 
 
+def matmul_nbits(a, b, scales, zeros=None, group_size=None):
+    depth = a.shape[-1]
+    numbers = b.long()
+    if b.shape[1] != depth:
+        numbers = torch.stack([b & 15, b >> 4], -1).flatten(1).long()
+    per_row = [
+        each.repeat_interleave(group_size or depth, 1)[:, :depth]
+        for each in (scales, scales * 0 if zeros is None else zeros.long())
+    ]
+    return a @ ((numbers - per_row[1]) * per_row[0]).mT
+
+
 # Function -> the same in torch, with torch's gradients.
 REFERENCES = {
     "attention": attention,
@@ -210,6 +237,7 @@ REFERENCES = {
     "conv2d_weight": conv2d_weight,
     "layer_norm": layer_norm,
     "matmul": matmul,
+    "matmul_nbits": matmul_nbits,
     "route_tokens": route_tokens,
     "rms_norm": lambda x, weight, eps=1e-5: torch_functions.rms_norm(
         x, x.shape[-1:], weight, eps

@@ -71,6 +71,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         f"{_CASES}.gemm_mxfp:gemm_mxfp_case",
         "c = a b^T of MXFP4, MXFP6 or MXFP8",
     ),
+    KernelSpec(
+        "gemm-nbits",
+        f"{_CASES}.gemm_nbits:gemm_nbits_case",
+        "c = a b^T with weights of 4 or 8 bits",
+    ),
     KernelSpec("gemm-nn", f"{_CASES}.gemm:gemm_nn_case", "c = a b"),
     KernelSpec(
         "gemm-split-k",

@@ -32,6 +32,7 @@ from wave_kernels.definitions.products import (
     operand_dims,
     product_constraints,
     sums_of,
+    tiles,
 )
 from wave_kernels.definitions.staging import ADDRESS_SPACE
 
@@ -82,8 +83,10 @@ def grouped_gemm_kernel(
     operands = _operands(dtype, stored, weights, gathered=gathered)
 
     total = _gated if gated else _plain
+    tried = tiles(dtype, flat=True)
+    spread = product_constraints(dtype, mma_type, rows=ROWS, tried=tried, iters=DEPTH)
 
-    @tkw.wave(product_constraints(dtype, mma_type, rows=ROWS, iters=DEPTH))
+    @tkw.wave(spread)
     @declared(operands)
     def gemm(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))

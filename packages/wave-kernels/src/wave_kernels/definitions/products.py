@@ -59,11 +59,19 @@ LAYOUTS = ("NT", "NN", "TN", "TT")
 """As BLAS says it of rows: ``N`` as in the product, ``T`` transposed; a, then b."""
 
 
-def tiles(dtype: DType, *, flat: bool = False) -> tkw.Tunable:
-    """Tiles worth a try; twice as deep where an element has one byte."""
-    depth = max(16 // dtype.bits, 1)
+def tiles(dtype: DType, *, flat: bool = False, depth: int = 0) -> tkw.Tunable:
+    """Tiles worth a try; twice as deep where an element has one byte.
+
+    Args:
+        dtype: Of the operands.
+        flat: Whether some have few rows.
+        depth: Of all tiles along ``K``, where that is settled.
+    """
+    more = max(16 // dtype.bits, 1)
     wide = (*_TILES, *(_FLAT if flat else ()))
-    every = tuple((m, n, depth * k, *rest) for m, n, k, *rest in (*wide, *_TALL))
+    every = tuple(
+        (m, n, depth or more * k, *rest) for m, n, k, *rest in (*wide, *_TALL)
+    )
     return tkw.Tunable(
         (BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N, MMA_ROWS),
         every[: len(wide)],
@@ -76,7 +84,8 @@ def product_constraints(
     mma_type: tkl.MMAType | None,
     *,
     rows: Mapping[str, Any] | None = None,
-    iters: Any = None,
+    tried: tkw.Tunable | None = None,
+    **steps: Any,
 ) -> list[Any]:
     """How ``[M, N]`` and ``K`` spread over workgroups, waves and loop tiles.
 
@@ -84,17 +93,18 @@ def product_constraints(
         dtype: Of the operands.
         mma_type: The matrix instruction; the target's for the type by default.
         rows: What the workgroups' constraint of ``M`` says beside its tile.
-        iters: How many tiles of ``K`` a workgroup has, where not all.
+        tried: Tiles; `tiles` of the type by default.
+        steps: What the constraint of the loop over ``K`` says beside its tile.
     """
     return [
         tkw.WorkgroupConstraint(M, BLOCK_M, 0, **(rows or {})),
         tkw.WorkgroupConstraint(N, BLOCK_N, 1),
-        tkw.TilingConstraint(K, BLOCK_K, iters=iters),
+        tkw.TilingConstraint(K, BLOCK_K, **steps),
         tkw.WaveConstraint(M, BLOCK_M / WAVES_M),
         tkw.WaveConstraint(N, BLOCK_N / WAVES_N),
         tkw.HardwareConstraint(mma_type=mma_type, mma_rows=MMA_ROWS),
         tkw.DieOrder(),
-        tiles(dtype, flat=rows is not None),
+        tried or tiles(dtype),
         STAGING,
     ]
 

@@ -19,6 +19,7 @@ from wave_kernels.functions.experts import (
 )
 from wave_kernels.functions.grouped_products import grouped_matmul, grouped_swiglu
 from wave_kernels.functions.moe import moe
+from wave_kernels.functions.nbits import matmul_nbits
 from wave_kernels.functions.products import matmul
 from wave_kernels.functions.ragged_attention import attention_varlen
 from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
@@ -38,6 +39,7 @@ __all__ = [
     "grouped_swiglu",
     "layer_norm",
     "matmul",
+    "matmul_nbits",
     "moe",
     "rms_norm",
     "route_tokens",

@@ -9,7 +9,7 @@ import torch
 
 from wave_kernels.definitions.grouped_gemm import grouped_gemm_kernel
 from wave_kernels.functions.arguments import FLOATS, Arguments, shape_of
-from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.launches import DTYPES, launch, tile_rows
 from wave_kernels.functions.products import F8, as_it_lies
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
-
-FEWEST, MOST = 16, 128
-"""Rows of a tile."""
 
 
 def grouped_matmul(
@@ -164,17 +161,12 @@ def multiply_groups(
     }
     groups, sizes = b.shape[0], {"N": found.shape[1], "K": a.shape[1]}
     sizes |= {"E": groups, "ENDS": groups + 1}
-    sizes["BLOCK_M"] = _tile(found.shape[0] // groups)
+    sizes["BLOCK_M"] = tile_rows(found.shape[0] // groups)
     dynamic = ("M", "TOKENS") if picked else ("M",)
     launch(
         grouped_gemm_kernel, what, sizes, (a, weights, starts, *picked, found), dynamic
     )
     return found
-
-
-def _tile(mean: int) -> int:
-    """The power of two that holds so many rows, within what there is."""
-    return min(max(1 << (mean - 1).bit_length() if mean else 0, FEWEST), MOST)
 
 
 def _table(given: Arguments, rows: Any) -> torch.Tensor:

@@ -41,6 +41,15 @@ ON_GPU = ("auto", "auto")
 """The GPU that is here."""
 
 
+FEWEST, MOST = 16, 128
+"""Rows of a tile of a product."""
+
+
+def tile_rows(rows: int) -> int:
+    """``BLOCK_M`` for so many rows: the power of two that holds them, if one does."""
+    return min(max(1 << (rows - 1).bit_length() if rows else 0, FEWEST), MOST)
+
+
 def launch(
     make: Callable[..., Any],
     what: Mapping[str, Any],

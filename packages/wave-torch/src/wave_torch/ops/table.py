@@ -11,6 +11,7 @@ from wave_torch.ops.attention import (
 from wave_torch.ops.convolutions import CONVOLUTIONS
 from wave_torch.ops.experts import COMBINE_TOKENS, GROUP_TOKENS, MOE, ROUTE_TOKENS
 from wave_torch.ops.groups import GROUPED_MATMUL, GROUPED_SWIGLU
+from wave_torch.ops.nbits import MATMUL_NBITS
 from wave_torch.ops.products import MATMUL
 from wave_torch.ops.rows import LAYER_NORM, RMS_NORM, SOFTMAX
 
@@ -26,6 +27,7 @@ TABLE = (
     GROUP_TOKENS,
     LAYER_NORM,
     MATMUL,
+    MATMUL_NBITS,
     MOE,
     RMS_NORM,
     ROUTE_TOKENS,
