@@ -27,6 +27,7 @@ class Builder(Regions):
         self._last = 0
         self._constants: dict[str, str] = {}
         self._locations: dict[tuple[str, int, int], str] = {}
+        self._home = ""
         self.where = ""
 
     def fresh(self) -> str:
@@ -59,13 +60,23 @@ class Builder(Regions):
 
     def locate(self, location: Location | None) -> None:
         """Take ``location`` for what follows."""
+        self.where = self._suffix(location) or self._home
+
+    def come_home(self, location: Location | None) -> None:
+        """Take ``location`` for constants, and for all that has none of its own.
+
+        Without it, what has none is where the parser finds it in the text of MLIR,
+        which debug information takes for a line of the author's file.
+        """
+        self._home = self.where = self._suffix(location)
+
+    def _suffix(self, location: Location | None) -> str:
         if location is None or not location.is_known:
-            self.where = ""
-            return
+            return ""
         key = (location.file, location.line, location.column)
         if key not in self._locations:
             self._locations[key] = f"#l{len(self._locations)}"
-        self.where = f" loc({self._locations[key]})"
+        return f" loc({self._locations[key]})"
 
     def location_lines(self) -> list[str]:
         """The definitions of the locations."""
@@ -76,7 +87,8 @@ class Builder(Regions):
 
     def body_lines(self) -> list[str]:
         """The constants, then everything at the outermost level."""
-        named = [f"{name} = {text}" for text, name in self._constants.items()]
+        home = self._home
+        named = [f"{name} = {text}{home}" for text, name in self._constants.items()]
         return [*named, *self.blocks[0].lines]
 
 

@@ -105,6 +105,8 @@ def generate(
     facts = facts_of(graph, geometry, constants)
     options = options.of_kernel(graph.constraints)
     emit = Emitter(graph, target, options, facts, table, interface or Interface())
+    if options.debug:
+        emit.builder.come_home(graph.location)
     bind_constants(emit, constants)
     bind_machine(emit, geometry)
     bindings = _bind_memories(emit)
@@ -115,7 +117,7 @@ def generate(
         aliases += scope_lines(graph.name, graph.location)
     return Generated(
         name=graph.name,
-        body=(*emit.builder.body_lines(), "return"),
+        body=(*emit.builder.body_lines(), f"return{where if options.debug else ''}"),
         aliases=tuple(aliases),
         bindings=bindings,
         constants=constants,
