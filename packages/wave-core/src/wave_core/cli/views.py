@@ -11,7 +11,7 @@ import typer
 
 from wave_core.cli.files import write_picture
 from wave_core.cli.output import print_json, print_table
-from wave_core.diagnostics import user_error
+from wave_core.diagnostics import blamed_on_plugin, user_error
 from wave_core.passes.selection import unknown_name
 from wave_core.plugin.results import ViewError, ViewRequest
 
@@ -59,15 +59,18 @@ def view_of(session: Session, case: KernelCase, name: str) -> ViewResult:
 
     Raises:
         UserError: WV0829 where it cannot be computed; what compiling raises.
-        PluginError: WV0814 where the view cannot be loaded.
+        PluginError: WV0814 where the view cannot be loaded, WV0819 where it fails.
     """
     view = session.plugins.load_view(name)
     spec = session.plugins.views[name].value
-    try:
-        return view(_request(session, case, spec))
-    except ViewError as error:
-        told = f"view `{name}` of kernel `{case.kernel.name}`: {error}"
-        raise user_error("WV0829", told, help=error.help or ()) from error
+    info = session.plugins.views[name].provider
+    request = _request(session, case, spec)
+    with blamed_on_plugin(f"view `{name}` of plugin {info}", help=info.way_out):
+        try:
+            return view(request)
+        except ViewError as error:
+            told = f"view `{name}` of kernel `{case.kernel.name}`: {error}"
+            raise user_error("WV0829", told, help=error.help or ()) from error
 
 
 def _request(session: Session, case: KernelCase, spec: ViewSpec) -> ViewRequest:
