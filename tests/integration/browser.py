@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import time
 from contextlib import contextmanager
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -40,8 +40,11 @@ class Browser:
     def _send(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
         request = Request(self._address + path, data, method=method)
-        with _OPENER.open(request, timeout=60) as answer:
-            return json.load(answer)["value"]
+        try:
+            with _OPENER.open(request, timeout=60) as answer:
+                return json.load(answer)["value"]
+        except HTTPError as error:
+            raise AssertionError(json.load(error)["value"]["message"]) from error
 
     def open(self, url):
         self._send("POST", "/url", {"url": url})

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import types
 
 import pytest
 from viewed_kernels import case_of, double, refused
 
-from wave_core.compile import wave_compile
+from wave_core.compile import Session, wave_compile
 from wave_core.passes import Phase
+from wave_core.plugin import ViewSpec, hookimpl
+from wave_sim_cpu import plugin as sim_cpu
 from wave_view import collect, view_of_kernel
 
 
@@ -101,6 +104,22 @@ def test_a_pass_that_refuses_leaves_the_stages_before_it(session):
     view = collect(case_of(double, **options), session)
     assert view.failed
     assert view.sources[0].lines
+
+
+def test_a_view_that_fails_is_said_and_the_others_are_there():
+    @hookimpl
+    def wave_register_views():
+        yield ViewSpec("broken", "fractions:Fraction")
+
+    toy = types.ModuleType("toy")
+    toy.REQUIRES_API, toy.wave_register_views = (1, 0), wave_register_views
+    session = Session({"toy": toy, "sim_cpu": sim_cpu}, entry_points=())
+    found = collect(case_of(double), session)
+    (row,) = [row for row in found.missing if row.view == "broken"]
+    assert "plugin `toy`" in row.why
+    assert "WV0819" in row.why
+    assert found.stages
+    assert not found.failed
 
 
 def test_of_a_compiled_kernel_all_that_needs_no_arguments(view, session):

@@ -19,6 +19,9 @@ _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)")
 _DEBUGGERS = re.compile(
     r"\s*\.(cfi_|loc\b|file\b|ident\b)|\s*(\.Ltmp|\$L__tmp|[.$]L_*func_)"
 )
+_NOISE = re.compile(r"\s*[;/]|\s*\.(amd|text|globl|type|p2align|size)")
+"""Comments about the whole file, and directives that say nothing about instructions."""
+
 _SECTION = re.compile(r"\s*\.section\b")
 _INSTRUCTION = re.compile(r"\s+(?:@!?%?\w+\s+)?[a-z]\w")
 
@@ -41,7 +44,7 @@ def _lines(text: str, places: Places) -> Iterator[CodeLine]:
             number, row = found.groups()
             known = number in files and row != "0"
             place = places.of(files[number], int(row)) if known else None
-        elif line.strip() and not _DEBUGGERS.match(line):
+        elif line.strip() and not (_DEBUGGERS.match(line) or _NOISE.match(line)):
             runs = bool(_INSTRUCTION.match(line))
             yield CodeLine(line.expandtabs(4), place if runs else None, runs)
 

@@ -17,6 +17,7 @@ from wave_core.compile.front import front_of
 from wave_core.compile.roofline import roofline
 from wave_core.diagnostics import WaveError
 from wave_view.code import code_of
+from wave_view.executed import executed_lines
 from wave_view.places import Places
 from wave_view.records import Missing, Problem, View
 from wave_view.stages import record
@@ -180,6 +181,10 @@ class _Gathering:
         for name in sorted(self._session.plugins.views):
             self._attempt(name, lambda name=name: keep(name))
         self._parts |= {"documents": documents, "tables": tables}
+        timeline = documents.get("cycles", {}).get("timeline")
+        if timeline is not None and "code" in self._parts:
+            found = executed_lines(self._parts["code"], timeline["instructions"])
+            self._parts["executed"] = found
 
     def _attempt(self, view: str, part: Callable[[], None]) -> None:
         """Do a part; where that fails, keep why."""
@@ -226,13 +231,11 @@ def _facts(compiled: Compiled) -> list[tuple[str, str]]:
     """How a kernel is launched, in words."""
     shape, geometry = compiled.shape, compiled.geometry
     waves = " x ".join(map(str, geometry.waves))
+    symbols = sorted((str(name), size) for name, size in shape.bindings.items())
     return [
         ("signature", str(shape.signature)),
         ("grid", f"{' x '.join(map(str, shape.grid))} workgroups"),
         ("workgroup", f"{waves} waves of {geometry.lanes} lanes"),
-        *(
-            (str(symbol), str(value))
-            for symbol, value in sorted(shape.bindings.items(), key=lambda r: str(r[0]))
-        ),
+        ("symbols", ", ".join(f"{name} = {size}" for name, size in symbols)),
         ("compiled in", f"{compiled.timings.total_s:.2f} s"),
     ]

@@ -22,10 +22,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 def unload_ipython_extension(shell: Any) -> None:
     """Leave kernels to their text again; IPython calls this for ``%unload_ext``."""
-    # The name gives way to the class once a kernel was shown.
-    from wave_core.compile.kernel import WaveKernel  # noqa: PLC0415 - loads torch
-
-    _formatter(shell).pop(WaveKernel, None)
+    _formatter(shell).pop(f"{_MODULE}.{_NAME}", None)
 
 
 def _formatter(shell: Any) -> Any:

@@ -160,6 +160,9 @@ class View:
         stages: The IR after each pass that changed it.
         layouts: Of the values, once they are distributed.
         code: The machine code.
+        executed: For each line of the code the number of the instruction in the
+            timeline of ``cycles``; -1 for what did not run, and empty where the two
+            do not fit together.
         documents: Views of plugins, by name: ``memory``, ``schedule``, ``cycles``.
         tables: Views of plugins that the page has no drawing for.
         roofline: The kernel under the roofs of the machine.
@@ -178,6 +181,7 @@ class View:
     stages: tuple[Stage, ...] = ()
     layouts: tuple[ValueLayout, ...] = ()
     code: Code | None = None
+    executed: tuple[int, ...] = ()
     documents: Mapping[str, Json] = field(default_factory=dict[str, Json])
     tables: Mapping[str, Sequence[Table]] = field(
         default_factory=dict[str, Sequence[Table]]

@@ -89,7 +89,10 @@ class Recorder(PassObserver):
     def _layouts(self, graph: Graph) -> Iterator[ValueLayout]:
         for op in graph.walk():
             placement = graph.facts.get(PLACEMENT, op)
-            if placement is not None and isinstance(op.type, RegisterType):
+            if placement is None or not isinstance(op.type, RegisterType):
+                continue
+            # A scalar has one element, which every lane holds.
+            if op.type.dims:
                 title = f"{op.op_name} {op.type}"
                 yield layout_of(op.ident, title, op.type.dims, placement,
                                 self._place(op))  # fmt: skip

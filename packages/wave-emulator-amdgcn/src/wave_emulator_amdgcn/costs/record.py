@@ -42,6 +42,7 @@ def record(
         "instructions": [
             {
                 "pc": pc,
+                "bytes": program.at(pc).following - pc,
                 "text": program.at(pc).instruction.text,
                 "source": code.lines.place(pc),
                 "unit": units[pc],

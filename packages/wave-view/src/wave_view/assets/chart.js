@@ -1,6 +1,6 @@
 // A chart of bars over cycles: rows, an axis, zoom by wheel, keys and buttons.
 
-const ROW = 20, LEFT = 148, AXIS = 34;
+const AXIS = 34;
 
 /** Steps of an axis: a round number of units at most `most` times in `span`. */
 function roundStep(span, most) {
@@ -13,7 +13,8 @@ function roundStep(span, most) {
  * Draw bars: `{row, start, end, fill, label, tip, place, from}`, the last a start of waiting.
  * `rows` are names; `length` cycles in all; `ghz` for times, or null.
  */
-function timeChart({ rows, bars, length, ghz, name }) {
+function timeChart({ rows, bars, length, ghz, name, tall: ROW = 20 }) {
+  const LEFT = Math.min(260, 24 + 6.3 * Math.max(...rows.map((text) => text.length), 8));
   const canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": `${name}: ${rows.length} rows, ${number(length)} cycles. Keys: plus, minus, arrows, 0.` });
   const plot = el("div", { class: "plot" }, canvas);
   const range = { from: 0, to: length };
@@ -60,7 +61,7 @@ function timeChart({ rows, bars, length, ghz, name }) {
       pen.rect(left, top, right - left - 2, tall);
       pen.clip();
       pen.fillStyle = colour("--back");
-      pen.fillText(bar.label, left + 3, top + 12);
+      pen.fillText(bar.label, left + 3, top + tall / 2 + 4);
       pen.restore();
     }
     pen.globalAlpha = 1;
@@ -81,7 +82,7 @@ function timeChart({ rows, bars, length, ghz, name }) {
       pen.fillStyle = colour(at % 2 ? "--back" : "--raised");
       pen.fillRect(0, AXIS + at * ROW, LEFT - 4, ROW);
       pen.fillStyle = colour("--text");
-      pen.fillText(text, 8, AXIS + at * ROW + 14, LEFT - 16);
+      pen.fillText(text, 8, AXIS + at * ROW + ROW / 2 + 4, LEFT - 16);
     });
     pen.save();
     pen.beginPath();

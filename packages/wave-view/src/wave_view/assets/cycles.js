@@ -10,9 +10,9 @@ views.push({
       const made = timeline.instructions[at];
       const [unit, fill] = UNITS[made.unit] ?? [made.unit, "--c8"];
       return {
-        row: wave, start, end, from: start - stall, label: made.text, place: placeOf(made.source), variable: fill,
+        row: wave, start, end, from: start - stall, label: made.text.split("(")[0], place: placeOf(made.source), variable: fill,
         tip: () => [made.text, `${unit}, cycles ${number(start, 1)} to ${number(end, 1)} (${number(end - start, 1)})`,
-          stall ? `waited ${number(stall, 1)} cycles for ${timeline.reasons[reason]}` : "did not wait", made.source ?? "no line"].join("\n"),
+          stall ? `waited ${number(stall, 1)} cycles for ${REASONS[timeline.reasons[reason]] ?? UNITS[timeline.reasons[reason]]?.[0] ?? timeline.reasons[reason]}` : "did not wait", made.source ?? "no line"].join("\n"),
       };
     });
     const paint = () => { for (const bar of bars) bar.fill = colour(bar.variable); };
@@ -48,21 +48,17 @@ function lineTable() {
     const stack = el("div", { class: "stack", role: "img", "aria-label": `${percent(cost.share)}` });
     for (const [cycles, fill] of [[cost.work, "var(--c1)"], [cost.wait, "var(--c4)"]]) {
       const part = el("i");
-      part.style.width = `${(100 * cycles) / (allCosts || 1)}%`;
+      part.style.width = `${(100 * cost.share * cycles) / (cost.work + cost.wait || 1)}%`;
       part.style.background = fill;
       stack.append(part);
     }
-    const why = Object.entries(cost.reasons).sort((one, two) => two[1] - one[1]).slice(0, 3)
-      .map(([reason, cycles]) => `${UNITS[reason]?.[0] ?? REASONS[reason] ?? reason} ${percent(cycles / (cost.wait || 1))}`).join(", ");
     const text = cost.place ? view.sources[cost.place[0]].lines[cost.place[1] - 1]?.trim() ?? "" : "(no line)";
     return {
       place: cost.place,
-      cells: [cost.place ? placeName(cost.place) : "?", el("code", {}, text.slice(0, 60)), number(cost.executed), number(cost.work), number(cost.wait),
-        percent(cost.share), stack, why],
+      cells: [cost.place ? placeName(cost.place) : "?", el("code", { class: "cut", title: text }, text), number(cost.executed), number(cost.work), number(cost.wait),
+        percent(cost.share), stack, el("span", { class: "cut wider", title: reasonText(cost) }, reasonText(cost))],
     };
   });
-  const made = tableOf(["line", "source", "instructions", "cycles at work", "cycles waiting", "share", "work, waiting", "waits for"], rows, [2, 3, 4, 5]);
-  return el("div", {}, el("p", { class: "dim" }, "Sums over all waves of the picture above."), legend([["at work", "var(--c1)"], ["waiting", "var(--c4)"]]), made);
+  const made = tableOf(["line", "source", "executed", "at work", "waiting", "share", "", "waits for"], rows, [2, 3, 4, 5]);
+  return el("div", {}, el("p", { class: "dim" }, "Cycles summed over all waves of the picture above. A wave is at work on an instruction until it can issue the next."), legend([["at work", "var(--c1)"], ["waiting", "var(--c4)"]]), made);
 }
-
-const REASONS = { hbm: "memory (HBM)", l1: "L1", l2: "L2", wait: "results in flight", barrier: "other waves at a barrier", issue: "the issue slot", result: "a matrix result" };

@@ -37,6 +37,20 @@ function changedWords(text, old) {
   return [first, now.length - last];
 }
 
+/** A line without what analyses know about its op: ` @placement(...)`, ` @access(...)`. */
+function withoutFacts(text) {
+  let found = text;
+  for (let at = found.search(/ @\w+\(/); at >= 0; at = found.search(/ @\w+\(/)) {
+    let depth = 0, end = found.indexOf("(", at);
+    do {
+      depth += { "(": 1, ")": -1 }[found[end]] ?? 0;
+      end += 1;
+    } while (depth && end < found.length);
+    found = found.slice(0, at) + found.slice(end);
+  }
+  return found;
+}
+
 views.push({
   id: "ir", title: "IR", full: true,
   available: () => view.stages.length > 0,
@@ -45,7 +59,7 @@ views.push({
     return stage ? stage.lines.filter((line) => isSelected(view.place_lists[line[2]])).length : 0;
   },
   draw(root) {
-    const state = { at: 0, only: false, lines: [] };
+    const state = { at: 0, only: false, facts: true, lines: [] };
     const inner = el("div", { class: "inner" });
     const code = el("div", { class: "code", tabindex: 0, role: "region", "aria-label": "IR" }, inner);
     const about = el("span", { class: "dim" });
@@ -54,9 +68,10 @@ views.push({
     const differences = view.stages.map((stage, at) => difference(stage, view.stages[at - 1]));
 
     const lineOf = ([text, , places], kind, old) => {
-      const words = view.texts[text];
+      const shown = (words_) => (state.facts ? words_ : withoutFacts(words_));
+      const words = shown(view.texts[text]);
       const sign = { new: "+", gone: "−", changed: "~" }[kind] ?? "";
-      const body = irText(words, old === undefined ? null : changedWords(words, old));
+      const body = irText(words, old === undefined ? null : changedWords(words, shown(old)));
       const made = el("div", { class: `row ${kind}`, title: old === undefined ? null : `before: ${old.trim()}` },
         el("span", { class: "sign" }, sign), body);
       const from = view.place_lists[places];
@@ -138,8 +153,11 @@ views.push({
     });
 
     const only = el("input", { type: "checkbox", change: () => { state.only = only.checked; fill(); } });
+    const facts = el("input", { type: "checkbox", checked: true, change: () => { state.facts = facts.checked; show(state.at); } });
+    const wrap = el("input", { type: "checkbox", change: () => code.classList.toggle("wrap", wrap.checked) });
     root.append(
       el("div", { class: "bar" }, about, el("label", {}, only, "changes only"),
+        el("label", {}, facts, "layouts and addresses"), el("label", {}, wrap, "wrap"),
         el("span", { class: "dim" }, "+ new  − gone  ~ changed; names of values do not count")),
       el("div", { class: "split" }, nav, code));
     markValues(code);

@@ -35,7 +35,7 @@ function spans(found, used) {
   for (const part of [0, 0.5, 1]) text(left - 6, y(part * used) + 4, number(part * used), { "text-anchor": "end" });
   for (const part of [0, 0.25, 0.5, 0.75, 1]) text(x(part * last), high - bottom + 14, number(part * last), { "text-anchor": "middle" });
   text((left + wide) / 2, high - 4, "op of the lowered program, in order", { "text-anchor": "middle" });
-  text(4, top + 8, "byte");
+  text(4, (top + high - bottom) / 2, "byte");
   found.buffers.forEach((buffer, at) => {
     const fill = `var(${STAGES[at % STAGES.length]})`;
     const box = el("svg:rect", { x: x(buffer.first), y: y(buffer.offset + buffer.bytes), width: Math.max(3, x(buffer.last + 1) - x(buffer.first)),

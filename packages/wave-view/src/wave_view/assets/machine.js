@@ -8,10 +8,11 @@ views.push({
     const inner = el("div", { class: "inner" });
     const code = el("div", { class: "code", tabindex: 0, role: "region", "aria-label": "Machine code" }, inner);
     let last = "";
-    const rows = view.code.lines.map((line) => {
+    const rows = view.code.lines.map((line, at) => {
       const name = line.place ? placeName(line.place) : "";
       const made = el("div", { class: "row" },
         el("span", { class: "no", title: name }, line.place && name !== last ? String(line.place[1]) : ""),
+        view.executed.length ? heatOf(instructionCosts.get(view.executed[at])) : null,
         el("span", { class: line.instruction ? "text" : "text dim" }, line.text));
       last = line.instruction ? name : last;
       const from = line.place ? [...linesOf(line.place).values()] : [];
@@ -33,7 +34,8 @@ views.push({
     const instructions = view.code.lines.filter((line) => line.instruction).length;
     root.append(
       el("div", { class: "bar" },
-        el("span", { class: "dim" }, `${view.code.form} for ${view.target}: ${number(instructions)} instructions; numbers are lines of the source`)),
+        el("span", { class: "dim" }, `${view.code.form} for ${view.target}: ${number(instructions)} instructions; ` +
+          (view.executed.length ? "beside each the line of the source and its share of the cycles" : "numbers are lines of the source"))),
       code);
     selection.listeners.push(mark);
     mark();

@@ -40,7 +40,7 @@ function drawLoop(root, loop) {
   const paint = () => { for (const bar of bars) bar.fill = colour(STAGES[bar.stage % STAGES.length]); };
   paint();
   redraws.push(paint);
-  const drawn = timeChart({ rows, bars, length: chart.interval, ghz: null, name: `Schedule of loop ${loop.loop}` });
+  const drawn = timeChart({ rows, bars, length: chart.interval, ghz: null, name: `Schedule of loop ${loop.loop}`, tall: 26 });
   const key = el("div");
   const drawKey = () => key.replaceChildren(legend([...Array(chart.stages).keys()].map((stage) =>
     [`stage ${stage}: ${stage ? `iteration i−${stage}` : "iteration i, begun here"}`, colour(STAGES[stage % STAGES.length])])));

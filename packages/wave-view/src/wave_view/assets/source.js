@@ -3,15 +3,35 @@
 const WORDS = new Set(("and as assert async await break class continue def del elif else except False finally for from " +
   "global if import in is lambda None nonlocal not or pass raise return True try while with yield").split(" "));
 
-/** A line of Python with words, strings, numbers and comments told apart. */
-function pythonText(text) {
-  const made = el("span", { class: "text" });
-  const tokens = text.match(/#.*|[rbfRBF]{0,2}("""|''')|[rbfRBF]{0,2}"(?:\\.|[^"\\])*"?|[rbfRBF]{0,2}'(?:\\.|[^'\\])*'?|\w+|\s+|./g);
-  for (const token of tokens ?? []) {
-    const kind = token.startsWith("#") ? "c" : /["']/.test(token) ? "s" : /^\d/.test(token) ? "n" : WORDS.has(token) ? "k" : "";
-    made.append(kind ? el("span", { class: kind }, token) : token);
-  }
-  return made;
+const TOKENS = /#.*|[rbfRBF]{0,2}(?:"""|''')|[rbfRBF]{0,2}"(?:\\.|[^"\\])*"?|[rbfRBF]{0,2}'(?:\\.|[^'\\])*'?|\w+|\s+|./g;
+
+/**
+ * Lines of Python with words, strings, numbers and comments told apart. The quotes of a
+ * text that goes on over lines are kept from line to line.
+ */
+function pythonLines(lines) {
+  let quotes = null;
+  return lines.map((line) => {
+    const made = el("span", { class: "text" });
+    const add = (text, kind) => { if (text) made.append(kind ? el("span", { class: kind }, text) : text); };
+    let rest = line;
+    while (rest) {
+      if (quotes) {
+        const end = rest.indexOf(quotes);
+        const cut = end < 0 ? rest.length : end + 3;
+        add(rest.slice(0, cut), "s");
+        rest = rest.slice(cut);
+        if (end >= 0) quotes = null;
+        continue;
+      }
+      TOKENS.lastIndex = 0;
+      const token = TOKENS.exec(rest)[0];
+      if (/^\w{0,2}("""|''')$/.test(token)) quotes = token.slice(-3);
+      add(token, token.startsWith("#") ? "c" : /["']/.test(token) ? "s" : /^\d/.test(token) ? "n" : WORDS.has(token) ? "k" : "");
+      rest = rest.slice(token.length);
+    }
+    return made;
+  });
 }
 
 function drawSource() {
@@ -22,27 +42,20 @@ function drawSource() {
   const faults = new Map();
   for (const each of view.problems) if (each.place) faults.set(keyOf(each.place), each.text);
 
-  const row = (line, text) => {
+  const row = (line, shownText) => {
     const place = [shown.file, line];
     const cost = lineCosts.get(keyOf(place));
-    const heat = el("span", { class: "heat" });
-    if (cost) {
-      const box = el("i");
-      box.style.width = `${100 * cost.share}%`;
-      heat.append(box, el("b", {}, percent(cost.share)));
-      heat.title = `${percent(cost.share)} of the cycles of all waves: ${number(cost.work)} at work, ${number(cost.wait)} waiting`;
-    }
     const fault = faults.get(keyOf(place));
     const made = el("div", {
       class: `row${linkable.has(keyOf(place)) ? " link" : ""}${fault ? " fault" : ""}`, role: "option", id: `line-${line}`,
       "aria-selected": "false", title: fault ?? null, click: () => toggle(place),
-    }, el("span", { class: "no" }, String(line)), lineCosts.size ? heat : null, pythonText(text));
+    }, el("span", { class: "no" }, String(line)), lineCosts.size ? heatOf(cost) : null, shownText);
     return made;
   };
 
   const show = (file) => {
     shown.file = file;
-    shown.rows = view.sources[file].lines.map((text, at) => row(at + 1, text));
+    shown.rows = pythonLines(view.sources[file].lines).map((text, at) => row(at + 1, text));
     inner.replaceChildren(...shown.rows);
     picker.value = String(file);
     mark(selection.place, false);

@@ -1,0 +1,220 @@
+"""`wave view` with all packages: what the page holds, and what a browser makes of it.
+
+Tests with a browser need Chromium and its driver (Debian: chromium, chromium-driver).
+WAVE_SCREENSHOTS names a folder that takes a picture of each view.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+import viewed_cases
+from browser import CHROMIUM, DRIVER, browser
+
+from wave_core.cli import app
+
+SIMT = f"{viewed_cases.__file__}:add"
+REFUSED = f"{viewed_cases.__file__}:wrong"
+
+needs_browser = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="chromium or chromedriver is not installed"
+)
+
+# The arguments of `wave view`, and a line from which all views have something.
+GEMM = (["gemm", "--shape", "M=256,N=256,K=64"], "return tkw.mma(tkw.read(a)")
+KERNELS = [
+    pytest.param(*GEMM, id="gemm"),
+    pytest.param([SIMT], "total = tkw.load(a", id="simt"),
+    pytest.param(["attention"], "= tkw.mma(tkw.read(k)", id="attention",
+                 marks=pytest.mark.fuzz),
+    pytest.param(["softmax"], "row_max = tkw.max(", id="softmax",
+                 marks=pytest.mark.fuzz),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Page and trace of a kernel on gfx942, by the arguments of `wave view`."""
+    known = {}
+    folder = tmp_path_factory.mktemp("pages")
+
+    def make(arguments):
+        key = tuple(arguments)
+        if key not in known:
+            page = folder / f"{len(known)}.html"
+            trace = folder / f"{len(known)}.json"
+            told = [*arguments, "--target", "gfx942", "-o", page, "--trace", trace]
+            code = app.run_command(["view", *map(str, told)])
+            known[key] = code, page, trace
+        return known[key]
+
+    return make
+
+
+def data_of(page):
+    found = re.search(
+        r'<script[^>]*id="data">(.*?)</script>', page.read_text(), re.DOTALL
+    )
+    return json.loads(found[1])
+
+
+def line_of(data, text):
+    for number, source in enumerate(data["sources"]):
+        for line, row in enumerate(source["lines"], start=1):
+            if text in row:
+                return [number, line]
+    raise AssertionError(text)
+
+
+def test_every_view_of_a_product_has_its_data(made):
+    code, page, _ = made(GEMM[0])
+    assert code == 0
+    assert page.stat().st_size < 5_000_000
+    data = data_of(page)
+    place = line_of(data, GEMM[1])
+    assert place[0] == 0
+    assert data["missing"] == data["problems"] == []
+    of_line = [number for number, row in enumerate(data["place_lists"]) if place in row]
+    assert all(any(row[2] in of_line for row in s["lines"]) for s in data["stages"])
+    assert any(row["places"] in of_line for row in data["layouts"])
+    assert {row["line"] for row in data["documents"]["memory"]["buffers"]} == {place[1]}
+    assert data["roofline"]["bound_by"]
+    products = [row for row in data["code"]["lines"] if "v_mfma" in row["text"]]
+    assert products
+    assert all(row["place"] == place for row in products)
+
+
+def test_lines_of_code_are_the_instructions_that_ran(made):
+    data = data_of(made(GEMM[0])[1])
+    timeline = data["documents"]["cycles"]["timeline"]
+    ran = [number for number in data["executed"] if number >= 0]
+    assert ran == list(range(len(timeline["instructions"])))
+    for number, line in zip(data["executed"], data["code"]["lines"], strict=True):
+        if number >= 0:
+            name = timeline["instructions"][number]["text"].partition("(")[0]
+            shown = line["text"].split()[0]
+            assert shown.startswith(name) or name.startswith(shown)
+
+
+def test_the_trace_has_every_event_in_order(made):
+    _, page, trace = made(GEMM[0])
+    timeline = data_of(page)["documents"]["cycles"]["timeline"]
+    rows = json.loads(trace.read_text())["traceEvents"]
+    bars = [row for row in rows if row["ph"] == "X" and row["cat"] != "stall"]
+    assert len(bars) == len(timeline["events"])
+    assert max(row["ts"] + row["dur"] for row in bars) <= timeline["cycles"] / 1000
+
+
+def test_a_kernel_that_is_refused_is_shown_with_the_reason(tmp_path, capsys):
+    page = tmp_path / "wrong.html"
+    assert (
+        app.run_command(["view", REFUSED, "--target", "gfx942", "-o", str(page)]) == 1
+    )
+    assert "WV0204" in capsys.readouterr().err
+    data = data_of(page)
+    (problem,) = data["problems"]
+    assert problem["place"] == line_of(data, "tkw.write(tkw.read(a), b)")
+
+
+# ---- in a browser
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    """A browser for all tests of this file."""
+    with browser(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+PAINTED = """
+return [...document.querySelectorAll('[role=tabpanel]:not([hidden]) canvas')].every(
+  (each) => new Set(new Uint32Array(each.getContext('2d')
+    .getImageData(0, 0, each.width, each.height).data.buffer)).size > 3)
+"""
+
+
+def select(tab, page, text):
+    """Select the line of the author's that holds ``text``, by a click."""
+    data = data_of(page)
+    number, line = line_of(data, text)
+    picker = "const box = document.querySelector('#source select'); box.value = "
+    tab.run(f"{picker}'{number}'; box.dispatchEvent(new Event('change'))")
+    tab.click(f"#line-{line} .no")
+    return line
+
+
+def keep_picture(tab, name):
+    folder = os.environ.get("WAVE_SCREENSHOTS")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        (Path(folder) / f"{name}.png").write_bytes(tab.screenshot())
+
+
+@needs_browser
+@pytest.mark.parametrize(("arguments", "text"), KERNELS)
+def test_every_tab_is_drawn_and_linked_by_the_line(made, tab, arguments, text):
+    _, page, _ = made(arguments)
+    tab.open(page.as_uri())
+    line = select(tab, page, text)
+    data = data_of(page)
+    names = tab.run(
+        "return [...document.querySelectorAll('[role=tab]')].map(e => e.id)"
+    )
+    for name in names:
+        tab.click(f"#{name}")
+        panel = f"#{name.replace('tab', 'panel', 1)}"
+        assert len("".join(tab.texts(panel))) > 20, name
+        tab.until(PAINTED)
+        keep_picture(tab, f"{data['kernel']}-{name}")
+    marked = {part: len(tab.texts(f"#panel-{part} .hit")) for part in ("ir", "code")}
+    assert all(marked.values()), marked
+    assert any(f":{line}" in row for row in tab.texts("#panel-cycles tr.hit"))
+    assert tab.complaints() == []
+    asked = [url for url in tab.requests() if not url.startswith(("chrome:", "data:"))]
+    assert set(asked) <= {page.as_uri()}
+
+
+@needs_browser
+def test_a_click_on_an_instruction_selects_its_line(made, tab):
+    _, page, _ = made(GEMM[0])
+    tab.open(f"{page.as_uri()}#view=code")
+    row = "[...document.querySelectorAll('#panel-code .row')]"
+    product = "(each) => each.textContent.includes('v_mfma')"
+    tab.run(f"{row}.find({product}).click()")
+    line = line_of(data_of(page), GEMM[1])[1]
+    assert tab.run("return document.querySelector('#source .hit').id") == f"line-{line}"
+    assert tab.run("return location.hash") == f"#view=code&line=0:{line}"
+
+
+@needs_browser
+def test_keys_reach_everything(made, tab):
+    _, page, _ = made(GEMM[0])
+    tab.open(page.as_uri())
+    right, down, escape = "\ue014", "\ue015", "\ue00c"
+    tab.keys("#tab-summary", right)
+    assert tab.run("return document.activeElement.id") == "tab-ir"
+    tab.keys("#source [role=listbox]", down)
+    chosen = "return document.querySelectorAll('#source [aria-selected=true]').length"
+    assert tab.run(chosen) == 1
+    tab.keys("#source [role=listbox]", escape)
+    assert tab.run(chosen) == 0
+
+
+@needs_browser
+def test_light_and_dark(made, tab):
+    back = "return getComputedStyle(document.body).backgroundColor"
+    _, page, _ = made(GEMM[0])
+    found = []
+    for scheme in ("light", "dark"):
+        tab.emulate(prefers_color_scheme=scheme)
+        tab.open(page.as_uri())
+        found.append(tab.run(back))
+        tab.click("header button")
+        found.append(tab.run(back))
+    light, dark = found[0], found[2]
+    assert light != dark
+    assert found == [light, dark, dark, light]
