@@ -57,9 +57,9 @@ class Table:
 def test_a_quarter_of_the_trials_finds_what_all_find(kernel, target, shape, store):
     subject = Subject(kernel, shape, target=target)
     table, job = Table(subject), prepared(Asked(subject, store))
-    # The exhaustive search tries what the estimate would leave out, too.
+    # The exhaustive search tries what the estimate finds far behind, too.
     times = {}
-    for each in job.space.candidates:
+    for each in filter(lambda row: row.fits, job.space.candidates):
         try:
             times[each.point.text()] = table.measure(each.point).value
         except TrialFailed:

@@ -14,8 +14,9 @@ from wave_core.compile.compiler import wave_compile
 from wave_core.compile.roofline import Roof, Roofline, roofline
 from wave_core.diagnostics import UserError
 from wave_core.passes.selection import unknown_name
+from wave_tune.clocks import by_graph
 from wave_tune.exclusive import alone
-from wave_tune.measure import SEED, GpuMeter, meter_for, timed
+from wave_tune.measure import SEED, GpuMeter, meter_for
 from wave_tune.tensors import tensor_of
 
 if TYPE_CHECKING:
@@ -161,14 +162,12 @@ def _least_ns(roof: Roof) -> float:
 
 def _peers(case: KernelCase, device: str, against: Sequence[str]) -> dict[str, float]:
     """Microseconds of each peer, on the same arguments."""
-    import torch  # noqa: PLC0415 - peers are torch's, or take its tensors
-
     tensors = [tensor_of(each) for each in case_arguments(case, SEED)]
     found: dict[str, float] = {}
     for name in against:
         run = partial(_peer(name, case), tensors)
         with alone(device):
-            found[_title(name)] = timed(run, torch.cuda.synchronize)
+            found[_title(name)] = by_graph(run)
     return found
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,10 +15,12 @@ from wave_core.executors import PlacesArrays
 from wave_core.plugin import ViewError, ViewRequest
 from wave_runtime import open_device
 from wave_runtime.devices import cards_of
+from wave_tune.clocks import by_bursts, by_graph, waiting
 from wave_tune.exclusive import alone
+from wave_tune.tensors import has_gpu, tensor_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from wave_core.compile.kernels import KernelCase
     from wave_core.compile.options import WaveCompileOptions
@@ -29,15 +29,6 @@ if TYPE_CHECKING:
 
 VIEW = "cycles"
 """The view by which emulators count cycles."""
-
-ROUNDS = 5
-"""Bursts of launches, of which the median counts."""
-
-BURST_S = 0.02
-"""How long a burst takes, about."""
-
-MOST = 2000
-"""Launches of a burst at most."""
 
 SEED = 0
 
@@ -97,7 +88,7 @@ def meter_for(session: Session, target: str) -> Meter:
 
 
 class GpuMeter:
-    """Launches on a GPU, in bursts between two waits for the device."""
+    """Launches on a GPU: by torch's tensors and clocks where torch has that GPU."""
 
     def __init__(self, session: Session, device: str) -> None:
         """Look which card it is; the kernels of all targets run on the first."""
@@ -108,44 +99,20 @@ class GpuMeter:
     def measure(self, case: KernelCase, options: WaveCompileOptions) -> Measured:
         """The median time of a launch, arguments on the card."""
         kernel = wave_compile(options, case.kernel, session=self._session)
-        device: Any = kernel.compiled.executor
-        assert isinstance(device, PlacesArrays), "GPUs have memory of their own"
         given = case_arguments(case, SEED)
-        rows = zip(kernel.parameters, given, strict=True)
-        placed = [device.place(each) if row.is_tensor else each for row, each in rows]
+        if has_gpu():
+            launch = partial(kernel, *map(tensor_of, given))
+            clock = by_graph
+        else:
+            device: Any = kernel.compiled.executor
+            assert isinstance(device, PlacesArrays), "GPUs have memory of their own"
+            rows = zip(kernel.parameters, given, strict=True)
+            placed = [device.place(x) if row.is_tensor else x for row, x in rows]
+            launch = partial(kernel, *placed)
+            clock = partial(by_bursts, wait=waiting(device))
         with alone(self.on):
-            us = timed(partial(kernel, *placed), _waiting(device))
+            us = clock(launch)
         return Measured(us, "us", us)
-
-
-def _waiting(device: PlacesArrays) -> Callable[[], None]:
-    """What waits for all launches: it fetches one number."""
-    import numpy as np  # noqa: PLC0415 - measuring loads it
-
-    here = np.zeros(1, np.float32)
-    return partial(device.place(here).fetch, here)
-
-
-def timed(launch: Callable[[], object], wait: Callable[[], None]) -> float:
-    """Microseconds of a launch: medians over bursts, less what one wait costs."""
-    launch()
-    wait()
-    once = max(_seconds(launch, wait, 1), 1e-7)
-    count = max(1, min(MOST, int(BURST_S / once)))
-    count = max(count, min(MOST, int(BURST_S * count / _seconds(launch, wait, count))))
-    bursts: list[float] = []
-    for _ in range(ROUNDS):
-        idle = _seconds(launch, wait, 0)
-        bursts.append((_seconds(launch, wait, count) - idle) / count)
-    return 1e6 * max(statistics.median(bursts), 1e-9)
-
-
-def _seconds(launch: Callable[[], object], wait: Callable[[], None], n: int) -> float:
-    start = time.perf_counter()
-    for _ in range(n):
-        launch()
-    wait()
-    return time.perf_counter() - start
 
 
 class EmulatorMeter:

@@ -20,3 +20,10 @@ def tensor_of(argument: Any, device: str = "cuda") -> Any:
     kind: Any = getattr(torch, array.dtype.name)
     raw = torch.frombuffer(bytearray(array.tobytes()), dtype=torch.uint8)
     return raw.to(device).view(kind).reshape(array.shape)
+
+
+def has_gpu() -> bool:
+    """Whether torch has a GPU here."""
+    import torch  # noqa: PLC0415 - as above
+
+    return torch.cuda.is_available()
