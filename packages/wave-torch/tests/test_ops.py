@@ -72,6 +72,12 @@ def experts(dtype):
     return [torch.randn(shape).to(dtype) for shape in shapes]
 
 
+def decoded(dtype):
+    """A query of each of two sequences, their keys, and where these start."""
+    query, key, value, _, starts = ragged(dtype)
+    return query[:2], key, value, starts, 4
+
+
 def attentions(dtype):
     """Two calls of attention."""
     return [
@@ -103,11 +109,15 @@ MOVES = ([1, 2], [1, 0], [2, 1], 2)
 CALLS = {
     "attention": attentions,
     "attention_backward": backwards,
+    "attention_decode": lambda dtype: [
+        decoded(dtype),
+        (*decoded(dtype), torch.arange(5, dtype=torch.int32), 2, None, 1.5, 0.5, 2),
+    ],
     "attention_varlen": lambda dtype: [
         (*ragged(dtype), 2, 4),
         (*ragged(dtype), 2, 4, torch.tensor([3, 0, 4, 1, 2], dtype=torch.int32), True),
     ],
-    "attention_with_lse": attentions,
+    "attention_with_lse": lambda dtype: attentions(dtype)[1:],
     "combine_tokens": lambda dtype: [
         (leaf(6, 5, dtype=dtype), torch.randperm(6).int().view(3, 2), leaf(3, 2)),
     ],

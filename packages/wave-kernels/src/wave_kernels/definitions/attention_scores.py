@@ -32,13 +32,15 @@ LOWEST = -3.4028234663852886e38
 class Scoring:
     """``scores = cap(scale * q k^T) + bias - slope * distance``, some of them hidden.
 
-    A query stands at key ``m + offset``; its ``distance`` to key j is
-    ``abs(m + offset - j)``.
+    A query stands at key ``m * step + offset``; its ``distance`` to key j is
+    ``abs(m * step + offset - j)``.
 
     Attributes:
         causal: Whether keys behind a query's own place are hidden from it.
         window: Keys of this distance and more are hidden; 0 for none.
         offset: The place of query 0 among the keys, an expression of sizes.
+        step: From a query's place to that of the next one; 0 where all rows, heads of
+            one query, stand at the same.
         keys: How many keys there are, an expression of at most `K2`; the others are
             hidden.
         softcap: ``cap(x) = softcap * tanh(x / softcap)``; 0 for no cap.
@@ -53,6 +55,7 @@ class Scoring:
     causal: bool = False
     window: int = 0
     offset: Any = 0
+    step: int = 1
     keys: Any = K2
     softcap: float = 0.0
     bias: tuple[Any, ...] = ()
@@ -149,6 +152,8 @@ class Scoring:
     def _place(self, beyond: int) -> Any:
         """The number of the key that lies so far beyond each query's place."""
         own = tkw.self_index(M, tkl.i32)
+        if not self.step:
+            own = tkw.apply_expr(own, lambda m: m * 0)
         if (beyond := beyond + self.offset) != 0:
             own = tkw.apply_expr(own, lambda m: m + beyond)
         return _over_keys(own)

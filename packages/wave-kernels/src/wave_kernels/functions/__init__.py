@@ -12,6 +12,7 @@ from wave_kernels.functions.attention_gradients import (
     attention_with_lse,
 )
 from wave_kernels.functions.convolutions import conv2d, conv2d_input, conv2d_weight
+from wave_kernels.functions.decode_attention import attention_decode
 from wave_kernels.functions.experts import (
     combine_tokens,
     group_tokens,
@@ -28,6 +29,7 @@ from wave_kernels.functions.shuffles import shuffle_scales, shuffle_weights
 __all__ = [
     "attention",
     "attention_backward",
+    "attention_decode",
     "attention_varlen",
     "attention_with_lse",
     "combine_tokens",

@@ -182,15 +182,19 @@ def _check_numbers(
     if table is not None:
         rows["key_starts"] = table.shape[0]
     for name, numbers in starts.items():
-        _check_starts(given, name, numbers, most[name], rows[name])
+        check_starts(given, name, numbers, most[name], rows[name])
     if table is not None:
         given.check_rows("table", table, "key", sizes["S"])
 
 
-def _check_starts(
+def check_starts(
     given: Arguments, name: str, starts: torch.Tensor, most: int, rows: int
 ) -> None:
-    """See that sequences lie within the rows, and are as long as is said at most."""
+    """See that sequences lie within the rows, and are as long as is said at most.
+
+    Raises:
+        LaunchError: WV0707 where they do not, or are longer.
+    """
     numbers = [int(each) for each in starts.cpu()]
     lengths = [end - start for start, end in pairwise(numbers)]
     if numbers[0] < 0 or numbers[-1] > rows or min(lengths, default=0) < 0:
@@ -213,9 +217,9 @@ def _symbols(
     names = ["H", "K1", "N", *(["KVH"] if sizes["KVH"] != sizes["H"] else [])]
     found = {name: sizes[name] for name in names}
     found |= {"B": batch, "BLOCK_B": 1, "BLOCK_H": 1}
-    return {**found, "M": _power(max_queries), "K2": _power(max_keys)}
+    return {**found, "M": power_of_two(max_queries), "K2": power_of_two(max_keys)}
 
 
-def _power(count: int) -> int:
+def power_of_two(count: int) -> int:
     """The power of two that holds so many, so that few kernels are compiled."""
     return 1 << (count - 1).bit_length()

@@ -103,3 +103,12 @@ ATTENTION_VARLEN = WaveOp(
     result=_attended,
     narrowed=("query", "key", "value"),
 )
+
+ATTENTION_DECODE = WaveOp(
+    "attention_decode",
+    "(Tensor query, Tensor key, Tensor value, Tensor key_starts, int max_keys,"
+    " Tensor? table=None, int? window=None, Tensor? slopes=None, float? softcap=None,"
+    " float? scale=None, int? splits=None, bool checked=True) -> Tensor",
+    result=_attended,
+    narrowed=("query", "key", "value"),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wave_torch.ops.attention import (
     ATTENTION,
     ATTENTION_BACKWARD,
+    ATTENTION_DECODE,
     ATTENTION_VARLEN,
     ATTENTION_WITH_LSE,
 )
@@ -18,6 +19,7 @@ from wave_torch.ops.rows import LAYER_NORM, RMS_NORM, SOFTMAX
 TABLE = (
     ATTENTION,
     ATTENTION_BACKWARD,
+    ATTENTION_DECODE,
     ATTENTION_VARLEN,
     ATTENTION_WITH_LSE,
     COMBINE_TOKENS,

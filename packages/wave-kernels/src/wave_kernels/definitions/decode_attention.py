@@ -1,0 +1,286 @@
+"""Attention of one query a sequence, whose keys several workgroups share.
+
+Rows of a tile are the heads of a query that share keys, so that keys are read once for
+all of them. With few sequences and long caches there are fewer such tiles than a GPU
+holds: then each sequence's keys are cut in parts, a workgroup takes one, and what
+the parts give is merged by the logarithms of their sums.
+"""
+
+# Kernels are written in Wave: symbols as types and sizes, decorators that run bodies.
+# pyright: reportArgumentType=false, reportCallIssue=false
+# pyright: reportGeneralTypeIssues=false, reportReturnType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportUnknownMemberType=false, reportOperatorIssue=false
+# pyright: reportInvalidTypeForm=false, reportAssignmentType=false
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+from wave_kernels.definitions.attention import attended, products, weighted
+from wave_kernels.definitions.attention_scores import LOG2_E, LOWEST, PLAIN, Scoring
+from wave_kernels.definitions.attention_tiles import (
+    BLOCK_K2,
+    BLOCK_M,
+    K1,
+    K2,
+    MMA_ROWS,
+    WAVES_M,
+    B,
+    H,
+    M,
+    N,
+    mapping,
+    spread,
+)
+from wave_kernels.definitions.operands import declared
+from wave_kernels.definitions.ragged_attention import ENDS, ROWS, SLOTS
+
+if TYPE_CHECKING:
+    from wave_core.types import DType
+
+SEQUENCES, HEADS = tkl.sym.SEQUENCES, tkl.sym.HEADS
+"""Queries, and all their heads."""
+
+SPLIT = tkl.sym.SPLIT
+"""Parts of a sequence."""
+
+START, LENGTH = tkl.sym.START, tkl.sym.LENGTH
+"""The first key of a workgroup's sequence, and how many there are."""
+
+LEAD = (B, H)
+TILES = tkw.Tunable(
+    (BLOCK_M, BLOCK_K2, WAVES_M, MMA_ROWS), ((16, 64, 1, 16), (16, 128, 1, 16))
+)
+_ITERATORS = tuple(tkw.IndexMapping.iterator(i) for i in range(4))
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How a cache is decoded.
+
+    Attributes:
+        splits: In how many parts each sequence is cut.
+        paged: Whether a table says where keys are.
+        window: How many keys, the last ones, a query sees; 0 for all.
+        dtype: Of queries, keys and values: f16 or bf16.
+        result: Of what is written.
+    """
+
+    splits: int = 1
+    paged: bool = False
+    window: int = 0
+    dtype: DType = tkl.f16
+    result: DType = tkl.f32
+
+    @property
+    def unseen(self) -> Any:
+        """How many keys of a sequence nobody sees, its first ones."""
+        return sympy.Max(LENGTH - self.window, 0) if self.window else 0
+
+    @property
+    def share(self) -> Any:
+        """How many keys a part has: whole tiles, but for the last."""
+        seen = LENGTH - self.unseen
+        return sympy.ceiling(seen / (self.splits * BLOCK_K2)) * BLOCK_K2
+
+    @property
+    def first(self) -> Any:
+        """The first key of a workgroup's part, among those of its sequence."""
+        if self.splits == 1:
+            return self.unseen
+        return self.unseen + tkw.WORKGROUP_2 % self.splits * self.share
+
+    @property
+    def keys(self) -> Any:
+        """How many keys a workgroup's part has."""
+        left = LENGTH - self.first
+        if self.splits == 1:
+            return left
+        return sympy.Max(sympy.Min(left, self.share), 0)
+
+
+def decode_attention_kernel(
+    scale: float, *, decoding: Decoding, scoring: Scoring = PLAIN
+) -> Any:
+    """Attention of ``B`` parts of sequences: part ``b % splits`` of ``b // splits``.
+
+    The query of a sequence stands at its last key. The keys of sequence s are those in
+    the slots from ``key_starts[s]`` up to the next start; where paged, in those that
+    ``table`` has from there on. ``scale`` is as in `head_attention_kernel`; of
+    ``scoring`` cap and slopes are looked at.
+
+    Shapes: ``query: [SEQUENCES, H, M, K1]``, M heads that share each of H heads of
+    keys, ``key: [SLOTS, H, K1]``, ``value: [SLOTS, H, N]``, ``key_starts: [ENDS]``,
+    ``table: [ROWS]``, ``slopes: [H, M]``, ``output: [B, H, M, N]``, and, of several
+    parts, ``sums: [B, H, M]``, logarithms in base 2. Dtypes: as ``decoding`` says;
+    starts and table i32, slopes and sums f32. Accuracy: as `attention_kernel`.
+    """
+    keys, last = decoding.keys, LENGTH - 1 - decoding.first
+    own = replace(scoring, offset=last, step=0, keys=keys, complete=True)
+    operands = _operands(decoding, own)
+    places = _Places(decoding)
+    out = mapping(*LEAD, N, M, to=(*LEAD, M, N), written=True)
+
+    @tkw.wave(spread(LEAD, None, TILES, **own.seen()))
+    @declared(operands)
+    def decode_attention(*memories: Any) -> None:
+        given = dict(zip(operands, memories, strict=True))
+        _enter(given["key_starts"], decoding.splits)
+        factor = tkl.Register[*LEAD, M, K2, tkl.f32](scale)
+        slopes = _slopes(given["slopes"]) if own.alibi else None
+
+        def scores() -> Any:
+            q_reg = places.queries(given["query"])
+            k_reg = places.keys(given["key"], given.get("table"), (K2, K1))
+            x_j = products(k_reg, q_reg, LEAD, None) * factor
+            return own.hidden(own.finished(x_j, (*LEAD, M, K2), None, slopes))
+
+        def values() -> Any:
+            return places.keys(given["value"], given.get("table"), (N, K2))
+
+        greatest, total, sums = attended(LEAD, scores, values, own, decoding.dtype)
+        found = weighted(total, sums, LEAD, own)
+        tkw.write(tkw.cast(found, decoding.result), given["output"], mapping=out)
+        if decoding.splits > 1:
+            tkw.write(greatest + tkw.log2(total), given["sums"])
+
+    return decode_attention
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the rows of a workgroup's part lie."""
+
+    decoding: Decoding
+
+    def queries(self, memory: Any) -> Any:
+        """The heads of the sequence's query."""
+        b, h, m, k = _ITERATORS
+        taken = {SEQUENCES: b // self.decoding.splits, H: h, M: m, K1: k}
+        register = dict(zip((*LEAD, M, K1), _ITERATORS, strict=True))
+        return tkw.read(memory, mapping=tkw.IndexMapping(4, taken, register))
+
+    def keys(self, memory: Any, table: Any, dims: tuple[Any, Any]) -> Any:
+        """Keys or values, by the last two dims of the register."""
+        register = dict(zip((*LEAD, *dims), _ITERATORS, strict=True))
+        (channel,) = [dim for dim in dims if dim != K2]
+        place = register[K2] + START + self.decoding.first
+        slot = tkw.IndexMapping.dynamic_val(0) if self.decoding.paged else place
+        taken = {SLOTS: slot, H: register[H], channel: register[channel]}
+        bounds = {K2: self.decoding.keys}
+        if not self.decoding.paged:
+            found = tkw.IndexMapping(4, taken, register)
+            return tkw.read(memory, mapping=found, bounds=bounds)
+        rows = ({K2: register[K2]},)
+        found = tkw.IndexMapping(4, taken, register, dynamic_val_mappings=rows)
+        slots = (self._slots(table),)
+        return tkw.read(
+            memory, mapping=found, mapping_dynamic_vals=slots, bounds=bounds
+        )
+
+    def _slots(self, table: Any) -> Any:
+        """The slots of a tile of keys."""
+        row = _ITERATORS[0]
+        taken = {ROWS: row + START + self.decoding.first}
+        found = tkw.IndexMapping(1, taken, {K2: row})
+        return tkw.read(table, mapping=found, bounds={K2: self.decoding.keys})
+
+
+def _slopes(memory: Any) -> Any:
+    """Those of the heads, for base 2."""
+    return tkw.read(memory) * tkl.Register[H, M, tkl.f32](LOG2_E)
+
+
+def _enter(starts: Any, splits: int) -> None:
+    """Set where the workgroup's sequence starts, and how many keys it has."""
+    part = _ITERATORS[0]
+    start, end = (
+        tkw.read(
+            starts, mapping=tkw.IndexMapping(1, {ENDS: part // splits + i}, {B: part})
+        )
+        for i in range(2)
+    )
+    tkw.set_symbol(START, start)
+    tkw.set_symbol(LENGTH, end - start)
+
+
+def _operands(decoding: Decoding, scoring: Scoring) -> dict[str, Any]:
+    """The memories of `decode_attention_kernel`, in order."""
+    whole, staged = tkl.GLOBAL_ADDRESS_SPACE, tkl.SHARED_ADDRESS_SPACE
+    dtype = decoding.dtype
+    found = {
+        "query": tkl.Memory[SEQUENCES, H, M, K1, whole, dtype],
+        "key": tkl.Memory[SLOTS, H, K1, staged, dtype],
+        "value": tkl.Memory[SLOTS, H, N, staged, dtype],
+        "key_starts": tkl.Memory[ENDS, whole, tkl.i32],
+    }
+    if decoding.paged:
+        found["table"] = tkl.Memory[ROWS, whole, tkl.i32]
+    if scoring.alibi:
+        found["slopes"] = tkl.Memory[H, M, whole, tkl.f32]
+    found["output"] = tkl.Memory[B, H, M, N, whole, decoding.result]
+    if decoding.splits > 1:
+        found["sums"] = tkl.Memory[B, H, M, whole, tkl.f32]
+    return found
+
+
+def merge_kernel(dtype: DType = tkl.f16) -> Any:
+    """The mean of parts, weighted by 2 to the power of their ``sums``.
+
+    Rows whose parts have all seen no key, sums of minus infinity, are zeros.
+
+    Shapes: ``parts: [SEQUENCES, SPLIT, HEADS, N]``, ``sums: [SEQUENCES, SPLIT,
+    HEADS]``, ``output: [SEQUENCES, HEADS, N]``. Dtypes: f32, ``output`` ``dtype``.
+    Accuracy: 1e-5 of the largest part, and rounding to ``dtype``.
+    """
+    row = (SEQUENCES, HEADS)
+    constraints = [
+        tkw.HardwareConstraint(vector_shapes={SEQUENCES: 1, HEADS: 1, SPLIT: 1, N: 64}),
+        tkw.WorkgroupConstraint(N, 64, 0),
+        tkw.WorkgroupConstraint(HEADS, 1, 1),
+        tkw.WorkgroupConstraint(SEQUENCES, 1, 2),
+        tkw.TilingConstraint(SPLIT, 1),
+        tkw.WaveConstraint(N, 64),
+        tkw.FastMath(),
+    ]
+    whole = tkl.GLOBAL_ADDRESS_SPACE
+
+    @tkw.wave(constraints)
+    def merge(
+        parts: tkl.Memory[SEQUENCES, SPLIT, HEADS, N, whole, tkl.f32],
+        sums: tkl.Memory[SEQUENCES, SPLIT, HEADS, whole, tkl.f32],
+        output: tkl.Memory[SEQUENCES, HEADS, N, whole, dtype],
+    ) -> None:
+        least = tkl.Register[*row, tkl.f32](LOWEST)
+        zero = tkl.Register[*row, tkl.f32](0.0)
+        nothing = tkl.Register[*row, N, tkl.f32](0.0)
+
+        @tkw.iterate(SPLIT, init_args=[least, zero, nothing])
+        def merged(
+            highest: tkl.Register[*row, tkl.f32],
+            total: tkl.Register[*row, tkl.f32],
+            acc: tkl.Register[*row, N, tkl.f32],
+        ) -> Any:
+            weights = tkw.permute(tkw.read(sums), target_shape=[*row, SPLIT])
+            own = tkw.permute(tkw.read(parts), target_shape=[*row, N, SPLIT])
+            above = tkw.max(weights, highest, dim=SPLIT)
+            less = tkw.exp2(highest - above)
+            powers = tkw.exp2(weights - tkw.broadcast(above, [*row, SPLIT]))
+            shares = own * tkw.broadcast(powers, [*row, N, SPLIT])
+            total = tkw.sum(powers, total * less, dim=SPLIT)
+            acc = tkw.sum(shares, acc * tkw.broadcast(less, [*row, N]), dim=SPLIT)
+            return above, total, acc
+
+        _, total, acc = merged
+        one = tkl.Register[*row, tkl.f32](1.0)
+        total = tkw.select(total == zero, one, total)
+        mean = acc * tkw.broadcast(tkw.reciprocal(total), target_shape=[*row, N])
+        tkw.write(tkw.cast(mean, dtype), output)
+
+    return merge
