@@ -10,20 +10,19 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from wave_core.cli.ownership import chosen_values, ownership
-from wave_core.cli.svg import draw
 from wave_core.ir import PLACEMENT
+from wave_view import page, view_of_kernel
 
 
 def demonstrate(kernel, arguments, expected, out):
-    """Print every stage of a compiled kernel, run it, draw who owns what into `out`."""
+    """Print every stage of a compiled kernel, run it, write a page of it into `out`."""
     console = Console(highlight=False, width=min(max(Console().width, 120), 160))
     pipeline(console, kernel)
     console.print(panel("the kernel as it was traced", str(kernel.trace_graph)))
     layouts(console, kernel)
     lowered(console, kernel)
     execution(console, kernel, arguments, expected)
-    console.print(f"who owns which element: {picture(kernel, out)}", style="bold")
+    console.print(f"all of it as a page: {written_page(kernel, out)}", style="bold")
 
 
 def pipeline(console, kernel):
@@ -92,14 +91,11 @@ def execution(console, kernel, arguments, expected):
     console.print(table)
 
 
-def picture(kernel, out):
-    """Draw the tiles of the matrix instruction's operands and result."""
-    graph = kernel.snapshots("distribute")
-    named = [ownership(graph, op, title) for title, op in chosen_values(graph, None)]
-    path = Path(out) / f"{kernel.name}-ownership.svg"
+def written_page(kernel, out):
+    """The page of the kernel: source, IR, who owns which element."""
+    path = Path(out) / f"{kernel.name}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    drawing = draw([each for each in named if each], f"one wave's tiles: {kernel.name}")
-    path.write_text(drawing, encoding="utf-8")
+    path.write_text(page(view_of_kernel(kernel)), encoding="utf-8")
     return path
 
 

@@ -92,4 +92,4 @@ def test_runs_as_a_script_from_anywhere(tmp_path):
     assert done.returncode == 0, done.stderr
     for shown in ("why here", "expand-tiles", "mma", "largest error against torch"):
         assert shown in done.stdout
-    assert (tmp_path / "gemm-ownership.svg").read_text().startswith("<svg")
+    assert (tmp_path / "gemm.html").read_text().startswith("<!doctype html>")

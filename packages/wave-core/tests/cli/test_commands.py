@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -226,23 +225,6 @@ def test_inspect_layout_covers_the_tile(wave):
     owners = {lane for row in value["lane"] for lane in row}
     assert owners <= set(range(64))
     assert len(value["lane"]) >= 8
-
-
-def test_inspect_svg(wave, tmp_path):
-    path = tmp_path / "tile.svg"
-    done = wave("inspect", "toy", "--what", "layout", "--svg", path)
-    assert done.code == 0
-    root = ET.parse(path).getroot()
-    cells = [node for node in root.iter() if node.tag.endswith("rect")]
-    assert len(cells) > 16
-
-
-def test_inspect_svg_where_nothing_can_be_written(wave, tmp_path):
-    path = tmp_path / "no folder" / "tile.svg"
-    done = wave("inspect", "toy", "--what", "layout", "--svg", path)
-    assert done.code == 2
-    assert "No such file or directory" in done.err
-    assert not path.parent.exists()
 
 
 def test_plugins(wave):

@@ -9,7 +9,6 @@ import typer
 
 from wave_core.cli.output import notes
 from wave_core.compile.files import write_all
-from wave_runtime.artifact import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -34,17 +33,6 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
     """
     with writing(f"-o {folder}"):
         return write_all(folder, files)
-
-
-def write_picture(path: Path, picture: str) -> None:
-    """Write an SVG picture, as a whole, and say so.
-
-    Raises:
-        typer.BadParameter: where the file cannot be written.
-    """
-    with writing(f"--svg {path}"):
-        write_whole(path, picture.encode())
-    tell_written([path])
 
 
 def tell_written(paths: list[Path]) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from wave_core.cli.assembly import show_assembly
-from wave_core.cli.files import write_picture
 from wave_core.cli.load import find_case, open_session, settled_case
 from wave_core.cli.output import out, print_json, print_table, print_text
 from wave_core.cli.passes import (
@@ -58,7 +56,6 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     value: int | None = typer.Option(
         None, help="Layout: a value, by its key after --phase."
     ),
-    svg: Path | None = typer.Option(None, help="Layout, views: file of a picture."),  # noqa: B008 - typer's form
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     target: TargetHere = AUTO,
@@ -80,14 +77,14 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     told |= pass_changes(case.options, passes, disable, set_pass)
     case = settled_case(session, case, {"preset": preset, **told})
     if what not in set(What):
-        show_view(session, case, what, svg, own=tuple(What), as_json=json)
+        show_view(session, case, what, own=tuple(What), as_json=json)
         return
     if what == What.ASM:
         show_assembly(session, case, as_json=json)
         return
     compiled = wave_compile(case.options, case.kernel, session=session)
     if what == What.ROOFLINE:
-        show_roofline(roofline(compiled.compiled, case.shape), svg, as_json=json)
+        show_roofline(roofline(compiled.compiled, case.shape), as_json=json)
         return
     graph = _graph(compiled, What(what), phase)
     if what == What.IR:
@@ -95,7 +92,7 @@ def inspect(  # noqa: PLR0913, PLR0917 - the options of the command
     elif what == What.INDEX:
         _show_index(graph, as_json=json)
     else:
-        _show_layout(graph, compiled.name, value, svg, as_json=json)
+        _show_layout(graph, compiled.name, value, as_json=json)
 
 
 def _graph(kernel: WaveKernel, what: What, phase: str | None) -> Graph:
@@ -126,9 +123,7 @@ def _show_index(graph: Graph, *, as_json: bool) -> None:
     )
 
 
-def _show_layout(
-    graph: Graph, name: str, value: int | None, svg: Path | None, *, as_json: bool
-) -> None:
+def _show_layout(graph: Graph, name: str, value: int | None, *, as_json: bool) -> None:
     from wave_core.cli.ownership import chosen_values, ownership  # noqa: PLC0415
 
     chosen = chosen_values(graph, value)
@@ -136,19 +131,11 @@ def _show_layout(
     panels = [panel for panel in found if panel is not None]
     if not panels:
         raise typer.BadParameter("no value with a layout; see --what index")
-    if svg is not None:
-        _write_svg(panels, name, svg)
     if as_json:
         print_json({"kernel": name, "values": [panel.to_json() for panel in panels]})
-    elif svg is None:
+    else:
         for panel in panels:
             _print_panel(panel)
-
-
-def _write_svg(panels: list[Ownership], name: str, path: Path) -> None:
-    from wave_core.cli.svg import draw  # noqa: PLC0415 - as above
-
-    write_picture(path, draw(panels, f"who owns which element: {name}"))
 
 
 def _print_panel(panel: Ownership) -> None:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from wave_core.cli.files import write_picture
 from wave_core.cli.output import print_json, print_table
 from wave_core.diagnostics import blamed_on_plugin, user_error
 from wave_core.passes.selection import unknown_name
@@ -29,7 +25,6 @@ def show_view(
     session: Session,
     case: KernelCase,
     name: str,
-    svg: Path | None,
     *,
     own: Sequence[str],
     as_json: bool,
@@ -43,10 +38,6 @@ def show_view(
     if name not in session.plugins.views:
         raise unknown_name("view", name, (*own, *session.plugins.views))
     result = view_of(session, case, name)
-    if svg is not None:
-        if not result.picture:
-            raise typer.BadParameter(f"view {name} draws nothing")
-        write_picture(svg, result.picture)
     if as_json:
         print_json(dict(result.document))
         return

@@ -251,17 +251,15 @@ class ViewRequest:
 
 @dataclass(frozen=True)
 class ViewResult:
-    """The tables and the picture that a view shows.
+    """The tables that a view shows, and all of it as JSON.
 
     Attributes:
         document: For ``--json``: JSON values.
         tables: For the terminal: titles of columns, and rows.
-        picture: SVG, for ``--output``; empty where there is none.
     """
 
     document: Mapping[str, object]
     tables: Sequence[tuple[tuple[str, ...], Sequence[tuple[str, ...]]]]
-    picture: str = ""
 
 
 class ViewError(Exception):
