@@ -12,7 +12,7 @@ import torch.nn.functional as torch_functions
 from wave_core.compile import WaveKernel
 from wave_core.diagnostics import LaunchError, UserError
 from wave_kernels import functions
-from wave_kernels.functions import layer_norm, matmul, rms_norm, softmax
+from wave_kernels.functions import column_sums, layer_norm, matmul, rms_norm, softmax
 from wave_kernels.functions.rows import LONGEST
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
@@ -67,6 +67,24 @@ class TestRows:
             return
         wide = (x.double(), shape[-1:], w.double(), b.double())
         near(found, torch_functions.layer_norm(*wide), 1e-5)
+
+
+@pytest.mark.parametrize(
+    "shape", [(3,), (1, 1), (2, 3, 129), (31, 5), (64, 3), (97, 2)]
+)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_column_sums(dtype, shape):
+    x = random(*shape, dtype=dtype)
+    wide = x.double().view(-1, shape[-1])
+    most = wide.abs().sum(0).max()
+    near(column_sums(x), wide.sum(0), 1e-5, most)
+    near(column_sums(x, out_dtype=torch.float32), wide.sum(0), 1e-5, most)
+
+
+def test_column_sums_of_nothing():
+    out = torch.full((4,), torch.nan)
+    assert column_sums(torch.zeros(0, 4), out=out) is out
+    assert torch.equal(out, torch.zeros(4))
 
 
 @pytest.mark.parametrize("sizes", SIZES)
@@ -156,6 +174,8 @@ REFUSED = [
     ("WV0705", lambda: matmul(SQUARE, SQUARE, out_dtype=torch.int8)),
     ("WV0705", lambda: rms_norm(SQUARE, torch.zeros(4).half())),
     ("WV0705", lambda: softmax(SQUARE, out=SQUARE.half())),
+    ("WV0705", lambda: column_sums(SQUARE, out_dtype=torch.int8)),
+    ("WV0706", lambda: column_sums(torch.tensor(1.0))),
     ("WV0706", lambda: softmax(torch.tensor(1.0))),
     ("WV0706", lambda: matmul(torch.zeros(4), SQUARE)),
     ("WV0707", lambda: matmul(SQUARE, torch.zeros(3, 4))),

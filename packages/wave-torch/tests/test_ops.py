@@ -126,6 +126,10 @@ CALLS = {
         grouped(dtype),
         (*grouped(dtype), torch.tensor([2, 0, 2], dtype=torch.int32)),
     ],
+    "column_sums": lambda dtype: [
+        (leaf(3, 7, dtype=dtype),),
+        (leaf(2, 32, 5, dtype=dtype),),
+    ],
     "conv2d": lambda dtype: [
         (*images(dtype)[:2], leaf(6, dtype=dtype), [1, 2], [1, 0], [2, 1], 2),
         (*images(dtype, 3, 3, 1, last=True)[:2], None, [1, 1], [0, 0], [1, 1], 3),
@@ -242,6 +246,7 @@ REFERENCES = {
     "combine_tokens": lambda rows, places, weights: (
         weights[..., None] * rows[places.long()]
     ).sum(1),
+    "column_sums": lambda x: x.flatten(0, -2).sum(0),
     "conv2d": torch_functions.conv2d,
     "conv2d_input": conv2d_input,
     "conv2d_weight": conv2d_weight,

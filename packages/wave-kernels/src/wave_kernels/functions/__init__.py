@@ -11,6 +11,7 @@ from wave_kernels.functions.attention_gradients import (
     attention_backward,
     attention_with_lse,
 )
+from wave_kernels.functions.columns import column_sums
 from wave_kernels.functions.convolutions import conv2d, conv2d_input, conv2d_weight
 from wave_kernels.functions.decode_attention import attention_decode
 from wave_kernels.functions.experts import (
@@ -32,6 +33,7 @@ __all__ = [
     "attention_decode",
     "attention_varlen",
     "attention_with_lse",
+    "column_sums",
     "combine_tokens",
     "conv2d",
     "conv2d_input",

@@ -9,6 +9,7 @@ from wave_torch.ops.attention import (
     ATTENTION_VARLEN,
     ATTENTION_WITH_LSE,
 )
+from wave_torch.ops.columns import COLUMN_SUMS
 from wave_torch.ops.convolutions import CONVOLUTIONS
 from wave_torch.ops.experts import COMBINE_TOKENS, GROUP_TOKENS, MOE, ROUTE_TOKENS
 from wave_torch.ops.groups import GROUPED_MATMUL, GROUPED_SWIGLU
@@ -22,6 +23,7 @@ TABLE = (
     ATTENTION_DECODE,
     ATTENTION_VARLEN,
     ATTENTION_WITH_LSE,
+    COLUMN_SUMS,
     COMBINE_TOKENS,
     *CONVOLUTIONS,
     GROUPED_MATMUL,
