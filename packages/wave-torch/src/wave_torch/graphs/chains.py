@@ -87,7 +87,7 @@ class _Grouping:
         return self._spaces[node].row
 
     def chains(self) -> list[list[fx.Node]]:
-        """Of two ops and more, in order."""
+        """Of two ops and more, or one that folds rows, in order."""
         chain_of: dict[fx.Node, list[fx.Node]] = {}
         for node in self._spaces:
             chain = [node]
@@ -99,9 +99,13 @@ class _Grouping:
                     chain_of |= dict.fromkeys(chain, chain)
             chain_of |= dict.fromkeys(chain, chain)
         every = {id(chain): sorted(set(chain)) for chain in chain_of.values()}
-        alone = (chain[0] for chain in every.values() if len(chain) == 1)
+        alone = {
+            node
+            for node, *others in every.values()
+            if not others and node.target not in FOLDED
+        }
         self.reasons |= dict.fromkeys(alone, ALONE)
-        return [chain for chain in every.values() if len(chain) > 1]
+        return [chain for chain in every.values() if alone.isdisjoint(chain)]
 
     def _find_space(self, node: fx.Node) -> None:
         """That of what it reads where it can be, so that they make one kernel."""
@@ -178,7 +182,9 @@ def _fuse(
             for at, node in enumerate(stored)
         ]
     note_origin(call, *chain)
-    call.meta[KERNEL] = f"chain of {len(chain)} ops"
+    call.meta[KERNEL] = (
+        f"chain of {len(chain)} ops" if len(chain) > 1 else "fold of rows"
+    )
     call.meta["val"] = tuple(value_of(node) for node in stored)
     _move_readers(chain, found[-1])
     for node, result in zip(stored, found, strict=True):

@@ -27,6 +27,7 @@ from wave_torch.graphs.nodes import (
 )
 from wave_torch.graphs.products import MATMUL, PRODUCTS, finished
 from wave_torch.graphs.rows import ROWS
+from wave_torch.graphs.sums import SUMS
 from wave_torch.report import EAGER, GRAPH, WAVE, GraphReport, Placement
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def place(module: fx.GraphModule, phase: str, rest: str) -> GraphReport:
         for node in [each for each in part.graph.nodes if each.target is MATMUL]:
             finished(node)
         if rest == EAGER:
-            left |= fuse_chains(part)
+            left |= _replaced(part.graph, SUMS)
+            left = fuse_chains(part) | left
             _loosen_views(part.graph)
         placements += _placements(part.graph, left, rest)
         part.graph.lint()
@@ -95,7 +97,10 @@ def _replaced(graph: fx.Graph, rules: Mapping[Any, Rule]) -> dict[fx.Node, str]:
 def _replace(node: fx.Node, found: fx.Node | None, op: fx.Node) -> None:
     """Let a node's readers read another one, which does the work of ``op``."""
     if found is not None:
-        note_origin(found, op)
+        worker = found
+        while is_view(worker) and worker.all_input_nodes:
+            worker = worker.all_input_nodes[0]
+        note_origin(worker, op)
         node.replace_all_uses_with(found)
     node.graph.erase_node(node)
 
