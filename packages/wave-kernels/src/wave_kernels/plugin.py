@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.plugin import KernelSpec, hookimpl
+from wave_core.plugin import CommandSpec, KernelSpec, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -121,3 +121,15 @@ KERNELS: tuple[KernelSpec, ...] = (
 def wave_register_kernels() -> Iterable[KernelSpec]:
     """The kernels by name."""
     return KERNELS
+
+
+@hookimpl
+def wave_register_commands() -> Iterable[CommandSpec]:
+    """``wave build-kernels`` makes wheels of what the functions need."""
+    return (
+        CommandSpec(
+            "build-kernels",
+            "wave_kernels.building.command:build_kernels",
+            "compile the kernels of the functions into a wheel",
+        ),
+    )

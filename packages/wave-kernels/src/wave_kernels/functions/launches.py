@@ -8,12 +8,19 @@ import torch
 
 import wave_core.lang as tkl
 from wave_core.compile import WaveKernel, default_session, wave_compile
+from wave_core.compile.launch.tensors import CODES
+from wave_core.diagnostics import capture_location, launch_error
+from wave_kernels.functions.requests import Request, is_kept
+from wave_kernels.prebuilt import PrebuiltKernel, installed
+from wave_runtime import LaunchRefused, RuntimeFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wave_core.compile.launch.signature import Parameter
+    from wave_core.compile.session import Session
     from wave_core.types import DType
+    from wave_kernels.prebuilt import PrebuiltParameter
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -67,26 +74,63 @@ def launch(
             and are copied where the kernel could not read them.
         dynamic: Symbols whose values come from the arguments, with each launch.
     """
+    request = Request(make, what, sizes, dynamic)
+    if is_kept(request):
+        return
     device = next(a.device for a in arguments if isinstance(a, torch.Tensor))
     key = (make, *what.items(), *sizes.items(), *dynamic, device.type)
     session = default_session()
     kernel = session.remembered(key)
-    if not isinstance(kernel, WaveKernel):
-        runs, target = ON_CPU if device.type == "cpu" else ON_GPU
-        subs = {getattr(tkl.sym, name): value for name, value in sizes.items()}
-        options = tkl.WaveCompileOptions(
-            subs=subs,
-            dynamic_symbols=[getattr(tkl.sym, name) for name in dynamic],
-            device=runs,
-            target=target,
-        )
-        kernel = wave_compile(options, make(**what))
+    if not isinstance(kernel, WaveKernel | PrebuiltKernel):
+        kernel = _prebuilt(request, device, session) or _compiled(request, device)
         session.remember(key, kernel)
-    kernel(*map(readable, arguments, kernel.parameters))
+    try:
+        kernel(*map(readable, arguments, kernel.parameters))
+    except LaunchRefused as refusal:
+        # A kernel that was compiled here says so itself.
+        raise _refused(make, refusal) from None
 
 
-def readable(argument: Any, parameter: Parameter) -> Any:
+def readable(argument: Any, parameter: Parameter | PrebuiltParameter) -> Any:
     """An argument as the kernel reads it: where it starts is `ALIGNED`."""
     if not isinstance(argument, torch.Tensor) or parameter.is_output:
         return argument
     return argument.clone() if argument.data_ptr() % ALIGNED else argument
+
+
+def _refused(make: Callable[..., Any], refusal: LaunchRefused) -> Exception:
+    """The refusal of a prebuilt kernel, as of others."""
+    return launch_error(
+        CODES[refusal.why],
+        f"`{make.__name__}`: {refusal}",
+        at=capture_location(),
+        label="called here",
+    )
+
+
+def _compiled(request: Request, device: torch.device) -> WaveKernel:
+    options = request.options(*(ON_CPU if device.type == "cpu" else ON_GPU))
+    return wave_compile(options, request.make(**request.what))
+
+
+def _prebuilt(
+    request: Request, device: torch.device, session: Session
+) -> PrebuiltKernel | None:
+    """The kernel of an installed library, where one fits; else its user is told once.
+
+    Without libraries there is nothing to tell: kernels are compiled.
+    """
+    if device.type == "cpu":
+        return None
+    prebuilt = installed()
+    for why in prebuilt.refused:
+        session.announce(why, f"{why}; kernels are compiled instead")
+    if not prebuilt.libraries:
+        return None
+    name = request.make.__name__
+    try:
+        found = prebuilt.for_request(request.text, request.sizes, name, device.index)
+    except (RuntimeFailure, TypeError) as error:
+        session.announce(f"prebuilt {name}", f"{error}; it is compiled instead")
+        return None
+    return found

@@ -1,0 +1,1 @@
+"""Builds wheels of prebuilt kernels: ``wave build-kernels``."""

@@ -1,0 +1,124 @@
+"""One kernel of a library: from a call of a function to an artifact in a folder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from wave_core.compile.choosing import settlements
+from wave_core.compile.emission import backend_of, emit
+from wave_core.compile.session import Session
+from wave_core.diagnostics import UserError
+from wave_kernels.building.calls import Call, every_call
+from wave_runtime import Artifact, Entry, Manifest, TensorInfo, save_artifact
+from wave_runtime.artifact import code_file
+from wave_runtime.manifest import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wave_core.compile.launchable import LaunchableWave
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_kernels.functions.requests import Request
+
+
+@cache
+def calls() -> dict[str, Call]:
+    """What can be built, by name."""
+    return {call.name: call for call in every_call()}
+
+
+@cache
+def quiet_session() -> Session:
+    """Where hundreds of kernels are compiled nobody reads what could be better."""
+    return Session(announce=lambda _: None)
+
+
+def build(name: str, target: str, folder: str) -> str:
+    """Compile the call of a name for a target.
+
+    Args:
+        name: Of `calls`.
+        target: Of the machine.
+        folder: Of the library; the artifact has a folder in it.
+
+    Returns:
+        The entry of the index, as JSON.
+
+    Raises:
+        UserError: where the kernel cannot be compiled.
+    """
+    call = calls()[name]
+    request = call.request
+    artifact = compiled(request, call.dynamic, target, tuned=call.tuned)
+    place = f"{target}/{call.function}/{call.tag}"
+    save_artifact(artifact, Path(folder, *place.split("/")))
+    entry = entry_of(call, request, artifact.manifest, place)
+    return msgspec.json.encode(entry, order="deterministic").decode()
+
+
+def compiled(
+    request: Request, dynamic: tuple[str, ...], target: str, *, tuned: bool
+) -> Artifact:
+    """The code of a request in which these sizes are left to the launch.
+
+    Where tiles are chosen for the sizes of the request, others may be taken still:
+    those that were chosen have to do without the sizes.
+
+    Raises:
+        UserError: where the kernel cannot be compiled.
+    """
+    session = quiet_session()
+    kernel = request.make(**request.what)
+    left = request.leaving(*dynamic).options("auto", target)
+    for options in _tiled(request, left, kernel, session) if tuned else ():
+        try:
+            return _emitted(options, kernel, session)
+        except UserError:
+            continue
+    return _emitted(left, kernel, session)
+
+
+def _tiled(
+    request: Request,
+    left: WaveCompileOptions,
+    kernel: LaunchableWave,
+    session: Session,
+) -> Iterator[WaveCompileOptions]:
+    """The options with the tiles that are chosen for a request, the best first."""
+    whole = request.options("auto", left.target)
+    for each in settlements(whole, kernel, session):
+        open_ = {*left.dynamic_symbols}
+        subs = {key: value for key, value in each.subs.items() if key not in open_}
+        yield replace(each, subs=subs, dynamic_symbols=left.dynamic_symbols)
+
+
+def _emitted(
+    options: WaveCompileOptions, kernel: LaunchableWave, session: Session
+) -> Artifact:
+    form = backend_of(session, options.target_name).artifact
+    files = emit(options, kernel, form, session).files
+    manifest = Manifest.from_json(files["manifest.json"])
+    return Artifact(manifest, files[code_file(manifest.form)])
+
+
+def entry_of(call: Call, request: Request, manifest: Manifest, place: str) -> Entry:
+    """The row of the index for a call that was compiled."""
+    left = request.leaving(*call.dynamic)
+    sizes = {n: v for n, v in request.sizes.items() if n not in left.sizes}
+    return Entry(
+        function=call.function,
+        options=dict(call.options),
+        request=request.text,
+        target=manifest.target,
+        form=manifest.form,
+        tensors=tuple(TensorInfo(row.dtype, row.shape) for row in manifest.bindings),
+        fixed=dict(left.sizes),
+        tuned=sizes if call.tuned else {},
+        place=place,
+        manifest_digest=digest(manifest.to_json()),
+    )
