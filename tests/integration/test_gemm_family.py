@@ -118,6 +118,29 @@ def test_what_is_not_set_gives_products_of_four_warps(session, layout):
 
 
 @pytest.mark.covering(1)
+@pytest.mark.parametrize("preset", ["fetch-ahead", "four-stage"])
+@pytest.mark.parametrize("gated", [0, 1])
+def test_groups_of_four_warps(session, gated, preset):
+    """Tiles without a row have no iteration, also of what a schedule puts before."""
+    words = {"MMA_ROWS": 64, "STAGED": 1, "GATED": gated, "GATHERED": 1}
+    tile = {"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64, "WAVES_M": 1, "WAVES_N": 1}
+    factory = session.plugins.load_kernel("gemm-grouped")
+    shape = {"E": 3, "M": 65, "N": 65, "K": 200}
+    made = make_case(factory, "gemm-grouped", shape, {**words, **tile}, "sm_90a")
+    check(session, made, "emulator", preset=preset)
+
+
+def test_what_is_not_set_gives_groups_of_four_warps_too(session):
+    factory = session.plugins.load_kernel("gemm-grouped")
+    shape = {"E": 8, "M": 8192, "N": 4096, "K": 4096}
+    words = {"DTYPE": "bf16", "RESULT": "bf16", "DYNAMIC": 1, "GATED": 1}
+    made = make_case(factory, "gemm-grouped", shape, words, "sm_90a")
+    ptx = emit(made.options, made.kernel, "ptx", session).files["gemm.ptx"].decode()
+    assert "wgmma.mma_async" in ptx
+    assert "cp.async" in ptx
+
+
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("residual", [0, 1])
 @pytest.mark.parametrize("activation", ACTIVATION_WORDS)
 @pytest.mark.parametrize("bias", [0, 1])

@@ -29,8 +29,11 @@ E = tkl.sym.E
 ENDS = tkl.sym.ENDS
 """One more than there are groups."""
 
-GROUP, FIRST, END = tkl.sym.GROUP, tkl.sym.FIRST, tkl.sym.END
-"""The group of a workgroup, the first row of its tile, and where its group ends."""
+GROUP, FIRST, LEFT = tkl.sym.GROUP, tkl.sym.FIRST, tkl.sym.LEFT
+"""The group of a workgroup, the first row of its tile, and the rows from there on."""
+
+END = FIRST + LEFT
+"""Where the group of a workgroup ends."""
 
 
 def _first(_: Any) -> Any:
@@ -41,14 +44,17 @@ def _first(_: Any) -> Any:
 ROWS = {"apply_fn": _first, "iters": M // BLOCK_M + E}
 """The workgroups' constraint of ``M``, beside the size of its tile."""
 
-DEPTH = sympy.Min(1, sympy.Max(0, END - FIRST)) * sympy.ceiling(K / BLOCK_K)
-"""Tiles of ``K``: none where the tile has no row."""
+DEPTH = sympy.Min(1, sympy.Max(0, LEFT)) * sympy.ceiling(K / BLOCK_K)
+"""Tiles of ``K``: none where the tile has no row.
+
+Of one symbol, so that a compiler that takes it for large sees the whole loop.
+"""
 
 STARTS = tkl.Memory[ENDS, tkl.GLOBAL_ADDRESS_SPACE, tkl.i32]
 
 
 def enter_group(starts: Any) -> None:
-    """Set ``GROUP``, ``FIRST`` and ``END`` of the workgroup."""
+    """Set ``GROUP``, ``FIRST`` and ``LEFT`` of the workgroup."""
     start, end = _ends(starts, 0), _ends(starts, 1)
     number = tkw.scalar(tkw.WORKGROUP_0, tkl.i32)
     rows = tkw.scalar(BLOCK_M, tkl.i32)
@@ -58,9 +64,10 @@ def enter_group(starts: Any) -> None:
     over = end // rows + place + 1 <= number
     group = tkw.sum(tkw.select(over, one, none), dim=E)
     own = tkw.max(tkw.select(begun, start, none), dim=E)
+    first = own + (number - own // rows - group) * rows
     tkw.set_symbol(GROUP, group)
-    tkw.set_symbol(FIRST, own + (number - own // rows - group) * rows)
-    tkw.set_symbol(END, tkw.max(tkw.select(begun, end, none), dim=E))
+    tkw.set_symbol(FIRST, first)
+    tkw.set_symbol(LEFT, tkw.max(tkw.select(begun, end, none), dim=E) - first)
 
 
 def _ends(starts: Any, offset: int) -> Any:
