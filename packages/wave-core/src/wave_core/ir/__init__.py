@@ -22,6 +22,7 @@ from wave_core.ir.graph import (
     region_of as region_of,
     regions as regions,
     resolve as resolve,
+    source_of as source_of,
     walk as walk,
     walk_op as walk_op,
 )

@@ -266,6 +266,14 @@ def walk_op(op: Op) -> Iterator[Op]:
         yield from walk(nested)
 
 
+def source_of(op: Op) -> str:
+    """The author's line that ``op`` comes from, ``file:line``; empty if unknown."""
+    location = op.location
+    if location is None or not location.is_known:
+        return ""
+    return f"{location.file}:{location.line}"
+
+
 def resolve(op: Op) -> Op:
     """The op that defines a value seen through captures.
 

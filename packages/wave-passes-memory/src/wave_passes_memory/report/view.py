@@ -11,7 +11,7 @@ import numpy as np
 
 from wave_core.analysis.waves import thread_number
 from wave_core.diagnostics import UserError
-from wave_core.ir import ACCESS, LANDING, region_of, resolve
+from wave_core.ir import ACCESS, LANDING, region_of, resolve, source_of
 from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
 from wave_core.plugin import ViewResult
 from wave_core.symbols import logical_and
@@ -42,7 +42,7 @@ class AccessReport:
 
     Attributes:
         kind: ``read`` or ``write``.
-        line: The author's line; 0 if that is not known.
+        source: The author's ``file:line``; empty if that is not known.
         bits: What a lane moves.
         cycles: Of the whole wave, those of conflicts among them.
         conflicts: Cycles beyond one a phase.
@@ -52,7 +52,7 @@ class AccessReport:
     """
 
     kind: str
-    line: int
+    source: str
     bits: int
     cycles: int
     conflicts: int
@@ -68,6 +68,7 @@ class BufferReport:
     Attributes:
         name: Its dimensions.
         line: Where the kernel asks for it; 0 if that is not known.
+        source: The same with its file, ``file:line``; empty if that is not known.
         extents: Elements along each dimension, padding included.
         dtype: The element type.
         bytes: Its size.
@@ -84,6 +85,7 @@ class BufferReport:
 
     name: str
     line: int
+    source: str
     extents: tuple[int, ...]
     dtype: str
     bytes: int
@@ -158,6 +160,7 @@ class _Measurement:
         return BufferReport(
             name=", ".join(self._kind.dims),
             line=0 if at is None else at.line,
+            source=source_of(self._buffer),
             extents=self._extents,
             dtype=self._buffer.dtype.name,
             bytes=prod(self._extents) * size,
@@ -197,7 +200,7 @@ class _Measurement:
         groups = _served(phases, places.shape[1])
         return AccessReport(
             kind="read" if pattern.reads else "write",
-            line=0 if op.location is None else op.location.line,
+            source=source_of(op),
             bits=pattern.width * 8,
             cycles=len(groups) + int(conflicts[0]),
             conflicts=int(conflicts[0]),

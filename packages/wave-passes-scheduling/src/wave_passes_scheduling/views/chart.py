@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_core.ir import source_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -38,7 +40,7 @@ class Bar:
         start, cycles: From when and for how long; beyond the interval's end it goes
             on at its begin.
         stage: The stage of the pipeline, from 0.
-        line: The author's line; 0 where nobody knows.
+        source: The author's ``file:line``; empty where nobody knows.
     """
 
     task: str
@@ -48,7 +50,7 @@ class Bar:
     start: int
     cycles: int
     stage: int
-    line: int
+    source: str
 
 
 @dataclass(frozen=True)
@@ -74,29 +76,28 @@ def chart_of(analysed: ScheduledLoop, schedule: Schedule) -> Chart:
     return Chart(schedule.interval, schedule.depth, tuple(resources), tuple(bars))
 
 
-_Use = tuple[int, int, int, str, str, str, int]
-"""Start, cycles, stage, task, kind, resource and line."""
+_Use = tuple[int, int, int, str, str, str, str]
+"""Start, cycles, stage, task, kind, resource and source."""
 
 
 def _uses(analysed: ScheduledLoop, schedule: Schedule, resource: int) -> Iterator[_Use]:
     problem = schedule.problem
     for number, task in enumerate(problem.tasks):
-        location = analysed.ops[number].location
-        line = location.line if location is not None else 0
+        source = source_of(analysed.ops[number])
         for use in task.uses:
             if use.resource == resource:
                 start = (schedule.cycles[number] + use.offset) % schedule.interval
                 yield (start, use.cycles, schedule.stages[number], task.name, task.kind,
-                       problem.resources[resource].name, line)  # fmt: skip
+                       problem.resources[resource].name, source)  # fmt: skip
 
 
 def _in_lanes(uses: list[_Use]) -> Iterator[Bar]:
     """The uses as bars, each in the first lane that is free."""
     ends: list[int] = []
-    for start, cycles, stage, task, kind, resource, line in uses:
+    for start, cycles, stage, task, kind, resource, source in uses:
         free = [lane for lane, end in enumerate(ends) if end <= start]
         lane = free[0] if free else len(ends)
         if not free:
             ends.append(0)
         ends[lane] = start + cycles
-        yield Bar(task, kind, resource, lane, start, cycles, stage, line)
+        yield Bar(task, kind, resource, lane, start, cycles, stage, source)
