@@ -81,7 +81,8 @@ def test_every_view_of_a_product_has_its_data(made):
     of_line = [number for number, row in enumerate(data["place_lists"]) if place in row]
     assert all(any(row[2] in of_line for row in s["lines"]) for s in data["stages"])
     assert any(row["places"] in of_line for row in data["layouts"])
-    assert {row["line"] for row in data["documents"]["memory"]["buffers"]} == {place[1]}
+    source = f"{data['sources'][0]['file']}:{place[1]}"
+    assert {row["source"] for row in data["documents"]["memory"]["buffers"]} == {source}
     assert data["roofline"]["bound_by"]
     products = [row for row in data["code"]["lines"] if "v_mfma" in row["text"]]
     assert products

@@ -22,9 +22,9 @@ CHART = {
     ],
     "bars": [
         {"task": "mma_0", "kind": "MMA", "resource": "A", "lane": 1, "start": 3,
-         "cycles": 4, "stage": 2, "line": 7},
+         "cycles": 4, "stage": 2, "source": "k.py:7"},
         {"task": "read_0", "kind": "Read", "resource": "B", "lane": 0, "start": 0,
-         "cycles": 2, "stage": 0, "line": 6},
+         "cycles": 2, "stage": 0, "source": "k.py:6"},
     ],
 }  # fmt: skip
 

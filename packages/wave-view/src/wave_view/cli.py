@@ -10,7 +10,7 @@ import typer
 
 from wave_core.cli.files import tell_written, writing
 from wave_core.cli.load import find_case, open_session
-from wave_core.cli.output import announce, print_json
+from wave_core.cli.output import announce, notes, print_json
 from wave_core.cli.passes import (
     CompileOptions,
     Disabled,
@@ -82,7 +82,7 @@ def _write(path: Path, text: str, option: str) -> Path:
 
 def _tell(found: View, written: list[Path], *, as_json: bool) -> None:
     for problem in found.problems:
-        announce(problem.text)
+        notes().print(problem.text, markup=False)
     tell_written(written)
     if as_json:
         missing = {row.view: row.why for row in found.missing}

@@ -75,7 +75,7 @@ def _schedules(view: View) -> Iterator[Event]:
             yield _name("thread_name", process, at, f"{resource}, row {lane}")
         for bar in chart["bars"]:
             row = process, lanes.index((bar["resource"], bar["lane"]))
-            what = {key: bar[key] for key in ("kind", "stage", "line")}
+            what = {key: bar[key] for key in ("kind", "stage", "source")}
             yield _bar(
                 bar["task"], f"stage {bar['stage']}", row, bar["start"], bar["cycles"],
                 what,

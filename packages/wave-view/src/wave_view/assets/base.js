@@ -44,12 +44,13 @@ function linesOf(place) {
   return found;
 }
 
-/** The place that debug information names, `file.py:12`; the directory may be missing. */
+/** The place that `file.py:12` names; debug information leaves the directory out. */
 function placeOf(text) {
   const cut = text ? text.lastIndexOf(":") : -1;
   if (cut < 0) return null;
+  const whole = view.sources.findIndex((source) => source.file === text.slice(0, cut));
   const name = baseName(text.slice(0, cut));
-  const file = view.sources.findIndex((source) => baseName(source.file) === name);
+  const file = whole < 0 ? view.sources.findIndex((source) => baseName(source.file) === name) : whole;
   const line = Number(text.slice(cut + 1));
   return file < 0 || !line ? null : [file, line];
 }
@@ -69,6 +70,12 @@ function select(place) {
 function isSelected(places) {
   const chosen = selection.place;
   return chosen !== null && places.some((place) => place[0] === chosen[0] && place[1] === chosen[1]);
+}
+
+/** Whether the line `file.py:12`, or one that called it, is selected. */
+function linkedTo(source) {
+  const place = placeOf(source);
+  return place !== null && isSelected([...linesOf(place).values()]);
 }
 
 /** Select a place, or nothing where it is selected already. */

@@ -42,8 +42,14 @@ function costsBy(keyOfInstruction) {
   return found;
 }
 
+/** The author's line of each instruction: by the line of code that it is, else by debug information. */
+const instructionPlaces = (timeline?.instructions ?? []).map((made) => placeOf(made.source));
+view.executed.forEach((instruction, at) => {
+  if (instruction >= 0) instructionPlaces[instruction] = view.code.lines[at].place;
+});
+
 const lineCosts = costsBy((instruction) => {
-  const place = placeOf(timeline.instructions[instruction].source);
+  const place = instructionPlaces[instruction];
   return [place ? keyOf(place) : "?", place];
 });
 const instructionCosts = costsBy((instruction) => [instruction, null]);

@@ -10,9 +10,9 @@ views.push({
       const made = timeline.instructions[at];
       const [unit, fill] = UNITS[made.unit] ?? [made.unit, "--c8"];
       return {
-        row: wave, start, end, from: start - stall, label: made.text.split("(")[0], place: placeOf(made.source), variable: fill,
+        row: wave, start, end, from: start - stall, label: made.text.split("(")[0], place: instructionPlaces[at], variable: fill,
         tip: () => [made.text, `${unit}, cycles ${number(start, 1)} to ${number(end, 1)} (${number(end - start, 1)})`,
-          stall ? `waited ${number(stall, 1)} cycles for ${REASONS[timeline.reasons[reason]] ?? UNITS[timeline.reasons[reason]]?.[0] ?? timeline.reasons[reason]}` : "did not wait", made.source ?? "no line"].join("\n"),
+          stall ? `waited ${number(stall, 1)} cycles for ${REASONS[timeline.reasons[reason]] ?? UNITS[timeline.reasons[reason]]?.[0] ?? timeline.reasons[reason]}` : "did not wait", instructionPlaces[at] ? placeName(instructionPlaces[at]) : "no line"].join("\n"),
       };
     });
     const paint = () => { for (const bar of bars) bar.fill = colour(bar.variable); };
@@ -37,10 +37,7 @@ views.push({
   },
 });
 
-const instructionLines = (timeline?.instructions ?? []).map((made) => {
-  const place = placeOf(made.source);
-  return place ? [...linesOf(place).values()] : [];
-});
+const instructionLines = instructionPlaces.map((place) => (place ? [...linesOf(place).values()] : []));
 
 function lineTable() {
   const costs = [...lineCosts.values()].sort((one, two) => two.share - one.share);

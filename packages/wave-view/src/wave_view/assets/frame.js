@@ -18,9 +18,11 @@ function openView(id, focus = false) {
   if (!panel.dataset.drawn) {
     panel.dataset.drawn = "yes";
     const note = missingNote(each.document ?? each.id);
+    const failed = view.problems.some((problem) => problem.severity === "error");
+    const why = failed ? "The kernel does not compile; the summary says why." : each.nothing;
+    if (!each.available()) panel.append(el("p", {}, why ?? "There is nothing to show."));
     if (note) panel.append(note);
     if (each.available()) each.draw(panel);
-    else if (!note) panel.append(el("p", { class: "dim" }, each.nothing ?? "There is nothing to show."));
   } else each.shown?.();
   remember();
 }

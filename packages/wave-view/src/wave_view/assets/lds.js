@@ -4,11 +4,11 @@ views.push({
   id: "lds", title: "LDS", document: "memory",
   available: () => (view.documents.memory?.buffers ?? []).length > 0,
   nothing: "The kernel keeps nothing in LDS.",
-  hits: () => view.documents.memory.buffers.filter((buffer) => buffer.line && isSelected([placeInSource(buffer.line)])).length,
+  hits: () => view.documents.memory.buffers.filter((buffer) => linkedTo(buffer.source)).length,
   draw(root) {
     const found = view.documents.memory;
     const rows = found.buffers.map((buffer, at) => ({
-      place: buffer.line ? placeInSource(buffer.line) : null,
+      place: placeOf(buffer.source),
       cells: [`${at}: [${buffer.name}]`, buffer.line || "", `${buffer.extents.join(" × ")} ${buffer.dtype}`, number(buffer.bytes), number(buffer.offset), buffer.layout,
         buffer.conflicts_before, buffer.conflicts],
     }));
@@ -53,7 +53,7 @@ function banks(root, found) {
   const controls = el("div", { class: "bar" }), about = el("p"), canvas = el("canvas", { role: "img" });
   const box = el("div", { class: "plot scroll" }, canvas), key = el("div");
   root.append(controls, about, box, key);
-  const accessName = (row) => `${row.kind}${row.line ? `, line ${row.line}` : ""}: ${row.bits} bits a lane, ${row.cycles} cycles, ${row.conflicts} of them conflicts`;
+  const accessName = (row) => `${row.kind}${row.source ? `, ${placeName(placeOf(row.source))}` : ""}: ${row.bits} bits a lane, ${row.cycles} cycles, ${row.conflicts} of them conflicts`;
 
   const setUp = () => {
     const { accesses } = found.buffers[state.buffer];

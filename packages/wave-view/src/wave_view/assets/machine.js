@@ -2,6 +2,7 @@
 
 views.push({
   id: "code", title: "Machine code", full: true,
+  nothing: "There is no machine code.",
   available: () => view.code !== null,
   hits: () => view.code.lines.filter((line) => line.place && isSelected([...linesOf(line.place).values()])).length,
   draw(root) {

@@ -2,6 +2,7 @@
 
 views.push({
   id: "roofline", title: "Roofline", document: "roofline",
+  nothing: "There are no roofs to compare with.",
   available: () => view.roofline !== null,
   draw(root) {
     const found = view.roofline, shown = el("div");

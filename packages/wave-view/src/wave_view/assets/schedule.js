@@ -5,6 +5,7 @@ const STAGES = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6"];
 views.push({
   id: "schedule", title: "Schedule", document: "schedule",
   available: () => (view.documents.schedule?.loops ?? []).length + (view.documents.schedule?.clusters ?? []).length > 0,
+  hits: () => view.documents.schedule.loops.flatMap((loop) => loop.chart?.bars ?? []).filter((bar) => linkedTo(bar.source)).length,
   nothing: "No loop of this kernel is pipelined or reordered.",
   draw(root) {
     const { loops, clusters } = view.documents.schedule;
@@ -33,9 +34,9 @@ function drawLoop(root, loop) {
   }
   const bars = chart.bars.map((bar) => ({
     row: first[bar.resource] + bar.lane, start: bar.start, end: Math.min(bar.start + bar.cycles, chart.interval), label: bar.task, stage: bar.stage,
-    place: bar.line ? placeInSource(bar.line) : null,
+    place: placeOf(bar.source),
     tip: () => `${bar.task}: ${bar.kind}, stage ${bar.stage}\n${bar.resource}, cycles ${bar.start} to ${bar.start + bar.cycles}` +
-      (bar.line ? `\nline ${bar.line}` : ""),
+      (bar.source ? `\n${placeName(placeOf(bar.source))}` : ""),
   }));
   const paint = () => { for (const bar of bars) bar.fill = colour(STAGES[bar.stage % STAGES.length]); };
   paint();
@@ -51,9 +52,10 @@ function drawLoop(root, loop) {
     el("p", {}, `An iteration begins every ${chart.interval} cycles and passes ${chart.stages} stages; ${loop.registers}${room} registers of a lane are alive at most.`),
     el("p", { class: "dim" }, "One interval: a bar is a task on the unit that it occupies, by the latencies of the target."),
     drawn.bar, drawn.plot, key);
+  root.append(el("details", {}, el("summary", {}, `${chart.bars.length} tasks as a table`), tableOf(
+    ["task", "operation", "unit", "from cycle", "cycles", "stage", "line"],
+    [...chart.bars].sort((one, two) => one.start - two.start).map((bar) => ({ place: placeOf(bar.source), cells: [bar.task, bar.kind, bar.resource, bar.start,
+      bar.cycles, bar.stage, bar.source ? placeName(placeOf(bar.source)) : ""] })), [3, 4, 5])));
   if (loop.passed.length) root.append(el("p", { class: "dim" }, loop.passed.join("; ")));
   return drawn.draw;
 }
-
-/** A line of the kernel's own file. */
-const placeInSource = (line) => (view.sources.length ? [0, line] : null);

@@ -11,7 +11,7 @@ views.push({
     }
     if (view.problems.some((each) => each.severity === "error") && view.stages.length)
       root.append(el("p", {}, `The IR is shown up to ${view.stages.at(-1).name}, the last pass that changed it.`));
-    root.append(tableOf(["what", "found"], view.facts.map((row) => ({ cells: row }))));
+    if (view.facts.length) root.append(tableOf(["what", "found"], view.facts.map((row) => ({ cells: row }))));
     const cycles = view.documents.cycles?.cycles;
     if (cycles) {
       root.append(el("h2", {}, "Cycles, by the emulator's model"), tableOf(["what", "estimate"], [
