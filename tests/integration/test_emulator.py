@@ -43,6 +43,7 @@ SMALL = {
     "conv2d-weight": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},
     "copy": {"M": 19, "N": 70},
     "elementwise": {"M": 5, "N": 70},
+    "cross-entropy": {"M": 5, "N": 70},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 2, "M": 33, "N": 17, "K": 20},

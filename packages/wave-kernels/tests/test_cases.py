@@ -27,6 +27,7 @@ SMALL = {
     "conv2d-weight": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},
     "copy": {"M": 19, "N": 70},
     "elementwise": {"M": 5, "N": 70},
+    "cross-entropy": {"M": 5, "N": 1030},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 3, "M": 33, "N": 17, "K": 50},
@@ -49,6 +50,7 @@ ROWS = ("layer-norm", "rms-norm", "softmax")
 LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
 DYNAMIC = ("copy", *LAYOUTS, "gemm-grouped", "gemm-staged", "gemm-stream-k", *ROWS)
 DYNAMIC += ("gemm-nbits", "moe-combine", "moe-group", "moe-route")
+DYNAMIC += ("cross-entropy",)
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 
 

@@ -121,6 +121,10 @@ CALLS = {
     "combine_tokens": lambda dtype: [
         (leaf(6, 5, dtype=dtype), torch.randperm(6).int().view(3, 2), leaf(3, 2)),
     ],
+    "cross_entropy": lambda dtype: [
+        (leaf(3, 7, dtype=dtype), torch.tensor([6, 0, 3])),
+        (leaf(2, 2, 5, dtype=dtype), torch.tensor([[1, 4], [4, 2]]).int(), 4, 0.1),
+    ],
     "group_tokens": lambda _: [(torch.randint(4, (3, 2), dtype=torch.int32), 4)],
     "grouped_matmul": lambda dtype: [
         grouped(dtype),
@@ -239,6 +243,16 @@ def matmul_nbits(a, b, scales, zeros=None, group_size=None):
     return a @ ((numbers - per_row[1]) * per_row[0]).mT
 
 
+def cross_entropy(logits, targets, ignore_index=-100, label_smoothing=0.0):
+    return torch_functions.cross_entropy(
+        logits.flatten(0, -2),
+        targets.flatten().long(),
+        ignore_index=ignore_index,
+        label_smoothing=label_smoothing,
+        reduction="none",
+    ).view(targets.shape)
+
+
 # Function -> the same in torch, with torch's gradients.
 REFERENCES = {
     "attention": attention,
@@ -250,6 +264,7 @@ REFERENCES = {
     "conv2d": torch_functions.conv2d,
     "conv2d_input": conv2d_input,
     "conv2d_weight": conv2d_weight,
+    "cross_entropy": cross_entropy,
     "layer_norm": layer_norm,
     "matmul": matmul,
     "matmul_nbits": matmul_nbits,
@@ -393,6 +408,15 @@ def test_gradients_have_gradients():
     wanted = penalty(REFERENCES["rms_norm"], wide, wide_weight)
     for found, target in zip(mine, wanted, strict=True):
         near(found, target, 1e-4)
+
+
+def test_both_results_of_cross_entropy_have_gradients():
+    logits, targets = leaf(3, 5), torch.tensor([4, -100, 0])
+    wide = logits.detach().double().requires_grad_()
+    loss, lse = WAVE.cross_entropy(logits, targets)
+    (mine,) = torch.autograd.grad((loss + lse.square()).sum(), [logits])
+    total = wide.logsumexp(-1).square() + REFERENCES["cross_entropy"](wide, targets)
+    near(mine, torch.autograd.grad(total.sum(), [wide])[0], 1e-5)
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0,)])

@@ -57,6 +57,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         f"{_CASES}.elementwise:elementwise_case",
         "a program of elements",
     ),
+    KernelSpec(
+        "cross-entropy",
+        f"{_CASES}.cross_entropy:cross_entropy_case",
+        "cross entropy of each row",
+    ),
     KernelSpec("gemm", f"{_CASES}.gemm:gemm_case", "c = a b^T"),
     KernelSpec(
         "gemm-batched", f"{_CASES}.gemm:batched_gemm_case", "c[i] = a[i] b[i]^T"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
-from wave_core.compile.kernels import KernelCase
+from wave_kernels.cases.row_cases import case_of_rows
 from wave_kernels.cases.sizes import normal, one_of, poisoned, with_defaults
 from wave_kernels.definitions.combine import combine_kernel
 from wave_kernels.definitions.routing import (
@@ -15,15 +15,11 @@ from wave_kernels.definitions.routing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
-    Arguments = Callable[[np.random.Generator], Sequence[Any]]
-    Reference = Callable[[Sequence[Any]], Sequence[Any]]
-
-TOLERANCE = 1e-5
-"""Of weights and sums; numbers of experts, tokens and places are exact."""
+    from wave_core.compile.kernels import KernelCase
 
 
 def route_case(
@@ -47,7 +43,7 @@ def route_case(
     def routed(arguments: Sequence[Any]) -> Sequence[Any]:
         return _routed(arguments[0], top, word, normalised=normalised)
 
-    return _case(
+    return case_of_rows(
         route_kernel(scores=word, normalised=normalised),
         (sizes, {"SCORES": word, **flags}, target),
         ({"E": e, "CHOICES": top}, {"TOKENS": m}),
@@ -77,7 +73,7 @@ def group_tokens_case(
         counts = np.bincount(arguments[0], minlength=e)
         return [order // top, np.argsort(order), np.append(0, np.cumsum(counts))]
 
-    return _case(
+    return case_of_rows(
         group_tokens_kernel(top),
         (sizes, with_defaults(settings, {"DYNAMIC": 0}), target),
         ({"ENDS": e + 1}, {"PAIRS": m * top}),
@@ -105,40 +101,11 @@ def combine_case(
         rows, places, weights, _ = arguments
         return [(weights.astype("float64")[..., None] * rows[places]).sum(1)]
 
-    return _case(
+    return case_of_rows(
         combine_kernel(top),
         (sizes, with_defaults(settings, {"DYNAMIC": 0}), target),
         ({"N": n, "CHOICES": top}, {"TOKENS": m, "PAIRS": m * top}),
         (make_arguments, combined, (3,)),
-    )
-
-
-def _case(
-    kernel: Any,
-    asked: tuple[Mapping[str, int], Mapping[str, int | str], str],
-    symbols: tuple[Mapping[str, int], Mapping[str, int]],
-    launch: tuple[Arguments, Reference, tuple[int, ...]],
-) -> KernelCase:
-    """Of a kernel whose second ``symbols`` may be dynamic."""
-    sizes, settings, target = asked
-    fixed, rows = symbols
-    dynamic = list(rows) if settings["DYNAMIC"] else []
-    bound = fixed if dynamic else {**fixed, **rows}
-    make_arguments, reference, outputs = launch
-    return KernelCase(
-        kernel=kernel,
-        options=tkl.WaveCompileOptions(
-            subs={getattr(tkl.sym, name): size for name, size in bound.items()},
-            dynamic_symbols=[getattr(tkl.sym, name) for name in dynamic],
-            target=target,
-        ),
-        shape=sizes,
-        settings=settings,
-        make_arguments=make_arguments,
-        reference=reference,
-        outputs=outputs,
-        tolerance=TOLERANCE,
-        scale=lambda _: 1.0,
     )
 
 

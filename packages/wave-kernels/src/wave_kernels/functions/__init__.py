@@ -13,6 +13,7 @@ from wave_kernels.functions.attention_gradients import (
 )
 from wave_kernels.functions.columns import column_sums
 from wave_kernels.functions.convolutions import conv2d, conv2d_input, conv2d_weight
+from wave_kernels.functions.cross_entropy import cross_entropy
 from wave_kernels.functions.decode_attention import attention_decode
 from wave_kernels.functions.experts import (
     combine_tokens,
@@ -38,6 +39,7 @@ __all__ = [
     "conv2d",
     "conv2d_input",
     "conv2d_weight",
+    "cross_entropy",
     "group_tokens",
     "grouped_matmul",
     "grouped_swiglu",

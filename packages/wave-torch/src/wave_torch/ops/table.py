@@ -11,6 +11,7 @@ from wave_torch.ops.attention import (
 )
 from wave_torch.ops.columns import COLUMN_SUMS
 from wave_torch.ops.convolutions import CONVOLUTIONS
+from wave_torch.ops.cross_entropy import CROSS_ENTROPY
 from wave_torch.ops.experts import COMBINE_TOKENS, GROUP_TOKENS, MOE, ROUTE_TOKENS
 from wave_torch.ops.groups import GROUPED_MATMUL, GROUPED_SWIGLU
 from wave_torch.ops.nbits import MATMUL_NBITS
@@ -26,6 +27,7 @@ TABLE = (
     COLUMN_SUMS,
     COMBINE_TOKENS,
     *CONVOLUTIONS,
+    CROSS_ENTROPY,
     GROUPED_MATMUL,
     GROUPED_SWIGLU,
     GROUP_TOKENS,
