@@ -35,7 +35,7 @@ SPARE = 17
 
 SCATTERED = 4.0
 """How much more of the path to memory a matrix operand takes that is not staged: lanes
-read short pieces of many rows."""
+read short pieces of many rows, unless memory has them in the order of lanes."""
 
 AT_ONCE = 4
 """Sums of other workgroups that are fetched without waiting in between."""
@@ -141,10 +141,10 @@ def _of_sets(work: Work, way: Way, sets: tuple[float, float], target: Target) ->
     assert peaks is not None, "who asks has looked"
     assert file is not None, "who asks has looked"
     through = sum(each.of_wave for each in work.staged)
-    scattered = sum(each.of_wave for each in work.direct)
+    pieces = sum(e.of_wave * (1.0 if e.whole else SCATTERED) for e in work.direct)
     lines = sum(each.lines for each in work.staged)
     lds = (work.waves * through + work.lds) / _lds_rate(target)
-    memory = (lines + SCATTERED * work.waves * scattered) / peaks.l2_bytes
+    memory = (lines + work.waves * pieces) / peaks.l2_bytes
     count, size = max(1, round(sets[0])), sets[1]
     groups = sets[0] * size * file.simds / work.units / count
     vector = OTHERS * work.vector + _placing(work, way, target)

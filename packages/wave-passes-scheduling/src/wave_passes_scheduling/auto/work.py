@@ -66,6 +66,7 @@ class Fetched:
         turned: Transposed reads of a wave: rows of LDS are not those of the operand,
             and each read has an address of its own.
         repeated: How many lanes hold each of its elements.
+        whole: Whether it is blocks of bytes that are made to be read as they are.
     """
 
     of_wave: float
@@ -77,6 +78,7 @@ class Fetched:
     masked: int = 0
     turned: float = 0.0
     repeated: float = 1.0
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -337,6 +339,7 @@ class _Counting:
             self._masked(op),
             self._turned(op, products, of_wave) if staged else 0.0,
             repeated,
+            _in_blocks(op),
         )
 
     def _repeated(self, op: Read, product: Mma) -> float:
@@ -429,3 +432,12 @@ def _size(expr: Expr) -> int:
     """A size; what comes with the launch is taken for large."""
     found = expr.subs(dict.fromkeys(expr.free_symbols, UNKNOWN))
     return found.constant_value if found.is_constant else UNKNOWN
+
+
+def _in_blocks(op: Read) -> bool:
+    """Whether memory is blocks of so many elements, which a mapping takes apart.
+
+    Whoever declares a number where others have a dimension has stored the elements in
+    the order in which they are wanted.
+    """
+    return op.mapping is not None and op.memory.memory_type.shape[-1].is_constant
