@@ -252,6 +252,35 @@ def attention_trial(width: int, options: dict[str, Any]) -> Callable[[int], Tria
     return trial
 
 
+def small_trial(order: str, waves: tuple[int, int]) -> Callable[[int], Trial]:
+    """One tile of MXFP4 on gfx950, 256 x 256 x 256, with nothing else set."""
+    factory = SESSION.plugins.load_kernel("gemm-mxfp")
+    tile = dict.fromkeys(("BLOCK_M", "BLOCK_N", "BLOCK_K"), 256)
+    tile |= dict(zip(("WAVES_M", "WAVES_N"), waves, strict=True))
+    settings = {**tile, "STAGED": 1, "SHUFFLED": order}
+
+    def trial(turns: int) -> Trial:
+        shape = {"M": 256, "N": 256, "K": 256 * turns}
+        case = make_case(factory, "gemm-mxfp", shape, settings, "gfx950")
+        output = compiled(case.kernel, replace(case.options, preset="auto"))
+        return trial_of(case, output.artifact, seed=turns)
+
+    return trial
+
+
+def shuffled_operands() -> Iterator[Figure]:
+    """What scales and weights in the order of lanes gain."""
+    turns, share = (8, 20), 256 / SIDE
+    plain = steady(small_trial("none", (2, 2)), turns, share)
+    note = f"{plain.utilisation:.2f} of 1 busy"
+    yield Figure("cycles, gemm-mxfp 256x256x256", plain.cycles, "cycles", note=note)
+    for order, waves, least in (("scales", (2, 2), 1.2), ("all", (1, 8), 1.3)):
+        found = steady(small_trial(order, waves), turns, share)
+        yield _gain(
+            f"{order} shuffled, {waves[0]}x{waves[1]} waves", plain, found, least
+        )
+
+
 def cycles() -> Iterator[Figure]:
     """What loops gain."""
     share = SQUARE.m / SIDE
@@ -269,6 +298,7 @@ def cycles() -> Iterator[Figure]:
         used = found.utilisation
         yield Figure(f"  {name}, matrix units busy", used, "of 1", least=wanted)
     yield from direct_copies(share)
+    yield from shuffled_operands()
     deep = steady(attention_trial(128, AHEAD | FAST), (12, 28), 128 / SIDE)
     note = f"{deep.cycles:.0f} cycles, {deep.resident} resident"
     name = "cycles, attention d128, fetch-ahead, matrix units busy"

@@ -8,6 +8,7 @@ import pytest
 
 from wave_backend_amdgpu.metrics.measure import measure
 from wave_core.compile import Config, Session, run_case
+from wave_core.compile.alternatives import all_choices
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
@@ -117,3 +118,17 @@ def test_hot_loops_are_lean(session, name, order):
     others = found.hot.counts["total"] - found.hot.counts["matrix"]
     assert others / (found.hot.flops / 1024) <= LIMITS[name][order]
     assert found.resources.vgpr_spills == 0
+
+
+def test_shuffled_weights_are_not_read_twice(session):
+    """Waves lie side by side, and what lanes read in order counts as what it is."""
+    found = {}
+    for order in ORDERS:
+        made = case(session, (4096,) * 3, SHUFFLED=order)
+        _, first = all_choices(made, session)[0]
+        found[order] = first
+    waves = [str(symbol) for symbol, n in found["all"].subs.items() if n == 1]
+    assert waves == ["WAVES_M"]
+    cycles = {order: choice.figures["cycles"] for order, choice in found.items()}
+    assert cycles["scales"] <= 0.75 * cycles["none"]
+    assert cycles["all"] <= 0.75 * cycles["none"]

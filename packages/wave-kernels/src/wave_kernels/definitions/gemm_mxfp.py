@@ -51,6 +51,19 @@ TILES = tkw.Tunable(
     ),
 )
 
+ALONG_N = tkw.Tunable(
+    TILES.symbols,
+    (
+        (128, 128, 256, 1, 4),
+        (256, 256, 256, 1, 8),
+        (256, 256, 256, 1, 4),
+        (64, 128, 256, 1, 4),
+        (64, 64, 256, 1, 4),
+        *TILES.values,
+    ),
+)
+"""For weights that go past LDS: waves side by side, each of which reads its own."""
+
 FEW = tkw.Tunable((BLOCK_M, BLOCK_N, WAVES_M, WAVES_N), ((64, 64, 2, 2),))
 
 
@@ -112,7 +125,7 @@ def gemm_mxfp_kernel(
         tkw.WaveConstraint(N, BLOCK_N / WAVES_N),
         tkw.HardwareConstraint(mma_type=mma_type),
         tkw.DieOrder(),
-        TILES,
+        ALONG_N if shuffled == "all" else TILES,
         STAGING,
     ]
     stored = Operands.of(dtype.bits, shuffled)
