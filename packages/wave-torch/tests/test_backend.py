@@ -126,6 +126,12 @@ def test_gradients_of_a_convolution_block():
     assert not trained(Residual().half(), rand(2, 8, 6, 4).requires_grad_()) & HEAVY
 
 
+def test_gradients_of_a_block_that_is_not_trained():
+    # Batch norm of kept numbers, and images with channels last.
+    images = rand(2, 8, 6, 4).to(memory_format=torch.channels_last).requires_grad_()
+    assert not trained(Residual().half().eval(), images) & HEAVY
+
+
 class Experts(torch.nn.Module):
     """A mixture of experts: each token goes to two, by weight."""
 
@@ -251,6 +257,16 @@ PRODUCTS = {
         rand(4, 6),
         ["matmul", "aten.ones", "aten.add"],
     ),
+    "dropout that does nothing": (
+        lambda c: c + torch_functions.dropout(A @ B, training=False),
+        rand(3, 5),
+        ["matmul with residual"],
+    ),
+    "a copy that is returned": (
+        lambda c: (A @ c).clone().view(-1),
+        rand(4, 5),
+        ["matmul", "aten.clone"],
+    ),
     "integers": (lambda c: c @ c, torch.ones(3, 3, dtype=torch.int32), ["aten.mm"]),
 }
 
@@ -303,7 +319,10 @@ def test_attention(title):
     assert ("attention" in kernels(model, *operands)) == (title not in LEFT)
 
 
-@pytest.mark.parametrize("title", sorted(set(CALLS) - {*LEFT, "no batch"}))
+TRAINED = ("causal, with keys that nobody sees", "groups", "truth values")
+
+
+@pytest.mark.parametrize("title", TRAINED)
 def test_gradients_of_attention(title):
     operands, keywords = CALLS[title]
     operands = tuple(each.detach().clone().requires_grad_() for each in operands)
@@ -388,11 +407,16 @@ def test_inductor_takes_the_rest():
 
 
 @pytest.mark.parametrize(
-    ("options", "code"), [({"speed": 1}, "WV0821"), ({"rest": "triton"}, "WV0823")]
+    ("asked", "code"),
+    [
+        ({"options": {"speed": 1}}, "WV0821"),
+        ({"options": {"rest": "triton"}}, "WV0823"),
+        ({"mode": "max-autotune"}, "WV0821"),
+    ],
 )
-def test_options_that_do_not_exist(options, code):
+def test_options_that_do_not_exist(asked, code):
     with pytest.raises(BackendCompilerFailed, match=code):
-        compiled(lambda x: x @ x, options=options)(rand(2, 2))
+        compiled(lambda x: x @ x, **asked)(rand(2, 2))
 
 
 def test_the_name_comes_with_the_package(tmp_path, monkeypatch):
@@ -475,6 +499,20 @@ def test_chains(title):
     assert kernels(model, rand(2, 3, 4)) == wanted
 
 
+def test_arguments_that_are_changed():
+    def model(x, y):
+        x.mul_(2)
+        y[0] = x[0].sin() + 1
+        x.add_(y)
+        return (x + y).cos() * 2
+
+    given = [rand(3, 4, dtype=torch.float32) for _ in range(2)]
+    copies = [each.clone() for each in given]
+    near(compiled(model)(*given), model(*copies), 1e-5)
+    for found, wanted in zip(given, copies, strict=True):
+        near(found, wanted, 1e-5)
+
+
 def test_what_is_in_no_chain_says_why():
     def model(x):
         return x.sin() @ x, x.amax(0), x.double().sin(), x**2.5
@@ -523,12 +561,12 @@ def check_grown(seed):
         near(found, wanted, 1e-4)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_programs(seed):
     check_grown(seed)
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("seed", range(4, 200))
+@pytest.mark.parametrize("seed", range(2, 200))
 def test_more_random_programs(seed):
     check_grown(seed)

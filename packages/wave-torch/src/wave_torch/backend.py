@@ -60,7 +60,7 @@ def _refused(code: str, what: str, known: Sequence[str]) -> Exception:
     return user_error(
         code,
         f"the backend `wave` of `torch.compile` {what}",
-        help=f"it is one of {', '.join(known)}",
+        help=f"there is {', '.join(known)}",
     )
 
 
@@ -69,6 +69,7 @@ def compile_graph(
     inputs: Sequence[torch.Tensor],
     *,
     options: Mapping[str, Any] | None = None,
+    mode: str | None = None,
 ) -> Callable[..., Any]:
     """Compile a graph of Dynamo: the backend that ``wave`` stands for.
 
@@ -80,10 +81,13 @@ def compile_graph(
         module: The graph, which is changed.
         inputs: Examples of its arguments.
         options: As `Options` has them.
+        mode: None: those of `torch.compile` are Inductor's.
 
     Raises:
         UserError: WV0821, WV0823 for options that do not exist, or values of them.
     """
+    if mode is not None:
+        raise _refused("WV0821", f"has no mode `{mode}`", ("options={...}",))
     chosen = Options.of(options or {})
     chosen.report(replace_functions(module))
     compilers = {

@@ -209,6 +209,7 @@ ELEMENTS: dict[Any, Write] = {
 DECOMPOSED = (
     ATEN._log_softmax,  # noqa: SLF001 - its name, as the next ones
     ATEN._log_softmax_backward_data,  # noqa: SLF001
+    ATEN._native_batch_norm_legit,  # noqa: SLF001
     ATEN._native_batch_norm_legit_functional,  # noqa: SLF001
     ATEN._native_batch_norm_legit_no_training,  # noqa: SLF001
     ATEN._softmax_backward_data,  # noqa: SLF001

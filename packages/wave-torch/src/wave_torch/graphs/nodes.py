@@ -160,6 +160,13 @@ def is_view(node: fx.Node) -> bool:
     return any(each.alias_info is not None for each in schema.returns)
 
 
+def seen_through_views(node: fx.Node) -> fx.Node:
+    """What computed the memory of a node's result."""
+    while is_view(node) and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return node
+
+
 def only_user(node: fx.Node) -> fx.Node | None:
     """Who alone reads a node's result."""
     return next(iter(node.users)) if len(node.users) == 1 else None

@@ -24,6 +24,7 @@ from wave_torch.graphs.nodes import (
     named,
     note_origin,
     origin,
+    seen_through_views,
 )
 from wave_torch.graphs.products import MATMUL, PRODUCTS, finished
 from wave_torch.graphs.rows import ROWS
@@ -56,6 +57,7 @@ def place(module: fx.GraphModule, phase: str, rest: str) -> GraphReport:
     """Put kernels into a graph of ops; ``rest`` computes what has none."""
     placements: list[Placement] = []
     for part in _parts(module):
+        _drop_copies(part.graph)
         left = _replaced(part.graph, RULES)
         for node in [each for each in part.graph.nodes if each.target is MATMUL]:
             finished(node)
@@ -97,12 +99,32 @@ def _replaced(graph: fx.Graph, rules: Mapping[Any, Rule]) -> dict[fx.Node, str]:
 def _replace(node: fx.Node, found: fx.Node | None, op: fx.Node) -> None:
     """Let a node's readers read another one, which does the work of ``op``."""
     if found is not None:
-        worker = found
-        while is_view(worker) and worker.all_input_nodes:
-            worker = worker.all_input_nodes[0]
-        note_origin(worker, op)
+        note_origin(seen_through_views(found), op)
         node.replace_all_uses_with(found)
     node.graph.erase_node(node)
+
+
+def _drop_copies(graph: fx.Graph) -> None:
+    """Read what was copied instead of copies that nobody can tell from it.
+
+    Graphs are functional: only what is given or returned is seen from outside. Dropout
+    that does nothing leaves such copies, which would keep products from what follows.
+    """
+    for node in graph.nodes:
+        if node.target is not ATEN.clone.default or node.kwargs:
+            continue
+        (read,) = node.all_input_nodes
+        if seen_through_views(read).op != "placeholder" and not _is_returned(node):
+            node.replace_all_uses_with(read)
+            graph.erase_node(node)
+
+
+def _is_returned(node: fx.Node) -> bool:
+    """Whether a result, or a view of it, is seen from outside."""
+    return any(
+        user.op == "output" or (is_view(user) and _is_returned(user))
+        for user in node.users
+    )
 
 
 def _loosen_views(graph: fx.Graph) -> None:
