@@ -108,6 +108,13 @@ def test_the_trace_has_every_event_in_order(made):
     bars = [row for row in rows if row["ph"] == "X" and row["cat"] != "stall"]
     assert len(bars) == len(timeline["events"])
     assert max(row["ts"] + row["dur"] for row in bars) <= timeline["cycles"] / 1000
+    waves = [row for row in rows if row["ph"] == "X" and "pc" in row["args"]]
+    ends = {}
+    for row in sorted(waves, key=lambda row: (row["tid"], row["ts"])):
+        # Rounded to a tenth of a cycle, and a row's bars follow each other.
+        assert row["ts"] >= ends.get(row["tid"], 0.0) - 3e-4
+        assert row["dur"] >= 0
+        ends[row["tid"]] = row["ts"] + row["dur"]
 
 
 def test_a_kernel_that_is_refused_is_shown_with_the_reason(tmp_path, capsys):
@@ -203,6 +210,26 @@ def test_keys_reach_everything(made, tab):
     assert tab.run(chosen) == 1
     tab.keys("#source [role=listbox]", escape)
     assert tab.run(chosen) == 0
+
+
+@needs_browser
+def test_time_is_zoomed_and_read_by_keys(made, tab):
+    _, page, _ = made(GEMM[0])
+    tab.open(f"{page.as_uri()}#view=cycles")
+    (whole,) = tab.texts("#panel-cycles output")
+    tab.click("#panel-cycles canvas")
+    tab.keys("#panel-cycles canvas", "+")
+    (part,) = tab.texts("#panel-cycles output")
+    assert part != whole
+    tab.keys("#panel-cycles canvas", "0")
+    assert tab.texts("#panel-cycles output") == [whole]
+    tab.click("#tab-lds")
+    tab.keys("#panel-lds canvas", "\ue014")
+    assert tab.texts("#panel-lds [role=status]")[0].startswith("byte 0, bank 0")
+    tab.click("#tab-elements")
+    tab.keys("#panel-elements canvas", "\ue014")
+    assert "lane 1, register 0" in tab.texts("#panel-elements [role=status]")[0]
+    assert tab.complaints() == []
 
 
 @needs_browser

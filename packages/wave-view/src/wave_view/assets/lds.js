@@ -35,7 +35,8 @@ function spans(found, used) {
   for (const part of [0, 0.5, 1]) text(left - 6, y(part * used) + 4, number(part * used), { "text-anchor": "end" });
   for (const part of [0, 0.25, 0.5, 0.75, 1]) text(x(part * last), high - bottom + 14, number(part * last), { "text-anchor": "middle" });
   text((left + wide) / 2, high - 4, "op of the lowered program, in order", { "text-anchor": "middle" });
-  text(4, (top + high - bottom) / 2, "byte");
+  const middle = (top + high - bottom) / 2;
+  text(10, middle, "byte", { "text-anchor": "middle", transform: `rotate(-90 10 ${middle})` });
   found.buffers.forEach((buffer, at) => {
     const fill = `var(${STAGES[at % STAGES.length]})`;
     const box = el("svg:rect", { x: x(buffer.first), y: y(buffer.offset + buffer.bytes), width: Math.max(3, x(buffer.last + 1) - x(buffer.first)),
@@ -49,20 +50,21 @@ function spans(found, used) {
 
 /** One buffer: rows of its storage, who writes each element, and one access by lane and bank. */
 function banks(root, found) {
-  const state = { buffer: 0, access: 0, phase: -1 };
-  const controls = el("div", { class: "bar" }), about = el("p"), canvas = el("canvas", { role: "img" });
-  const box = el("div", { class: "plot scroll" }, canvas), key = el("div");
-  root.append(controls, about, box, key);
+  const state = { buffer: 0, access: 0, phase: -1, cursor: null };
+  const controls = el("div", { class: "bar" }), about = el("p"), canvas = el("canvas", { role: "img", tabindex: 0 });
+  const box = el("div", { class: "plot scroll" }, canvas), key = el("div"), read = el("p", { role: "status", "aria-live": "polite" });
+  root.append(controls, about, box, read, key);
   const accessName = (row) => `${row.kind}${row.source ? `, ${placeName(placeOf(row.source))}` : ""}: ${row.bits} bits a lane, ${row.cycles} cycles, ${row.conflicts} of them conflicts`;
 
   const setUp = () => {
+    state.cursor = null;
     const { accesses } = found.buffers[state.buffer];
     controls.replaceChildren(
       choice("buffer", found.buffers.map((row, at) => [at, `${at}: [${row.name}]`]), state.buffer, (at) => { state.buffer = Number(at); state.access = 0; state.phase = -1; setUp(); }),
       choice("show", [["-1", "thread that writes each element"], ...accesses.map((row, at) => [at, accessName(row)])], state.access,
         (at) => { state.access = Number(at); state.phase = -1; setUp(); }),
       ...(accesses[state.access] ? [choice("lanes served", [[-1, "all phases"], ...accesses[state.access].phases.map((lanes, at) => [at, `phase ${at}: lanes ${ranges(lanes)}`])],
-        state.phase, (at) => { state.phase = Number(at); draw(); })] : []));
+        state.phase, (at) => { state.phase = Number(at); state.cursor = null; draw(); })] : []));
     draw();
   };
 
@@ -98,16 +100,33 @@ function banks(root, found) {
       }
       if (wide >= 16 && mark.lane >= 0) { pen.fillStyle = "#111"; pen.fillText(mark.text, at + 2, down + 12, wide - 3); }
     }
+    if (state.cursor) {
+      pen.strokeStyle = colour("--text");
+      pen.lineWidth = 2;
+      pen.strokeRect(left + state.cursor.bank * wide, top + state.cursor.row * high, wide, high);
+    }
     about.textContent = access
       ? `One ${access.kind} by one wave: ${access.cycles} cycles, ${access.conflicts} of them since lanes of a phase meet in a bank at other words.`
       : `The first ${buffer.owners.length} rows as they lie in memory; a number is the thread that writes the bank's ${found.bank_bytes} bytes.`;
     key.replaceChildren(legend([...[0, 16, 32, 48, 63].map((lane) => [`lane ${lane}`, laneFill(lane, 64)])]),
       el("p", { class: "dim" }, access ? "A red frame: another lane of the same phase wants another word of this bank." : "Rows that are permuted or padded show as shifted colours."));
   };
+  const markAt = (bank, row) => state.marks.find((each) => each.bank === bank && each.row === row);
+  canvas.addEventListener("keydown", (event) => {
+    const [down, across] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [0, 0];
+    if (!down && !across) return;
+    event.preventDefault();
+    const from = state.cursor ?? state.marks[0];
+    const next = state.cursor ? markAt(from.bank + across, from.row + down) : from;
+    if (!next) return;
+    state.cursor = next;
+    read.textContent = next.tip.replaceAll("\n", "; ");
+    draw();
+  });
   canvas.addEventListener("pointermove", (event) => {
     const area = canvas.getBoundingClientRect(), { left, top, wide, high } = state.at;
     const bank = Math.floor((event.clientX - area.left - left) / wide), row = Math.floor((event.clientY - area.top - top) / high);
-    const mark = state.marks.find((each) => each.bank === bank && each.row === row);
+    const mark = markAt(bank, row);
     if (mark) showTip(event, mark.tip); else hideTip();
   });
   canvas.addEventListener("pointerleave", hideTip);
