@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 import types
+from dataclasses import dataclass
 
 import pytest
 from viewed_kernels import case_of, double, refused
 
 from wave_core.compile import Session, wave_compile
-from wave_core.passes import Phase
+from wave_core.diagnostics import user_error
+from wave_core.passes import Pass, PassSpec, Phase
 from wave_core.plugin import ViewSpec, hookimpl
 from wave_sim_cpu import plugin as sim_cpu
 from wave_view import collect, view_of_kernel
@@ -99,11 +102,32 @@ def test_a_kernel_that_is_refused_has_its_source_and_the_diagnostic(session):
     assert view.stages == ()
 
 
-def test_a_pass_that_refuses_leaves_the_stages_before_it(session):
-    options = {"passes": "check-lds-budget", "disable_passes": "assign-layouts"}
-    view = collect(case_of(double, **options), session)
-    assert view.failed
-    assert view.sources[0].lines
+@dataclass(frozen=True)
+class Refuses(Pass):
+    """Refuses the first write, as a pass does that meets what it cannot do."""
+
+    def apply(self, graph, context):
+        (write, *_) = [op for op in graph.walk() if op.op_name == "write"]
+        raise user_error("WV0601", "no such write", at=write.location)
+
+
+def test_a_pass_that_refuses_leaves_the_stages_before_it(view, monkeypatch):
+    @hookimpl
+    def wave_register_passes():
+        yield PassSpec("refuses", Phase.OPTIMIZE, "refusing:Refuses")
+
+    refusing = types.ModuleType("refusing")
+    refusing.REQUIRES_API, refusing.Refuses = (1, 0), Refuses
+    refusing.wave_register_passes = wave_register_passes
+    monkeypatch.setitem(sys.modules, "refusing", refusing)
+    session = Session({"toy": refusing, "sim_cpu": sim_cpu}, entry_points=())
+    found = collect(case_of(double), session)
+    (problem,) = found.problems
+    assert problem.place == line_of(found, "<!--")
+    names = [stage.name for stage in view.stages]
+    assert [stage.name for stage in found.stages] == names[: len(found.stages)]
+    assert found.stages[-1].phase == "expand"
+    assert found.layouts == view.layouts
 
 
 def test_a_view_that_fails_is_said_and_the_others_are_there():
