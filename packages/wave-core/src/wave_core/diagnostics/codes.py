@@ -34,6 +34,7 @@ _DECLARED_BY = {
     "WV0415": "wave-passes-memory",
     "WV0416": "wave-passes-memory",
     "WV0608": "wave-backend-nvgpu",
+    "WV073": "wave-distributed",
     "WV083": "wave-tune",
     "WV05": "wave-passes-scheduling",
     "WV06": "wave-backend-amdgpu",

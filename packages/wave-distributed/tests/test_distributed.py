@@ -1,0 +1,57 @@
+"""What is spread over processes is what one process computes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from processes import run_on
+from rank_work import (
+    disagreeing,
+    every_shape,
+    gathered,
+    in_a_ring,
+    leaving,
+    scattered,
+)
+
+from wave_core.diagnostics import LaunchError
+from wave_distributed import all_gather_matmul, matmul_reduce_scatter
+
+WORKS = (gathered, scattered, in_a_ring)
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+
+
+@pytest.mark.parametrize(
+    ("size", "dtypes"),
+    [
+        (2, DTYPES[1:2]),
+        pytest.param(1, DTYPES, marks=pytest.mark.fuzz),
+        pytest.param(2, DTYPES, marks=pytest.mark.fuzz),
+        pytest.param(3, DTYPES, marks=pytest.mark.fuzz),
+        pytest.param(4, DTYPES, marks=pytest.mark.fuzz),
+    ],
+)
+def test_of_parts_is_that_of_the_whole(size, dtypes):
+    found = run_on(size, every_shape, WORKS, dtypes)
+    assert found == {rank: [] for rank in range(size)}
+
+
+def test_ranks_that_disagree_all_hear_of_it():
+    found = run_on(2, disagreeing)
+    assert found.keys() == {0, 1}
+    for said in found.values():
+        assert "WV0730" in said
+        assert "rank 0: (2, 3) of torch.float32" in said
+        assert "rank 1: (3, 3) of torch.float32" in said
+
+
+def test_a_rank_that_leaves_is_missed():
+    found = run_on(2, leaving, seconds=10)
+    assert found.keys() == {0}
+    assert "WV0731" in found[0]
+
+
+@pytest.mark.parametrize("function", [all_gather_matmul, matmul_reduce_scatter])
+def test_without_a_group_nothing_starts(function):
+    with pytest.raises(LaunchError, match="WV0731"):
+        function(torch.ones(2, 2), torch.ones(2, 2))
