@@ -54,33 +54,41 @@ def build(name: str, target: str, folder: str) -> str:
     """
     call = calls()[name]
     request = call.request
-    artifact = compiled(request, call.dynamic, target, tuned=call.tuned)
+    artifact = compiled(request, call, target)
     place = f"{target}/{call.function}/{call.tag}"
     save_artifact(artifact, Path(folder, *place.split("/")))
     entry = entry_of(call, request, artifact.manifest, place)
     return msgspec.json.encode(entry, order="deterministic").decode()
 
 
-def compiled(
-    request: Request, dynamic: tuple[str, ...], target: str, *, tuned: bool
-) -> Artifact:
-    """The code of a request in which these sizes are left to the launch.
-
-    Where tiles are chosen for the sizes of the request, others may be taken still:
-    those that were chosen have to do without the sizes.
+def compiled(request: Request, call: Call, target: str) -> Artifact:
+    """The code of a request, for whatever sizes the call leaves to the launch.
 
     Raises:
         UserError: where the kernel cannot be compiled.
     """
     session = quiet_session()
     kernel = request.make(**request.what)
-    left = request.leaving(*dynamic).options("auto", target)
-    for options in _tiled(request, left, kernel, session) if tuned else ():
+    *better, last = ways(request, call, target)
+    for options in better:
         try:
             return _emitted(options, kernel, session)
         except UserError:
             continue
-    return _emitted(left, kernel, session)
+    return _emitted(last, kernel, session)
+
+
+def ways(request: Request, call: Call, target: str) -> Iterator[WaveCompileOptions]:
+    """How a request may be compiled, the best first.
+
+    Where tiles are chosen for the sizes of the call, others may be taken still: those
+    that were chosen have to do without the sizes. The last leaves tiles open.
+    """
+    left = request.leaving(*call.dynamic).options("auto", target)
+    if call.tuned:
+        kernel = request.make(**request.what)
+        yield from _tiled(request, left, kernel, quiet_session())
+    yield left
 
 
 def _tiled(
