@@ -60,6 +60,7 @@ SMALL = {
     "moe-group": {"M": 5, "E": 2, "TOP": 3},
     "moe-route": {"M": 5, "E": 70, "TOP": 3},
     "rms-norm": {"M": 5, "N": 70},
+    "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {"M": 5, "N": 70},
 }
 WITHOUT_32X32 = {"gfx1100", "gfx1201"}

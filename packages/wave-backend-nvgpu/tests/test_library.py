@@ -38,6 +38,7 @@ SHAPES = {
     "moe-group": {"M": 33, "E": 5, "TOP": 3},
     "moe-route": {"M": 5, "E": 70, "TOP": 3},
     "rms-norm": {},
+    "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {},
 }
 

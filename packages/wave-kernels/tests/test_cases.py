@@ -44,13 +44,14 @@ SMALL = {
     "moe-group": {"M": 33, "E": 5, "TOP": 3},
     "moe-route": {"M": 5, "E": 70, "TOP": 3},
     "rms-norm": {"M": 5, "N": 70},
+    "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {"M": 5, "N": 70},
 }
 ROWS = ("layer-norm", "rms-norm", "softmax")
 LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
 DYNAMIC = ("copy", *LAYOUTS, "gemm-grouped", "gemm-staged", "gemm-stream-k", *ROWS)
 DYNAMIC += ("gemm-nbits", "moe-combine", "moe-group", "moe-route")
-DYNAMIC += ("cross-entropy",)
+DYNAMIC += ("cross-entropy", "rotary")
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 
 

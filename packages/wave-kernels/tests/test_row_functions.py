@@ -7,9 +7,15 @@ import torch
 import torch.nn.functional as torch_functions
 
 from wave_core.diagnostics import LaunchError
-from wave_kernels.functions import cross_entropy
+from wave_kernels.functions import cross_entropy, rotary_embedding
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+ROUNDED = {
+    torch.float32: {"rtol": 1e-5, "atol": 1e-5},
+    torch.float16: {"rtol": 2.0**-11, "atol": 1e-5},
+    torch.bfloat16: {"rtol": 2.0**-8, "atol": 1e-5},
+}
+"""Half a unit in the last place, and what f32 rounds on the way."""
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -52,6 +58,35 @@ def test_targets_that_are_no_columns():
     assert float(loss[3]) == 0.0
 
 
+@pytest.mark.parametrize("interleaved", [False, True])
+@pytest.mark.parametrize("shape", [(1, 1, 2), (0, 2, 4), (2, 3, 5, 64), (7, 1, 130)])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.covering(1)
+def test_rotary_embedding(dtype, shape, interleaved):
+    x, half = torch.randn(shape).to(dtype), shape[-1] // 2
+    angles = torch.rand(11, half) * 7
+    positions = torch.randint(11, shape[:-2])
+    cos, sin = angles.cos(), angles.sin()
+    found = rotary_embedding(x, cos, sin, positions, interleaved=interleaved)
+    wide = x.double()
+    order = (half, 2) if interleaved else (2, half)
+    pairs = wide.unflatten(-1, order).movedim(-1 if interleaved else -2, 0)
+    a, b = pairs
+    turn, rise = (t.double()[positions][..., None, :] for t in (cos, sin))
+    turned = torch.stack([a * turn - b * rise, b * turn + a * rise])
+    wanted = turned.movedim(0, -1 if interleaved else -2).flatten(-2)
+    torch.testing.assert_close(found.double(), wanted, **ROUNDED[dtype])
+
+
+def test_positions_that_are_no_rows():
+    x, table = torch.ones(3, 1, 4), torch.ones(2, 2)
+    places = torch.tensor([1, 2, -1])
+    with pytest.raises(LaunchError, match="rows 0 to 1"):
+        rotary_embedding(x, table, table, places)
+    found = rotary_embedding(x, table, table, places, checked=False)
+    assert found.flatten(1).tolist() == [[0.0, 0.0, 2.0, 2.0], [0.0] * 4, [0.0] * 4]
+
+
 ROWS, TARGETS = torch.zeros(4, 3), torch.zeros(4).int()
 REFUSED = [
     ("WV0705", lambda: cross_entropy(ROWS.double(), TARGETS)),
@@ -61,6 +96,10 @@ REFUSED = [
     ("WV0707", lambda: cross_entropy(ROWS[:, :0], TARGETS)),
     ("WV0707", lambda: cross_entropy(ROWS, TARGETS, label_smoothing=1.5)),
     ("WV0707", lambda: cross_entropy(ROWS, TARGETS, ignore_index=2**40)),
+    ("WV0706", lambda: rotary_embedding(ROWS, ROWS, ROWS)),
+    ("WV0707", lambda: rotary_embedding(torch.zeros(2, 1, 3), ROWS, ROWS)),
+    ("WV0707", lambda: rotary_embedding(torch.zeros(2, 1, 4), ROWS, ROWS)),
+    ("WV0705", lambda: rotary_embedding(torch.zeros(2, 1, 6), ROWS.half(), ROWS)),
 ]
 
 

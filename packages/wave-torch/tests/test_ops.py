@@ -174,6 +174,13 @@ CALLS = {
         for scores in ("softmax", "sigmoid")
         for normalised in (True, False)
     ],
+    "rotary_embedding": lambda dtype: [
+        (leaf(3, 2, 6, dtype=dtype), torch.rand(3, 3), torch.rand(3, 3)),
+        (
+            *(leaf(2, 3, 1, 4, dtype=dtype), torch.rand(9, 2), torch.rand(9, 2)),
+            *(torch.tensor([[8, 0, 1], [3, 3, 2]]), True),
+        ),
+    ],
     "softmax": lambda dtype: [(leaf(3, 7, dtype=dtype),), (leaf(5, dtype=dtype),)],
 }
 
@@ -253,6 +260,14 @@ def cross_entropy(logits, targets, ignore_index=-100, label_smoothing=0.0):
     ).view(targets.shape)
 
 
+def rotary_embedding(x, cos, sin, positions=None, interleaved=False):
+    places = torch.arange(x.shape[-3]) if positions is None else positions
+    turn, rise = cos[places][..., None, :], sin[places][..., None, :]
+    a, b = (x[..., ::2], x[..., 1::2]) if interleaved else x.chunk(2, -1)
+    pairs = a * turn - b * rise, b * turn + a * rise
+    return torch.stack(pairs, -1).flatten(-2) if interleaved else torch.cat(pairs, -1)
+
+
 # Function -> the same in torch, with torch's gradients.
 REFERENCES = {
     "attention": attention,
@@ -272,6 +287,7 @@ REFERENCES = {
     "rms_norm": lambda x, weight, eps=1e-5: torch_functions.rms_norm(
         x, x.shape[-1:], weight, eps
     ),
+    "rotary_embedding": rotary_embedding,
     "softmax": lambda x: x.softmax(-1),
 }
 

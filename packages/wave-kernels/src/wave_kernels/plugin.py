@@ -118,6 +118,7 @@ KERNELS: tuple[KernelSpec, ...] = (
         "experts of each token, and their weights",
     ),
     KernelSpec("rms-norm", f"{_CASES}.norms:rms_norm_case", "RMS norm of each row"),
+    KernelSpec("rotary", f"{_CASES}.rotary:rotary_case", "rotary embedding of heads"),
     KernelSpec("softmax", f"{_CASES}.softmax:softmax_case", "softmax of each row"),
 )
 

@@ -25,6 +25,7 @@ from wave_kernels.functions.moe import moe
 from wave_kernels.functions.nbits import matmul_nbits
 from wave_kernels.functions.products import matmul
 from wave_kernels.functions.ragged_attention import attention_varlen
+from wave_kernels.functions.rotary import rotary_embedding
 from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
 from wave_kernels.functions.shuffles import shuffle_scales, shuffle_weights
 
@@ -48,6 +49,7 @@ __all__ = [
     "matmul_nbits",
     "moe",
     "rms_norm",
+    "rotary_embedding",
     "route_tokens",
     "shuffle_scales",
     "shuffle_weights",
