@@ -59,6 +59,7 @@ SMALL = {
     "moe-combine": {"M": 5, "N": 70, "TOP": 3},
     "moe-group": {"M": 5, "E": 2, "TOP": 3},
     "moe-route": {"M": 5, "E": 70, "TOP": 3},
+    "quantize-rows": {"M": 5, "N": 70},
     "rms-norm": {"M": 5, "N": 70},
     "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {"M": 5, "N": 70},

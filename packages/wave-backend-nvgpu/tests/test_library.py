@@ -37,6 +37,7 @@ SHAPES = {
     "moe-combine": {"M": 5, "N": 70, "TOP": 3},
     "moe-group": {"M": 33, "E": 5, "TOP": 3},
     "moe-route": {"M": 5, "E": 70, "TOP": 3},
+    "quantize-rows": {"M": 5, "N": 70},
     "rms-norm": {},
     "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {},

@@ -43,6 +43,7 @@ SMALL = {
     "moe-combine": {"M": 5, "N": 70, "TOP": 3},
     "moe-group": {"M": 33, "E": 5, "TOP": 3},
     "moe-route": {"M": 5, "E": 70, "TOP": 3},
+    "quantize-rows": {"M": 5, "N": 70},
     "rms-norm": {"M": 5, "N": 70},
     "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {"M": 5, "N": 70},
@@ -51,7 +52,7 @@ ROWS = ("layer-norm", "rms-norm", "softmax")
 LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
 DYNAMIC = ("copy", *LAYOUTS, "gemm-grouped", "gemm-staged", "gemm-stream-k", *ROWS)
 DYNAMIC += ("gemm-nbits", "moe-combine", "moe-group", "moe-route")
-DYNAMIC += ("cross-entropy", "rotary")
+DYNAMIC += ("cross-entropy", "quantize-rows", "rotary")
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 
 

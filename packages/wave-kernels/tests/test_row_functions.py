@@ -7,8 +7,14 @@ import torch
 import torch.nn.functional as torch_functions
 
 from wave_core.diagnostics import LaunchError
-from wave_kernels.functions import cross_entropy, rotary_embedding
+from wave_kernels.functions import cross_entropy, quantize_rows, rotary_embedding
+from wave_kernels.functions.rows import LONGEST
 
+GREATEST = {
+    torch.int8: 127.0,
+    torch.float8_e4m3fn: 448.0,
+    torch.float8_e5m2: 57344.0,
+}
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 ROUNDED = {
     torch.float32: {"rtol": 1e-5, "atol": 1e-5},
@@ -87,6 +93,45 @@ def test_positions_that_are_no_rows():
     assert found.flatten(1).tolist() == [[0.0, 0.0, 2.0, 2.0], [0.0] * 4, [0.0] * 4]
 
 
+@pytest.mark.parametrize("shape", [(1,), (3, 31), (2, 2, 256), (2, 1025), (0, 4)])
+@pytest.mark.parametrize("stored", GREATEST)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.covering(1)
+def test_quantize_rows(dtype, stored, shape):
+    x = (torch.randn(shape) * 10).to(dtype)
+    values, scales = quantize_rows(x, stored)
+    assert values.dtype == stored
+    assert values.shape == x.shape
+    if not x.numel():
+        return
+    wide = x.double()
+    wanted = wide.abs().amax(-1) / GREATEST[stored]
+    torch.testing.assert_close(scales.double(), wanted, rtol=1e-6, atol=0.0)
+    quotients = wide / scales.double()[..., None]
+    # Half a step: 0.5 of integers; of floats half a unit, or half the least of all.
+    steps = {
+        torch.int8: torch.full_like(quotients, 0.5),
+        torch.float8_e4m3fn: (quotients.abs() * 2.0**-4).clamp(min=2.0**-10),
+        torch.float8_e5m2: (quotients.abs() * 2.0**-3).clamp(min=2.0**-17),
+    }
+    assert ((values.double() - quotients).abs() <= steps[stored] * 1.0001).all()
+    assert (values.double().abs().amax(-1) == GREATEST[stored]).all()
+
+
+@pytest.mark.parametrize("stored", GREATEST)
+def test_quantised_rows_without_a_scale(stored):
+    x = torch.zeros(4, 9)
+    x[1, 2], x[2, 3], x[3, 4] = torch.nan, -torch.inf, 2.0**-140
+    values, scales = quantize_rows(x, stored)
+    assert (values[0].double() == 0).all()
+    assert scales[0] == scales[3] == 2.0**-126
+    assert scales[1].isnan()
+    assert scales[2].isinf()
+    rest = values[2].double()
+    assert (rest[torch.arange(9) != 3] == 0).all()
+    assert rest[3] == 0 if stored == torch.int8 else rest[3].isnan()
+
+
 ROWS, TARGETS = torch.zeros(4, 3), torch.zeros(4).int()
 REFUSED = [
     ("WV0705", lambda: cross_entropy(ROWS.double(), TARGETS)),
@@ -100,6 +145,9 @@ REFUSED = [
     ("WV0707", lambda: rotary_embedding(torch.zeros(2, 1, 3), ROWS, ROWS)),
     ("WV0707", lambda: rotary_embedding(torch.zeros(2, 1, 4), ROWS, ROWS)),
     ("WV0705", lambda: rotary_embedding(torch.zeros(2, 1, 6), ROWS.half(), ROWS)),
+    ("WV0705", lambda: quantize_rows(ROWS, torch.float16)),
+    ("WV0706", lambda: quantize_rows(torch.tensor(1.0), torch.int8)),
+    ("WV0707", lambda: quantize_rows(torch.zeros(1, LONGEST + 1), torch.int8)),
 ]
 
 

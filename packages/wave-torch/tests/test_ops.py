@@ -181,6 +181,10 @@ CALLS = {
             *(torch.tensor([[8, 0, 1], [3, 3, 2]]), True),
         ),
     ],
+    "quantize_rows": lambda dtype: [
+        (torch.randn(2, 3, 5).to(dtype), torch.int8),
+        (torch.randn(7).to(dtype), torch.int8),
+    ],
     "softmax": lambda dtype: [(leaf(3, 7, dtype=dtype),), (leaf(5, dtype=dtype),)],
 }
 

@@ -117,6 +117,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         f"{_CASES}.experts:route_case",
         "experts of each token, and their weights",
     ),
+    KernelSpec(
+        "quantize-rows",
+        f"{_CASES}.quantize:quantize_case",
+        "rows as bytes, with a scale each",
+    ),
     KernelSpec("rms-norm", f"{_CASES}.norms:rms_norm_case", "RMS norm of each row"),
     KernelSpec("rotary", f"{_CASES}.rotary:rotary_case", "rotary embedding of heads"),
     KernelSpec("softmax", f"{_CASES}.softmax:softmax_case", "softmax of each row"),

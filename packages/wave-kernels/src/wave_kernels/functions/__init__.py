@@ -24,6 +24,7 @@ from wave_kernels.functions.grouped_products import grouped_matmul, grouped_swig
 from wave_kernels.functions.moe import moe
 from wave_kernels.functions.nbits import matmul_nbits
 from wave_kernels.functions.products import matmul
+from wave_kernels.functions.quantize import quantize_rows
 from wave_kernels.functions.ragged_attention import attention_varlen
 from wave_kernels.functions.rotary import rotary_embedding
 from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
@@ -48,6 +49,7 @@ __all__ = [
     "matmul",
     "matmul_nbits",
     "moe",
+    "quantize_rows",
     "rms_norm",
     "rotary_embedding",
     "route_tokens",

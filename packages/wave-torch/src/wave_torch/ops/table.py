@@ -16,6 +16,7 @@ from wave_torch.ops.experts import COMBINE_TOKENS, GROUP_TOKENS, MOE, ROUTE_TOKE
 from wave_torch.ops.groups import GROUPED_MATMUL, GROUPED_SWIGLU
 from wave_torch.ops.nbits import MATMUL_NBITS
 from wave_torch.ops.products import MATMUL
+from wave_torch.ops.quantize import QUANTIZE_ROWS
 from wave_torch.ops.rotary import ROTARY_EMBEDDING
 from wave_torch.ops.rows import LAYER_NORM, RMS_NORM, SOFTMAX
 
@@ -36,6 +37,7 @@ TABLE = (
     MATMUL,
     MATMUL_NBITS,
     MOE,
+    QUANTIZE_ROWS,
     RMS_NORM,
     ROTARY_EMBEDDING,
     ROUTE_TOKENS,
