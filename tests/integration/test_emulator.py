@@ -44,6 +44,7 @@ SMALL = {
     "copy": {"M": 19, "N": 70},
     "elementwise": {"M": 5, "N": 70},
     "cross-entropy": {"M": 5, "N": 70},
+    "gated": {"M": 5, "N": 70},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 2, "M": 33, "N": 17, "K": 20},

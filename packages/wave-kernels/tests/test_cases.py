@@ -28,6 +28,7 @@ SMALL = {
     "copy": {"M": 19, "N": 70},
     "elementwise": {"M": 5, "N": 70},
     "cross-entropy": {"M": 5, "N": 1030},
+    "gated": {"M": 5, "N": 70},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 3, "M": 33, "N": 17, "K": 50},
@@ -52,7 +53,7 @@ ROWS = ("layer-norm", "rms-norm", "softmax")
 LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
 DYNAMIC = ("copy", *LAYOUTS, "gemm-grouped", "gemm-staged", "gemm-stream-k", *ROWS)
 DYNAMIC += ("gemm-nbits", "moe-combine", "moe-group", "moe-route")
-DYNAMIC += ("cross-entropy", "quantize-rows", "rotary")
+DYNAMIC += ("cross-entropy", "gated", "quantize-rows", "rotary")
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 
 

@@ -6,10 +6,22 @@ import pytest
 import torch
 import torch.nn.functional as torch_functions
 
-from wave_core.diagnostics import LaunchError
-from wave_kernels.functions import cross_entropy, quantize_rows, rotary_embedding
+from wave_core.diagnostics import LaunchError, UserError
+from wave_kernels.functions import (
+    cross_entropy,
+    gated_activation,
+    quantize_rows,
+    rotary_embedding,
+)
 from wave_kernels.functions.rows import LONGEST
 
+ACTIVATIONS = {
+    "relu": torch.relu,
+    "gelu": torch_functions.gelu,
+    "silu": torch_functions.silu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+}
 GREATEST = {
     torch.int8: 127.0,
     torch.float8_e4m3fn: 448.0,
@@ -132,6 +144,23 @@ def test_quantised_rows_without_a_scale(stored):
     assert rest[3] == 0 if stored == torch.int8 else rest[3].isnan()
 
 
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("shape", [(2,), (0, 4), (3, 0), (3, 62), (2, 2, 2050)])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.covering(1)
+def test_gated_activation(dtype, shape, activation):
+    x = torch.randn(shape).to(dtype)
+    gate, factor = x.double().chunk(2, -1)
+    wanted = ACTIVATIONS[activation](gate) * factor
+    found = gated_activation(x, activation).double()
+    torch.testing.assert_close(found, wanted, **ROUNDED[dtype])
+
+
+def test_an_unknown_activation_is_refused():
+    with pytest.raises(UserError, match="it is one of relu, gelu"):
+        gated_activation(torch.zeros(2, 4), "sine")
+
+
 ROWS, TARGETS = torch.zeros(4, 3), torch.zeros(4).int()
 REFUSED = [
     ("WV0705", lambda: cross_entropy(ROWS.double(), TARGETS)),
@@ -148,6 +177,8 @@ REFUSED = [
     ("WV0705", lambda: quantize_rows(ROWS, torch.float16)),
     ("WV0706", lambda: quantize_rows(torch.tensor(1.0), torch.int8)),
     ("WV0707", lambda: quantize_rows(torch.zeros(1, LONGEST + 1), torch.int8)),
+    ("WV0706", lambda: gated_activation(torch.tensor(1.0))),
+    ("WV0707", lambda: gated_activation(ROWS)),
 ]
 
 

@@ -185,6 +185,9 @@ CALLS = {
         (torch.randn(2, 3, 5).to(dtype), torch.int8),
         (torch.randn(7).to(dtype), torch.int8),
     ],
+    "gated_activation": lambda dtype: [
+        (leaf(2, 3, 10, dtype=dtype), name) for name in ("silu", "gelu", "relu")
+    ],
     "softmax": lambda dtype: [(leaf(3, 7, dtype=dtype),), (leaf(5, dtype=dtype),)],
 }
 
@@ -272,6 +275,11 @@ def rotary_embedding(x, cos, sin, positions=None, interleaved=False):
     return torch.stack(pairs, -1).flatten(-2) if interleaved else torch.cat(pairs, -1)
 
 
+def gated_activation(x, activation="silu"):
+    gate, factor = x.chunk(2, -1)
+    return ACTIVATIONS[activation](gate) * factor
+
+
 # Function -> the same in torch, with torch's gradients.
 REFERENCES = {
     "attention": attention,
@@ -292,6 +300,7 @@ REFERENCES = {
         x, x.shape[-1:], weight, eps
     ),
     "rotary_embedding": rotary_embedding,
+    "gated_activation": gated_activation,
     "softmax": lambda x: x.softmax(-1),
 }
 

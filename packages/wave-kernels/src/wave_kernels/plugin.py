@@ -62,6 +62,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         f"{_CASES}.cross_entropy:cross_entropy_case",
         "cross entropy of each row",
     ),
+    KernelSpec(
+        "gated",
+        f"{_CASES}.gated:gated_case",
+        "an activation of one half times the other",
+    ),
     KernelSpec("gemm", f"{_CASES}.gemm:gemm_case", "c = a b^T"),
     KernelSpec(
         "gemm-batched", f"{_CASES}.gemm:batched_gemm_case", "c[i] = a[i] b[i]^T"

@@ -20,6 +20,7 @@ from wave_kernels.functions.experts import (
     group_tokens,
     route_tokens,
 )
+from wave_kernels.functions.gated import gated_activation
 from wave_kernels.functions.grouped_products import grouped_matmul, grouped_swiglu
 from wave_kernels.functions.moe import moe
 from wave_kernels.functions.nbits import matmul_nbits
@@ -42,6 +43,7 @@ __all__ = [
     "conv2d_input",
     "conv2d_weight",
     "cross_entropy",
+    "gated_activation",
     "group_tokens",
     "grouped_matmul",
     "grouped_swiglu",

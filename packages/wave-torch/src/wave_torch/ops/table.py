@@ -13,6 +13,7 @@ from wave_torch.ops.columns import COLUMN_SUMS
 from wave_torch.ops.convolutions import CONVOLUTIONS
 from wave_torch.ops.cross_entropy import CROSS_ENTROPY
 from wave_torch.ops.experts import COMBINE_TOKENS, GROUP_TOKENS, MOE, ROUTE_TOKENS
+from wave_torch.ops.gated import GATED_ACTIVATION
 from wave_torch.ops.groups import GROUPED_MATMUL, GROUPED_SWIGLU
 from wave_torch.ops.nbits import MATMUL_NBITS
 from wave_torch.ops.products import MATMUL
@@ -30,6 +31,7 @@ TABLE = (
     COMBINE_TOKENS,
     *CONVOLUTIONS,
     CROSS_ENTROPY,
+    GATED_ACTIVATION,
     GROUPED_MATMUL,
     GROUPED_SWIGLU,
     GROUP_TOKENS,
