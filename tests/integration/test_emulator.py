@@ -42,6 +42,7 @@ SMALL = {
     "conv2d-input": {"N": 1, "H": 5, "W": 7, "C": 3, "HF": 2, "WF": 2, "NF": 17},
     "conv2d-weight": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},
     "copy": {"M": 19, "N": 70},
+    "cumsum": {"M": 5, "N": 70},
     "elementwise": {"M": 5, "N": 70},
     "cross-entropy": {"M": 5, "N": 70},
     "gated": {"M": 5, "N": 70},
@@ -64,6 +65,7 @@ SMALL = {
     "rms-norm": {"M": 5, "N": 70},
     "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {"M": 5, "N": 70},
+    "topk": {"M": 5, "N": 70, "TOP": 3},
 }
 WITHOUT_32X32 = {"gfx1100", "gfx1201"}
 """Chips whose matrix instructions have one shape, 16 by 16."""

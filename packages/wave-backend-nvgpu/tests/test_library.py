@@ -22,6 +22,7 @@ SHAPES = {
     "conv2d-input": {},
     "conv2d-weight": {},
     "copy": {"M": 100, "N": 70},
+    "cumsum": {"M": 5, "N": 300},
     "elementwise": {"M": 5, "N": 70},
     "cross-entropy": {"M": 5, "N": 1030},
     "gated": {"M": 5, "N": 70},
@@ -42,6 +43,7 @@ SHAPES = {
     "rms-norm": {},
     "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {},
+    "topk": {"M": 5, "N": 300, "TOP": 3},
 }
 
 

@@ -26,6 +26,7 @@ SMALL = {
     "conv2d-input": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},
     "conv2d-weight": {"N": 2, "H": 7, "W": 9, "C": 3, "HF": 3, "WF": 2, "NF": 17},
     "copy": {"M": 19, "N": 70},
+    "cumsum": {"M": 5, "N": 300},
     "elementwise": {"M": 5, "N": 70},
     "cross-entropy": {"M": 5, "N": 1030},
     "gated": {"M": 5, "N": 70},
@@ -48,12 +49,13 @@ SMALL = {
     "rms-norm": {"M": 5, "N": 70},
     "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {"M": 5, "N": 70},
+    "topk": {"M": 5, "N": 300, "TOP": 3},
 }
 ROWS = ("layer-norm", "rms-norm", "softmax")
 LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
 DYNAMIC = ("copy", *LAYOUTS, "gemm-grouped", "gemm-staged", "gemm-stream-k", *ROWS)
 DYNAMIC += ("gemm-nbits", "moe-combine", "moe-group", "moe-route")
-DYNAMIC += ("cross-entropy", "gated", "quantize-rows", "rotary")
+DYNAMIC += ("cross-entropy", "cumsum", "gated", "quantize-rows", "rotary", "topk")
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 
 

@@ -9,9 +9,11 @@ import torch.nn.functional as torch_functions
 from wave_core.diagnostics import LaunchError, UserError
 from wave_kernels.functions import (
     cross_entropy,
+    cumsum,
     gated_activation,
     quantize_rows,
     rotary_embedding,
+    topk,
 )
 from wave_kernels.functions.rows import LONGEST
 
@@ -161,6 +163,36 @@ def test_an_unknown_activation_is_refused():
         gated_activation(torch.zeros(2, 4), "sine")
 
 
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    "shape", [(1,), (0, 4), (3, 0), (3, 31), (2, 2, 256), (1, 1025)]
+)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.covering(1)
+def test_cumsum(dtype, shape, reverse, exclusive):
+    x = torch.randn(shape).to(dtype)
+    wide = x.double().flip(-1) if reverse else x.double()
+    sums = wide.cumsum(-1) - wide if exclusive else wide.cumsum(-1)
+    wanted = sums.flip(-1) if reverse else sums
+    found = cumsum(x, exclusive=exclusive, reverse=reverse).double()
+    limits = ROUNDED[dtype] | {"atol": 1e-6 * max(1, shape[-1])}
+    torch.testing.assert_close(found, wanted, **limits)
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (31, 31), (257, 5), (1025, 32)])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.covering(1)
+def test_topk(dtype, n, k):
+    x = torch.randn(2, 2, n).round(decimals=1).to(dtype)
+    if n > k:
+        x[0, 0, 7], x[0, 1, 3], x[1, 0] = torch.nan, torch.inf, -torch.inf
+    values, indices = topk(x, k)
+    wanted = x.sort(dim=-1, descending=True, stable=True)
+    torch.testing.assert_close(values, wanted.values[..., :k], equal_nan=True)
+    assert torch.equal(indices, wanted.indices[..., :k].int())
+
+
 ROWS, TARGETS = torch.zeros(4, 3), torch.zeros(4).int()
 REFUSED = [
     ("WV0705", lambda: cross_entropy(ROWS.double(), TARGETS)),
@@ -179,6 +211,10 @@ REFUSED = [
     ("WV0707", lambda: quantize_rows(torch.zeros(1, LONGEST + 1), torch.int8)),
     ("WV0706", lambda: gated_activation(torch.tensor(1.0))),
     ("WV0707", lambda: gated_activation(ROWS)),
+    ("WV0706", lambda: cumsum(torch.tensor(1.0))),
+    ("WV0707", lambda: cumsum(torch.zeros(1, LONGEST + 1))),
+    ("WV0707", lambda: topk(ROWS, 4)),
+    ("WV0707", lambda: topk(torch.zeros(1, 99), 33)),
 ]
 
 

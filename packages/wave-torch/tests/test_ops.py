@@ -188,6 +188,11 @@ CALLS = {
     "gated_activation": lambda dtype: [
         (leaf(2, 3, 10, dtype=dtype), name) for name in ("silu", "gelu", "relu")
     ],
+    "cumsum": lambda dtype: [
+        (leaf(3, 7, dtype=dtype),),
+        (leaf(2, 2, 5, dtype=dtype), True, True),
+    ],
+    "topk": lambda dtype: [(leaf(2, 2, 7, dtype=dtype), 3), (leaf(4, dtype=dtype), 4)],
     "softmax": lambda dtype: [(leaf(3, 7, dtype=dtype),), (leaf(5, dtype=dtype),)],
 }
 
@@ -280,6 +285,12 @@ def gated_activation(x, activation="silu"):
     return ACTIVATIONS[activation](gate) * factor
 
 
+def cumsum(x, exclusive=False, reverse=False):
+    turned = x.flip(-1) if reverse else x
+    found = turned.cumsum(-1) - turned if exclusive else turned.cumsum(-1)
+    return found.flip(-1) if reverse else found
+
+
 # Function -> the same in torch, with torch's gradients.
 REFERENCES = {
     "attention": attention,
@@ -301,6 +312,8 @@ REFERENCES = {
     ),
     "rotary_embedding": rotary_embedding,
     "gated_activation": gated_activation,
+    "cumsum": cumsum,
+    "topk": lambda x, k: x.topk(k).values,
     "softmax": lambda x: x.softmax(-1),
 }
 

@@ -52,6 +52,7 @@ KERNELS: tuple[KernelSpec, ...] = (
         "gradient of a convolution's filters",
     ),
     KernelSpec("copy", f"{_CASES}.copy:copy_case", "b = a"),
+    KernelSpec("cumsum", f"{_CASES}.ordered:cumsum_case", "running sums of each row"),
     KernelSpec(
         "elementwise",
         f"{_CASES}.elementwise:elementwise_case",
@@ -130,6 +131,9 @@ KERNELS: tuple[KernelSpec, ...] = (
     KernelSpec("rms-norm", f"{_CASES}.norms:rms_norm_case", "RMS norm of each row"),
     KernelSpec("rotary", f"{_CASES}.rotary:rotary_case", "rotary embedding of heads"),
     KernelSpec("softmax", f"{_CASES}.softmax:softmax_case", "softmax of each row"),
+    KernelSpec(
+        "topk", f"{_CASES}.ordered:topk_case", "the greatest elements of each row"
+    ),
 )
 
 

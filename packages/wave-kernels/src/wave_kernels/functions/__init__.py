@@ -24,6 +24,7 @@ from wave_kernels.functions.gated import gated_activation
 from wave_kernels.functions.grouped_products import grouped_matmul, grouped_swiglu
 from wave_kernels.functions.moe import moe
 from wave_kernels.functions.nbits import matmul_nbits
+from wave_kernels.functions.ordered import cumsum, topk
 from wave_kernels.functions.products import matmul
 from wave_kernels.functions.quantize import quantize_rows
 from wave_kernels.functions.ragged_attention import attention_varlen
@@ -43,6 +44,7 @@ __all__ = [
     "conv2d_input",
     "conv2d_weight",
     "cross_entropy",
+    "cumsum",
     "gated_activation",
     "group_tokens",
     "grouped_matmul",
@@ -58,4 +60,5 @@ __all__ = [
     "shuffle_scales",
     "shuffle_weights",
     "softmax",
+    "topk",
 ]

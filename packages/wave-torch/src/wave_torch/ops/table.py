@@ -16,6 +16,7 @@ from wave_torch.ops.experts import COMBINE_TOKENS, GROUP_TOKENS, MOE, ROUTE_TOKE
 from wave_torch.ops.gated import GATED_ACTIVATION
 from wave_torch.ops.groups import GROUPED_MATMUL, GROUPED_SWIGLU
 from wave_torch.ops.nbits import MATMUL_NBITS
+from wave_torch.ops.ordered import CUMSUM, TOPK
 from wave_torch.ops.products import MATMUL
 from wave_torch.ops.quantize import QUANTIZE_ROWS
 from wave_torch.ops.rotary import ROTARY_EMBEDDING
@@ -31,6 +32,7 @@ TABLE = (
     COMBINE_TOKENS,
     *CONVOLUTIONS,
     CROSS_ENTROPY,
+    CUMSUM,
     GATED_ACTIVATION,
     GROUPED_MATMUL,
     GROUPED_SWIGLU,
@@ -44,5 +46,6 @@ TABLE = (
     ROTARY_EMBEDDING,
     ROUTE_TOKENS,
     SOFTMAX,
+    TOPK,
 )
 """Whoever adds a function adds its row here, from the module of its family."""
