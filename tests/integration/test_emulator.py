@@ -46,6 +46,7 @@ SMALL = {
     "elementwise": {"M": 5, "N": 70},
     "cross-entropy": {"M": 5, "N": 70},
     "gated": {"M": 5, "N": 70},
+    "gather": {"M": 5, "N": 70, "ROWS": 9},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 2, "M": 33, "N": 17, "K": 20},

@@ -26,6 +26,7 @@ SHAPES = {
     "elementwise": {"M": 5, "N": 70},
     "cross-entropy": {"M": 5, "N": 1030},
     "gated": {"M": 5, "N": 70},
+    "gather": {"M": 5, "N": 70, "ROWS": 9},
     "gemm": {"M": 130, "N": 70, "K": 72},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 3, "M": 33, "N": 17, "K": 50},

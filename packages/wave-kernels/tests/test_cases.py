@@ -30,6 +30,7 @@ SMALL = {
     "elementwise": {"M": 5, "N": 70},
     "cross-entropy": {"M": 5, "N": 1030},
     "gated": {"M": 5, "N": 70},
+    "gather": {"M": 5, "N": 70, "ROWS": 9},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 3, "M": 33, "N": 17, "K": 50},
@@ -55,7 +56,15 @@ ROWS = ("layer-norm", "rms-norm", "softmax")
 LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
 DYNAMIC = ("copy", *LAYOUTS, "gemm-grouped", "gemm-staged", "gemm-stream-k", *ROWS)
 DYNAMIC += ("gemm-nbits", "moe-combine", "moe-group", "moe-route")
-DYNAMIC += ("cross-entropy", "cumsum", "gated", "quantize-rows", "rotary", "topk")
+DYNAMIC += (
+    "cross-entropy",
+    "cumsum",
+    "gated",
+    "gather",
+    "quantize-rows",
+    "rotary",
+    "topk",
+)
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 
 

@@ -11,6 +11,7 @@ from wave_kernels.functions import (
     cross_entropy,
     cumsum,
     gated_activation,
+    gather_rows,
     quantize_rows,
     rotary_embedding,
     topk,
@@ -193,6 +194,23 @@ def test_topk(dtype, n, k):
     assert torch.equal(indices, wanted.indices[..., :k].int())
 
 
+@pytest.mark.parametrize("lead", [(), (0,), (3,), (2, 3)])
+@pytest.mark.parametrize("n", [0, 1, 31, 1025])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.covering(1)
+def test_gather_rows(dtype, n, lead):
+    table, indices = torch.randn(7, n).to(dtype), torch.randint(7, lead)
+    assert torch.equal(gather_rows(table, indices), table[indices])
+
+
+def test_indices_that_are_no_rows():
+    table, indices = torch.ones(2, 3), torch.tensor([1, 2, -1, 2**40])
+    with pytest.raises(LaunchError, match="rows 0 to 1"):
+        gather_rows(table, indices)
+    found = gather_rows(table, indices, checked=False)
+    assert found[:, 0].tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
 ROWS, TARGETS = torch.zeros(4, 3), torch.zeros(4).int()
 REFUSED = [
     ("WV0705", lambda: cross_entropy(ROWS.double(), TARGETS)),
@@ -215,6 +233,9 @@ REFUSED = [
     ("WV0707", lambda: cumsum(torch.zeros(1, LONGEST + 1))),
     ("WV0707", lambda: topk(ROWS, 4)),
     ("WV0707", lambda: topk(torch.zeros(1, 99), 33)),
+    ("WV0705", lambda: gather_rows(ROWS, TARGETS.float())),
+    ("WV0706", lambda: gather_rows(ROWS[0], TARGETS)),
+    ("WV0707", lambda: gather_rows(ROWS[:0], TARGETS)),
 ]
 
 

@@ -193,6 +193,10 @@ CALLS = {
         (leaf(2, 2, 5, dtype=dtype), True, True),
     ],
     "topk": lambda dtype: [(leaf(2, 2, 7, dtype=dtype), 3), (leaf(4, dtype=dtype), 4)],
+    "gather_rows": lambda dtype: [
+        (leaf(5, 3, dtype=dtype), torch.tensor([[4, 0], [0, 1]])),
+        (leaf(2, 4, dtype=dtype), torch.tensor([1, 1, 0]).int(), False),
+    ],
     "softmax": lambda dtype: [(leaf(3, 7, dtype=dtype),), (leaf(5, dtype=dtype),)],
 }
 
@@ -314,6 +318,7 @@ REFERENCES = {
     "gated_activation": gated_activation,
     "cumsum": cumsum,
     "topk": lambda x, k: x.topk(k).values,
+    "gather_rows": lambda table, indices, _=True: table[indices.long()],
     "softmax": lambda x: x.softmax(-1),
 }
 

@@ -68,6 +68,7 @@ KERNELS: tuple[KernelSpec, ...] = (
         f"{_CASES}.gated:gated_case",
         "an activation of one half times the other",
     ),
+    KernelSpec("gather", f"{_CASES}.gather:gather_case", "rows that indices pick"),
     KernelSpec("gemm", f"{_CASES}.gemm:gemm_case", "c = a b^T"),
     KernelSpec(
         "gemm-batched", f"{_CASES}.gemm:batched_gemm_case", "c[i] = a[i] b[i]^T"

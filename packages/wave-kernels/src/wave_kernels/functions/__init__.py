@@ -21,6 +21,7 @@ from wave_kernels.functions.experts import (
     route_tokens,
 )
 from wave_kernels.functions.gated import gated_activation
+from wave_kernels.functions.gather import gather_rows
 from wave_kernels.functions.grouped_products import grouped_matmul, grouped_swiglu
 from wave_kernels.functions.moe import moe
 from wave_kernels.functions.nbits import matmul_nbits
@@ -46,6 +47,7 @@ __all__ = [
     "cross_entropy",
     "cumsum",
     "gated_activation",
+    "gather_rows",
     "group_tokens",
     "grouped_matmul",
     "grouped_swiglu",

@@ -14,6 +14,7 @@ from wave_torch.ops.convolutions import CONVOLUTIONS
 from wave_torch.ops.cross_entropy import CROSS_ENTROPY
 from wave_torch.ops.experts import COMBINE_TOKENS, GROUP_TOKENS, MOE, ROUTE_TOKENS
 from wave_torch.ops.gated import GATED_ACTIVATION
+from wave_torch.ops.gather import GATHER_ROWS
 from wave_torch.ops.groups import GROUPED_MATMUL, GROUPED_SWIGLU
 from wave_torch.ops.nbits import MATMUL_NBITS
 from wave_torch.ops.ordered import CUMSUM, TOPK
@@ -34,6 +35,7 @@ TABLE = (
     CROSS_ENTROPY,
     CUMSUM,
     GATED_ACTIVATION,
+    GATHER_ROWS,
     GROUPED_MATMUL,
     GROUPED_SWIGLU,
     GROUP_TOKENS,
