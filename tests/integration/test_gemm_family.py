@@ -130,9 +130,11 @@ def test_groups_of_four_warps(session, gated, preset):
     check(session, made, "emulator", preset=preset)
 
 
-def test_what_is_not_set_gives_groups_of_four_warps_too(session):
+@pytest.mark.parametrize("groups", [8, 200])
+def test_what_is_not_set_gives_groups_of_four_warps_too(session, groups):
+    """Of more groups than shuffle at once, too."""
     factory = session.plugins.load_kernel("gemm-grouped")
-    shape = {"E": 8, "M": 8192, "N": 4096, "K": 4096}
+    shape = {"E": groups, "M": 8192, "N": 4096, "K": 4096}
     words = {"DTYPE": "bf16", "RESULT": "bf16", "DYNAMIC": 1, "GATED": 1}
     made = make_case(factory, "gemm-grouped", shape, words, "sm_90a")
     ptx = emit(made.options, made.kernel, "ptx", session).files["gemm.ptx"].decode()

@@ -8,6 +8,7 @@ import inspect
 import pytest
 import torch
 import torch.nn.functional as torch_functions
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from wave_core.compile import WaveKernel
 from wave_core.diagnostics import LaunchError, UserError
@@ -117,6 +118,29 @@ def test_transposed_views_and_leading_dimensions(lead, turned):
     a = random(*lead, 16, 20).mT if turned[0] else random(*lead, 20, 16)
     b = random(*lead, 12, 16).mT if turned[1] else random(*lead, 16, 12)
     near(matmul(a, b), a.double() @ b.double(), 1e-3, 16.0)
+
+
+class Calls(TorchDispatchMode):
+    """The operators of torch that are called."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+        self.names.append(operator.name())
+        return operator(*args, **(kwargs or {}))
+
+
+def test_weights_are_not_copied():
+    a, b, many = random(3, 16), random(8, 16), random(2, 8, 16)
+    starts = torch.tensor([0, 1, 3], dtype=torch.int32)
+    layer = (random(2, 16), many, random(2, 16, 4))
+    with Calls() as calls:
+        matmul(a, b.mT)
+        functions.grouped_matmul(a, many.mT, starts)
+        functions.moe(a, *layer, 1)
+    assert "aten::clone" not in calls.names
 
 
 def test_tensors_with_gaps_are_read_as_they_are():

@@ -87,7 +87,11 @@ class _Groups:
 
     def kernel(self) -> Any:
         return grouped_gemm_kernel(
-            self.dtype, result=self.result, gathered=self.gathered, gated=self.gated
+            self.dtype,
+            groups=self.sizes["E"],
+            result=self.result,
+            gathered=self.gathered,
+            gated=self.gated,
         )
 
     def arguments(self, rng: np.random.Generator) -> list[np.ndarray]:

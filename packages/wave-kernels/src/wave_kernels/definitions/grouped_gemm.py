@@ -49,6 +49,7 @@ def grouped_gemm_kernel(
     dtype: DType = tkl.f16,
     mma_type: tkl.MMAType | None = None,
     *,
+    groups: int,
     layout: str = "NT",
     result: DType | None = None,
     gathered: bool = False,
@@ -56,10 +57,11 @@ def grouped_gemm_kernel(
 ) -> Any:
     """``c[m, n] = sum_k a[m, k] * b[g, k, n]``, where g is the group of row m.
 
-    Group g has the rows from ``starts[g]`` up to ``starts[g + 1]``; the first starts at
-    0, and rows behind the last group are not written. Where ``gathered``, row m of
-    ``a`` is the one that ``rows[m]`` names. Where ``gated``, b has twice the columns,
-    and ``c = silu(a gate) * (a up)``, of the first and the second half of them.
+    There are ``groups``, which is the value of ``E``. Group g has the rows from
+    ``starts[g]`` up to ``starts[g + 1]``; the first starts at 0, and rows behind the
+    last group are not written. Where ``gathered``, row m of ``a`` is the one that
+    ``rows[m]`` names. Where ``gated``, b has twice the columns, and
+    ``c = silu(a gate) * (a up)``, of the first and the second half of them.
 
     Shapes: ``a: [M, K]`` or ``[TOKENS, K]``, ``b: [E, K, N]`` or, by the second letter
     of ``layout``, ``[E, N, K]``, ``starts: [ENDS]``, ``rows: [M]``, ``c: [M, N]``.
@@ -90,7 +92,7 @@ def grouped_gemm_kernel(
     @declared(operands)
     def gemm(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))
-        enter_group(given["starts"])
+        enter_group(given["starts"], groups)
         picked = tkw.read(given["rows"]) if gathered else None
         found = total(
             tkl.Register[M, N, sums](0),

@@ -50,12 +50,20 @@ DEPTH = sympy.Min(1, sympy.Max(0, LEFT)) * sympy.ceiling(K / BLOCK_K)
 Of one symbol, so that a compiler that takes it for large sees the whole loop.
 """
 
+IN_REACH = 32
+"""Lanes that shuffle with each other on every target."""
+
 STARTS = tkl.Memory[ENDS, tkl.GLOBAL_ADDRESS_SPACE, tkl.i32]
 
 
-def enter_group(starts: Any) -> None:
-    """Set ``GROUP``, ``FIRST`` and ``LEFT`` of the workgroup."""
-    start, end = _ends(starts, 0), _ends(starts, 1)
+def enter_group(starts: Any, groups: int) -> None:
+    """Set ``GROUP``, ``FIRST`` and ``LEFT`` of the workgroup.
+
+    So many lanes hold all ``groups`` as shuffle with each other on every target: then
+    it is plain that all waves of a workgroup find the same.
+    """
+    each = 1 << (max(groups - 1, 0) // IN_REACH).bit_length()
+    start, end = (_ends(starts, offset, each) for offset in (0, 1))
     number = tkw.scalar(tkw.WORKGROUP_0, tkl.i32)
     rows = tkw.scalar(BLOCK_M, tkl.i32)
     place = tkw.self_index(E, tkl.i32)
@@ -70,8 +78,8 @@ def enter_group(starts: Any) -> None:
     tkw.set_symbol(LEFT, tkw.max(tkw.select(begun, end, none), dim=E) - first)
 
 
-def _ends(starts: Any, offset: int) -> Any:
+def _ends(starts: Any, offset: int, each: int) -> Any:
     """Of each group, where it starts, or where the one behind it does."""
     place = tkw.IndexMapping.iterator(0)
     found = tkw.IndexMapping(1, inputs={ENDS: place + offset}, outputs={E: place})
-    return tkw.read(starts, mapping=found)
+    return tkw.read(starts, elements_per_thread=each, mapping=found)

@@ -62,6 +62,20 @@ class Arguments:
         """A tensor of this shape, contiguous, with the first one's type and device.
 
         Raises:
+            LaunchError: as `fitting`.
+        """
+        return self.fitting(name, value, shape, dtype).contiguous()
+
+    def fitting(
+        self,
+        name: str,
+        value: object,
+        shape: Sequence[int],
+        dtype: torch.dtype | None = None,
+    ) -> torch.Tensor:
+        """The same as it lies in memory.
+
+        Raises:
             LaunchError: WV0704, WV0714 as `of`; WV0705 for its type, WV0707 for its
                 shape, WV0708 for its device.
         """
@@ -77,7 +91,7 @@ class Arguments:
             what = f"`{name}` is on {tensor.device}"
             advice = f"the first argument is on {self.first.device}"
             self.refuse("WV0708", what, advice)
-        return tensor.contiguous()
+        return tensor
 
     def result(
         self, out: object | None, shape: Sequence[int], dtype: torch.dtype
@@ -143,7 +157,7 @@ def shape_of(
     shape: tuple[int, ...] = ()
     if isinstance(tensor, torch.Tensor):
         shape = tuple(tensor.shape)
-    given.tensor(name, tensor, shape, dtype)
+    given.fitting(name, tensor, shape, dtype)
     if len(shape) != len(dims):
         advice = f"give {len(dims)} dimensions: {', '.join(dims)}"
         given.refuse("WV0706", f"`{name}` is {shape}", advice)

@@ -127,7 +127,7 @@ def grouped_operands(
     """
     shape_of(given, "a", a, "MK")
     groups, _, n = shape_of(given, "b", b, "EKN")
-    given.tensor("b", b, (groups, a.shape[1], n))
+    given.fitting("b", b, (groups, a.shape[1], n))
     first = given.tensor("starts", starts, (groups + 1,), torch.int32)
     picked = [] if rows is None else [_table(given, rows)]
     if checked:
@@ -153,6 +153,7 @@ def multiply_groups(
         return found.zero_()
     weights, layout = as_it_lies(b, "NT")
     what = {
+        "groups": b.shape[0],
         "dtype": DTYPES[a.dtype],
         "layout": f"N{layout}",
         "result": DTYPES[found.dtype],

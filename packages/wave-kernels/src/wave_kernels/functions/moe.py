@@ -93,7 +93,7 @@ def _check_weights(
     """See that weights fit tokens and each other; experts, and hidden channels."""
     experts, _ = shape_of(given, "router", router, "ED")
     *_, hidden = shape_of(given, "down", down, "EDH")
-    given.tensor("router", router, (experts, width))
-    given.tensor("gate_up", gate_up, (experts, 2 * hidden, width))
-    given.tensor("down", down, (experts, width, hidden))
+    given.fitting("router", router, (experts, width))
+    given.fitting("gate_up", gate_up, (experts, 2 * hidden, width))
+    given.fitting("down", down, (experts, width, hidden))
     return experts, hidden

@@ -144,7 +144,7 @@ def _sizes(given: Arguments, a: torch.Tensor, b: object) -> _Sizes:
     shape: Sequence[int] = b.shape if isinstance(b, torch.Tensor) else ()
     n = shape[-1] if shape else 0
     single = len(shape) == 2
-    given.tensor("b", b, (k, n) if single else (*lead, k, n))
+    given.fitting("b", b, (k, n) if single else (*lead, k, n))
     if single:
         return _Sizes(1, prod(lead) * m, k, n, batched=False)
     return _Sizes(prod(lead), m, k, n, batched=True)
