@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from wave_tune.tuner import Result
 
 
+WORDS = 60
+"""Characters of a reason that a table shows."""
+
+
 def tune_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     kernel: str = typer.Argument(help="A kernel's name, or FILE.py:NAME."),
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
@@ -74,10 +78,15 @@ def _show(found: Result, store: str) -> None:
         *_gain(found),
         ("measured", f"{found.measured} of {found.candidates}"),
         ("left out by the estimate", str(found.left_out)),
-        *((f"failed: {point}", why) for point, why in found.failed.items()),
+        *(("failed", f"{point}: {_short(why)}") for point, why in found.failed.items()),
         ("kept in", store),
     ]
     print_table(("", ""), rows)
+
+
+def _short(why: str) -> str:
+    """The first words of a reason; ``--json`` has all of it."""
+    return why if len(why) <= WORDS else f"{why[:WORDS]}..."
 
 
 def _gain(found: Result) -> list[tuple[str, str]]:
