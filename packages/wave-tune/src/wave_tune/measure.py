@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from wave_core.compile.check_case import case_arguments
 from wave_core.compile.compiler import wave_compile
-from wave_core.compile.devices import find_device
+from wave_core.compile.devices import AUTO, find_device
 from wave_core.compile.emission import emit
 from wave_core.diagnostics import UserError, user_error
 from wave_core.executors import PlacesArrays
@@ -72,9 +72,15 @@ def meter_for(session: Session, target: str) -> Meter:
     Raises:
         UserError: WV0831 where there is neither.
     """
-    device = find_device(session, "auto", target)
-    if device.spec.architectures is not None:
-        return GpuMeter(session, device.name)
+    try:
+        device = find_device(session, AUTO, target)
+    except UserError as error:
+        # Without a simulator there is no device at all, and none is needed.
+        why = error.diagnostics[0].message
+    else:
+        if device.spec.architectures is not None:
+            return GpuMeter(session, device.name)
+        why = device.reason
     spec = session.plugins.views[VIEW].value if VIEW in session.plugins.views else None
     forms = [
         form
@@ -83,7 +89,7 @@ def meter_for(session: Session, target: str) -> Meter:
         for form in each.value.forms
     ]
     if spec is None or spec.form not in forms:
-        raise _unmeasured(target, device.reason, counts=spec is not None)
+        raise _unmeasured(target, why, counts=spec is not None)
     return EmulatorMeter(session, spec)
 
 
