@@ -27,7 +27,7 @@ views.push({
     const chart = timeChart({ rows, bars, length: timeline.cycles, ghz: timeline.clock_ghz, name: "Waves of one compute unit" });
     root.append(
       el("h2", {}, "Waves of one compute unit"),
-      el("p", { class: "dim" }, "By the model of the emulator: the workgroups that fit on a compute unit, from launch to end. A bar is an " +
+      el("p", { class: "dim" }, "By the model of the emulator: as many workgroups as fit on a compute unit, from launch to end, even where a launch has fewer for each. A bar is an " +
         "instruction from its start until its unit is free; the thin line before it is the time that it waited." +
         (timeline.turns_left_out ? ` Of the loop's ${timeline.turns_left_out} turns more, none is drawn.` : "") +
         (timeline.events_left_out ? ` ${number(timeline.events_left_out)} later instructions are left out.` : "")),

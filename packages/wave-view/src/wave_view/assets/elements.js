@@ -79,7 +79,7 @@ views.push({
       const steps = layout.steps.map(([dim, count, extent]) => `${count} along ${dim}, ${extent} apart`).join(", ");
       const digits = layout.dims.map(([dim, rows]) => `${dim} = ${rows.map(([coeff, source, div, mod]) => `${coeff === 1 ? "" : `${coeff}·`}` +
         `(${source}${div === 1 ? "" : `/${div}`} mod ${mod})`).join(" + ") || "the same for all"}`).join(";  ");
-      about.textContent = `The tile of one wave, ${layout.lanes} lanes with ${layout.registers} elements in a step${steps ? `; steps: ${steps}` : ""}.  ${digits}`;
+      about.textContent = `The tile of one wave, ${layout.lanes} lanes with ${layout.registers} ${layout.registers === 1 ? "element" : "elements"} in a step${steps ? `; steps: ${steps}` : ""}.  ${digits}`;
     };
     const pick = (which, dim) => {
       const other = which === "rows" ? "columns" : "rows";
@@ -187,8 +187,11 @@ views.push({
     this.shown = draw;
     const follow = () => {
       if (!selection.place || isSelected(view.place_lists[view.layouts[state.at].places])) return;
-      const at = view.layouts.findIndex((layout) => isSelected(view.place_lists[layout.places]));
-      if (at >= 0) setUp(at);
+      // Of the values of a line the one that has most to show.
+      const sizeOf = (layout) => layout.steps.reduce((size, [, count]) => size * count, layout.dims.length * layout.registers);
+      const found = view.layouts.filter((layout) => isSelected(view.place_lists[layout.places]));
+      found.sort((one, two) => sizeOf(two) - sizeOf(one));
+      if (found.length) setUp(view.layouts.indexOf(found[0]));
     };
     selection.listeners.push(follow);
     const matrix = view.layouts.findIndex((layout) => layout.title.startsWith("mma"));
