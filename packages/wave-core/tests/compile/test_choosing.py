@@ -290,6 +290,18 @@ def test_a_refusal_names_the_smallest_change_that_fits(most, helps):
     assert caught.value.diagnostics[0].help == helps
 
 
+def test_no_change_is_tried_where_the_smallest_tiles_need_too_much():
+    check, tried = needs(100, ("default", "naive")), []
+
+    def compiled(settled, _):
+        tried.append(settled.subs[symbol("TILE")])
+        return check(settled)
+
+    with pytest.raises(UserError, match="too large"):
+        first_that_fits(auto(512), TWICE, core_alone([]), compiled)
+    assert tried == [512, 128, 512]
+
+
 def test_geometry_and_graph_are_those_of_the_values_asked_for():
     def choose(request):
         *_, last = request.values

@@ -170,14 +170,14 @@ def _barest(
         UserError: ``error``, with the smallest change that fits.
     """
 
-    def fits(other: WaveCompileOptions) -> bool:
+    def refusal(other: WaveCompileOptions) -> UserError | None:
         try:
             check(compiled(other))
-        except UserError:
-            return False
-        return True
+        except UserError as refused:
+            return refused
+        return None
 
-    change = smallest_change(options, kernel, fits)
+    change = smallest_change(options, kernel, refusal)
     try:
         found = compiled(replace(options, preset=BARE, passes=(UNSTAGED,)))
         check(found)

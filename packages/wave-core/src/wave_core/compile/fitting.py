@@ -41,11 +41,23 @@ def depends_on_tiles(error: UserError) -> bool:
 def smallest_change(
     options: WaveCompileOptions,
     kernel: LaunchableWave,
-    fits: Callable[[WaveCompileOptions], bool],
+    refusal: Callable[[WaveCompileOptions], UserError | None],
 ) -> str:
-    """The fewest halvings of tiles with which a kernel fits; empty where none does."""
+    """The fewest halvings of tiles with which a kernel fits; empty where none does.
+
+    All tiles at their smallest are asked for first: where these need too much, each
+    other change would be compiled for nothing.
+    """
+
+    def refused(tiles: Tiles) -> UserError | None:
+        return refusal(replace(options, subs={**options.subs, **tiles}))
+
+    least = {s: size >> HALVINGS or 1 for s, size in _sizes(options, kernel).items()}
+    error = refused(least)
+    if error is not None and needs_too_much(error):
+        return ""
     for tiles in _smaller(options, kernel):
-        if fits(replace(options, subs={**options.subs, **tiles})):
+        if refused(tiles) is None:
             changes = (
                 f"`{symbol}={size}` in place of {options.subs[symbol]}"
                 for symbol, size in tiles.items()
@@ -61,7 +73,15 @@ def with_help(error: UserError, text: str) -> UserError:
 
 
 def _smaller(options: WaveCompileOptions, kernel: LaunchableWave) -> Iterator[Tiles]:
-    """Smaller tiles, of loops first: these change neither grid nor waves."""
+    """Smaller tiles, the fewest halvings first."""
+    sizes = _sizes(options, kernel)
+    for count in range(1, HALVINGS + 1):
+        for halved in combinations_with_replacement(sizes, count):
+            yield {s: sizes[s] >> halved.count(s) or 1 for s in dict.fromkeys(halved)}
+
+
+def _sizes(options: WaveCompileOptions, kernel: LaunchableWave) -> Tiles:
+    """Sizes of tiles, those of loops first: these change neither grid nor waves."""
     rows = [
         *(row for row in kernel.constraints if isinstance(row, TilingConstraint)),
         *(row for row in kernel.constraints if isinstance(row, WorkgroupConstraint)),
@@ -69,7 +89,4 @@ def _smaller(options: WaveCompileOptions, kernel: LaunchableWave) -> Iterator[Ti
     known = {k: v for k, v in options.bindings.items() if isinstance(v, int)}
     sizes = (row.tile_size for row in rows if row.tile_size is not None)
     names = dict.fromkeys(symbol for size in sizes for symbol in size.free_symbols)
-    symbols = [symbol for symbol in names if symbol in known]
-    for count in range(1, HALVINGS + 1):
-        for halved in combinations_with_replacement(symbols, count):
-            yield {s: known[s] >> halved.count(s) or 1 for s in dict.fromkeys(halved)}
+    return {symbol: known[symbol] for symbol in names if symbol in known}
