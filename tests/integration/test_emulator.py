@@ -67,6 +67,7 @@ SMALL = {
     "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {"M": 5, "N": 70},
     "topk": {"M": 5, "N": 70, "TOP": 3},
+    "transpose": {"B": 2, "M": 65, "N": 70},
 }
 WITHOUT_32X32 = {"gfx1100", "gfx1201"}
 """Chips whose matrix instructions have one shape, 16 by 16."""

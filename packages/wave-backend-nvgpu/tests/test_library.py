@@ -45,6 +45,7 @@ SHAPES = {
     "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {},
     "topk": {"M": 5, "N": 300, "TOP": 3},
+    "transpose": {"B": 2, "M": 65, "N": 70},
 }
 
 

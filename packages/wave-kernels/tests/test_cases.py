@@ -51,6 +51,7 @@ SMALL = {
     "rotary": {"M": 5, "H": 3, "D": 20},
     "softmax": {"M": 5, "N": 70},
     "topk": {"M": 5, "N": 300, "TOP": 3},
+    "transpose": {"B": 2, "M": 65, "N": 70},
 }
 ROWS = ("layer-norm", "rms-norm", "softmax")
 LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
@@ -64,6 +65,7 @@ DYNAMIC += (
     "quantize-rows",
     "rotary",
     "topk",
+    "transpose",
 )
 FACTORIES = {spec.name: Session().plugins.load_kernel(spec.name) for spec in KERNELS}
 

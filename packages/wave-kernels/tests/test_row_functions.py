@@ -15,6 +15,7 @@ from wave_kernels.functions import (
     quantize_rows,
     rotary_embedding,
     topk,
+    transpose,
 )
 from wave_kernels.functions.rows import LONGEST
 
@@ -211,6 +212,18 @@ def test_indices_that_are_no_rows():
     assert found[:, 0].tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (0, 4), (3, 0, 2), (2, 63, 64), (65, 7), (2, 3, 1, 129)]
+)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.covering(1)
+def test_transpose(dtype, shape):
+    x = torch.randn(shape).to(dtype)
+    found = transpose(x)
+    assert found.is_contiguous()
+    assert torch.equal(found, x.mT)
+
+
 ROWS, TARGETS = torch.zeros(4, 3), torch.zeros(4).int()
 REFUSED = [
     ("WV0705", lambda: cross_entropy(ROWS.double(), TARGETS)),
@@ -236,6 +249,8 @@ REFUSED = [
     ("WV0705", lambda: gather_rows(ROWS, TARGETS.float())),
     ("WV0706", lambda: gather_rows(ROWS[0], TARGETS)),
     ("WV0707", lambda: gather_rows(ROWS[:0], TARGETS)),
+    ("WV0706", lambda: transpose(ROWS[0])),
+    ("WV0707", lambda: transpose(ROWS[0, 0].expand(65_536, 1, 1))),
 ]
 
 

@@ -197,6 +197,10 @@ CALLS = {
         (leaf(5, 3, dtype=dtype), torch.tensor([[4, 0], [0, 1]])),
         (leaf(2, 4, dtype=dtype), torch.tensor([1, 1, 0]).int(), False),
     ],
+    "transpose": lambda dtype: [
+        (leaf(3, 7, dtype=dtype),),
+        (leaf(2, 2, 1, 5, dtype=dtype),),
+    ],
     "softmax": lambda dtype: [(leaf(3, 7, dtype=dtype),), (leaf(5, dtype=dtype),)],
 }
 
@@ -319,6 +323,7 @@ REFERENCES = {
     "cumsum": cumsum,
     "topk": lambda x, k: x.topk(k).values,
     "gather_rows": lambda table, indices, _=True: table[indices.long()],
+    "transpose": lambda x: x.mT,
     "softmax": lambda x: x.softmax(-1),
 }
 

@@ -135,6 +135,9 @@ KERNELS: tuple[KernelSpec, ...] = (
     KernelSpec(
         "topk", f"{_CASES}.ordered:topk_case", "the greatest elements of each row"
     ),
+    KernelSpec(
+        "transpose", f"{_CASES}.transpose:transpose_case", "matrices, transposed"
+    ),
 )
 
 

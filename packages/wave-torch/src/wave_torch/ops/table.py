@@ -22,6 +22,7 @@ from wave_torch.ops.products import MATMUL
 from wave_torch.ops.quantize import QUANTIZE_ROWS
 from wave_torch.ops.rotary import ROTARY_EMBEDDING
 from wave_torch.ops.rows import LAYER_NORM, RMS_NORM, SOFTMAX
+from wave_torch.ops.transpose import TRANSPOSE
 
 TABLE = (
     ATTENTION,
@@ -49,5 +50,6 @@ TABLE = (
     ROUTE_TOKENS,
     SOFTMAX,
     TOPK,
+    TRANSPOSE,
 )
 """Whoever adds a function adds its row here, from the module of its family."""
