@@ -237,3 +237,24 @@ def test_examples(name):
     )
     assert page.examples
     assert doctest.DocTestRunner().run(page).failed == 0
+
+
+def crooked(rows, columns):
+    """A matrix of numbers that begins between multiples of 16 bytes."""
+    return random(rows * columns + 1, dtype=torch.float16)[1:].view(rows, columns)
+
+
+def test_kernels_see_no_memory_that_a_gpu_cannot_address(monkeypatch):
+    addresses = []
+
+    def call(kernel, *arguments):
+        addresses.extend(each.data_ptr() for each in arguments)
+        return run(kernel, *arguments)
+
+    run = WaveKernel.__call__
+    monkeypatch.setattr(WaveKernel, "__call__", call)
+    a, b, c = crooked(5, 6), crooked(6, 7), crooked(5, 7)
+    assert matmul(a, b, out=c) is c
+    near(c, a.double() @ b.double(), 1e-3, (a.double().abs() @ b.double().abs()).max())
+    assert addresses
+    assert not [each for each in addresses if each % 16]

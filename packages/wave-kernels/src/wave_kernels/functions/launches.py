@@ -17,10 +17,8 @@ from wave_runtime import LaunchRefused, RuntimeFailure
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wave_core.compile.launch.signature import Parameter
     from wave_core.compile.session import Session
     from wave_core.types import DType
-    from wave_kernels.prebuilt import PrebuiltParameter
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -70,8 +68,8 @@ def launch(
         make: Gives the kernel's definition.
         what: Its arguments, hashable.
         sizes: The kernel's symbols, by name.
-        arguments: Of the kernel, in order. Tensors that are read may start anywhere,
-            and are copied where the kernel could not read them.
+        arguments: Of the kernel, in order. Tensors may start anywhere: the kernel gets
+            copies of those that it could not address, and what it wrote is copied back.
         dynamic: Symbols whose values come from the arguments, with each launch.
     """
     request = Request(make, what, sizes, dynamic)
@@ -84,18 +82,21 @@ def launch(
     if not isinstance(kernel, WaveKernel | PrebuiltKernel):
         kernel = _prebuilt(request, device, session) or _compiled(request, device)
         session.remember(key, kernel)
+    given = [*map(addressable, arguments)]
     try:
-        kernel(*map(readable, arguments, kernel.parameters))
+        kernel(*given)
     except LaunchRefused as refusal:
         # A kernel that was compiled here says so itself.
         raise _refused(make, refusal) from None
+    for argument, copy, row in zip(arguments, given, kernel.parameters, strict=True):
+        if copy is not argument and row.is_output:
+            argument.copy_(copy)
 
 
-def readable(argument: Any, parameter: Parameter | PrebuiltParameter) -> Any:
-    """An argument as the kernel reads it: where it starts is `ALIGNED`."""
-    if not isinstance(argument, torch.Tensor) or parameter.is_output:
-        return argument
-    return argument.clone() if argument.data_ptr() % ALIGNED else argument
+def addressable(argument: Any) -> Any:
+    """An argument as the kernel has it: where a tensor starts is `ALIGNED`."""
+    is_crooked = isinstance(argument, torch.Tensor) and argument.data_ptr() % ALIGNED
+    return argument.clone() if is_crooked else argument
 
 
 def _refused(make: Callable[..., Any], refusal: LaunchRefused) -> Exception:
