@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from wave_core.cli import app, bisect, doctor, inspect, pipeline, plugins, run
+from wave_core.cli import app, bisect, doctor, inspect, kernels, pipeline, plugins, run
 from wave_core.compile import Session
 from wave_core.plugin import CheckSpec, ExecutorSpec, KernelSpec, OptionSpec, hookimpl
 
@@ -117,7 +117,7 @@ def wave(monkeypatch, capsys, case_file):
     def session():
         return Session({"toy": toy_plugin()}, entry_points=())
 
-    for module in (bisect, doctor, inspect, pipeline, plugins, run):
+    for module in (bisect, doctor, inspect, kernels, pipeline, plugins, run):
         monkeypatch.setattr(module, "open_session", session)
 
     def call(*arguments):

@@ -234,6 +234,33 @@ def test_plugins(wave):
     assert "toy" in wave("plugins").out
 
 
+def test_kernels_are_listed_with_the_error_that_is_allowed(wave):
+    (row,) = wave("kernels", "--json").json["kernels"]
+    assert (row["name"], row["provider"], row["summary"]) == ("toy", "toy", "copies")
+    assert row["tolerance"] >= 0
+    assert "max_rel_error" not in row
+    assert "copies" in wave("kernels", "toy").out
+
+
+def test_kernels_run_and_are_compared(wave):
+    done = wave("kernels", "--run", "--json", "--device", "sim", "--seed", "1")
+    (row,) = done.json["kernels"]
+    wrong = row["max_rel_error"] > row["tolerance"]
+    assert (row["passed"], done.code) == (not wrong, int(wrong))
+    assert ("WRONG" if wrong else "ok") in wave("kernels", "--run").out
+
+
+def test_a_kernel_that_does_not_run_is_a_row_with_its_error(wave):
+    done = wave("kernels", "--run", "--json", "--device", "cuda")
+    assert done.code == 1
+    (row,) = done.json["kernels"]
+    assert (row["passed"], row["error"]["code"]) == (False, "WV0719")
+
+
+def test_kernels_that_are_not_there(wave):
+    assert wave("kernels", "tyo").code == 2
+
+
 def test_doctor(wave):
     done = wave("doctor", "--json")
     assert done.json["ok"] is True

@@ -45,6 +45,7 @@ _USAGE_CODES = frozenset(
 #: The commands, in the order of ``wave --help``; each module is loaded when used.
 _COMMANDS = {
     "run": ("wave_core.cli.run", "run a kernel and check it against its reference"),
+    "kernels": ("wave_core.cli.kernels", "list the kernels, and run them all"),
     "pipeline": ("wave_core.cli.pipeline", "list the passes, each with its reason"),
     "inspect": ("wave_core.cli.inspect", "show IR, indices or layouts of a kernel"),
     "explain-schedule": (
