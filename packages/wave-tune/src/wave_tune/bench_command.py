@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from wave_core.cli.files import write_picture, writing
+from wave_core.cli.files import tell_written, writing
 from wave_core.cli.load import open_session
 from wave_core.cli.output import announce, print_json, print_table
 from wave_core.compile.devices import AUTO
@@ -83,8 +83,9 @@ def _write(found: Report, output: Path) -> None:
     from wave_tune.plot import drawn  # noqa: PLC0415 - only a picture needs it
 
     with writing(f"--output {output}"):
-        write_whole(output, dumps(found.to_json(), indent=1).encode())
-    write_picture(output.with_suffix(".svg"), drawn(found))
+        table = write_whole(output, dumps(found.to_json(), indent=1).encode())
+        picture = write_whole(output.with_suffix(".svg"), drawn(found).encode())
+    tell_written([table, picture])
 
 
 def _show(found: Report) -> None:
