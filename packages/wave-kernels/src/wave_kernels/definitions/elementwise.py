@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
@@ -125,11 +126,12 @@ class Program:
     steps: tuple[Step, ...]
     results: tuple[tuple[int, DType], ...]
 
-    @property
+    @cached_property
     def folds(self) -> bool:
         """Whether it needs whole rows."""
         return any(step.name in FOLDS for step in self.steps)
 
+    @cached_property
     def of_rows(self) -> frozenset[int]:
         """The values of which there is one a row: of folds, and what comes of these."""
         found: set[int] = set()
@@ -152,7 +154,7 @@ def elementwise_kernel(
     results are rounded once.
     """
     whole = [SYMBOLS[letter] for letter in dims]
-    rows = program.of_rows()
+    rows = program.of_rows
     memories = {f"x{i}": _memory(*each) for i, each in enumerate(operands)}
     for i, (value, dtype) in enumerate(program.results):
         memories[f"y{i}"] = _memory(dims[:-1] if value in rows else dims, dtype)

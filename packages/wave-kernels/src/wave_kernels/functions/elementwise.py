@@ -63,11 +63,12 @@ def elementwise(program: Program, *tensors: torch.Tensor) -> tuple[torch.Tensor,
                 [2., 3.]]),)
     """
     given = _checked(tensors)
-    whole = _broadcast(given, tensors, folds=program.folds)
+    whole = _broadcast(tuple(each.shape for each in tensors))
+    _check_whole(given, tensors, whole, folds=program.folds)
     order = _order(tensors, whole, folds=program.folds)
     operands = [_turned(each, whole, order) for each in tensors]
-    sizes = tuple(whole[dim] for dim in order)
-    rows = program.of_rows()
+    sizes = tuple(whole[dim] for dim in order) if order else whole
+    rows = program.of_rows
     results = [
         torch.empty(
             (*sizes[:-1], 1) if value in rows else sizes,
@@ -78,6 +79,8 @@ def elementwise(program: Program, *tensors: torch.Tensor) -> tuple[torch.Tensor,
     ]
     if prod(whole):
         _launch(program, sizes, operands, results)
+    if order is None:
+        return tuple(results)
     back = [order.index(dim) for dim in range(len(order))]
     return tuple(each.permute(back) for each in results)
 
@@ -96,43 +99,50 @@ def _checked(tensors: Sequence[torch.Tensor]) -> Arguments:
     return first
 
 
-def _broadcast(
-    given: Arguments, tensors: Sequence[torch.Tensor], *, folds: bool
-) -> tuple[int, ...]:
-    """The shape of what is computed."""
-    shapes = [tuple(each.shape) for each in tensors]
+@lru_cache(maxsize=4096)
+def _broadcast(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """The shape of what is computed; -1 where shapes do not fit together."""
     rank = max(map(len, shapes))
-    whole: list[int] = []
-    for sizes in zip(*[(1,) * (rank - len(s)) + s for s in shapes], strict=True):
-        others = set(sizes) - {1}
-        if len(others) > 1:
-            words = ", ".join(map(str, shapes))
-            given.refuse("WV0707", f"operands are {words}", "give what broadcasts")
-        whole.append(others.pop() if others else 1)
+    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    every = [set(sizes) - {1} for sizes in zip(*padded, strict=True)]
+    return tuple(-1 if len(others) > 1 else next(iter(others), 1) for others in every)
+
+
+def _check_whole(
+    given: Arguments,
+    tensors: Sequence[torch.Tensor],
+    whole: tuple[int, ...],
+    *,
+    folds: bool,
+) -> None:
+    """See that shapes broadcast, and that rows that are folded are held whole."""
+    if -1 in whole:
+        words = ", ".join(str(tuple(each.shape)) for each in tensors)
+        given.refuse("WV0707", f"operands are {words}", "give what broadcasts")
     if folds and not (whole and 0 < whole[-1] <= LONGEST):
         what = f"rows have {whole[-1] if whole else 'no'} elements"
         given.refuse("WV0707", what, f"they can have 1 to {LONGEST}")
-    return tuple(whole)
 
 
 def _order(
     tensors: Sequence[torch.Tensor], whole: tuple[int, ...], *, folds: bool
-) -> tuple[int, ...]:
-    """The dims as the first whole operand has them in memory, slowest first."""
-    usual = tuple(range(len(whole)))
+) -> tuple[int, ...] | None:
+    """The dims as the first whole operand has them in memory, if not as usual."""
     first = next((each for each in tensors if each.shape == whole), None)
     if folds or first is None or first.is_contiguous():
-        return usual
+        return None
     strides = first.stride()
-    order = tuple(sorted(usual, key=lambda dim: -strides[dim]))
-    return order if first.permute(order).is_contiguous() else usual
+    order = tuple(sorted(range(len(whole)), key=lambda dim: -strides[dim]))
+    return order if first.permute(order).is_contiguous() else None
 
 
 def _turned(
-    tensor: torch.Tensor, whole: tuple[int, ...], order: tuple[int, ...]
+    tensor: torch.Tensor, whole: tuple[int, ...], order: tuple[int, ...] | None
 ) -> torch.Tensor:
     """An operand with all dims in this order, of size 1 where it is the same."""
-    found = tensor[(None,) * (len(whole) - tensor.ndim)].permute(order)
+    missing = len(whole) - tensor.ndim
+    found = tensor[(None,) * missing] if missing else tensor
+    found = found.permute(order) if order else found
     for dim, (size, stride) in enumerate(zip(found.shape, found.stride(), strict=True)):
         if size > 1 and stride == 0:
             found = found.narrow(dim, 0, 1)
@@ -149,7 +159,7 @@ def _launch(
     plan = _plan(sizes, shapes, folds=program.folds)
     laid = [plan.laid(each, i, sizes) for i, each in enumerate(operands)]
     dtypes = [_stored(each) for each in operands]
-    rows, extents = program.of_rows(), plan.sizes
+    rows, extents = program.of_rows, plan.sizes
     stored = [
         _bytes(each).view(extents[:-1] if value in rows else extents)
         for (value, _), each in zip(program.results, results, strict=True)

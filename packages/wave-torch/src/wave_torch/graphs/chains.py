@@ -207,7 +207,7 @@ def _written(
 def _is_wide(program: Program, at: int, node: fx.Node, grouping: _Grouping) -> bool:
     """Whether a value of rows is computed for each element, as operands are read so."""
     value, _ = program.results[at]
-    return grouping.of_rows(node) and value not in program.of_rows()
+    return grouping.of_rows(node) and value not in program.of_rows
 
 
 def _result(call: fx.Node, at: int, node: fx.Node, *, narrowed: bool) -> fx.Node:
