@@ -67,6 +67,17 @@ def test_gradients_of_variants(session, name, machine):
     check(session, SHAPE, settings | tile, machine, name)
 
 
+SERVED = {"CAUSAL": 1, "GROUP": 2, "PAGED": 1, "SOFTCAP": 2, "ALIBI": 1}
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("machine", [MACHINES[i] for i in (4, -1)], ids="-".join)
+@pytest.mark.parametrize("variant", [SERVED, {"TREE": 1, "PAGED": 1}])
+def test_sequences_in_a_cache(session, variant, machine):
+    shape = {"B": 2, "M": 9, "H": 2, "N": 17, "K1": 20, "K2": 70}
+    check(session, shape, variant | TILE, machine, "attention-varlen")
+
+
 TILE = {"BLOCK_M": 32, "BLOCK_N": 32, "BLOCK_K2": 32, "WAVES_M": 1, "MMA_ROWS": 16}
 SIZES = [(1, 1), (1, 97), (31, 33), (33, 32), (97, 17), (32, 96)]
 

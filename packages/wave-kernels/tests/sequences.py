@@ -53,11 +53,15 @@ def one(query, key, value, variant):
     return attended(*heads, **variant)[0].transpose(0, 1)
 
 
-def wanted(given, variant):
+def split(given):
+    """Queries, keys and values of each sequence."""
     query, key, value, *ends = given
     spans = [list(pairwise(each.tolist())) for each in ends]
-    found = [
-        one(query[slice(*q)], key[slice(*k)], value[slice(*k)], variant)
+    return [
+        (query[slice(*q)], key[slice(*k)], value[slice(*k)])
         for q, k in zip(*spans, strict=True)
     ]
-    return torch.cat(found)
+
+
+def wanted(given, variant):
+    return torch.cat([one(*rows, variant) for rows in split(given)])

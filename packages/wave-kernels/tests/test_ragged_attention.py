@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from attention_formula import assert_accurate
-from sequences import paged, ragged, wanted
+from sequences import one, paged, ragged, split, wanted
 
 from wave_core.diagnostics import LaunchError
 from wave_kernels.functions import attention_varlen
@@ -49,6 +49,33 @@ def test_heads_share_keys(kvh):
     check(*ragged([2, 5], [7, 5], kvh=kvh), pages=True, causal=True)
 
 
+def drafts(queries, width):
+    """For each query of sequences, drafts that it sees: itself, and some before it."""
+    every = [
+        torch.eye(n, width).bool() | (torch.rand(n, width) < 0.5).tril()
+        for n in queries
+    ]
+    return torch.cat(every)
+
+
+@pytest.mark.parametrize("pages", [False, True])
+@pytest.mark.parametrize("extra", [0, 3])
+def test_drafts_see_a_tree(extra, pages):
+    queries, keys = [1, 7, 5, 0], [1, TILE + 3, 5, 2]
+    given, most = ragged(queries, keys)
+    tree = drafts(queries, 7 + extra)
+    called, table = paged(given) if pages else (given, None)
+    found = attention_varlen(*called, **most, table=table, tree=tree)
+    row = 0
+    for (query, key, value), n in zip(split(given), queries, strict=True):
+        mask = torch.zeros(n, key.shape[0])
+        hidden = ~tree[row : row + n, :n]
+        mask[:, key.shape[0] - n :].masked_fill_(hidden, -torch.inf)
+        right = one(query, key, value, {"bias": mask})
+        assert_accurate(found[row : row + n], right, given[2])
+        row += n
+
+
 def test_nothing_of_something():
     given, most = ragged([2, 0], [0, 3])
     empty = [given[0], given[1][:0], given[2][:0], given[3], given[4] * 0]
@@ -72,6 +99,9 @@ def i32(*numbers):
 
 
 REFUSED = [
+    ("WV0705", "tree", {"tree": lambda _: torch.ones(3, 2)}),
+    ("WV0707", "tree", {"tree": lambda _: torch.ones(3, 1).bool()}),
+    ("WV0707", "tree", {"tree": lambda _: torch.ones(2, 2).bool()}),
     ("WV0704", "table", {"table": lambda _: [1]}),
     ("WV0705", "query", {"query": lambda q: q.float()}),
     ("WV0705", "key", {"key": lambda k: k.bfloat16()}),

@@ -115,7 +115,14 @@ CALLS = {
     ],
     "attention_varlen": lambda dtype: [
         (*ragged(dtype), 2, 4),
-        (*ragged(dtype), 2, 4, torch.tensor([3, 0, 4, 1, 2], dtype=torch.int32), True),
+        (
+            *ragged(dtype),
+            2,
+            4,
+            torch.tensor([3, 0, 4, 1, 2], dtype=torch.int32),
+            torch.ones(3, 2) > 0,
+            True,
+        ),
     ],
     "attention_with_lse": lambda dtype: attentions(dtype)[1:],
     "combine_tokens": lambda dtype: [

@@ -36,6 +36,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         "gradient of attention's queries",
     ),
     KernelSpec(
+        "attention-varlen",
+        f"{_CASES}.ragged_attention:ragged_attention_case",
+        "flash attention of sequences of different lengths",
+    ),
+    KernelSpec(
         "conv-depthwise",
         f"{_CASES}.conv:depthwise_case",
         "convolution of each channel with a filter of its own",

@@ -129,10 +129,10 @@ class Scoring:
         bent = tkw.tanh(scores * inverse)
         return one - bent * bent
 
-    def hidden(self, scores: Any) -> Any:
-        """Scores, and minus infinity where a key is hidden."""
+    def hidden(self, scores: Any, *masks: Any) -> Any:
+        """Scores, and minus infinity where a key is hidden, or a mask is false."""
         key = _over_keys(tkw.self_index(K2, tkl.i32))
-        seen = [self._place(0) >= key] if self.causal else []
+        seen = [*masks, *([self._place(0) >= key] if self.causal else [])]
         if self.window:
             seen.append(self._place(-self.window) < key)
         if self.window and not self.causal:

@@ -3,12 +3,14 @@
 # Kernels are written in Wave: symbols as types and sizes, decorators that run bodies.
 # pyright: reportArgumentType=false, reportCallIssue=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownMemberType=false
+# pyright: reportUnknownMemberType=false, reportUnknownLambdaType=false
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
+
+import sympy
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
@@ -46,6 +48,9 @@ ENDS = tkl.sym.ENDS
 ROWS = tkl.sym.ROWS
 """Keys of all sequences, where a table says in which slots they are."""
 
+WIDTH = tkl.sym.WIDTH
+"""The most draft tokens that a sequence may have."""
+
 FIRST_QUERY, QUERIES = tkl.sym.FIRST_QUERY, tkl.sym.QUERIES
 FIRST_KEY, KEYS = tkl.sym.FIRST_KEY, tkl.sym.KEYS
 """Of the sequence of a workgroup."""
@@ -58,6 +63,7 @@ def ragged_attention_kernel(
     heads: Heads,
     scoring: Scoring = PLAIN,
     paged: bool = False,
+    tree: bool = False,
 ) -> Any:
     """Attention over heads of ``B`` sequences, each with keys of its own.
 
@@ -65,17 +71,19 @@ def ragged_attention_kernel(
     and as many keys as ``key_starts`` says, in the slots from its start on; where
     ``paged``, in those that ``table`` has from there on. ``scale`` and ``scoring`` are
     as in `head_attention_kernel`, without a bias; the last query of each sequence
-    stands at its last key.
+    stands at its last key. With a ``tree`` queries are drafts of what may follow, and
+    theirs are the last keys: query m sees draft j where ``tree`` has no zero there.
 
     Shapes: ``query: [TOKENS, H, K1]``, ``key: [SLOTS, KVH, K1]``,
     ``value: [SLOTS, KVH, N]``, both starts ``[ENDS]``, ``table: [ROWS]``,
-    ``slopes: [H]``, ``output: [TOKENS, H, N]``; ``M`` and ``K2`` are the most queries
-    and keys that a sequence may have. Dtypes: as ``heads`` says; starts and table i32,
-    slopes f32. Accuracy: as `head_attention_kernel`.
+    ``tree: [TOKENS, WIDTH]``, ``slopes: [H]``, ``output: [TOKENS, H, N]``; ``M`` and
+    ``K2`` are the most queries and keys that a sequence may have. Dtypes: as ``heads``
+    says; starts and table i32, tree i8, slopes f32. Accuracy: as
+    `head_attention_kernel`.
     """
     lead, scored = (B, H), (B, H, M, K2)
     own = replace(scoring, offset=KEYS - QUERIES, keys=KEYS, complete=True)
-    operands = _operands(heads, own, paged=paged)
+    operands = _operands(heads, own, paged=paged, tree=tree)
     places = _Places(heads, paged=paged)
 
     @tkw.wave(spread(lead, mma_types[1], TILES, **own.seen()))
@@ -91,7 +99,8 @@ def ragged_attention_kernel(
             q_reg = places.queries(given["query"])
             k_reg = places.keys(given["key"], given.get("table"), (K2, K1))
             x_j = products(k_reg, q_reg, lead, mma_types[0]) * gk_scaling
-            return own.hidden(own.finished(x_j, scored, None, slopes))
+            masks = [places.drafts(given["tree"])] if tree else []
+            return own.hidden(own.finished(x_j, scored, None, slopes), *masks)
 
         def values() -> Any:
             return places.keys(given["value"], given.get("table"), (N, K2))
@@ -131,6 +140,20 @@ class _Places:
         return tkw.read(
             memory, mapping=found, mapping_dynamic_vals=slots, bounds={K2: KEYS}
         )
+
+    def drafts(self, tree: Any) -> Any:
+        """Whether a query sees a key, ``[M, K2]``: it does before the drafts' keys."""
+        query, key = _ITERATORS[:2]
+        before = KEYS - QUERIES
+        draft = sympy.Max(sympy.Min(key - before, WIDTH - 1), 0)
+        taken = {TOKENS: query + FIRST_QUERY, WIDTH: draft}
+        found = tkw.IndexMapping(2, taken, {M: query, K2: key})
+        bounds = {M: QUERIES, K2: KEYS}
+        allowed = tkw.cast(tkw.read(tree, mapping=found, bounds=bounds), tkl.i32)
+        none = tkl.Register[M, K2, tkl.i32](0)
+        own = tkw.self_index(K2, tkl.i32)
+        early = tkw.apply_expr(own, lambda k: k < before)
+        return (allowed != none) | tkw.broadcast(early, target_shape=[M, K2])
 
     def write(self, found: Any, memory: Any) -> None:
         """The rows of the sequence, and none behind its last."""
@@ -173,7 +196,9 @@ def _enter(starts: Any, first: Any, count: Any) -> None:
     tkw.set_symbol(count, end - start)
 
 
-def _operands(heads: Heads, scoring: Scoring, *, paged: bool) -> dict[str, Any]:
+def _operands(
+    heads: Heads, scoring: Scoring, *, paged: bool, tree: bool
+) -> dict[str, Any]:
     """The memories of `ragged_attention_kernel`, in order."""
     whole, staged = tkl.GLOBAL_ADDRESS_SPACE, tkl.SHARED_ADDRESS_SPACE
     found = {
@@ -185,6 +210,8 @@ def _operands(heads: Heads, scoring: Scoring, *, paged: bool) -> dict[str, Any]:
     }
     if paged:
         found["table"] = tkl.Memory[ROWS, whole, tkl.i32]
+    if tree:
+        found["tree"] = tkl.Memory[TOKENS, WIDTH, whole, tkl.i8]
     if scoring.alibi:
         found["slopes"] = tkl.Memory[H, whole, tkl.f32]
     found["output"] = tkl.Memory[TOKENS, H, N, whole, heads.result]

@@ -37,6 +37,7 @@ def attention_varlen(  # noqa: PLR0913 - one word for each variant
     max_queries: int,
     max_keys: int,
     table: torch.Tensor | None = None,
+    tree: torch.Tensor | None = None,
     causal: bool = False,
     window: int | None = None,
     slopes: torch.Tensor | None = None,
@@ -49,9 +50,8 @@ def attention_varlen(  # noqa: PLR0913 - one word for each variant
 
     Sequence b has queries ``query_starts[b]`` up to ``query_starts[b + 1]`` and as many
     keys as ``key_starts`` says: those rows of key and value, or, with a ``table``, the
-    rows ``table[key_starts[b]:key_starts[b + 1]]``, wherever a cache has them. With
-    one query each this is decoding; with several, and a table of all keys before them
-    and their own, it extends sequences. The last query stands at the last key.
+    rows ``table[key_starts[b]:key_starts[b + 1]]``, wherever a cache has them; those of
+    a table may be keys of earlier steps too. The last query stands at the last key.
 
     Args:
         query: ``[T, H, D]``, float16 or bfloat16; D at most 256.
@@ -62,7 +62,9 @@ def attention_varlen(  # noqa: PLR0913 - one word for each variant
         max_queries: At least as many as a sequence has.
         max_keys: At least as many as a sequence has.
         table: ``[R]``, int32: the row of each key, at most S - 1.
-        causal: Whether keys behind a query are hidden from it.
+        tree: ``[T, W]``, bool, W at least ``max_queries``: queries are drafts, whose
+            keys are the last ones; which of its sequence's drafts each one sees.
+        causal: Whether keys behind a query are hidden from it, by number.
         window: As in `attention`.
         slopes: As in `attention`.
         softcap: As in `attention`.
@@ -92,19 +94,18 @@ def attention_varlen(  # noqa: PLR0913 - one word for each variant
     starts = {"query_starts": query_starts, "key_starts": key_starts}
     operands = _operands(given, sizes, (query, key, value), starts, table)
     if checked:
-        most = {"query_starts": max_queries, "key_starts": max_keys}
-        _check_numbers(given, starts, most, sizes, table)
-    scoring = replace(scoring_of(given, window, softcap), causal=causal)
-    if slopes is not None:
-        scoring = replace(scoring, alibi=True)
-        operands.append(given.tensor("slopes", slopes, (sizes["H"],), torch.float32))
+        _check_numbers(given, starts, (max_queries, max_keys), sizes, table)
+    alibi = slopes is not None
+    scoring = replace(scoring_of(given, window, softcap), causal=causal, alibi=alibi)
+    operands += _added(given, sizes, tree, slopes, max_queries)
     found = given.result(out, (*query.shape[:2], sizes["N"]), query.dtype)
     batch = query_starts.shape[0] - 1
     if not found.numel() or not batch or max_queries < 1 or max_keys < 1:
         return found.zero_()
     kernel = _kernel(sizes, scoring, DTYPES[query.dtype], scale)
-    symbols = _symbols(sizes, batch, max_queries, max_keys)
-    _launch(kernel, symbols, (*operands, found), paged=table is not None)
+    kernel |= {"paged": table is not None, "tree": tree is not None}
+    symbols = _symbols(sizes, batch, max_queries, max_keys, tree)
+    _launch(kernel, symbols, (*operands, found))
     return found
 
 
@@ -121,12 +122,9 @@ def _launch(
     kernel: Mapping[str, Any],
     symbols: Mapping[str, int],
     operands: tuple[torch.Tensor, ...],
-    *,
-    paged: bool,
 ) -> None:
-    dynamic = (*_DYNAMIC, "ROWS") if paged else _DYNAMIC
-    what = {**kernel, "paged": paged}
-    launch(ragged_attention_kernel, what, symbols, operands, dynamic)
+    dynamic = (*_DYNAMIC, "ROWS") if kernel["paged"] else _DYNAMIC
+    launch(ragged_attention_kernel, kernel, symbols, operands, dynamic)
 
 
 def _sizes(given: Arguments, query: Any, key: Any, value: Any) -> dict[str, int]:
@@ -170,10 +168,26 @@ def _starts(
     return [*found, given.tensor("table", table, (rows,), torch.int32)]
 
 
+def _added(
+    given: Arguments, sizes: Mapping[str, int], tree: Any, slopes: Any, width: int
+) -> list[torch.Tensor]:
+    """Which draft each query sees, a byte each, and slopes, where there are any."""
+    found: list[torch.Tensor] = []
+    if tree is not None:
+        wide = (
+            isinstance(tree, torch.Tensor) and tree.ndim == 2 and tree.shape[1] > width
+        )
+        shape = (sizes["T"], tree.shape[1] if wide else width)
+        found.append(given.tensor("tree", tree, shape, torch.bool).view(torch.int8))
+    if slopes is not None:
+        found.append(given.tensor("slopes", slopes, (sizes["H"],), torch.float32))
+    return found
+
+
 def _check_numbers(
     given: Arguments,
     starts: Mapping[str, torch.Tensor],
-    most: Mapping[str, int],
+    most: tuple[int, int],
     sizes: Mapping[str, int],
     table: torch.Tensor | None,
 ) -> None:
@@ -181,8 +195,8 @@ def _check_numbers(
     rows = {"query_starts": sizes["T"], "key_starts": sizes["S"]}
     if table is not None:
         rows["key_starts"] = table.shape[0]
-    for name, numbers in starts.items():
-        check_starts(given, name, numbers, most[name], rows[name])
+    for (name, numbers), longest in zip(starts.items(), most, strict=True):
+        check_starts(given, name, numbers, longest, rows[name])
     if table is not None:
         given.check_rows("table", table, "key", sizes["S"])
 
@@ -211,12 +225,17 @@ def check_starts(
 
 
 def _symbols(
-    sizes: Mapping[str, int], batch: int, max_queries: int, max_keys: int
+    sizes: Mapping[str, int],
+    batch: int,
+    max_queries: int,
+    max_keys: int,
+    tree: torch.Tensor | None,
 ) -> dict[str, int]:
     """By the names that the kernel has for them; one head a workgroup."""
     names = ["H", "K1", "N", *(["KVH"] if sizes["KVH"] != sizes["H"] else [])]
     found = {name: sizes[name] for name in names}
     found |= {"B": batch, "BLOCK_B": 1, "BLOCK_H": 1}
+    found |= {} if tree is None else {"WIDTH": tree.shape[1]}
     return {**found, "M": power_of_two(max_queries), "K2": power_of_two(max_keys)}
 
 

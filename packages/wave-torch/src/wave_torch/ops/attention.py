@@ -97,9 +97,9 @@ ATTENTION_BACKWARD = WaveOp(
 ATTENTION_VARLEN = WaveOp(
     "attention_varlen",
     "(Tensor query, Tensor key, Tensor value, Tensor query_starts, Tensor key_starts,"
-    " int max_queries, int max_keys, Tensor? table=None, bool causal=False,"
-    " int? window=None, Tensor? slopes=None, float? softcap=None, float? scale=None,"
-    " bool checked=True) -> Tensor",
+    " int max_queries, int max_keys, Tensor? table=None, Tensor? tree=None,"
+    " bool causal=False, int? window=None, Tensor? slopes=None, float? softcap=None,"
+    " float? scale=None, bool checked=True) -> Tensor",
     result=_attended,
     narrowed=("query", "key", "value"),
 )
