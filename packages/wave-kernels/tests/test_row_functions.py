@@ -260,3 +260,33 @@ def test_what_does_not_fit_is_refused_at_the_call(code, call):
         call()
     assert raised.value.code == code
     assert "test_row_functions.py" in str(raised.value)
+
+
+def strided(*shape):
+    """The same numbers with gaps, and with the last two dimensions turned."""
+    x = torch.randn(shape)
+    wide = torch.full((*shape[:-1], shape[-1] + 5), torch.nan)
+    wide[..., 2:-3] = x
+    return x, wide[..., 2:-3], x.mT.contiguous().mT
+
+
+CALLS = {
+    "cross_entropy": lambda x: cross_entropy(x, torch.arange(6))[0],
+    "cumsum": cumsum,
+    "gated_activation": gated_activation,
+    "gather_rows": lambda x: gather_rows(x, torch.tensor([5, 0, 3])[::2]),
+    "quantize_rows": lambda x: quantize_rows(x, torch.int8)[0],
+    "rotary_embedding": lambda x: rotary_embedding(
+        x.unflatten(0, (2, 3)), torch.ones(4, 2).mT, torch.ones(4, 2).mT
+    ),
+    "topk": lambda x: topk(x, 3)[1],
+    "transpose": transpose,
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_tensors_with_gaps_are_read_as_they_are(name):
+    plain, *others = strided(6, 8)
+    wanted = CALLS[name](plain)
+    for each in others:
+        assert torch.equal(CALLS[name](each), wanted)
