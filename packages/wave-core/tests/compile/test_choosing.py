@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import wave_core.lang as tkw
-from wave_core.compile import Config, Session, WaveCompileOptions
+from wave_core.compile import Config, Session, WaveCompileOptions, wave_compile
 from wave_core.compile.choosing import (
     choices,
     first_that_fits,
@@ -243,6 +243,46 @@ def test_what_fails_whatever_the_tiles_is_tried_once_more(code, data, times):
     with pytest.raises(UserError, match=code):
         first_that_fits(options(), TWICE, session_with(choose), compiled)
     assert tried == ["naive"] * (times - 1) + ["default"]
+
+
+def launched(kernel, monkeypatch, *refused, **data):
+    """The presets under which a kernel is launched; the launch refuses some."""
+    tried = []
+
+    def launch(compiled, *_):
+        tried.append(compiled.options.preset)
+        if compiled.options.preset in refused:
+            raise user_error("WV0604", "given up", **data)
+        return "a record"
+
+    monkeypatch.setattr("wave_core.compile.kernel.launch", launch)
+    kernel()
+    return tried
+
+
+def test_machine_code_that_turns_out_slow_at_the_launch_gives_way(monkeypatch):
+    def choose(request):
+        yield Choice(request.values[0], {"preset": "naive"})
+
+    session = session_with(choose)
+    kernel = wave_compile(options(), TWICE, session=session)
+    lost = {"lost": "products one after the other"}
+    assert launched(kernel, monkeypatch, "naive", **lost) == ["naive", "default"]
+    again = wave_compile(options(), TWICE, session=session)
+    assert launched(again, monkeypatch, "naive", **lost) == ["default"]
+    assert again.options.preset == kernel.options.preset == "default"
+
+
+def test_where_no_choice_is_left_the_launch_says_why(monkeypatch):
+    def choose(request):
+        yield Choice(request.values[0], {"preset": "naive"})
+
+    kernel = wave_compile(options(), TWICE, session=session_with(choose))
+    with pytest.raises(UserError, match="given up"):
+        launched(kernel, monkeypatch, "naive", "default", lost="speed")
+    kernel = wave_compile(options(), TWICE, session=session_with(choose))
+    with pytest.raises(UserError, match="given up"):
+        launched(kernel, monkeypatch, "naive")
 
 
 def core_alone(told):

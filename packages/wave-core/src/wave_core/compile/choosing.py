@@ -100,6 +100,7 @@ def first_that_fits(
     session: Session,
     compiled: Callable[[WaveCompileOptions, Traces], T],
     check: Callable[[T], None] = lambda _: None,
+    after: WaveCompileOptions | None = None,
 ) -> T:
     """What ``compiled`` makes of the best choice that it can compile.
 
@@ -116,12 +117,15 @@ def first_that_fits(
         session: Where plugins are.
         compiled: Compiles by options that leave nothing open.
         check: Refuses a choice that compiles, and could not be used.
+        after: The choice that failed; those before it did so earlier.
 
     Raises:
         UserError: as ``compiled``.
     """
     traces = Traces(kernel, session)
     *better, last = settlements(options, kernel, session, traces)
+    if after in better:
+        better = better[better.index(after) + 1 :]
     for choice in better:
         try:
             found = compiled(choice, traces)

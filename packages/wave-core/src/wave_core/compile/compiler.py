@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from wave_core.compile.choosing import first_that_fits
+from wave_core.compile.choosing import first_that_fits, settlements
 from wave_core.compile.compiled import Compiled, Timings, Traced
 from wave_core.compile.devices import find_device, settle_target
 from wave_core.compile.early_limits import EarlyLimits
@@ -76,7 +76,37 @@ def wave_compile(
         found = _compile(options, kernel, session)
         if key is not None and not any(r.keeps_functions for r in found.shape.logs):
             session.remember(key, found)
-    return WaveKernel(cast("Compiled", found), kernel)
+    return WaveKernel(cast("Compiled", found), kernel, options)
+
+
+def compile_instead(
+    failed: Compiled, options: WaveCompileOptions, kernel: LaunchableWave
+) -> Compiled | None:
+    """The kernel by the choice behind one whose machine code cannot be used.
+
+    Machine code is made at the first launch, and only then is it known what an
+    assembler makes of it. Whoever compiles the same kernel later gets what is found.
+
+    Args:
+        failed: The kernel as it was compiled.
+        options: Those that it was asked for with, its target settled.
+        kernel: What to compile.
+
+    Returns:
+        Nothing where no choice is left, or nothing was chosen.
+
+    Raises:
+        UserError: where none of the others can be compiled.
+    """
+    session = failed.session
+    *better, _ = settlements(options, kernel, session)
+    if failed.options not in better:
+        return None
+    found = _compile(options, kernel, session, failed.options)
+    key = memo_key(options, kernel, session)
+    if key is not None and session.remembered(key) is failed:
+        session.remember(key, found)
+    return found
 
 
 def with_target(options: WaveCompileOptions, session: Session) -> WaveCompileOptions:
@@ -126,13 +156,16 @@ def memo_key(
 
 
 def _compile(
-    options: WaveCompileOptions, kernel: LaunchableWave, session: Session
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    session: Session,
+    after: WaveCompileOptions | None = None,
 ) -> Compiled:
     target = session.target(options.target, options.location).name
     device = find_device(session, options.device, target, options.location)
     _check_stages(options, device)
     compiled = partial(_compiled_for, device, kernel, session)
-    return first_that_fits(options, kernel, session, compiled, _check_machine)
+    return first_that_fits(options, kernel, session, compiled, _check_machine, after)
 
 
 def _compiled_for(

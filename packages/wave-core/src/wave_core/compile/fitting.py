@@ -34,8 +34,13 @@ def depends_on_tiles(error: UserError) -> bool:
     It is about constraints (WV03) or fit, or the backend says in ``lost`` what machine
     code would not do as fast as meant.
     """
+    return cannot_be_used(error) or error.code.startswith("WV03")
+
+
+def cannot_be_used(error: UserError) -> bool:
+    """Whether machine code was made, or refused, that other tiles may do better."""
     slow = any("lost" in row.data for row in error.diagnostics)
-    return slow or error.code.startswith("WV03") or needs_too_much(error)
+    return slow or needs_too_much(error)
 
 
 def smallest_change(

@@ -6,11 +6,12 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from wave_core.compile.fitting import cannot_be_used
 from wave_core.compile.key import content_key
 from wave_core.compile.launch.run import LaunchRecord, cost_of, launch
 from wave_core.compile.printing import explained
 from wave_core.constraints import Tunable
-from wave_core.diagnostics import capture_location, launch_error
+from wave_core.diagnostics import UserError, capture_location, launch_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,10 +37,13 @@ class WaveKernel:
     is written where an argument is wrong. ``torch.compile`` sees one opaque operator.
     """
 
-    def __init__(self, compiled: Compiled, source: LaunchableWave) -> None:
-        """Wrap the outcome of compiling ``source``."""
+    def __init__(
+        self, compiled: Compiled, source: LaunchableWave, asked: WaveCompileOptions
+    ) -> None:
+        """Wrap the outcome of compiling ``source`` as ``asked``."""
         self.compiled = compiled
         self._source = source
+        self._asked = asked
         self.last_run: LaunchRecord | None = None
         """The record of the last launch."""
         self.operator: object | None = None
@@ -163,7 +167,28 @@ class WaveKernel:
         into = None
         if named and self._keeps_logs:
             into = self._logs_into(named.pop(DEBUG_LOGS, None))
-        self.last_run = launch(self.compiled, arguments, named, into)
+        while self.last_run is None:
+            try:
+                self.last_run = launch(self.compiled, arguments, named, into)
+            except UserError as error:
+                self._give_way(error)
+
+    def _give_way(self, error: UserError) -> None:
+        """Take another choice where the machine code of this one cannot be used.
+
+        Raises:
+            UserError: ``error``, where it is about something else, or none is left.
+        """
+        # What compiles imports this module.
+        from wave_core.compile.compiler import compile_instead  # noqa: PLC0415
+
+        if not cannot_be_used(error):
+            raise error
+        other = compile_instead(self.compiled, self._asked, self._source)
+        if other is None:
+            raise error
+        self.compiled = other
+        self.__dict__.pop("key", None)
 
     @cached_property
     def _keeps_logs(self) -> bool:
