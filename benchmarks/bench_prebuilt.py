@@ -111,7 +111,9 @@ def matmul(torch: Any, new: Callable[..., Any], row: Any) -> tuple[Any, ...]:
     options, sizes = row["options"], row["sizes"]
     n, k = sizes.get("N", 147), sizes.get("K", 259)
     lead = (3,) if "batched" in options else ()
-    a, b = new(*lead, 133, k), new(*lead, k, n)
+    # Three rows off those that tiles are for, which are the nearest still.
+    m = row["tuned"].get("M", 136) - 3
+    a, b = new(*lead, m, k), new(*lead, k, n)
     bias = [new(n)] if options.get("bias") else []
     sums = a.double() @ b.double() + (bias[0].double() if bias else 0.0)
     word = options.get("activation")

@@ -97,6 +97,8 @@ def build_library(
         UserError: as `Wanted.pieces`; WV0719 where nothing could be built.
     """
     pieces = wanted.pieces()
+    # Before anything is compiled: who edits meanwhile has another digest.
+    sources = sources_digest()
     with TemporaryDirectory(prefix="wave-kernels-") as place:
         asked = [(*piece, place) for piece in pieces]
         found: list[Outcome] = []
@@ -105,7 +107,7 @@ def build_library(
             tell(" ".join(pieces[each.number]), each)
         found.sort(key=lambda each: each.number)
         _check_some(pieces, found)
-        files = _library_files(Path(place), found, wanted.key)
+        files = _library_files(Path(place), found, sources, wanted.key)
     module = wanted.name.replace("-", "_")
     wheel = Wheel(
         wanted.name,
@@ -135,13 +137,13 @@ def _check_some(pieces: Sequence[tuple[str, str]], found: Sequence[Outcome]) -> 
 
 
 def _library_files(
-    place: Path, found: Sequence[Outcome], key: Path | None
+    place: Path, found: Sequence[Outcome], sources: str, key: Path | None
 ) -> dict[str, bytes]:
     """The files of a library by name: index, signature, and artifacts."""
     rows = (each.result for each in found if not each.problem)
     entries = [msgspec.json.decode(row, type=Entry) for row in rows]
     entries.sort(key=lambda entry: entry.place)
-    index = Index(PACKAGE, __version__, sources_digest(), tuple(entries)).to_json()
+    index = Index(PACKAGE, __version__, sources, tuple(entries)).to_json()
     files = {INDEX: index}
     if key is not None:
         files[SIGNATURE] = signature_of(index, key)
