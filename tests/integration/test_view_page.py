@@ -182,7 +182,8 @@ def test_every_tab_is_drawn_and_linked_by_the_line(made, tab, arguments, text):
     assert all(marked.values()), marked
     assert any(f":{line}" in row for row in tab.texts("#panel-cycles tr.hit"))
     assert tab.complaints() == []
-    asked = [url for url in tab.requests() if not url.startswith(("chrome:", "data:"))]
+    own = ("chrome:", "data:", "about:")
+    asked = [url for url in tab.requests() if not url.startswith(own)]
     assert set(asked) <= {page.as_uri()}
 
 
@@ -196,6 +197,10 @@ def test_a_click_on_an_instruction_selects_its_line(made, tab):
     line = line_of(data_of(page), GEMM[1])[1]
     assert tab.run("return document.querySelector('#source .hit').id") == f"line-{line}"
     assert tab.run("return location.hash") == f"#view=code&line=0:{line}"
+    tab.run("location.hash = '#view=ir'")
+    shown = "return document.querySelector('[role=tab][aria-selected=true]').id"
+    tab.until(f"{shown} === 'tab-ir'")
+    assert tab.texts("#source .hit") == []
 
 
 @needs_browser

@@ -91,10 +91,17 @@ drawHead();
 const settleSource = drawSource();
 drawTabs();
 drawDivider();
-const asked = new URLSearchParams(location.hash.slice(1));
-openView(panels.has(asked.get("view")) ? asked.get("view") : "summary");
-const line = (asked.get("line") ?? "").split(":").map(Number);
-if (line.length === 2 && view.sources[line[0]]?.lines[line[1] - 1] !== undefined) select(line);
+/** Open the view and select the line that the address names. */
+function followAddress() {
+  const asked = new URLSearchParams(location.hash.slice(1));
+  const line = (asked.get("line") ?? "").split(":").map(Number);
+  const known = line.length === 2 && view.sources[line[0]]?.lines[line[1] - 1] !== undefined;
+  openView(panels.has(asked.get("view")) ? asked.get("view") : "summary");
+  select(known ? line : null);
+}
+
+followAddress();
+addEventListener("hashchange", followAddress);
 settleSource();
 addEventListener("keydown", (event) => { if (event.key === "Escape") select(null); });
 document.documentElement.dataset.ready = "yes";
