@@ -361,7 +361,11 @@ def missing(name):
     return MISSING.format(name=name, schema=schema)
 
 
-@pytest.mark.parametrize("name", functions.__all__)
+WITHOUT_KERNELS = {"shuffle_scales", "shuffle_weights"}
+"""Functions that lay operands out anew, once, by torch's own operators."""
+
+
+@pytest.mark.parametrize("name", sorted({*functions.__all__} - WITHOUT_KERNELS))
 def test_every_function_has_a_row(name):
     assert name in ROWS, missing(name)
     assert of_operator(name) == of_function(name), missing(name)

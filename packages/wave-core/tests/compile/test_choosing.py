@@ -18,7 +18,7 @@ from wave_core.compile.choosing import (
 from wave_core.compile.compiler import lower_front
 from wave_core.compile.front import front_of
 from wave_core.diagnostics import PluginError, UserError, user_error
-from wave_core.plugin import Choice, ChooserSpec, hookimpl
+from wave_core.plugin import Choice, ChooserSpec, ExecutorSpec, hookimpl
 from wave_core.symbols import symbol
 from wave_core.targets.generic import generic_target
 
@@ -49,7 +49,7 @@ def options(preset="toy", **more):
     return WaveCompileOptions(subs={"N": 300, **more}, preset=preset, verify_each=True)
 
 
-def session_with(choose):
+def session_with(choose, *executors):
     """A session whose preset ``toy`` chooses by ``choose``."""
     plugin = SimpleNamespace(__name__="toy", REQUIRES_API=(1, 5))
 
@@ -57,7 +57,12 @@ def session_with(choose):
     def wave_register_choosers():
         yield ChooserSpec("toy", "toy_chooser:choose")
 
+    @hookimpl
+    def wave_register_executors():
+        yield from executors
+
     plugin.wave_register_choosers = wave_register_choosers
+    plugin.wave_register_executors = wave_register_executors
     session = Session({"toy": plugin}, config=Config(cache=False), entry_points=())
     session.plugins.load_chooser = lambda _: choose
     return session
@@ -245,6 +250,9 @@ def test_what_fails_whatever_the_tiles_is_tried_once_more(code, data, times):
     assert tried == ["naive"] * (times - 1) + ["default"]
 
 
+SOMEWHERE = ExecutorSpec("sim", "nowhere:Nothing")
+
+
 def launched(kernel, monkeypatch, *refused, **data):
     """The presets under which a kernel is launched; the launch refuses some."""
     tried = []
@@ -264,7 +272,8 @@ def test_machine_code_that_turns_out_slow_at_the_launch_gives_way(monkeypatch):
     def choose(request):
         yield Choice(request.values[0], {"preset": "naive"})
 
-    session = session_with(choose)
+    session = session_with(choose, SOMEWHERE)
+    session.config = Config(cache=True)
     kernel = wave_compile(options(), TWICE, session=session)
     lost = {"lost": "products one after the other"}
     assert launched(kernel, monkeypatch, "naive", **lost) == ["naive", "default"]
@@ -277,10 +286,10 @@ def test_where_no_choice_is_left_the_launch_says_why(monkeypatch):
     def choose(request):
         yield Choice(request.values[0], {"preset": "naive"})
 
-    kernel = wave_compile(options(), TWICE, session=session_with(choose))
+    kernel = wave_compile(options(), TWICE, session=session_with(choose, SOMEWHERE))
     with pytest.raises(UserError, match="given up"):
         launched(kernel, monkeypatch, "naive", "default", lost="speed")
-    kernel = wave_compile(options(), TWICE, session=session_with(choose))
+    kernel = wave_compile(options(), TWICE, session=session_with(choose, SOMEWHERE))
     with pytest.raises(UserError, match="given up"):
         launched(kernel, monkeypatch, "naive")
 
