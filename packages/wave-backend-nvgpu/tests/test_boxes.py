@@ -14,6 +14,7 @@ from wave_backend_nvgpu.codegen.boxes import Boxes
 from wave_backend_nvgpu.compile.assemble import Limits, assemble
 from wave_backend_nvgpu.compile.tools import find_assembler
 from wave_core.backends.emission import BoxedMemory
+from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_emulator_ptx import EmulatorError
 
@@ -65,6 +66,27 @@ def test_sums_of_any_number_of_groups_are_right(trips, preset):
     a, b, c = matrices(sizes, "bf16")
     assert made.run(a, b, c) == []
     check(a, b, c)
+
+
+@pytest.mark.parametrize("layout", ["gemm-nn", "gemm-tn", "gemm"])
+def test_one_thread_copies_while_no_group_of_products_is_open(layout):
+    """The assembler of CUDA 13.0 divides a group around its branch (C7519)."""
+    settings = {"DTYPE": "bf16", "RESULT": "bf16"}
+    sizes = {"M": 4096, "N": 4096, "K": 8192}
+    case = make_case(
+        session().plugins.load_kernel(layout), layout, sizes, settings, "sm_90a"
+    )
+    made = emit(case.options, case.kernel, "ptx", session())
+    (text,) = (data.decode() for data in made.files.values())
+    lines = [line.strip() for line in text.splitlines()]
+    assert any(line.startswith(BOX) for line in lines)
+    is_open = False
+    for line in lines:
+        if line.startswith("wgmma.mma_async"):
+            is_open = True
+        elif line.startswith("wgmma.commit_group"):
+            is_open = False
+        assert not (is_open and " bra " in line), line
 
 
 def test_what_a_memory_is_described_by():

@@ -46,18 +46,25 @@ def product(op: Mma, emit: Emitter, row: MatrixInstruction) -> None:
     together = list(_together(op, emit))
     _issue(together, emit, row)
     last = together[-1]
-    if not emit.has_waits and not any(each is not last for each in _run(last, emit)):
+    if any(each is not last for each in _run(last, emit)):
+        return
+    if emit.boxes is not None:
+        emit.under_way.enter()  # Around the branch of a copy no group may be open.
+    if not emit.has_waits:
         emit.under_way.wait(0)
 
 
 def _together(op: Mma, emit: Emitter) -> Iterator[Mma]:
     """The op and its neighbours by the same instruction, of the same line.
 
-    What one of them makes is lost where the next one adds to it.
+    What one of them makes is lost where the next one adds to it. Copies of boxes come
+    behind them: one thread makes these, and around its branch the assembler would
+    divide the group (C7519). What a product reads no copy beside it writes, since the
+    product would have to wait for that.
     """
     found: set[Op] = set()
     for each in dropwhile(lambda other: other is not op, region_of(op).ops):
-        if isinstance(each, SharedTile):
+        if isinstance(each, SharedTile) or _is_box(each):
             continue
         if not isinstance(each, Mma) or not emit.under_way.is_asynchronous(each):
             return
@@ -66,6 +73,11 @@ def _together(op: Mma, emit: Emitter) -> Iterator[Mma]:
             return
         found.add(each)
         yield each
+
+
+def _is_box(op: Op) -> bool:
+    """Whether it is a copy that one thread makes."""
+    return isinstance(op, GatherToLDS) and bool(op.box)
 
 
 def _made_by(op: Mma) -> tuple[object, ...]:
