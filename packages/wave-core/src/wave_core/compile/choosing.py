@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TRIED = 3
-"""Choices that are worth a compilation, should the best not fit after all."""
+TRIED = 8
+"""Choices that are worth a compilation, should the best not fit after all: what a tile
+lacks, its other schedules lack as well, and the plain preset is far behind."""
 
 PLAIN = "default"
 """The preset of a kernel for which nothing is chosen."""
