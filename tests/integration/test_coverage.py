@@ -26,8 +26,11 @@ SHAPES = {
 }
 
 
-READ = {"attention-varlen": {"KEYS": 128, "QUERIES": 40}}
-"""Lengths that kernels read from memory: here those of the longest sequence."""
+READ = {
+    "attention-varlen": {"KEYS": 128, "QUERIES": 40},
+    "gemm-grouped": {"GROUP": 0, "FIRST": 0, "LEFT": 40},
+}
+"""What kernels read from memory: the longest sequence, the rows of a group."""
 
 
 @cache
