@@ -28,9 +28,9 @@ SHAPES = {
 
 READ = {
     "attention-varlen": {"KEYS": 128, "QUERIES": 40},
-    "gemm-grouped": {"GROUP": 0, "FIRST": 0, "LEFT": 40},
+    "gemm-grouped": {"M": 40, "GROUP": 0, "FIRST": 0, "LEFT": 40},
 }
-"""What kernels read from memory: the longest sequence, the rows of a group."""
+"""What kernels read from memory: the longest sequence, one group of rows."""
 
 
 @cache
