@@ -98,3 +98,8 @@ def test_pre_commit_knows_every_source_directory():
     assert path is not None
     names = [f"packages/{package.name}/src" for package in workspace.packages()]
     assert path[1].split(":") == names
+
+
+def test_tests_have_what_the_conftest_of_all_packages_imports(package):
+    wanted = {each.name for each in requirements(package)}
+    assert wanted >= {"hypothesis", "pytest", "pytest-timeout"}

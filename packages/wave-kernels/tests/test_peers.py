@@ -16,10 +16,10 @@ SIZES = {"M": 5, "N": 33, "K": 17, "B": 2, "K1": 33, "K2": 9}
 def cases():
     for name in SESSION.plugins.kernels:
         factory = SESSION.plugins.load_kernel(name)
-        usual = make_case(factory, name, {}, {}, "gfx942")
+        usual = make_case(factory, name, {}, {}, "generic")
         shape = {k: v for k, v in SIZES.items() if k in usual.shape}
         if usual.peers:
-            yield pytest.param(make_case(factory, name, shape, {}, "gfx942"), id=name)
+            yield pytest.param(make_case(factory, name, shape, {}, "generic"), id=name)
 
 
 @pytest.mark.parametrize("case", list(cases()))
@@ -49,4 +49,4 @@ def test_work_is_counted_as_papers_do():
     }
     for name, (shape, flops) in rows.items():
         factory = SESSION.plugins.load_kernel(name)
-        assert make_case(factory, name, shape, {}, "gfx942").flops == flops
+        assert make_case(factory, name, shape, {}, "generic").flops == flops
