@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.distributed as dist
 from processes import run_on
 from rank_work import (
     disagreeing,
@@ -15,7 +16,11 @@ from rank_work import (
 )
 
 from wave_core.diagnostics import LaunchError
-from wave_distributed import all_gather_matmul, matmul_reduce_scatter
+from wave_distributed import (
+    all_gather_matmul,
+    matmul_reduce_scatter,
+    ring_attention,
+)
 
 WORKS = (gathered, scattered, in_a_ring)
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
@@ -55,3 +60,29 @@ def test_a_rank_that_leaves_is_missed():
 def test_without_a_group_nothing_starts(function):
     with pytest.raises(LaunchError, match="WV0731"):
         function(torch.ones(2, 2), torch.ones(2, 2))
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "code"),
+    [
+        (all_gather_matmul, [(2,), (2, 2)], "WV0706"),
+        (matmul_reduce_scatter, [(2, 2), (2, 2, 2)], "WV0706"),
+        (ring_attention, [(2, 4)] * 3, "WV0706"),
+        (ring_attention, [(1, 1, 2, 4), (1, 1, 2, 4), (4,)], "WV0706"),
+    ],
+    ids=str,
+)
+def test_what_no_function_takes_is_refused_before_anything_is_sent(
+    function, shapes, code, alone
+):
+    tensors = [torch.ones(shape, dtype=torch.float16) for shape in shapes]
+    with pytest.raises(LaunchError, match=code):
+        function(*tensors)
+
+
+@pytest.fixture
+def alone():
+    """A group of this process alone."""
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()

@@ -9,7 +9,7 @@ import torch
 
 from wave_distributed.ring import Ring
 from wave_kernels.functions import attention_with_lse
-from wave_kernels.functions.arguments import Arguments
+from wave_kernels.functions.arguments import Arguments, shape_of
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -89,6 +89,8 @@ def ring_attention(
             disagree, WV0731 where one does not answer, and as `attention`.
     """
     given = Arguments.of("ring_attention", "query", query, HALVES)
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        shape_of(given, name, tensor, "bhsd")
     ring = Ring.of("ring_attention", group)
     if causal and query.shape[SEQUENCE] % 2:
         what = f"`query` has {query.shape[SEQUENCE]} rows, which are no two parts"

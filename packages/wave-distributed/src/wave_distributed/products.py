@@ -8,7 +8,7 @@ import torch
 
 from wave_distributed.ring import Ring
 from wave_kernels.functions import matmul
-from wave_kernels.functions.arguments import Arguments
+from wave_kernels.functions.arguments import Arguments, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,8 @@ def all_gather_matmul(
             as `matmul`.
     """
     given = Arguments.of("all_gather_matmul", "a", a)
-    _check_matrices(given, a, b)
+    shape_of(given, "a", a, "mk")
+    shape_of(given, "b", b, "kn")
     ring = Ring.of("all_gather_matmul", group)
     ring.agree(a, activation=activation, bias=bias is not None)
     found = a.new_empty(ring.size * a.shape[0], b.shape[1])
@@ -95,7 +96,7 @@ def matmul_reduce_scatter(
         LaunchError: WV0707 where the ranks do not divide M, WV0730 where they disagree,
             WV0731 where one does not answer, and as `matmul`.
     """
-    return _reduced("matmul_reduce_scatter", a, b, group)
+    return _reduced(Ring.of("matmul_reduce_scatter", group), a, b)
 
 
 def matmul_all_reduce(
@@ -114,20 +115,19 @@ def matmul_all_reduce(
     Raises:
         LaunchError: as `matmul_reduce_scatter`.
     """
-    mine = _reduced("matmul_all_reduce", a, b, group)
     ring = Ring.of("matmul_all_reduce", group)
+    mine = _reduced(ring, a, b)
     found = a.new_empty(a.shape[0], b.shape[1])
     if found.numel():
         ring.gather(mine, list(found.chunk(ring.size)))
     return found
 
 
-def _reduced(
-    function: str, a: torch.Tensor, b: torch.Tensor, group: ProcessGroup | None
-) -> torch.Tensor:
-    given = Arguments.of(function, "a", a)
-    _check_matrices(given, a, b)
-    ring = Ring.of(function, group)
+def _reduced(ring: Ring, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """This rank's rows of the sum; what else arrives meanwhile is half a block."""
+    given = Arguments.of(ring.function, "a", a)
+    shape_of(given, "a", a, "mk")
+    shape_of(given, "b", b, "kn")
     rows, rest = divmod(a.shape[0], ring.size)
     if rest:
         what = f"`a` has {a.shape[0]} rows, for {ring.size} ranks"
@@ -147,14 +147,3 @@ def _reduced(
             if step + 1 < ring.size:
                 lanes[lane] = ring.hand_on(found[-1])
     return torch.cat(found)
-
-
-def _check_matrices(given: Arguments, a: torch.Tensor, b: torch.Tensor) -> None:
-    """See that these are two matrices that can be multiplied.
-
-    Raises:
-        LaunchError: WV0704 for what is no tensor, WV0706 for another rank.
-    """
-    for name, tensor in (("a", a), ("b", b)):
-        if not isinstance(tensor, torch.Tensor) or tensor.ndim != 2:  # pyright: ignore[reportUnnecessaryIsInstance] - users give anything
-            given.refuse("WV0706", f"`{name}` is no matrix", "it has two dimensions")
