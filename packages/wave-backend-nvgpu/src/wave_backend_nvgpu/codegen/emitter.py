@@ -12,11 +12,11 @@ from wave_backend_nvgpu.codegen.memories import (
     address,
     has_boxes,
     has_copies,
+    is_box,
 )
 from wave_backend_nvgpu.codegen.under_way import UnderWay
 from wave_core.analysis.dependences.accesses import touched_buffers
 from wave_core.backends.emission import Emission, Kind, Value, unsupported as refused
-from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.sync import MemoryCounterWait
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Emitter(Emission):
 
     def _touches(self, op: Op) -> bool:
         """Whether threads touch shared memory: copies of boxes and products are not."""
-        if isinstance(op, GatherToLDS) and op.box:
+        if is_box(op):
             return False
         return bool(touched_buffers(op)) and not self.under_way.is_asynchronous(op)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wave_backend_nvgpu.codegen.builder import Builder
     from wave_core.backends.emission.expressions import Expressions
     from wave_core.ir import Graph
+    from wave_core.ops.base import Op
     from wave_core.ops.memory import Allocate
     from wave_core.symbols import Expr
     from wave_core.types import DType
@@ -159,7 +160,12 @@ def has_copies(graph: Graph) -> bool:
 
 def has_boxes(graph: Graph) -> bool:
     """Whether boxes are copied to shared memory."""
-    return any(op.box for op in _copies(graph))
+    return any(map(is_box, graph.walk()))
+
+
+def is_box(op: Op) -> bool:
+    """Whether an op is a copy of a box, which one thread makes."""
+    return isinstance(op, GatherToLDS) and bool(op.box)
 
 
 def _copies(graph: Graph) -> list[GatherToLDS]:

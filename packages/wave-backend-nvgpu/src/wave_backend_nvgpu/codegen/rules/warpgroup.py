@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_backend_nvgpu.codegen import warpgroup
 from wave_backend_nvgpu.codegen.descriptors import descriptor
+from wave_backend_nvgpu.codegen.memories import is_box
 from wave_backend_nvgpu.codegen.rules.control import get_result
 from wave_backend_nvgpu.targets.matrix import PIECE_BITS
 from wave_core.analysis.operands import is_across, unturned
@@ -64,7 +65,7 @@ def _together(op: Mma, emit: Emitter) -> Iterator[Mma]:
     """
     found: set[Op] = set()
     for each in dropwhile(lambda other: other is not op, region_of(op).ops):
-        if isinstance(each, SharedTile) or _is_box(each):
+        if isinstance(each, SharedTile) or is_box(each):
             continue
         if not isinstance(each, Mma) or not emit.under_way.is_asynchronous(each):
             return
@@ -73,11 +74,6 @@ def _together(op: Mma, emit: Emitter) -> Iterator[Mma]:
             return
         found.add(each)
         yield each
-
-
-def _is_box(op: Op) -> bool:
-    """Whether it is a copy that one thread makes."""
-    return isinstance(op, GatherToLDS) and bool(op.box)
 
 
 def _made_by(op: Mma) -> tuple[object, ...]:
