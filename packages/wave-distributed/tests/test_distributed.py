@@ -81,8 +81,8 @@ def test_what_no_function_takes_is_refused_before_anything_is_sent(
 
 
 @pytest.fixture
-def alone():
+def alone(tmp_path):
     """A group of this process alone."""
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    dist.init_process_group("gloo", f"file://{tmp_path}/group", rank=0, world_size=1)
     yield
     dist.destroy_process_group()
