@@ -32,11 +32,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
+    _refuse_addresses(items)
     # Before pytest selects by marks, and what is left after it has.
     leave_to_fuzz(items)
     yield
     if config.getoption("--each-value"):
         _keep_each_value(config, items)
+
+
+def _refuse_addresses(items: list[pytest.Item]) -> None:
+    """Names with addresses differ between processes, which then share no tests."""
+    wrong = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if wrong:
+        raise pytest.UsageError(f"name the parameters of {wrong[0]}: it has an address")
 
 
 def _keep_each_value(config: pytest.Config, items: list[pytest.Item]) -> None:

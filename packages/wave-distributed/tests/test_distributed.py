@@ -70,7 +70,6 @@ def test_without_a_group_nothing_starts(function):
         (ring_attention, [(2, 4)] * 3, "WV0706"),
         (ring_attention, [(1, 1, 2, 4), (1, 1, 2, 4), (4,)], "WV0706"),
     ],
-    ids=str,
 )
 def test_what_no_function_takes_is_refused_before_anything_is_sent(
     function, shapes, code, alone
