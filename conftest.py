@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
 
 import pytest
@@ -15,6 +16,8 @@ from covering import leave_to_fuzz
 settings.register_profile("wave", deadline=None, print_blob=True)
 settings.register_profile("wave-ci", settings.get_profile("wave"), derandomize=True)
 settings.load_profile("wave-ci" if os.environ.get("CI") else "wave")
+
+ADDRESS = re.compile(" at 0x[0-9a-f]")
 
 # What a developer has tuned decides no test.
 os.environ["WAVE_TUNE_STORE"] = "off"
@@ -42,7 +45,7 @@ def pytest_collection_modifyitems(
 
 def _refuse_addresses(items: list[pytest.Item]) -> None:
     """Names with addresses differ between processes, which then share no tests."""
-    wrong = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    wrong = [item.nodeid for item in items if ADDRESS.search(item.nodeid)]
     if wrong:
         raise pytest.UsageError(f"name the parameters of {wrong[0]}: it has an address")
 
