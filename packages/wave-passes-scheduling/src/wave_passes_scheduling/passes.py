@@ -97,6 +97,9 @@ class ScheduleLoops(Pass):
     hints: bool = option(False, "scheduling barriers between ops of different units")
     no_epilogue: bool = option(False, "run the kernel loop to the end, on masked loads")
     unroll: int = option(1, "iterations in one trip of each innermost loop", at_least=1)
+    spare: int = option(
+        0, "registers of a lane that schedules leave free beside the usual", at_least=0
+    )
 
     def apply(self, graph: Graph, context: PassContext) -> bool:
         """Schedule, rebuild and unroll the loops."""
@@ -164,9 +167,17 @@ class ScheduleLoops(Pass):
         )
         if isinstance(made, str):
             leave_loop(plan.analysed.loop, f"pipelined: {made}", context)
-        elif self.hints:
+            return False
+        if self.hints:
             context.count("scheduling_barriers", keep_order(made.kernel))
-        return not isinstance(made, str)
+        if not self.followed:
+            graph.gives_way = True
+        return True
+
+    @property
+    def followed(self) -> bool:
+        """Whether the user gives what schedules have to be like."""
+        return self.override is not None or self.interval is not None
 
     def _unroll(self, graph: Graph, context: PassContext) -> bool:
         """Put several iterations into each trip of the innermost loops."""

@@ -98,14 +98,16 @@ class LoopPlanner:
                 WV0406 copies that do not fit LDS.
         """
         found = self._plan(loop, number)
-        asked = self.options.override is not None or self.options.interval is not None
-        if asked or found.schedule is None or found.schedule.fits:
+        schedule = found.schedule
+        if self.options.followed or schedule is None or schedule.fits:
             return found
-        shorter = found.schedule.compact()
+        shorter = schedule.compact()
         if shorter.fits:
             return replace(found, schedule=shorter)
         found.give_up(self.graph)
         needed = f"`{self.strategy.name}` needs {shorter.needs()}"
+        if self.options.spare:
+            needed += f", {self.options.spare} more are left free"
         if self.strategy.instead is None:
             return PlannedLoop(number, found.analysed, None, reason=needed)
         other = replace(self, strategy=self.strategy.instead).plan(loop, number)
@@ -151,7 +153,8 @@ class LoopPlanner:
     def _analysed(self, loop: Iterate, file: ScheduleFile | None) -> ScheduledLoop:
         named = self.options.profile if file is None else file.profile or "unit"
         profile = profile_of(named, loop, self.context.target)
-        return analyse(self.graph, loop, self.context.dependences(self.graph), profile)
+        known = self.context.dependences(self.graph)
+        return analyse(self.graph, loop, known, profile, self.options.spare)
 
     def _count(
         self,

@@ -19,7 +19,11 @@ from wave_backend_amdgpu.compile.ask import ask
 from wave_backend_amdgpu.compile.flags import code_flags, program_flags
 from wave_backend_amdgpu.compile.limits import check_limits
 from wave_backend_amdgpu.compile.request import Answer, Form, Request, Step
-from wave_backend_amdgpu.compile.spills import ORDERS, with_fewest_spills
+from wave_backend_amdgpu.compile.spills import (
+    ORDERS,
+    check_spills,
+    with_fewest_spills,
+)
 from wave_backend_amdgpu.compile.worker import Worker, default_worker
 from wave_core.analysis.capacity import rounded_lds_bytes
 from wave_core.backends.emission.manifest import MachineCode, artifact_of
@@ -179,6 +183,7 @@ def compile_graph(
     texts = [text] if settings.override else _texts(code, executable)
     compiled = partial(_answer, graph, target, Form.CODE, settings, table)
     text, answer = with_fewest_spills(texts, compiled)
+    check_spills(answer.output, graph, target)
     artifact = _artifact(code, graph, target, answer)
     output = Output(artifact, answer.text or text, answer.assembly, answer.llvm)
     texts = {".mlir": output.mlir, ".ll": output.llvm, ".s": output.assembly}
@@ -265,6 +270,7 @@ def compile_vmfb(
     code = generate(graph, target, settings.code, table or own_table(), interface)
     compiled = partial(_answer, graph, target, Form.PROGRAM, settings, table)
     text, answer = with_fewest_spills(_texts(code, program), compiled)
+    check_spills(answer.output, graph, target)
     texts = {".mlir": answer.text or text}
     output = answer.output
     settings.dumps.write(_stem(graph, target), graph, texts, {".vmfb": output})

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from wave_core.diagnostics import UserError
+from wave_core.diagnostics import UserError, user_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from wave_backend_amdgpu.compile.request import Answer
+    from wave_core.ir import Graph
+    from wave_core.targets import Target
 
 ORDERS = ("", "iterative-minreg", "max-ilp")
 """Orders of instructions: the usual one, one that takes as few registers as it can, and
@@ -39,6 +41,7 @@ _METADATA = 32
 class _Kernel(msgspec.Struct, rename=lambda name: f".{name}"):
     """What the metadata says of one kernel."""
 
+    vgpr_count: int = 0
     vgpr_spill_count: int = 0
     sgpr_spill_count: int = 0
 
@@ -85,12 +88,46 @@ class _Compiled:
 
 def spilled_registers(output: bytes) -> int:
     """Registers that the kernels of a code object spill, or of a module with one."""
+    rows = _kernels(output)
+    return sum(row.vgpr_spill_count + row.sgpr_spill_count for row in rows)
+
+
+def check_spills(output: bytes, graph: Graph, target: Target) -> None:
+    """Refuse code that spills where another schedule takes fewer registers.
+
+    What spills whatever its schedule runs as it is.
+
+    Raises:
+        UserError: WV0605, with what is ``spilled``.
+    """
+    spilled = spilled_registers(output)
+    if not spilled or not graph.gives_way:
+        return
+    limit = max(row.vgpr_count for row in _kernels(output))
+    raise user_error(
+        "WV0605",
+        f"the schedule of `{graph.name}` needs {limit + spilled} registers of each"
+        f" lane on {target.name}, and a wave has {limit}: {spilled} are spilled",
+        at=graph.location,
+        label="this kernel",
+        help=(
+            "preset `auto` finds a schedule that fits",
+            "or split the tile among more waves, or use a smaller one",
+            f"or let schedules leave as many free: `spare_registers={spilled}`",
+        ),
+        needed=limit + spilled,
+        limit=limit,
+        spilled=spilled,
+    )
+
+
+def _kernels(output: bytes) -> list[_Kernel]:
+    """What the metadata of the code object says, of each of its kernels."""
     start = output.find(_ELF)
     if start < 0:
-        return 0
+        return []
     decode = msgspec.msgpack.Decoder(_Metadata).decode
-    rows = (row for note in _notes(output[start:]) for row in decode(note).kernels)
-    return sum(row.vgpr_spill_count + row.sgpr_spill_count for row in rows)
+    return [row for note in _notes(output[start:]) for row in decode(note).kernels]
 
 
 def _notes(elf: bytes) -> Iterator[bytes]:

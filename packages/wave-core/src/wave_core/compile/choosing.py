@@ -15,6 +15,7 @@ from wave_core.compile.fitting import (
 )
 from wave_core.compile.front import Traces, bound_kernel
 from wave_core.compile.option_rows import given
+from wave_core.compile.roomier import with_room
 from wave_core.constraints import Tunable, lanes_of
 from wave_core.constraints.geometry import Geometry
 from wave_core.diagnostics import UserError, blamed_on_plugin
@@ -108,9 +109,10 @@ def first_that_fits(
     An estimate can be wrong about what fits a machine: where a choice needs more of
     something than there is, or an assembler gives up what makes it fast, the next one
     is tried, and last the plain preset, whose refusal is the user's. What is refused
-    for a reason that other tiles share leaves only the last. What ``auto`` compiles in
-    no other way is compiled without staging, unless the author asks something of the
-    passes that would be left out.
+    for a reason that other tiles share leaves only the last, whose loops get schedules
+    with fewer registers where machine code spills. What ``auto`` compiles in no other
+    way is compiled without staging, unless the author asks something of the passes
+    that would be left out.
 
     Args:
         options: The options of the user.
@@ -137,7 +139,7 @@ def first_that_fits(
             continue
         return found
     try:
-        return compiled(last, traces)
+        return with_room(last, lambda settled: compiled(settled, traces))
     except UserError as error:
         asked = options.preset != AUTO or _asks_of_passes(options)
         if asked or not needs_too_much(error):

@@ -12,7 +12,7 @@ from wave_core.compile.compiled import Compiled, Timings, Traced
 from wave_core.compile.devices import find_device, settle_target
 from wave_core.compile.early_limits import EarlyLimits
 from wave_core.compile.fingerprint import Key, fingerprint
-from wave_core.compile.front import front_of
+from wave_core.compile.front import Traces, front_of
 from wave_core.compile.inputs import asked_of, input_files
 from wave_core.compile.kernel import WaveKernel
 from wave_core.compile.launchable import LaunchableWave
@@ -20,6 +20,7 @@ from wave_core.compile.option_values import at_options
 from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.printing import printer, timing_table, to_stderr
 from wave_core.compile.read_log import recall
+from wave_core.compile.roomier import roomier
 from wave_core.compile.scheduling import with_schedule
 from wave_core.compile.session import Session, default_session
 from wave_core.compile.targets_with import NO_INSTRUCTION, with_targets
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from wave_core.compile.devices import Device
-    from wave_core.compile.front import Traces
     from wave_core.diagnostics import Diagnostic
     from wave_core.ir.graph import Graph
     from wave_core.passes.manual import ManualSchedule
@@ -80,9 +80,14 @@ def wave_compile(
 
 
 def compile_instead(
-    failed: Compiled, options: WaveCompileOptions, kernel: LaunchableWave
+    failed: Compiled,
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    error: UserError,
 ) -> Compiled | None:
     """The kernel by the choice behind one whose machine code cannot be used.
+
+    The last choice has its loops scheduled again, where machine code spills.
 
     Machine code is made at the first launch, and only then is it known what an
     assembler makes of it. Whoever compiles the same kernel later gets what is found.
@@ -91,6 +96,7 @@ def compile_instead(
         failed: The kernel as it was compiled.
         options: Those that it was asked for with, its target settled.
         kernel: What to compile.
+        error: Why the machine code cannot be used.
 
     Returns:
         Nothing where no choice is left, or nothing was chosen.
@@ -100,9 +106,13 @@ def compile_instead(
     """
     session = failed.session
     *better, _ = settlements(options, kernel, session)
-    if failed.options not in better:
+    if failed.options in better:
+        found = _compile(options, kernel, session, failed.options)
+    elif (other := roomier(failed.options, error)) is not None:
+        traces = Traces(kernel, session)
+        found = _compiled_for(failed.device, kernel, session, other, traces)
+    else:
         return None
-    found = _compile(options, kernel, session, failed.options)
     key = memo_key(options, kernel, session)
     if key is not None and session.remembered(key) is failed:
         session.remember(key, found)

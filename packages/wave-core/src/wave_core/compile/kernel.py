@@ -184,7 +184,7 @@ class WaveKernel:
 
         if not cannot_be_used(error):
             raise error
-        other = compile_instead(self.compiled, self._asked, self._source)
+        other = compile_instead(self.compiled, self._asked, self._source, error)
         if other is None:
             raise error
         self.compiled = other

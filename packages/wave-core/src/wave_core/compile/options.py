@@ -150,6 +150,7 @@ class WaveCompileOptions:
     dump_schedule: str | None = of_pass(None, SCHEDULING, "schedule-loops.dump")
     eliminate_epilogue: bool = of_pass(False, SCHEDULING, "schedule-loops.no_epilogue")
     unroll_factor: int = of_pass(1, SCHEDULING, "schedule-loops.unroll")
+    spare_registers: int = of_pass(0, SCHEDULING, "schedule-loops.spare")
     reorder: str = of_pass("off", SCHEDULING, "reorder-loops.order")
     use_scheduling_groups: bool = of_pass(False, SCHEDULING, "reorder-loops.groups")
     use_global_to_shared: bool = of_pass(False, MEMORY, "copy-direct-to-lds.demanded")

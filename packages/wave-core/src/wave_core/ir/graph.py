@@ -179,6 +179,8 @@ class Graph:
         constraints: How dimensions spread over the machine.
         facts_present: Names of the facts that hold for the whole graph.
         logs: The parameters that a launch allocates, behind the author's.
+        gives_way: Whether a loop has a schedule in place of which there are others,
+            with fewer registers.
     """
 
     name: str
@@ -189,6 +191,7 @@ class Graph:
     facts_present: set[str] = field(default_factory=set[str])
     location: Location | None = None
     logs: tuple[Log, ...] = ()
+    gives_way: bool = False
 
     def __post_init__(self) -> None:
         self.facts = FactTables()
@@ -235,6 +238,7 @@ class Graph:
             facts_present=set(self.facts_present),
             location=self.location,
             logs=self.logs,
+            gives_way=self.gives_way,
         )
         fill_region(self.body, copy.body)
         return copy

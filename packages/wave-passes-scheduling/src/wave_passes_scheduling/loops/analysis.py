@@ -43,14 +43,19 @@ class ScheduledLoop:
 
 
 def analyse(
-    graph: Graph, loop: Iterate, known: Dependences, profile: CostProfile
+    graph: Graph,
+    loop: Iterate,
+    known: Dependences,
+    profile: CostProfile,
+    spare: int = 0,
 ) -> ScheduledLoop:
     """The problem of scheduling a loop's body.
 
     Values depend on what makes them, over as many iterations as they are carried;
     accesses of LDS on those that `Dependences` cannot tell apart; accesses of one
     global memory on each other if one writes; what the author ordered stays where it
-    is, but for fences between reads of what nobody writes.
+    is, but for fences between reads of what nobody writes. Of the registers, ``spare``
+    are left to others.
     """
     body = loop.body
     ops = tuple(op for op in body.ops if op is not body.terminator)
@@ -73,7 +78,7 @@ def analyse(
     if file is not None and file.conditions:
         held += _conditions(graph, loop)
     # Values take neighbours: of a full file, some registers stay without use.
-    room = None if file is None else file.limit(waves) - file.granule
+    room = None if file is None else file.limit(waves) - file.granule - spare
     (move,) = profile.uses(OpKind.VALU)
     problem = LoopProblem(
         tasks, profile.resources, rows, profile.name, held=held, room=room, move=move
