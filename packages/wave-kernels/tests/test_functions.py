@@ -13,7 +13,18 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from wave_core.compile import WaveKernel
 from wave_core.diagnostics import LaunchError, UserError
 from wave_kernels import functions
-from wave_kernels.functions import column_sums, layer_norm, matmul, rms_norm, softmax
+from wave_kernels.functions import (
+    attention,
+    column_sums,
+    cumsum,
+    gated_activation,
+    layer_norm,
+    matmul,
+    quantize_rows,
+    rms_norm,
+    softmax,
+    topk,
+)
 from wave_kernels.functions.rows import LONGEST
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
@@ -189,10 +200,23 @@ def test_rows_that_are_no_numbers():
 
 
 SQUARE = torch.zeros(4, 4)
+HEADS = [torch.zeros(1, 2, 4, 8, dtype=torch.float16)] * 3
 REFUSED = [
     ("WV0704", lambda: softmax([1.0])),
     ("WV0704", lambda: softmax(SQUARE.to_sparse())),
     ("WV0704", lambda: matmul(SQUARE, None)),
+    ("WV0704", lambda: topk(SQUARE, 1.5)),
+    ("WV0704", lambda: topk(SQUARE, torch.tensor([1, 2]))),
+    ("WV0704", lambda: cumsum(SQUARE, reverse="no")),
+    ("WV0704", lambda: attention(*HEADS, window="near")),
+    ("WV0704", lambda: attention(*HEADS, scale=torch.zeros(2))),
+    ("WV0704", lambda: attention(*HEADS, causal=[])),
+    ("WV0704", lambda: rms_norm(SQUARE, SQUARE[0], eps="small")),
+    ("WV0705", lambda: matmul(SQUARE, SQUARE, out_dtype=0)),
+    ("WV0705", lambda: quantize_rows(SQUARE, "int8")),
+    ("WV0707", lambda: topk(SQUARE, 5)),
+    ("WV0707", lambda: attention(*HEADS, layout=["bhsd"])),
+    ("WV0707", lambda: attention(*HEADS, softcap=float("nan"))),
     ("WV0705", lambda: softmax(SQUARE.double())),
     ("WV0705", lambda: matmul(SQUARE, SQUARE.half())),
     ("WV0705", lambda: matmul(SQUARE, SQUARE, out_dtype=torch.int8)),
@@ -227,6 +251,8 @@ def test_what_does_not_fit_is_refused_at_the_call(code, call):
 def test_an_unknown_activation_is_refused():
     with pytest.raises(UserError, match="it is one of relu, gelu"):
         matmul(SQUARE, SQUARE, activation="sine")
+    with pytest.raises(UserError, match="it is one of relu, gelu"):
+        gated_activation(SQUARE, ["relu"])
 
 
 @pytest.mark.parametrize("name", functions.__all__)

@@ -35,7 +35,7 @@ def check_activation(name: str) -> None:
     Raises:
         UserError: WV0823 for an unknown one.
     """
-    if name not in ACTIVATIONS:
+    if name not in (*ACTIVATIONS,):
         raise user_error(
             "WV0823",
             f"there is no activation `{name}`",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
@@ -132,7 +132,7 @@ class Arguments:
             what = f"`{name}` has numbers from {least} to {greatest}"
             self.refuse("WV0707", what, advice)
 
-    def refuse(self, code: str, what: str, advice: str) -> None:
+    def refuse(self, code: str, what: str, advice: str) -> NoReturn:
         """End the call.
 
         Raises:

@@ -12,6 +12,7 @@ from wave_kernels.definitions.attention_scores import LOG2_E, Scoring
 from wave_kernels.definitions.attention_tiles import K2, B, H, M
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.launches import DTYPES
+from wave_kernels.functions.options import flag, real, whole, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,14 +71,15 @@ class Call:
         """
         given = Arguments.of(function, "query", query, HALVES)
         sizes = _sizes(given, query, key, value, variant.layout)
-        scoring = scoring_of(given, variant.window, variant.softcap)
+        scoring = scoring_of(
+            given, variant.window, variant.softcap, causal=variant.causal
+        )
         rows = sizes.fitting(given, query=query, key=key, value=value)
         added, scoring = _added(given, variant, sizes, scoring)
-        factor = sizes.d**-0.5 if variant.scale is None else float(variant.scale)
         what = {
-            "scale": factor * LOG2_E,
+            "scale": factor_of(given, variant.scale, sizes.d),
             "heads": sizes.heads(DTYPES[query.dtype]),
-            "scoring": replace(scoring, causal=variant.causal),
+            "scoring": scoring,
         }
         return cls(given, sizes, (*rows, *added), what)
 
@@ -175,8 +177,7 @@ class Sizes:
 
 def _sizes(given: Arguments, query: Any, key: Any, value: Any, layout: str) -> Sizes:
     """What the shapes say, before they are compared with each other."""
-    if layout not in LAYOUTS:
-        given.refuse("WV0707", f"`layout` is {layout!r}", "it is bhsd or bshd")
+    word(given, "layout", layout, LAYOUTS)
     shapes = {
         name: shape_of(given, name, tensor, layout)
         for name, tensor in (("query", query), ("key", key), ("value", value))
@@ -204,20 +205,36 @@ def check_heads(given: Arguments, h: int, kvh: int, d: int, dv: int) -> None:
         given.refuse("WV0707", what, "the heads of keys divide those of queries")
 
 
-def scoring_of(given: Arguments, window: int | None, softcap: float | None) -> Scoring:
+def scoring_of(
+    given: Arguments,
+    window: int | None,
+    softcap: float | None,
+    *,
+    causal: bool = False,
+) -> Scoring:
     """What is compiled into the kernel; the last query stands at the last key.
 
     Raises:
-        LaunchError: WV0707 for a window or a cap that is no positive number.
+        LaunchError: WV0704 for what is no number, or no flag; WV0707 for a window or a
+            cap that is not positive.
     """
-    if window is not None and window < 1:
-        advice = "a query sees at least the key at its place: 1, or more"
-        given.refuse("WV0707", f"`window` is {window}", advice)
-    if softcap is not None and not softcap > 0:
-        given.refuse("WV0707", f"`softcap` is {softcap}", "give a number above 0")
-    return Scoring(
-        window=window or 0, offset=K2 - M, softcap=softcap or 0.0, complete=True
-    )
+    # A query sees at least the key at its place.
+    width = 0 if window is None else whole(given, "window", window, 1)
+    cap = 0.0 if softcap is None else real(given, "softcap", softcap)
+    if softcap is not None and not cap > 0:
+        given.refuse("WV0707", f"`softcap` is {cap}", "give a number above 0")
+    causal = flag(given, "causal", causal)
+    return Scoring(causal, width, offset=K2 - M, softcap=cap, complete=True)
+
+
+def factor_of(given: Arguments, scale: float | None, channels: int) -> float:
+    """What scores are multiplied by, for powers of two.
+
+    Raises:
+        LaunchError: WV0704 for what is no number.
+    """
+    factor = channels**-0.5 if scale is None else real(given, "scale", scale)
+    return factor * LOG2_E
 
 
 def _bias(

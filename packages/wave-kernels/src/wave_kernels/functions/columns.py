@@ -7,8 +7,9 @@ from math import prod
 import torch
 
 from wave_kernels.definitions.columns import column_sums_kernel
-from wave_kernels.functions.arguments import FLOATS, Arguments
+from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.options import stored_type
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -51,10 +52,7 @@ def column_sums(
     given = Arguments.of("column_sums", "x", x)
     if x.ndim == 0:
         given.refuse("WV0706", "`x` has no dimension", "give one row, or more")
-    stored = out_dtype or x.dtype
-    if stored not in FLOATS:
-        advice = "it is float32, float16 or bfloat16"
-        given.refuse("WV0705", f"`out_dtype` is {stored}", advice)
+    stored = stored_type(given, "out_dtype", out_dtype, x.dtype)
     found = given.result(out, x.shape[-1:], stored)
     rows = prod(x.shape[:-1])
     if not x.numel():

@@ -18,6 +18,7 @@ from wave_kernels.definitions.conv_sizes import ConvSizes, Move, Steps
 from wave_kernels.definitions.depthwise import depthwise_kernel
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.options import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -284,8 +285,7 @@ def _steps(
     given: Arguments, stride: Moving, padding: Moving, dilation: Moving, groups: int
 ) -> Steps:
     """How filters go over images."""
-    if groups < 1:
-        given.refuse("WV0707", f"`groups` is {groups}", "give 1 or more")
+    groups = whole(given, "groups", groups, 1)
     pairs = [
         _pair(given, name, value, least)
         for name, value, least in (
@@ -302,13 +302,12 @@ def _pair(
     given: Arguments, name: str, value: Moving, least: int = 0
 ) -> tuple[int, int]:
     """Numbers of rows and of columns."""
-    pair = (value,) if isinstance(value, int) else tuple(value)
-    if len(pair) == 1:
-        pair *= 2
-    if len(pair) != 2 or min(pair) < least:
-        advice = f"give one number, or two, of {least} and more"
-        given.refuse("WV0707", f"`{name}` is {value}", advice)
-    return pair[0], pair[1]
+    both: Sequence[object] = value if isinstance(value, list | tuple) else (value,)
+    if len(both) not in (1, 2):
+        what = f"`{name}` has {len(both)} numbers"
+        given.refuse("WV0707", what, "give one number, or two")
+    pair = [whole(given, name, each, least) for each in both]
+    return pair[0], pair[-1]
 
 
 def _sizes(given: Arguments, *extents: Any) -> ConvSizes:

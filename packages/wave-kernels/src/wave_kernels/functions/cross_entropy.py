@@ -11,6 +11,7 @@ from wave_kernels.definitions.cross_entropy import cross_entropy_kernel
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.indices import NUMBERS, in_32_bits, indices_of
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.options import real, whole
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -67,12 +68,12 @@ def cross_entropy(
     given = Arguments.of("cross_entropy", "logits", logits)
     if logits.ndim == 0:
         given.refuse("WV0706", "`logits` has no dimension", "give one row, or more")
+    label_smoothing = real(given, "label_smoothing", label_smoothing)
     if not 0.0 <= label_smoothing <= 1.0:
         what = f"`label_smoothing` is {label_smoothing}"
         given.refuse("WV0707", what, "it is from 0 to 1")
-    if not NUMBERS.min <= ignore_index <= NUMBERS.max:
-        what = f"`ignore_index` is {ignore_index}"
-        given.refuse("WV0707", what, "it has to fit into 32 bits")
+    bounds = NUMBERS.min, NUMBERS.max
+    ignore_index = whole(given, "ignore_index", ignore_index, *bounds)
     *lead, length = logits.shape
     columns = indices_of(given, "targets", targets, lead)
     found = Losses(*(given.result(None, lead, torch.float32) for _ in range(2)))

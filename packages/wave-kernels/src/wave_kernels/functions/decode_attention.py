@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from wave_kernels.definitions.attention_scores import LOG2_E, Scoring
+from wave_kernels.definitions.attention_scores import Scoring
 from wave_kernels.definitions.decode_attention import (
     Decoding,
     decode_attention_kernel,
     merge_kernel,
 )
 from wave_kernels.functions.arguments import Arguments, shape_of
-from wave_kernels.functions.attention_calls import HALVES, check_heads, scoring_of
+from wave_kernels.functions.attention_calls import (
+    HALVES,
+    check_heads,
+    factor_of,
+    scoring_of,
+)
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.options import whole
 from wave_kernels.functions.ragged_attention import check_starts, power_of_two
 
 if TYPE_CHECKING:
@@ -23,6 +29,9 @@ if TYPE_CHECKING:
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
+
+MOST_SPLITS = 4_096
+"""Parts of a sequence; a thread merges as many numbers."""
 
 _LEAST = 256
 """Keys of a part: with fewer, merging costs as much as it saves."""
@@ -94,6 +103,7 @@ def attention_decode(  # noqa: PLR0913 - one word for each variant
     given = Arguments.of("attention_decode", "query", query, HALVES)
     sizes = _sizes(given, query, key, value)
     operands = _operands(given, sizes, (query, key, value), key_starts, table)
+    max_keys = whole(given, "max_keys", max_keys, 0)
     if checked:
         _check_numbers(given, key_starts, max_keys, key, table)
     scoring = scoring_of(given, window, softcap)
@@ -101,14 +111,14 @@ def attention_decode(  # noqa: PLR0913 - one word for each variant
         numbers = given.tensor("slopes", slopes, (query.shape[1],), torch.float32)
         operands.append(numbers.view(sizes["H"], sizes["M"]))
     found = given.result(out, (*query.shape[:2], sizes["N"]), query.dtype)
-    parts = _parts(given, splits, sizes, min(max_keys, window or max_keys))
+    parts = _parts(given, splits, sizes, min(max_keys, scoring.window or max_keys))
     if not found.numel() or max_keys < 1:
         return found.zero_()
-    factor = (query.shape[2] ** -0.5 if scale is None else float(scale)) * LOG2_E
     dtype = DTYPES[query.dtype]
+    paged, width = table is not None, scoring.window
     what = {
-        "scale": factor,
-        "decoding": Decoding(parts, table is not None, window or 0, dtype, dtype),
+        "scale": factor_of(given, scale, query.shape[2]),
+        "decoding": Decoding(parts, paged, width, dtype, dtype),
         "scoring": Scoring(softcap=scoring.softcap, alibi=slopes is not None),
     }
     _launch(what, {**sizes, "K2": power_of_two(max_keys)}, operands, found)
@@ -166,9 +176,7 @@ def _parts(
 ) -> int:
     """In how many parts sequences are cut of which so many keys are seen."""
     if splits is not None:
-        if splits < 1:
-            given.refuse("WV0707", f"`splits` is {splits}", "give 1, or more")
-        return splits
+        return whole(given, "splits", splits, 1, MOST_SPLITS)
     tiles = sizes["SEQUENCES"] * sizes["H"] * -(-sizes["M"] // _ROWS)
     wanted = _HELD * _units(given.first.device) // max(tiles, 1)
     # Rounded down to a power of two, so that few kernels are compiled.

@@ -14,6 +14,7 @@ from wave_kernels.definitions.routing import (
 )
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.options import flag, whole, word
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -83,7 +84,7 @@ def route_tokens(
     """
     given = Arguments.of("route_tokens", "logits", logits)
     rows, experts = shape_of(given, "logits", logits, "TE")
-    check_choices(given, top_k, experts, scores)
+    top_k = choices_of(given, top_k, experts, scores)
     found = Routed(
         given.result(None, (rows, top_k), torch.float32),
         given.result(None, (rows, top_k), torch.int32),
@@ -92,7 +93,7 @@ def route_tokens(
         what = {
             "dtype": DTYPES[logits.dtype],
             "scores": scores,
-            "normalised": bool(normalised),
+            "normalised": flag(given, "normalised", normalised),
         }
         sizes = {"E": experts, "CHOICES": top_k}
         arguments = (logits.contiguous(), *found)
@@ -129,8 +130,7 @@ def group_tokens(experts: torch.Tensor, groups: int, *, checked: bool = True) ->
     """
     given = Arguments.of("group_tokens", "experts", experts, (torch.int32,))
     rows, choices = shape_of(given, "experts", experts, ("T", "top_k"))
-    if groups < 1:
-        given.refuse("WV0707", f"`groups` is {groups}", "there is one expert, or more")
+    groups = whole(given, "groups", groups, 1)
     if checked:
         given.check_numbers("experts", experts, groups, f"there are {groups} experts")
     tokens, places, starts = (
@@ -194,20 +194,17 @@ def combine_tokens(
     return found
 
 
-def check_choices(given: Arguments, top_k: int, experts: int, scores: str) -> None:
-    """See that a token can go to so many experts, by such scores.
+def choices_of(given: Arguments, top_k: object, experts: int, scores: object) -> int:
+    """To how many experts a token goes, which it can by such scores.
 
     Raises:
-        LaunchError: WV0707 where it cannot.
+        LaunchError: WV0704 for what is no number, WV0707 where it cannot.
     """
-    if scores not in SCORES:
-        given.refuse("WV0707", f"`scores` is {scores!r}", "it is softmax or sigmoid")
+    word(given, "scores", scores, SCORES)
     if not 1 <= experts <= MOST_EXPERTS:
         advice = f"there can be 1 to {MOST_EXPERTS:,}"
         given.refuse("WV0707", f"there are {experts} experts", advice)
-    most = min(experts, MOST_CHOICES)
-    if not 1 <= top_k <= most:
-        given.refuse("WV0707", f"`top_k` is {top_k}", f"it can be 1 to {most}")
+    return whole(given, "top_k", top_k, 1, min(experts, MOST_CHOICES))
 
 
 def _choices(

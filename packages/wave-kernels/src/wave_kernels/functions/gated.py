@@ -48,8 +48,8 @@ def gated_activation(
     if length % 2:
         what = f"rows of `x` have {length} elements"
         given.refuse("WV0707", what, "give an even number: two halves")
-    kernel = {"activation": activation, "dtype": DTYPES[x.dtype]}
     check_activation(activation)
+    kernel = {"activation": activation, "dtype": DTYPES[x.dtype]}
     found = given.result(out, (*lead, length // 2), x.dtype)
     if found.numel():
         rows = prod(lead)

@@ -9,7 +9,7 @@ import torch
 
 from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.experts import (
-    check_choices,
+    choices_of,
     combine_tokens,
     group_tokens,
     route_tokens,
@@ -71,7 +71,7 @@ def moe(
     if x.ndim == 0:
         given.refuse("WV0706", "`x` has no dimension", "give one token, or more")
     experts, hidden = _check_weights(given, router, gate_up, down, x.shape[-1])
-    check_choices(given, top_k, experts, scores)
+    top_k = choices_of(given, top_k, experts, scores)
     found = given.result(out, x.shape, x.dtype)
     if not found.numel() or not hidden:
         return found.zero_()

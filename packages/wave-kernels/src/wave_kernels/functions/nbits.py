@@ -12,8 +12,9 @@ from wave_kernels.definitions.gemm_nbits import (
     Weights,
     gemm_nbits_kernel,
 )
-from wave_kernels.functions.arguments import FLOATS, Arguments, shape_of
+from wave_kernels.functions.arguments import Arguments, shape_of
 from wave_kernels.functions.launches import DTYPES, launch, tile_rows
+from wave_kernels.functions.options import stored_type, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,10 +73,7 @@ def matmul_nbits(
     given = Arguments.of("matmul_nbits", "a", a)
     if not a.ndim:
         given.refuse("WV0706", "`a` has no dimension", "give [..., M, K]")
-    stored = out_dtype or a.dtype
-    if stored not in FLOATS:
-        advice = "it is float32, float16 or bfloat16"
-        given.refuse("WV0705", f"`out_dtype` is {stored}", advice)
+    stored = stored_type(given, "out_dtype", out_dtype, a.dtype)
     weights, operands = _weights(given, b, scales, zeros, group_size)
     shape = (*a.shape[:-1], operands[0].shape[0])
     found = given.result(out, shape, stored)
@@ -111,9 +109,11 @@ def _weights(
     if width != depth and width * 2 != depth:
         advice = f"it has {depth} numbers a row, one or two a byte"
         given.refuse("WV0707", f"`b` is {(n, width)}", advice)
-    if group_size is not None and (group_size < 1 or group_size % LEAST_GROUP):
-        advice = f"give a multiple of {LEAST_GROUP}, or none"
-        given.refuse("WV0707", f"`group_size` is {group_size}", advice)
+    if group_size is not None:
+        group_size = whole(given, "group_size", group_size, LEAST_GROUP)
+        if group_size % LEAST_GROUP:
+            advice = f"give a multiple of {LEAST_GROUP}, or none"
+            given.refuse("WV0707", f"`group_size` is {group_size}", advice)
     groups = 1 if group_size is None else -(-depth // group_size)
     found = [
         given.tensor("b", b, (n, width), kind),

@@ -10,6 +10,7 @@ import torch
 from wave_kernels.definitions.ordered import cumsum_kernel, topk_kernel
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.options import flag, whole
 from wave_kernels.functions.rows import LONGEST
 
 if TYPE_CHECKING:
@@ -64,11 +65,15 @@ def cumsum(
     """
     given = Arguments.of("cumsum", "x", x)
     rows = _rows(given, x)
+    flags = {
+        "exclusive": flag(given, "exclusive", exclusive),
+        "reverse": flag(given, "reverse", reverse),
+    }
     found = given.result(out, x.shape, x.dtype)
     if x.numel():
         launch(
             cumsum_kernel,
-            {"dtype": DTYPES[x.dtype], "exclusive": exclusive, "reverse": reverse},
+            {"dtype": DTYPES[x.dtype], **flags},
             {"N": rows[1]},
             (x.reshape(rows), found.view(rows)),
             dynamic="M",
@@ -98,9 +103,7 @@ def topk(x: torch.Tensor, k: int) -> Top:
     """
     given = Arguments.of("topk", "x", x)
     rows = _rows(given, x)
-    most = min(rows[1], MOST)
-    if not 1 <= k <= most:
-        given.refuse("WV0707", f"`k` is {k}", f"it is from 1 to {most}")
+    k = whole(given, "k", k, 1, min(rows[1], MOST))
     shape = (*x.shape[:-1], k)
     found = Top(*(given.result(None, shape, t) for t in (x.dtype, torch.int32)))
     if x.numel():

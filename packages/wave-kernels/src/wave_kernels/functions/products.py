@@ -12,6 +12,7 @@ from wave_kernels.definitions.epilogue import Epilogue
 from wave_kernels.definitions.gemm import gemm_kernel
 from wave_kernels.functions.arguments import FLOATS, Arguments
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.options import stored_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,10 +68,8 @@ def matmul(
     """
     given = Arguments.of("matmul", "a", a, (*FLOATS, *F8))
     sizes = _sizes(given, a, b)
-    stored = out_dtype or (torch.bfloat16 if a.dtype in F8 else a.dtype)
-    if stored not in FLOATS:
-        advice = "it is float32, float16 or bfloat16"
-        given.refuse("WV0705", f"`out_dtype` is {stored}", advice)
+    wide = torch.bfloat16 if a.dtype in F8 else a.dtype
+    stored = stored_type(given, "out_dtype", out_dtype, wide)
     shape = (*a.shape[:-1], sizes.n)
     found = given.result(out, shape, stored)
     added = [

@@ -10,6 +10,7 @@ import torch
 from wave_kernels.definitions.quantize import GREATEST, LEAST_SCALE, quantize_kernel
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.options import one_of_types
 from wave_kernels.functions.rows import LONGEST
 
 __wave_frames__ = "internal"
@@ -54,9 +55,7 @@ def quantize_rows(x: torch.Tensor, dtype: torch.dtype) -> Quantized:
         tensor([[127, -64,   0]], dtype=torch.int8)
     """
     given = Arguments.of("quantize_rows", "x", x)
-    if dtype not in STORED:
-        words = ", ".join(map(str, STORED))
-        given.refuse("WV0705", f"`dtype` is {dtype}", f"it is one of {words}")
+    dtype = one_of_types(given, "dtype", dtype, STORED)
     if x.ndim == 0:
         given.refuse("WV0706", "`x` has no dimension", "give one row, or more")
     *lead, length = x.shape

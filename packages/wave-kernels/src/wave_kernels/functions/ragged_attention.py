@@ -9,16 +9,22 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from wave_kernels.definitions.attention import Heads
-from wave_kernels.definitions.attention_scores import LOG2_E, Scoring
 from wave_kernels.definitions.ragged_attention import ragged_attention_kernel
 from wave_kernels.functions.arguments import Arguments, shape_of
-from wave_kernels.functions.attention_calls import HALVES, check_heads, scoring_of
+from wave_kernels.functions.attention_calls import (
+    HALVES,
+    check_heads,
+    factor_of,
+    scoring_of,
+)
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.options import whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wave_core.types import DType
+    from wave_kernels.definitions.attention_scores import Scoring
+
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -93,29 +99,41 @@ def attention_varlen(  # noqa: PLR0913 - one word for each variant
     sizes = _sizes(given, query, key, value)
     starts = {"query_starts": query_starts, "key_starts": key_starts}
     operands = _operands(given, sizes, (query, key, value), starts, table)
+    most = _most(given, max_queries, max_keys)
     if checked:
-        _check_numbers(given, starts, (max_queries, max_keys), sizes, table)
-    alibi = slopes is not None
-    scoring = replace(scoring_of(given, window, softcap), causal=causal, alibi=alibi)
-    operands += _added(given, sizes, tree, slopes, max_queries)
+        _check_numbers(given, starts, most, sizes, table)
+    scoring = scoring_of(given, window, softcap, causal=causal)
+    operands += _added(given, sizes, tree, slopes, most[0])
     found = given.result(out, (*query.shape[:2], sizes["N"]), query.dtype)
     batch = query_starts.shape[0] - 1
-    if not found.numel() or not batch or max_queries < 1 or max_keys < 1:
+    if not found.numel() or not batch or min(most) < 1:
         return found.zero_()
-    kernel = _kernel(sizes, scoring, DTYPES[query.dtype], scale)
+    kernel = _kernel(given, sizes, scoring, scale, alibi=slopes is not None)
     kernel |= {"paged": table is not None, "tree": tree is not None}
-    symbols = _symbols(sizes, batch, max_queries, max_keys, tree)
+    symbols = _symbols(sizes, batch, *most, tree)
     _launch(kernel, symbols, (*operands, found))
     return found
 
 
 def _kernel(
-    sizes: Mapping[str, int], scoring: Scoring, dtype: DType, scale: float | None
+    given: Arguments,
+    sizes: Mapping[str, int],
+    scoring: Scoring,
+    scale: float | None,
+    *,
+    alibi: bool,
 ) -> dict[str, Any]:
     """What `ragged_attention_kernel` is asked for."""
+    dtype = DTYPES[given.first.dtype]
     heads = Heads("bshd", sizes["H"] // sizes["KVH"], dtype, dtype)
-    factor = sizes["K1"] ** -0.5 if scale is None else float(scale)
-    return {"scale": factor * LOG2_E, "heads": heads, "scoring": scoring}
+    factor = factor_of(given, scale, sizes["K1"])
+    return {"scale": factor, "heads": heads, "scoring": replace(scoring, alibi=alibi)}
+
+
+def _most(given: Arguments, queries: int, keys: int) -> tuple[int, int]:
+    """Of the queries and of the keys of a sequence."""
+    queries = whole(given, "max_queries", queries, 0)
+    return queries, whole(given, "max_keys", keys, 0)
 
 
 def _launch(

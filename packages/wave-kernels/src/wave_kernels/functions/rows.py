@@ -9,6 +9,7 @@ from wave_kernels.definitions.norms import layer_norm_kernel, rms_norm_kernel
 from wave_kernels.definitions.softmax import softmax_kernel
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.options import real
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,7 +45,7 @@ def softmax(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor
         tensor([[0.2500, 0.2500, 0.2500, 0.2500],
                 [0.2500, 0.2500, 0.2500, 0.2500]])
     """
-    return _of_rows("softmax", softmax_kernel, x, {}, (), out)
+    return _of_rows("softmax", softmax_kernel, x, {}, {}, out)
 
 
 def rms_norm(
@@ -75,7 +76,8 @@ def rms_norm(
         >>> rms_norm(torch.tensor([[3.0, 3.0]]), torch.tensor([1.0, 2.0]))
         tensor([[1.0000, 2.0000]])
     """
-    return _of_rows("rms_norm", rms_norm_kernel, x, {"weight": weight}, (eps,), out)
+    columns, added = {"weight": weight}, {"eps": eps}
+    return _of_rows("rms_norm", rms_norm_kernel, x, columns, added, out)
 
 
 def layer_norm(
@@ -108,7 +110,7 @@ def layer_norm(
         tensor([[-1.0000,  1.0000]])
     """
     columns = {"weight": weight, "bias": bias}
-    return _of_rows("layer_norm", layer_norm_kernel, x, columns, (eps,), out)
+    return _of_rows("layer_norm", layer_norm_kernel, x, columns, {"eps": eps}, out)
 
 
 def _of_rows(
@@ -116,13 +118,14 @@ def _of_rows(
     make: Callable[..., Any],
     x: torch.Tensor,
     columns: Mapping[str, torch.Tensor],
-    numbers: tuple[float, ...],
+    added: Mapping[str, float],
     out: torch.Tensor | None,
 ) -> torch.Tensor:
     """A kernel's outcome for each row of x, with vectors of one number a column."""
     given = Arguments.of(function, "x", x)
     if x.ndim == 0:
         given.refuse("WV0706", "`x` has no dimension", "give one row, or more")
+    numbers = [real(given, name, number) for name, number in added.items()]
     *lead, length = x.shape
     if length > LONGEST:
         advice = f"a row is held whole, which it can be up to {LONGEST}"

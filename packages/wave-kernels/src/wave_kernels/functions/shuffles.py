@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from wave_kernels.functions.arguments import Arguments
+from wave_kernels.functions.options import whole
 from wave_kernels.microscaling import BLOCK, LANE_BYTES, ROWS, block_shape
 
 __wave_frames__ = "internal"
@@ -52,9 +53,9 @@ def shuffle_scales(scales: torch.Tensor) -> torch.Tensor:
         tensor([7, 8, 0], dtype=torch.uint8)
     """
     _matrix("shuffle_scales", "scales", scales)
-    whole = _in_blocks(scales, *block_shape())
-    above, height, along, _ = whole.shape
-    parts = whole.view(above, height // ROWS, ROWS, along, LANE_GROUPS, 2)
+    blocks = _in_blocks(scales, *block_shape())
+    above, height, along, _ = blocks.shape
+    parts = blocks.view(above, height // ROWS, ROWS, along, LANE_GROUPS, 2)
     lanes = parts.permute(0, 3, 4, 2, 1, 5)
     return lanes.reshape(above, along, -1).view(scales.dtype)
 
@@ -84,16 +85,17 @@ def shuffle_weights(weights: torch.Tensor, bits: int) -> torch.Tensor:
         torch.Size([3, 1, 3072])
     """
     given = _matrix("shuffle_weights", "weights", weights)
+    bits = whole(given, "bits", bits, 0)
     if bits not in _PIECES:
         given.refuse("WV0715", f"`bits` is {bits}", "elements have 4, 6 or 8")
     if weights.shape[1] % (BLOCK * bits // 8):
         what = f"a row of `weights` has {weights.shape[1]} bytes"
         advice = f"{BLOCK} elements share a scale, {BLOCK * bits // 8} bytes"
         given.refuse("WV0707", what, advice)
-    whole = _in_blocks(weights, *block_shape(bits))
-    above, _, along, _ = whole.shape
+    blocks = _in_blocks(weights, *block_shape(bits))
+    above, _, along, _ = blocks.shape
     split, order = _PIECES[bits]
-    parts = whole.view(above, ROWS, along, *split, LANE_BYTES)
+    parts = blocks.view(above, ROWS, along, *split, LANE_BYTES)
     return parts.permute(order).reshape(above, along, -1).view(weights.dtype)
 
 
