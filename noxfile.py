@@ -242,11 +242,20 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def third_party(session: nox.Session) -> None:
-    """Risk: only we can extend Wave. A plugin from outside, installed and tested."""
-    example = ROOT / "examples" / "third-party-pass"
+    """Risk: only we can extend Wave. Plugins from outside, installed and tested.
+
+    They are the example, and what `wave init` writes.
+    """
     install_editable(session, PACKAGES)
-    install(session, "--no-build-isolation", str(example), "pytest", "pytest-timeout")
-    session.run("pytest", str(example), *session.posargs)
+    place = Path(session.create_tmp()).resolve()
+    started = [place / name for name in ("my-kernels", "my-pass")]
+    for folder in started:
+        shutil.rmtree(folder, ignore_errors=True)
+        session.run("wave", "init", folder.name, "-o", str(place))
+    for project in (ROOT / "examples" / "third-party-pass", *started):
+        tools = ("pytest", "pytest-timeout")
+        install(session, "--no-build-isolation", str(project), *tools)
+        session.run("pytest", str(project), *session.posargs)
     discard(session)
 
 

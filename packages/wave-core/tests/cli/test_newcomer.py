@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
 import pytest
@@ -22,6 +24,28 @@ def test_short_help_shows_flags_as_flags(arguments, capsys):
     shown = capsys.readouterr().out
     assert "Usage: wave" in shown
     assert "<bool>" not in shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("wave in", {"inspect", "init"}),
+        ("wave run --dev", {"--device"}),
+        ("wave cache p", {"prune"}),
+        ("wave init x --kind ", {"kernels", "pass"}),
+    ],
+)
+def test_the_shell_completes(typed, offered):
+    last = len(typed.split(" ")) - 1
+    asked = {"COMP_WORDS": typed, "COMP_CWORD": str(last)}
+    done = subprocess.run(
+        [sys.executable, "-c", "from wave_core.cli import main; main()"],
+        env=os.environ | asked | {"_WAVE_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(done.stdout.split()) == offered
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ _USAGE_CODES = frozenset(
         "WV0824",
         "WV0825",
         "WV0826",
+        "WV0840",
+        "WV0841",
     }
 )
 
@@ -55,6 +57,7 @@ _COMMANDS = {
     "bisect": ("wave_core.cli.bisect", "name the first pass that breaks a kernel"),
     "compile": ("wave_core.cli.compile", "compile a kernel to MLIR, assembly or code"),
     "cache": ("wave_core.cli.cache", "show, clear, prune or export compiled kernels"),
+    "init": ("wave_core.cli.init", "write a project for kernels or a pass"),
     "plugins": ("wave_core.cli.plugins", "list plugins and what they bring"),
     "doctor": ("wave_core.cli.doctor", "check the installation"),
     "explain": ("wave_core.cli.explain", "explain a diagnostic code"),
@@ -103,7 +106,7 @@ app = typer.Typer(
     cls=WaveGroup,
     help="Compile, run and inspect Wave kernels.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

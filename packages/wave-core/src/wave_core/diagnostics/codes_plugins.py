@@ -259,4 +259,23 @@ Bad:
 Good:
     wave inspect attention --target gfx942 --what cycles --shape M=256,K2=256
 Fix: what the message names; for cycles, choose smaller sizes.
+
+WV0840: a project cannot have this name
+Cause: the name of a project that `wave init` writes is that of a
+distribution, and with underscores that of a module.
+Bad:
+    wave init torch
+Good:
+    wave init my-kernels
+Fix: choose small letters and digits with hyphens between, which name no
+module that is installed.
+
+WV0841: a project would be written over something
+Cause: `wave init` makes a new folder, and there is a file or a folder of
+that name.
+Bad:
+    wave init my-kernels; wave init my-kernels
+Good:
+    wave init my-kernels -o elsewhere
+Fix: choose another name or folder, or remove what is there.
 """)
