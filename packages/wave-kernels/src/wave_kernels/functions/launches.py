@@ -68,8 +68,9 @@ def launch(
         make: Gives the kernel's definition.
         what: Its arguments, hashable.
         sizes: The kernel's symbols, by name.
-        arguments: Of the kernel, in order. Tensors may start anywhere: the kernel gets
-            copies of those that it could not address, and what it wrote is copied back.
+        arguments: Of the kernel, in order. Tensors may lie anywhere, with any strides:
+            the kernel gets copies of those that it could not address, and what it wrote
+            is copied back.
         dynamic: Symbols whose values come from the arguments, with each launch.
     """
     request = Request(make, what, sizes, dynamic)
@@ -94,9 +95,11 @@ def launch(
 
 
 def addressable(argument: Any) -> Any:
-    """An argument as the kernel has it: where a tensor starts is `ALIGNED`."""
-    is_crooked = isinstance(argument, torch.Tensor) and argument.data_ptr() % ALIGNED
-    return argument.clone() if is_crooked else argument
+    """An argument as the kernel has it: rows follow each other, from `ALIGNED`."""
+    if not isinstance(argument, torch.Tensor):
+        return argument
+    dense = argument.contiguous()
+    return dense.clone() if dense.data_ptr() % ALIGNED else dense
 
 
 def _refused(make: Callable[..., Any], refusal: LaunchRefused) -> Exception:
