@@ -19,8 +19,8 @@ from tinygrad.runtime.autogen.amd.cdna.enum import VOP1Op
 
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.hazards.nops import missing_states
-from wave_emulator_amdgcn.hazards.waitstates import ROWS
 from wave_emulator_amdgcn.program import Program
+from wave_isa_amdgcn.waitstates import ROWS
 
 A, B, C = "gfx90a", "gfx942", "gfx950"
 ALL = (A, B, C)

@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wave_isa_amdgcn.matrix import MATRIX_FLOPS
+
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
 
@@ -108,15 +110,6 @@ Of an MI355X, and of chips before it. Source: AMD's acceptance tests of machines
 AMD-AGI/Primus-SaFE, Bench/preflight/node/node_check/babel_stream_memory.sh.
 """
 
-_GFX90A = {"F16": 256, "BF16": 256, "I8": 256, "F32": 64, "F64": 64}
-_GFX942 = {
-    "F16": 512, "BF16": 512, "I8": 1024, "FP8": 1024, "BF8": 1024, "F32": 64,
-    "XF32": 256, "F64": 64,
-}  # fmt: skip
-_GFX950 = {
-    "F16": 1024, "BF16": 1024, "I8": 2048, "FP8": 2048, "BF8": 2048, "FP6": 4096,
-    "BF6": 4096, "FP4": 4096, "F32": 64, "F64": 32,
-}  # fmt: skip
 _GFX1100 = {"F16": 256, "BF16": 256, "IU8": 256, "IU4": 512}
 _GFX1201 = {
     "F16": 512, "BF16": 512, "FP8": 1024, "BF8": 1024, "IU8": 1024, "IU4": 2048
@@ -125,16 +118,16 @@ _GFX1201 = {
 # As the fields: SIMDs and registers; issue; matrix; LDS; L1; L2; memory; the rest.
 COSTS = {
     "gfx90a": Cost(
-        4, 8, 512, 8, 4, 16, 16, 4, 16, _GFX90A, 12, 128, 64,
+        4, 8, 512, 8, 4, 16, 16, 4, 16, MATRIX_FLOPS["gfx90a"], 12, 128, 64,
         16, 64, 16384, 120, 64, 180, 8.6, 500, 200, 32, 110, 1.7,
     ),
     "gfx942": Cost(
-        4, 8, 512, 8, 4, 16, 16, 4, 16, _GFX942, 12, 128, 64,
+        4, 8, 512, 8, 4, 16, 16, 4, 16, MATRIX_FLOPS["gfx942"], 12, 128, 64,
         16, 64, 32768, 120, 64, 180, 8.3, 500, 200, 32, 304, 2.1, _LOADED_GFX942,
         _STREAMED_GFX942,
     ),
     "gfx950": Cost(
-        4, 8, 512, 8, 4, 16, 8, 4, 16, _GFX950, 12, 128, 64,
+        4, 8, 512, 8, 4, 16, 8, 4, 16, MATRIX_FLOPS["gfx950"], 12, 128, 64,
         16, 64, 32768, 120, 64, 180, 13.0, 500, 200, 32, 256, 2.4, _LOADED_GFX950,
         _STREAMED_GFX950,
     ),

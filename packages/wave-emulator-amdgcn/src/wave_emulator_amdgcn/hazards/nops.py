@@ -7,16 +7,34 @@ leads to it. An S_NOP counts for as many states as it says, all others for one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.errors import Report
-from wave_emulator_amdgcn.hazards.waitstates import ROWS, STATES, Row, States
+from wave_emulator_amdgcn.hazards.steps import step_of
 from wave_emulator_amdgcn.isa.control import BRANCHES, branch_target
+from wave_isa_amdgcn.waitstates import ROWS, STATES, Row, States
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.program import Bound, Program
+    from wave_isa_amdgcn.step import Step
 
 _NEVER_FALLS = ("S_BRANCH", "S_SETPC_B64", "S_ENDPGM")
+
+
+@dataclass(frozen=True)
+class _Code:
+    """The code that ran, by address.
+
+    Attributes:
+        steps: as the tables see it.
+        before: addresses that may run right before.
+        produced: rows that begin there.
+    """
+
+    steps: dict[int, Step]
+    before: dict[int, list[int]]
+    produced: dict[int, list[Row]]
 
 
 def missing_states(program: Program) -> list[Report]:
@@ -26,69 +44,63 @@ def missing_states(program: Program) -> list[Report]:
     if chip is None:
         return []
     rows = [row for row in ROWS if architecture in row.architectures]
-    code = program.executed()
-    before = _before(code)
-    produced = {
-        bound.instruction.pc: [r for r in rows if r.producer(bound)] for bound in code
-    }
+    ran = program.executed()
+    steps = {bound.instruction.pc: step_of(bound) for bound in ran}
+    produced = {pc: [r for r in rows if r.producer(step)] for pc, step in steps.items()}
+    code = _Code(steps, _before(ran), produced)
     found: list[Report] = []
-    for bound in code:
-        wanted = [row for row in rows if row.consumer(bound)]
+    for bound in ran:
+        step = steps[bound.instruction.pc]
+        wanted = [row for row in rows if row.consumer(step)]
         if wanted:
-            found += _missing(chip, bound, wanted, (before, produced))
+            found += _missing(chip, bound, wanted, code)
     return found
 
 
-def _before(code: list[Bound]) -> dict[int, list[Bound]]:
+def _before(code: list[Bound]) -> dict[int, list[int]]:
     """The instructions that may run right before each address."""
-    found: dict[int, list[Bound]] = {}
+    found: dict[int, list[int]] = {}
     for bound in code:
-        name = bound.instruction.name
-        if name not in _NEVER_FALLS:
-            found.setdefault(bound.following, []).append(bound)
-        if name in BRANCHES:
-            target = branch_target(bound.instruction)
-            found.setdefault(target, []).append(bound)
+        ins = bound.instruction
+        if ins.name not in _NEVER_FALLS:
+            found.setdefault(bound.following, []).append(ins.pc)
+        if ins.name in BRANCHES:
+            found.setdefault(branch_target(ins), []).append(ins.pc)
     return found
 
 
 def _missing(
-    chip: States,
-    second: Bound,
-    rows: list[Row],
-    code: tuple[dict[int, list[Bound]], dict[int, list[Row]]],
+    chip: States, bound: Bound, rows: list[Row], code: _Code
 ) -> Iterator[Report]:
-    before, produced = code
+    ins = bound.instruction
+    second = code.steps[ins.pc]
     most = max(row.most for row in rows)
     seen: dict[Row, str] = {}
-    for first, states, between in _earlier(before, second, most):
-        for row in produced[first.instruction.pc]:
+    for pc, states, between in _earlier(code, ins.pc, most):
+        for row in code.produced[pc]:
             if row not in rows or states >= row.most or row in seen:
                 continue
             if row.between is not None and not any(map(row.between, between)):
                 continue
-            needed = row.needed(chip, first, second)
+            needed = row.needed(chip, code.steps[pc], second)
             if states < needed:
                 seen[row] = f"{row.name}: {states} of {needed} wait states"
-    ins = second.instruction
     for message in seen.values():
-        yield Report("EM0507", message, ins.text, ins.pc, count=second.count)
+        yield Report("EM0507", message, ins.text, ins.pc, count=bound.count)
 
 
 def _earlier(
-    before: dict[int, list[Bound]], bound: Bound, most: int
-) -> Iterator[tuple[Bound, int, tuple[Bound, ...]]]:
+    code: _Code, pc: int, most: int
+) -> Iterator[tuple[int, int, tuple[Step, ...]]]:
     """Instructions that may run before one: states and instructions between."""
     best: dict[int, int] = {}
-    waiting: list[tuple[Bound, int, tuple[Bound, ...]]] = [(bound, 0, ())]
+    waiting: list[tuple[int, int, tuple[Step, ...]]] = [(pc, 0, ())]
     while waiting:
         at, states, between = waiting.pop()
-        for previous in before.get(at.instruction.pc, []):
-            pc = previous.instruction.pc
-            if states >= best.get(pc, most):
+        for previous in code.before.get(at, []):
+            if states >= best.get(previous, most):
                 continue
-            best[pc] = states
+            best[previous] = states
             yield previous, states, between
-            nop = previous.instruction.name == "S_NOP"
-            step = previous.instruction.get("simm16") + 1 if nop else 1
-            waiting.append((previous, states + step, (*between, previous)))
+            step = code.steps[previous]
+            waiting.append((previous, states + step.states, (*between, step)))

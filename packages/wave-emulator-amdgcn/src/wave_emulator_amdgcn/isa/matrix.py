@@ -12,7 +12,6 @@ products, of the operands and of the result (PyTorch, "Numerical accuracy").
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,54 +21,35 @@ import numpy as np
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.operands import constant, raw32
+from wave_isa_amdgcn.matrix import mfma_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Function, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
     from wave_emulator_amdgcn.machine import Machine
+    from wave_isa_amdgcn.matrix import Mfma
 
-_NAME = re.compile(
-    r"V_MFMA_(?:SCALE_)?(F32|I32|F64)_(\d+)X(\d+)X(\d+)(?:_(\d+)B)?_([A-Z0-9]+(?:_(?:BF8|FP8))?)"
-)
 BITS = {"F64": 64, "F32": 32, "XF32": 32, "F16": 16, "BF16": 16, "I8": 8, "FP8": 8,
         "BF8": 8, "FP6": 6, "BF6": 6, "FP4": 4, "IU8": 8, "IU4": 4}  # fmt: skip
 """Bits of an element by its type in the name of an instruction."""
 
-#: Values of cbsz and blgp for F8F6F4 (CDNA4 ISA).
-_F8F6F4 = ("FP8", "BF8", "FP6", "BF6", "FP4")
 
-
-@dataclass(frozen=True)
-class Mfma:
-    """The shape of one matrix instruction: blocks of [m, k] x [k, n]."""
-
-    m: int
-    n: int
-    k: int
-    blocks: int
-    a: str
-    b: str
-    out: str
+def formats_of(ins: Instruction) -> tuple[int, int]:
+    """Cbsz and blgp: the types of A and B where the name leaves them open."""
+    return ins.get("cbsz"), ins.get("blgp")
 
 
 def describe(ins: Instruction) -> Mfma:
     """Parse the name of an MFMA."""
-    found = _NAME.fullmatch(ins.name)
-    if not found:
+    try:
+        shape = mfma_of(ins.name, formats_of(ins))
+    except IndexError as error:
+        message = f"formats of {ins.text}"
+        raise UnknownInstructionError("EM0302", message) from error
+    if shape is None:
         raise UnknownInstructionError("EM0301", f"{ins.text} at {ins.pc:#x}")
-    kinds = found[6]
-    if kinds == "F8F6F4":
-        formats = (ins.get("cbsz"), ins.get("blgp"))
-        if max(formats) >= len(_F8F6F4):
-            raise UnknownInstructionError("EM0302", f"formats of {ins.text}")
-        a, b = (_F8F6F4[number] for number in formats)
-    else:
-        a, _, b = kinds.partition("_")
-        b = b or a
-    return Mfma(
-        int(found[2]), int(found[3]), int(found[4]), int(found[5] or 1), a, b, found[1]
-    )
+    return shape
 
 
 def row_of(code: int, *, accumulator: bool = False) -> int:

@@ -9,27 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-from wave_emulator_amdgcn.costs.rates import matrix_cycles
-from wave_emulator_amdgcn.costs.tables import COSTS
-from wave_emulator_amdgcn.machine import EXEC, M0, VCC
-from wave_emulator_amdgcn.usage import SCALAR, operand_bits
+from wave_isa_amdgcn.registers import (
+    EXEC_BITS,
+    EXECZ,
+    M0_BIT,
+    VCC_BITS,
+    VCCZ,
+    VECTOR,
+)
+from wave_isa_amdgcn.step import Step
 
-if TYPE_CHECKING:
-    from wave_emulator_amdgcn.program import Bound
-
-    Test = Callable[[Bound], bool]
-    Needed = Callable[["States", Bound, Bound], int]
-
-VECTOR = (1 << SCALAR) - 1
-_EXEC = 3 << (SCALAR + EXEC)
-_VCC = 3 << (SCALAR + VCC)
-_M0 = 1 << (SCALAR + M0)
-_VCCZ, _EXECZ = 251, 252
-_SCALAR_CODES = 128
-"""Codes of operands below this are scalar registers. Source: CDNA3 ISA, SSRC0."""
+Test: TypeAlias = Callable[[Step], bool]
+Needed: TypeAlias = Callable[["States", Step, Step], int]
 
 _LATER = ("gfx942", "gfx950")
 _ALL = ("gfx90a", *_LATER)
@@ -89,7 +82,7 @@ class Row:
 
 
 def _executes(*units: str) -> Test:
-    return lambda bound: bound.usage.unit in units
+    return lambda step: step.unit in units
 
 
 _valu, _vmem, _salu = _executes("valu"), _executes("vmem"), _executes("salu")
@@ -97,74 +90,59 @@ _mfma, _memory = _executes("mfma"), _executes("vmem", "lds")
 
 
 def _named(*prefixes: str) -> Test:
-    return lambda bound: bound.instruction.name.startswith(prefixes)
+    return lambda step: step.name.startswith(prefixes)
 
 
-def _dpp(bound: Bound) -> bool:
-    return bound.instruction.variant.startswith("DPP")
+def _dpp(step: Step) -> bool:
+    return step.crosses_lanes
 
 
-def _xdl(bound: Bound) -> bool:
+def _xdl(step: Step) -> bool:
     """Not f32 and not f64."""
-    name = bound.instruction.name
+    name = step.name
     plain = name.endswith(("_F32", "_F64")) and "XF32" not in name
-    return _mfma(bound) and not plain
+    return _mfma(step) and not plain
 
 
 _dot, _f64 = _named("V_DOT"), _named("V_MFMA_F64")
 _transcendental = _named(*_TRANSCENDENTAL)
 
 
-def _partial(bound: Bound) -> bool:
-    """It writes a part of a register elsewhere than at the bottom."""
-    ins = bound.instruction
-    if ins.variant.startswith("SDWA"):
-        return ins.get("dst_sel", 6) != 6
-    return ins.encoding == "VOP3" and bool(ins.get("opsel") >> 3 & 1)
+def _partial(step: Step) -> bool:
+    return step.writes_part
 
 
-def _wide_store(bound: Bound) -> bool:
+def _wide_store(step: Step) -> bool:
     """A store of more than 8 bytes."""
-    if "STORE" not in bound.instruction.name or bound.usage.unit != "vmem":
+    if "STORE" not in step.name or step.unit != "vmem":
         return False
-    return _data(bound).bit_count() > 2
+    return step.stored.bit_count() > 2
 
 
-def _overwritten(chip: States, first: Bound, second: Bound) -> int:
+def _overwritten(chip: States, first: Step, second: Step) -> int:
     """The second writes what the first stores; a scalar offset takes it a state less.
 
     Source: CDNA3 ISA, and for a scalar offset on gfx942 and gfx950 LLVM's #197267.
     """
-    if not _data(first) & second.usage.writes:
+    if not first.stored & second.writes:
         return 0
-    ins = first.instruction
-    scalar = ins.encoding == "MUBUF" and ins.get("soffset") < _SCALAR_CODES
-    return chip.stored - scalar
-
-
-def _data(bound: Bound) -> int:
-    """Registers that a store reads its data from."""
-    ins = bound.instruction
-    return operand_bits(ins, "data") | operand_bits(ins, "vdata")
+    return chip.stored - first.scalar_offset
 
 
 def _reads_code(*codes: int) -> Test:
-    names = ("src0", "src1", "src2", "ssrc0")
-    return lambda b: any(b.instruction.fields.get(n) in codes for n in names)
+    return lambda step: not step.codes.isdisjoint(codes)
 
 
-def _uses_m0(bound: Bound) -> bool:
-    name = bound.instruction.name
-    to_lds = "_LDS_" in name or bool(bound.instruction.get("lds"))
-    return to_lds or name.startswith(("S_MOVREL", "S_SENDMSG", "DS_GWS"))
+def _uses_m0(step: Step) -> bool:
+    return step.to_lds or step.name.startswith(("S_MOVREL", "S_SENDMSG", "DS_GWS"))
 
 
 def _writes(bits: int) -> Test:
-    return lambda bound: bool(bound.usage.writes & bits)
+    return lambda step: bool(step.writes & bits)
 
 
 def _both(*tests: Test) -> Test:
-    return lambda bound: all(test(bound) for test in tests)
+    return lambda step: all(test(step) for test in tests)
 
 
 def _always(states: int) -> Needed:
@@ -174,55 +152,44 @@ def _always(states: int) -> Needed:
 def _read(states: int, bits: int = -1) -> Needed:
     """The second reads a register that the first writes."""
     return lambda _chip, first, second: (
-        states if first.usage.writes & second.usage.reads & bits else 0
+        states if first.writes & second.reads & bits else 0
     )
 
 
-def _same_register(_chip: States, first: Bound, second: Bound) -> int:
+def _same_register(_chip: States, first: Step, second: Step) -> int:
     """Both name one hardware register."""
-    one, two = (b.instruction.get("simm16") & 63 for b in (first, second))
+    one, two = (step.immediate & 63 for step in (first, second))
     return 2 if one == two else 0
 
 
-def _factors(bound: Bound) -> int:
-    ins = bound.instruction
-    return operand_bits(ins, "src0") | operand_bits(ins, "src1")
+def _dot_read(_chip: States, first: Step, second: Step) -> int:
+    same = first.name == second.name
+    reads = second.factors if same else second.reads
+    return 3 if first.writes & reads & VECTOR else 0
 
 
-def _dot_read(_chip: States, first: Bound, second: Bound) -> int:
-    same = first.instruction.name == second.instruction.name
-    reads = _factors(second) if same else second.usage.reads
-    return 3 if first.usage.writes & reads & VECTOR else 0
+def _dot_write(_chip: States, first: Step, second: Step) -> int:
+    same = first.name == second.name
+    return 0 if same or not first.writes & second.writes & VECTOR else 3
 
 
-def _dot_write(_chip: States, first: Bound, second: Bound) -> int:
-    same = first.instruction.name == second.instruction.name
-    return 0 if same or not first.usage.writes & second.usage.writes & VECTOR else 3
+def _small(step: Step) -> bool:
+    return "4X4X4" in step.name
 
 
-@cache
-def _passes(bound: Bound) -> int:
-    ins = bound.instruction
-    return matrix_cycles(ins, COSTS[ins.chip.name]) // 4
-
-
-def _small(bound: Bound) -> bool:
-    return "4X4X4" in bound.instruction.name
-
-
-def _after_passes(chip: States, first: Bound) -> int:
+def _after_passes(chip: States, first: Step) -> int:
     """From an MFMA that is not f64 until VALU, memory and MFMA may read its result."""
-    passes = _passes(first)
+    passes = first.passes
     if not chip.as_xdl and not _xdl(first):
         return passes + 2
     return passes + 3 + (chip.late if passes != 2 else 0)
 
 
 def _matrix_result(
-    chip: States, first: Bound, reads: int, *, memory: bool = False
+    chip: States, first: Step, reads: int, *, memory: bool = False
 ) -> int:
     """Registers that are read hold the result of an MFMA."""
-    if not first.usage.writes & reads & VECTOR:
+    if not first.writes & reads & VECTOR:
         return 0
     if not _f64(first):
         return _after_passes(chip, first)
@@ -231,45 +198,45 @@ def _matrix_result(
     return 18 if memory else chip.f64
 
 
-def _matrix_overwritten(chip: States, first: Bound, second: Bound) -> int:
-    if not first.usage.writes & second.usage.writes & VECTOR:
+def _matrix_overwritten(chip: States, first: Step, second: Step) -> int:
+    if not first.writes & second.writes & VECTOR:
         return 0
     if _f64(first):
         return 6 if _small(first) else 11
-    return _passes(first) + (3 if chip.as_xdl or _xdl(first) else 2)
+    return first.passes + (3 if chip.as_xdl or _xdl(first) else 2)
 
 
-def _addend_overwritten(chip: States, first: Bound, second: Bound) -> int:
+def _addend_overwritten(chip: States, first: Step, second: Step) -> int:
     """VALU writes what an MFMA still reads as its third operand."""
     if _f64(first) or not (chip.as_xdl or _xdl(first)):
         return 0
-    addend = operand_bits(first.instruction, "src2")
-    return _passes(first) - 1 if addend & second.usage.writes else 0
+    addend = first.addend
+    return first.passes - 1 if addend & second.writes else 0
 
 
-def _matrix_addend(chip: States, first: Bound, second: Bound) -> int:
+def _matrix_addend(chip: States, first: Step, second: Step) -> int:
     """An MFMA reads the result of one as its third operand."""
-    addend = operand_bits(second.instruction, "src2")
-    if not first.usage.writes & addend & VECTOR:
+    addend = second.addend
+    if not first.writes & addend & VECTOR:
         return 0
     if chip.as_xdl and _f64(first) and not _f64(second):
         return 0
-    if addend == first.usage.writes & VECTOR:
+    if addend == first.writes & VECTOR:
         return _whole_addend(chip, first, second)
     return _part_of_addend(chip, first, second)
 
 
-def _whole_addend(chip: States, first: Bound, second: Bound) -> int:
-    if all(_f64(bound) and _small(bound) for bound in (first, second)):
+def _whole_addend(chip: States, first: Step, second: Step) -> int:
+    if all(_f64(step) and _small(step) for step in (first, second)):
         return 4
-    return 2 if not chip.as_xdl and _passes(first) == 2 else 0
+    return 2 if not chip.as_xdl and first.passes == 2 else 0
 
 
-def _part_of_addend(chip: States, first: Bound, second: Bound) -> int:
+def _part_of_addend(chip: States, first: Step, second: Step) -> int:
     if _f64(first):
         large = 4 if _small(first) else chip.f64 - 2
         return 0 if _xdl(second) else large
-    passes = _passes(first)
+    passes = first.passes
     if chip.as_xdl:
         return passes + _f64(second)
     if not _xdl(first):
@@ -289,17 +256,17 @@ ROWS = (
     Row("VALU writes an SGPR, VMEM reads it", 5, _valu, _vmem, _read(5, ~VECTOR)),
     Row("VALU writes an SGPR, it selects a lane", 4, _valu, _named(*_LANE),
         lambda _chip, one, two:
-        4 if one.usage.writes & operand_bits(two.instruction, "src1") else 0),
+        4 if one.writes & two.source(1) else 0),
     Row("VALU writes VCC, V_DIV_FMAS reads it", 4, _valu, _named("V_DIV_FMAS"),
-        _read(4, _VCC)),
-    Row("VALU writes VCC, VALU reads VCCZ", 5, _both(_valu, _writes(_VCC)),
-        _both(_valu, _reads_code(_VCCZ)), _always(5)),
-    Row("VALU writes EXEC, VALU reads EXECZ", 5, _both(_valu, _writes(_EXEC)),
-        _both(_valu, _reads_code(_EXECZ)), _always(5)),
+        _read(4, VCC_BITS)),
+    Row("VALU writes VCC, VALU reads VCCZ", 5, _both(_valu, _writes(VCC_BITS)),
+        _both(_valu, _reads_code(VCCZ)), _always(5)),
+    Row("VALU writes EXEC, VALU reads EXECZ", 5, _both(_valu, _writes(EXEC_BITS)),
+        _both(_valu, _reads_code(EXECZ)), _always(5)),
     Row("VALU writes a VGPR, DPP reads it", 2, _valu, _dpp, _read(2, VECTOR)),
-    Row("VALU writes EXEC, DPP", 5, _both(_valu, _writes(_EXEC)), _dpp, _always(5)),
+    Row("VALU writes EXEC, DPP", 5, _both(_valu, _writes(EXEC_BITS)), _dpp, _always(5)),
     Row("SALU writes M0, a copy to LDS, S_MOVREL or S_SENDMSG uses it", 1,
-        _both(_salu, _writes(_M0)), _uses_m0, _always(1)),
+        _both(_salu, _writes(M0_BIT)), _uses_m0, _always(1)),
     Row("S_SETREG, S_GETREG of one register", 2, _MODE, _named("S_GETREG"),
         _same_register),
     Row("S_SETREG, S_SETREG of one register", 2, _MODE, _MODE, _same_register),
@@ -313,14 +280,15 @@ ROWS = (
         _LATER),
     Row("VALU writes a VGPR, V_READLANE reads it", 1, _valu, _named(*_READ_LANE),
         _read(1, VECTOR), _LATER),
-    Row("VALU writes EXEC, lane access", 4, _both(_valu, _writes(_EXEC)),
+    Row("VALU writes EXEC, lane access", 4, _both(_valu, _writes(EXEC_BITS)),
         _named("V_READFIRSTLANE", *_LANE), _always(4), _LATER),
     Row("VALU writes a VGPR, V_PERMLANE_SWAP uses it", 2, _valu, _SWAP,
-        lambda _a, one, two: 2 if one.usage.writes & (two.usage.reads |
-        two.usage.writes) & VECTOR else 0, ("gfx950",)),
+        lambda _a, one, two: 2 if one.writes & (two.reads |
+        two.writes) & VECTOR else 0, ("gfx950",)),
     Row("V_CMPX writes EXEC, V_PERMLANE_SWAP", 4, _named("V_CMPX"), _SWAP, _always(4),
         ("gfx950",)),
-    Row("VALU writes EXEC, MFMA", 4, _both(_valu, _writes(_EXEC)), _mfma, _always(4)),
+    Row("VALU writes EXEC, MFMA", 4, _both(_valu, _writes(EXEC_BITS)), _mfma,
+        _always(4)),
     Row("VALU writes a VGPR, MFMA reads it", 2, _PLAIN, _mfma, _read(2, VECTOR)),
     Row("DOT, another VALU or its A or B reads the result", 3, _dot, _valu, _dot_read),
     Row("DOT, another VALU overwrites the result", 3, _dot, _valu, _dot_write),
@@ -329,12 +297,12 @@ ROWS = (
     Row("MFMA of f64, FMA of f64", 2, _f64, _FMA64, _always(2)),
     Row("MFMA, VALU or memory reads its result", 20, _mfma, _USES,
         lambda chip, one, two:
-        _matrix_result(chip, one, two.usage.reads, memory=_memory(two))),
+        _matrix_result(chip, one, two.reads, memory=_memory(two))),
     Row("MFMA, VALU overwrites its result", 20, _mfma, _USES, _matrix_overwritten),
     Row("MFMA, VALU overwrites its third operand", 15, _mfma, _USES,
         _addend_overwritten),
     Row("MFMA, MFMA reads the result as A or B", 20, _mfma, _mfma,
-        lambda chip, one, two: _matrix_result(chip, one, _factors(two))),
+        lambda chip, one, two: _matrix_result(chip, one, two.factors)),
     Row("MFMA, MFMA reads the result as its third operand", 18, _mfma, _mfma,
         _matrix_addend),
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Facts of the AMDGCN instruction sets, for who writes and who checks machine code."""
