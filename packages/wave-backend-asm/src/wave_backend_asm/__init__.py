@@ -1,0 +1,1 @@
+"""Machine code of AMD GPUs, with no other compiler between."""

@@ -1,0 +1,1 @@
+"""Registers for values, by their live ranges over a known order."""

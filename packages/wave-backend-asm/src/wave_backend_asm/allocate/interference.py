@@ -1,0 +1,98 @@
+"""Which values cannot share registers, and which become one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from wave_backend_asm.allocate.liveness import Bits, backwards, live_out
+
+if TYPE_CHECKING:
+    from wave_backend_asm.code import Block, Operation, Value
+
+
+class Interference:
+    """Values, joined into webs; webs that are live together interfere.
+
+    Attributes:
+        webs: the values of each web by its first.
+        start: number of the first operation that touches a value, by web.
+    """
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        """Every value is a web of its own."""
+        self._bits = Bits.of(blocks)
+        self._near: dict[Value, set[Value]] = {v: set() for v in self._bits.first}
+        self._web: dict[Value, Value] = {v: v for v in self._bits.first}
+        self.webs: dict[Value, list[Value]] = {v: [v] for v in self._bits.first}
+        self.start = {value: n for n, value in enumerate(self._bits.first)}
+        for block, live in zip(blocks, live_out(blocks, self._bits), strict=True):
+            for operation, behind in backwards(block.operations, live, self._bits):
+                self._meet(operation, behind)
+
+    def _meet(self, operation: Operation, behind: int) -> None:
+        defined = [part.value for part in operation.defines]
+        others = dict.fromkeys([*self._bits.values(behind), *defined])
+        if operation.copies:
+            others.pop(operation.uses[0].value, None)
+        if operation.early:
+            others |= dict.fromkeys(part.value for part in operation.uses)
+        for value in defined:
+            for other in others:
+                if other is not value:
+                    self._near[value].add(other)
+                    self._near[other].add(value)
+
+    def web(self, value: Value) -> Value:
+        """The first value of the web that a value belongs to."""
+        return self._web[value]
+
+    def near(self, web: Value) -> set[Value]:
+        """The webs that interfere with one."""
+        return {self._web[value] for value in self._near[web]}
+
+    def files(self, web: Value) -> tuple[str, ...]:
+        """Where all values of a web may live."""
+        first, *others = self.webs[web]
+        return tuple(f for f in first.files if all(f in v.files for v in others))
+
+    def align(self, web: Value) -> int:
+        """The alignment of a web."""
+        return max(value.align for value in self.webs[web])
+
+    def join(self, one: Value, two: Value) -> bool:
+        """Make one web of the webs of two values, if that is possible."""
+        one, two = self._web[one], self._web[two]
+        if one is two:
+            return True
+        common = set(self.files(one)) & set(self.files(two))
+        if not common or one.width != two.width or two in self.near(one):
+            return False
+        for value in self.webs[two]:
+            self._web[value] = one
+        self.webs[one] += self.webs.pop(two)
+        self._near[one] |= self._near[two]
+        self.start[one] = min(self.start[one], self.start[two])
+        return True
+
+
+def coalesce(
+    blocks: Sequence[Block], found: Interference, fixed: Collection[Value] = ()
+) -> None:
+    """Join what copies connect, those of inner loops first.
+
+    A copy whose two sides are one web afterwards has nothing to do. Values whose
+    registers are given stay alone: joined to others they might meet each other.
+    """
+    copies = [
+        (block.depth, operation)
+        for block in blocks
+        for operation in block.operations
+        if operation.copies
+    ]
+    for _, operation in sorted(copies, key=lambda row: -row[0]):
+        result, operand = operation.defines[0], operation.uses[0]
+        if result.value in fixed or operand.value in fixed:
+            continue
+        if result.width == result.value.width and operand.width == operand.value.width:
+            found.join(result.value, operand.value)

@@ -1,0 +1,1 @@
+"""Waits for memory, and the wait states that the hardware does not keep itself."""

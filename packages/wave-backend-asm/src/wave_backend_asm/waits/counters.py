@@ -1,0 +1,139 @@
+"""Where a wave has to wait for memory, and for how much.
+
+For each register that an operation fills, it is followed how many operations of the
+same counter were issued behind it, at the least. An instruction that touches it waits
+until no more than these are in flight, which lets all of them go on. The numbers go
+around loops until they no longer change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wave_backend_asm.waits.issued import MOST, Issued, Run, preceding
+from wave_isa_amdgcn.registers import SCALAR, rows_of
+
+
+@dataclass
+class Flight:
+    """Operations of one counter that may be in flight.
+
+    Attributes:
+        behind: operations issued behind the one that fills a register, at the least.
+        most: operations in flight, at the most.
+        scalar: one of them may complete before those in front of it.
+    """
+
+    behind: dict[int, int] = field(default_factory=dict[int, int])
+    most: int = 0
+    scalar: bool = False
+
+    def copy(self) -> Flight:
+        """An equal one."""
+        return Flight(dict(self.behind), self.most, self.scalar)
+
+    def meet(self, other: Flight) -> None:
+        """Take note of what may be in flight on another way to the same point."""
+        for row, count in other.behind.items():
+            self.behind[row] = min(count, self.behind.get(row, count))
+        self.most = max(self.most, other.most)
+        self.scalar |= other.scalar
+
+    def wait(self, allowed: int) -> None:
+        """All but so many are done."""
+        if self.scalar and allowed:
+            return
+        self.scalar &= bool(allowed)
+        self.most = min(self.most, allowed)
+        self.behind = {r: n for r, n in self.behind.items() if n < allowed}
+
+    def issue(self, operation: Issued, limit: int) -> None:
+        """One more, which may be the last of so many that a counter can tell."""
+        self.behind = {row: min(n + 1, limit) for row, n in self.behind.items()}
+        self.behind |= dict.fromkeys(rows_of(operation.pending), 0)
+        self.most = min(self.most + 1, limit + 1)
+        self.scalar |= operation.scalar
+
+    def needed(self, rows: Iterable[int]) -> int | None:
+        """How many may be in flight when registers are touched; ``None``: any."""
+        counts = [self.behind[row] for row in rows if row in self.behind]
+        if not counts:
+            return None
+        return 0 if self.scalar else min(counts)
+
+
+State = dict[str, Flight]
+
+
+def waits(runs: Sequence[Run]) -> list[list[dict[str, int]]]:
+    """By run and instruction: what each counter may have in flight in front of it.
+
+    An empty one means that there is nothing to wait for.
+    """
+    before = preceding(runs)
+    out: list[State] = [_nothing() for _ in runs]
+    changed = True
+    while changed:
+        changed = False
+        for number, run in enumerate(runs):
+            state = _met(out, before[number])
+            for issued in run.code:
+                _pass(state, issued)
+            changed |= state != out[number]
+            out[number] = state
+    return [_of_run(run, _met(out, before[n])) for n, run in enumerate(runs)]
+
+
+def _nothing() -> State:
+    return {counter: Flight() for counter in MOST}
+
+
+def _met(out: Sequence[State], before: Sequence[int]) -> State:
+    state = _nothing()
+    for number in before:
+        for counter, flight in state.items():
+            flight.meet(out[number][counter])
+    return state
+
+
+def _of_run(run: Run, state: State) -> list[dict[str, int]]:
+    return [_pass(state, issued) for issued in run.code]
+
+
+def _pass(state: State, issued: Issued) -> dict[str, int]:
+    """Go over one instruction; what it waits for."""
+    found: dict[str, int] = {}
+    for counter, flight in state.items():
+        needed = _needed(flight, issued, counter)
+        if needed is not None:
+            found[counter] = needed
+            flight.wait(needed)
+    if issued.counter:
+        state[issued.counter].issue(issued, MOST[issued.counter])
+    return found
+
+
+def _needed(flight: Flight, issued: Issued, counter: str) -> int | None:
+    step = issued.step
+    touched = step.reads | step.writes
+    if issued.counter == counter and not (issued.scalar or flight.scalar):
+        # One counter fills registers in the order of issue, but for scalar loads.
+        touched &= ~(issued.pending & ((1 << SCALAR) - 1)) | step.reads
+    wanted = [flight.needed(rows_of(touched)), _demanded(flight, issued, counter)]
+    numbers = [number for number in wanted if number is not None]
+    return min(numbers) if numbers else None
+
+
+def _demanded(flight: Flight, issued: Issued, counter: str) -> int | None:
+    """What it demands, if that may be less than what is in flight."""
+    allowed = issued.demands.get(counter)
+    if allowed is None or flight.most <= allowed:
+        return None
+    return 0 if flight.scalar else allowed
+
+
+def wait_text(allowed: Mapping[str, int]) -> str:
+    """The instruction that waits."""
+    parts = " ".join(f"{counter}cnt({allowed[counter]})" for counter in sorted(allowed))
+    return f"s_waitcnt {parts}"

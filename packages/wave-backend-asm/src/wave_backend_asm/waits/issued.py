@@ -1,0 +1,50 @@
+"""What the placing of waits asks of an instruction whose registers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wave_isa_amdgcn.step import Step
+
+MOST = {"vm": 63, "lgkm": 15}
+"""What the fields of S_WAITCNT can say. Source: CDNA3 ISA, S_WAITCNT."""
+
+
+@dataclass(frozen=True, eq=False)
+class Issued:
+    """One instruction, and what of it is not done when the next one begins.
+
+    Attributes:
+        step: its registers, and what the tables of wait states ask.
+        counter: the counter that it raises, ``vm`` or ``lgkm``; empty for most.
+        pending: registers that are filled when the counter says so.
+        scalar: it completes in any order, as loads to scalar registers do.
+        demands: operations that each counter may still have in flight before it, where
+            something other than a register asks for it: a barrier, a copy to LDS.
+    """
+
+    step: Step
+    counter: str = ""
+    pending: int = 0
+    scalar: bool = False
+    demands: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True)
+class Run:
+    """Instructions that run one after the other, and the runs that may come next."""
+
+    code: tuple[Issued, ...]
+    following: tuple[int, ...] = ()
+
+
+def preceding(runs: Sequence[Run]) -> list[list[int]]:
+    """Numbers of the runs that may come before each."""
+    found: list[list[int]] = [[] for _ in runs]
+    for number, run in enumerate(runs):
+        for following in run.following:
+            found[following].append(number)
+    return found
