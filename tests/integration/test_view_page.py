@@ -251,3 +251,69 @@ def test_light_and_dark(made, tab):
     light, dark = found[0], found[2]
     assert light != dark
     assert found == [light, dark, dark, light]
+
+
+def recorded(data, folder):
+    """A trace in the documented form with the instructions of the emulator's."""
+    timeline = data["documents"]["cycles"]["timeline"]
+    rows = [
+        [made["text"], 0, at, made["source"] or "", 1, made["pc"], 1, 0, 0, 0]
+        for at, made in enumerate(timeline["instructions"])
+    ]
+    events = [event for event in timeline["events"] if event[0] == 0]
+    counts = [(int(e[2]), int(e[3] - e[2]), int(e[4]), e[1]) for e in events]
+    wave = [[begin, 0, stall, stall + long, at] for begin, long, stall, at in counts]
+    header = "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle"
+    at = folder / "ui_output_agent_1_dispatch_1"
+    at.mkdir()
+    (at / "code.json").write_text(json.dumps({"code": rows, "header": header}))
+    document = {"wave": {"instructions": wave}}
+    (at / "se0_sm0_sl0_wv0.json").write_text(json.dumps(document))
+    return at
+
+
+@pytest.fixture(scope="module")
+def shown(made, tmp_path_factory):
+    """The page of a trace that was recorded."""
+    folder = tmp_path_factory.mktemp("traces")
+    recorded(data_of(made(GEMM[0])[1]), folder)
+    page = folder / "gemm.html"
+    told = ["--target", "gfx942", "--read", folder, "-o", page]
+    assert app.run_command(["trace", *GEMM[0], *map(str, told)]) == 0
+    return page
+
+
+def test_a_recorded_trace_is_found_in_the_lines_of_the_author(made, shown):
+    estimated, data = data_of(made(GEMM[0])[1]), data_of(shown)
+    assert data["executed"] == estimated["executed"] != []
+    timeline = data["documents"]["cycles"]["timeline"]
+    assert timeline["recorded"] == "ui_output_agent_1_dispatch_1"
+    assert [row["simd"] for row in timeline["waves"]] == [0]
+    place = line_of(data, GEMM[1])
+    lines = [row["place"] for row in data["code"]["lines"]]
+    here = {data["executed"][at] for at, each in enumerate(lines) if each == place}
+    assert "mfma" in {timeline["instructions"][at]["unit"] for at in here - {-1}}
+
+
+def test_the_input_for_a_trace_names_the_symbol_of_the_code(tmp_path, capsys):
+    path = tmp_path / "in.json"
+    told = [*GEMM[0], "--target", "gfx942", "-o", str(path)]
+    assert app.run_command(["trace", *told, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["written"] == [str(path)]
+    (job,) = json.loads(path.read_text())["jobs"]
+    assert app.run_command(["compile", *told[:-2], "--emit", "asm"]) == 0
+    symbol = job["kernel_include_regex"].strip("^$")
+    assert f"{symbol}:" in capsys.readouterr().out.splitlines()[:40]
+
+
+@needs_browser
+def test_a_recorded_trace_is_drawn_and_linked(shown, tab):
+    tab.open(shown.as_uri())
+    line = select(tab, shown, GEMM[1])
+    tab.click("#tab-cycles")
+    tab.until(PAINTED)
+    said = "".join(tab.texts("#panel-cycles"))
+    assert "As recorded on a GPU: ui_output_agent_1_dispatch_1." in said
+    assert "emulator" not in said
+    assert any(f":{line}" in row for row in tab.texts("#panel-cycles tr.hit"))
+    assert tab.complaints() == []

@@ -42,19 +42,21 @@ def collect(
     case: KernelCase,
     session: Session,
     told: Mapping[str, object] = MappingProxyType({}),
+    without: Sequence[str] = (),
 ) -> View:
     """A kernel with sizes and arguments, and options as told: all views.
 
     What cannot be computed is left out, and `View.missing` says why. A kernel that
     does not compile has its source, the stages up to the pass that refuses it, and the
-    diagnostic.
+    diagnostic. Views that ``without`` names are not computed.
     """
     case, refusal = _settled(case, session, told)
     gathering = _Gathering(case.kernel, case.options, case.shape, session)
     gathering.pipeline(refusal)
     if gathering.compiled is not None:
         gathering.machine_code()
-        gathering.views(lambda name: view_of(session, case, name))
+        names = session.plugins.views.keys() - set(without)
+        gathering.views(sorted(names), lambda name: view_of(session, case, name))
     return gathering.view()
 
 
@@ -166,7 +168,7 @@ class _Gathering:
         found = emit(options, self._kernel, form, self._session)
         return "".join(data.decode() for data in found.files.values())
 
-    def views(self, compute: Callable[[str], Any]) -> None:
+    def views(self, names: Sequence[str], compute: Callable[[str], Any]) -> None:
         """The views of plugins."""
         documents: dict[str, Json] = {}
         tables: dict[str, Sequence[Table]] = {}
@@ -178,7 +180,7 @@ class _Gathering:
             else:
                 tables[name] = result.tables
 
-        for name in sorted(self._session.plugins.views):
+        for name in names:
             self._attempt(name, lambda name=name: keep(name))
         self._parts |= {"documents": documents, "tables": tables}
         timeline = documents.get("cycles", {}).get("timeline")

@@ -51,7 +51,7 @@ def _waves(view: View) -> Iterator[Event]:
         number, process = each["wave"], _WAVES + each["simd"]
         rows[number] = process, number
         yield _name("process_name", process, 0, f"SIMD {each['simd']}")
-        told = f"wave {number} of workgroup {each['group']}"
+        told = each.get("title", f"wave {number} of workgroup {each['group']}")
         yield _name("thread_name", process, number, told)
     for wave, events in _by_wave(found["events"]).items():
         begins = [start - stall for _, _, start, _, stall, _ in events[1:]]

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from wave_core.plugin import CommandSpec, hookimpl
+from wave_view.codes_trace import TRACE_CODES
 
-REQUIRES_API = (1, 0)
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wave_core.diagnostics import Code
+
+REQUIRES_API = (1, 4)
 
 
 @hookimpl
 def wave_register_commands() -> Iterable[CommandSpec]:
-    """``wave view KERNEL`` writes a kernel as one page."""
+    """``wave view`` writes a kernel as one page, ``wave trace`` what a GPU recorded."""
     yield CommandSpec("view", "wave_view.cli:view", "show a kernel as one page of HTML")
+    yield CommandSpec(
+        "trace",
+        "wave_view.trace_command:trace",
+        "record a kernel on a GPU and show it",
+    )
+
+
+@hookimpl
+def wave_register_diagnostics() -> Iterable[Code]:
+    """Diagnostics of recorded traces."""
+    return TRACE_CODES

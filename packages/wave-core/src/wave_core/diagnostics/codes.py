@@ -36,6 +36,7 @@ _DECLARED_BY = {
     "WV0608": "wave-backend-nvgpu",
     "WV073": "wave-distributed",
     "WV083": "wave-tune",
+    "WV085": "wave-view",
     "WV05": "wave-passes-scheduling",
     "WV06": "wave-backend-amdgpu",
     "WV09": "wave-sim-cpu",

@@ -18,7 +18,7 @@ views.push({
     const paint = () => { for (const bar of bars) bar.fill = colour(bar.variable); };
     paint();
     redraws.push(paint);
-    const rows = timeline.waves.map((wave) => `wave ${wave.wave} · group ${wave.group} · SIMD ${wave.simd}`);
+    const rows = timeline.waves.map((wave) => wave.title ?? `wave ${wave.wave} · group ${wave.group} · SIMD ${wave.simd}`);
     const used = [...new Set(timeline.instructions.map((row) => row.unit))].filter((unit) => UNITS[unit]);
     const key = el("div");
     const drawKey = () => key.replaceChildren(legend([...used.map((unit) => [UNITS[unit][0], colour(UNITS[unit][1])])]));
@@ -27,7 +27,8 @@ views.push({
     const chart = timeChart({ rows, bars, length: timeline.cycles, ghz: timeline.clock_ghz, name: "Waves of one compute unit" });
     root.append(
       el("h2", {}, "Waves of one compute unit"),
-      el("p", { class: "dim" }, "By the model of the emulator: as many workgroups as fit on a compute unit, from launch to end, even where a launch has fewer for each. A bar is an " +
+      el("p", { class: "dim" }, (timeline.recorded ? `As recorded on a GPU: ${timeline.recorded}. What an instruction waited for is its own unit, or what a wait names. `
+        : "By the model of the emulator: as many workgroups as fit on a compute unit, from launch to end, even where a launch has fewer for each. ") + "A bar is an " +
         "instruction from its start until its unit is free; the thin line before it is the time that it waited." +
         (timeline.turns_left_out ? ` Of the loop's ${timeline.turns_left_out} turns more, none is drawn.` : "") +
         (timeline.events_left_out ? ` ${number(timeline.events_left_out)} later instructions are left out.` : "")),
