@@ -105,6 +105,7 @@ def generate(
     facts = facts_of(graph, geometry, constants)
     options = options.of_kernel(graph.constraints)
     emit = Emitter(graph, target, options, facts, table, interface or Interface())
+    emit.geometry = geometry
     if options.debug:
         emit.builder.come_home(graph.location)
     bind_constants(emit, constants)

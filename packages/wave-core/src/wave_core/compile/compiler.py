@@ -287,6 +287,8 @@ def lower_front(
     verify = Verify.EACH if options.verify_each else Verify.ENDS
     runner = front.plan.runner(observers, verify)
     context = session.plugins.pass_context(front.machine, kernel, front.schedule)
+    if front.machine == front.target:
+        context.take_geometry(lowered, front.geometry)
     try:
         report = runner.run(lowered, context, stop_after)
     except WaveError as error:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from wave_core.compile.cache import DiskCache
@@ -17,7 +17,7 @@ from wave_core.diagnostics import user_error
 from wave_core.passes.resolve import check_consumer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wave_core.backends import Backend, BackendSpec
     from wave_core.compile.compiled import Traced
@@ -31,14 +31,19 @@ class Emitted:
     """Files of one form.
 
     Attributes:
-        key: The digest of all that decides them.
         files: By name.
         cached: Whether they come from this session or from the cache on disk.
+        digest: Computes the key, where nobody has asked for it yet.
     """
 
-    key: str
     files: Mapping[str, bytes]
     cached: bool
+    digest: Callable[[], str] = field(repr=False, compare=False)
+
+    @cached_property
+    def key(self) -> str:
+        """The digest of all that decides the files."""
+        return self.digest()
 
 
 def session_cache(session: Session) -> DiskCache | None:
@@ -125,19 +130,19 @@ def _emitted(
     plan, who = front.plan, f"backend `{spec.name}`"
     check_consumer(who, spec.requires, plan.pipeline, plan.installed)
     sources = sources_of(session.plugins.plugins)
-    key = _key(front, spec, backend, form, sources)
+    digest = cache(partial(_key, front, spec, backend, form, sources))
     schedule = front.schedule
     has_no_key = sources is None or (
         schedule is not None and schedule.replay is not None
     )
-    cache = None if has_no_key else session_cache(session)
+    disk = None if has_no_key else session_cache(session)
     make = partial(_made, front, kernel, spec, backend, form)
-    if cache is not None and not asked_of(front.options, session).reports:
-        return Emitted(key, *cache.fetch(key, make))
+    if disk is not None and not asked_of(front.options, session).reports:
+        return Emitted(*disk.fetch(digest(), make), digest)
     files = make()
-    if cache is not None:
-        cache.put(key, files)
-    return Emitted(key, files, cached=False)
+    if disk is not None:
+        disk.put(digest(), files)
+    return Emitted(files, cached=False, digest=digest)
 
 
 def _key(

@@ -107,11 +107,17 @@ class PassContext:
             UserError: WV03xx where constraints contradict each other.
         """
         constraints, bindings = graph.constraints, graph.bindings
-        return self.analyses.geometry.get(
-            graph,
-            (constraints, dict(bindings), self.target),
-            lambda: Geometry(constraints, bindings, self.target, graph.location),
+        return self._geometry(
+            graph, lambda: Geometry(constraints, bindings, self.target, graph.location)
         )
+
+    def take_geometry(self, graph: Graph, known: Geometry) -> None:
+        """Take the geometry of ``graph`` from who has it already."""
+        self._geometry(graph, lambda: known)
+
+    def _geometry(self, graph: Graph, make: Callable[[], Geometry]) -> Geometry:
+        decisive = graph.constraints, dict(graph.bindings), self.target
+        return self.analyses.geometry.get(graph, decisive, make)
 
     def dependences(self, graph: Graph) -> Dependences:
         """Which accesses of LDS depend on which, in ``graph`` as it is now."""
