@@ -16,7 +16,7 @@ GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 ROWS = [
     tkw.WorkgroupConstraint(M, 1, 0),
     tkw.HardwareConstraint(vector_shapes={M: 1, N: N}),
-    tkw.FastMath(),
+    tkw.FastMath(maxima_drop_nan=True),
 ]
 REDUCTIONS = {"sum": torch.sum, "max": torch.amax, "min": torch.amin}
 

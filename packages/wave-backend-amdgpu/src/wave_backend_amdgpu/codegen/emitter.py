@@ -10,6 +10,7 @@ from wave_backend_amdgpu.codegen.instructions import MlirInstructions
 from wave_backend_amdgpu.codegen.interface import constant_argument
 from wave_backend_amdgpu.codegen.memories import copies_are_marked
 from wave_core.backends.emission import Emission, Kind, unsupported as refused
+from wave_core.constraints import fast_math_of
 from wave_core.ir import LANDING
 from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.sync import SharedMemoryBarrier
@@ -50,7 +51,8 @@ class Emitter(Emission):
         table: LoweringTable,
         interface: Interface,
     ) -> None:
-        builder, fast = Builder(), bool(options.fast_math)
+        builder = Builder()
+        fast = fast_math_of(options.fast_math, graph.constraints)
         instructions = MlirInstructions(builder)
         super().__init__(graph, target, facts, table, instructions, fast_math=fast)
         self.options = options

@@ -103,7 +103,6 @@ def generate(
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
     constants = constants_of(graph, geometry)
     facts = facts_of(graph, geometry, constants)
-    options = options.of_kernel(graph.constraints)
     emit = Emitter(graph, target, options, facts, table, interface or Interface())
     emit.geometry = geometry
     if options.debug:

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-from wave_core.constraints import FastMath
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from wave_core.constraints import Constraint
 
 
 class Denormals(StrEnum):
@@ -42,10 +34,3 @@ class CodeOptions:
     denormals: Denormals = Denormals.PRESERVE
     debug: bool = False
     probes: bool = False
-
-    def of_kernel(self, constraints: Iterable[Constraint]) -> CodeOptions:
-        """The knobs with what a kernel's constraints settle."""
-        if self.fast_math is not None:
-            return self
-        allowed = any(isinstance(row, FastMath) for row in constraints)
-        return replace(self, fast_math=allowed)

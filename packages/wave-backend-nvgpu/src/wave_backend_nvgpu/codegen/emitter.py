@@ -17,6 +17,7 @@ from wave_backend_nvgpu.codegen.memories import (
 from wave_backend_nvgpu.codegen.under_way import UnderWay
 from wave_core.analysis.dependences.accesses import touched_buffers
 from wave_core.backends.emission import Emission, Kind, Value, unsupported as refused
+from wave_core.constraints import fast_math_of
 from wave_core.ops.sync import MemoryCounterWait
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Emitter(Emission):
         table: LoweringTable,
     ) -> None:
         builder = LlvmInstructions(Lines(graph.location, graph.name))
-        fast = bool(options.fast_math)
+        fast = fast_math_of(options.fast_math, graph.constraints)
         super().__init__(graph, target, facts, table, builder, fast_math=fast)
         self.options = options
         self.builder = builder

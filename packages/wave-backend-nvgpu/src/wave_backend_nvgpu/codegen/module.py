@@ -95,7 +95,6 @@ def generate(
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
     constants = constants_of(graph, geometry)
     facts = facts_of(graph, geometry, constants)
-    options = options.of_kernel(graph.constraints)
     emit = Emitter(graph, target, options, facts, table)
     emit.builder.locate(graph.location)
     bind_constants(emit, constants)

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-from wave_core.constraints import FastMath
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from wave_core.constraints import Constraint
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +18,3 @@ class CodeOptions:
 
     fast_math: bool | None = None
     most_registers: int | None = None
-
-    def of_kernel(self, constraints: Iterable[Constraint]) -> CodeOptions:
-        """The knobs with what a kernel's constraints settle."""
-        if self.fast_math is not None:
-            return self
-        allowed = any(isinstance(row, FastMath) for row in constraints)
-        return replace(self, fast_math=allowed)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from wave_core.constraints.accuracy import FastMath as FastMath
+from wave_core.constraints.accuracy import (
+    FastMath as FastMath,
+    fast_math_of as fast_math_of,
+)
 from wave_core.constraints.base import (
     Constraint as Constraint,  # noqa: TC001 - others import it from here
     Kernel as Kernel,

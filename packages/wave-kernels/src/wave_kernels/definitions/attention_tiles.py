@@ -88,7 +88,7 @@ def spread(
         ),
         tkw.DieOrder(),
         *left_open,
-        tkw.FastMath(),
+        tkw.FastMath(maxima_drop_nan=True),
     ]
 
 

@@ -50,7 +50,7 @@ def cross_entropy_kernel(dtype: DType = tkl.f32, *, smoothed: bool = False) -> A
             tkw.WorkgroupConstraint(M, WAVES, 0),
             tkw.WaveConstraint(M, 1),
             tkw.TilingConstraint(N, BLOCK_N),
-            tkw.FastMath(),
+            tkw.FastMath(maxima_drop_nan=True),
         ]
     )
     def cross_entropy(

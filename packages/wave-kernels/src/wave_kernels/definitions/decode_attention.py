@@ -247,7 +247,7 @@ def merge_kernel(dtype: DType = tkl.f16) -> Any:
         tkw.WorkgroupConstraint(SEQUENCES, 1, 2),
         tkw.TilingConstraint(SPLIT, 1),
         tkw.WaveConstraint(N, 64),
-        tkw.FastMath(),
+        tkw.FastMath(maxima_drop_nan=True),
     ]
     whole = tkl.GLOBAL_ADDRESS_SPACE
 

@@ -27,7 +27,7 @@ ROW = SHARE * sympy.Max(1, sympy.ceiling(N / SHARE))
 """What all waves have together."""
 
 
-def row_constraints() -> list[Any]:
+def row_constraints(*, maxima_drop_nan: bool = False) -> list[Any]:
     """A workgroup for each row of ``[M, N]``, ``WAVES_N`` waves of it at most."""
     return [
         tkw.HardwareConstraint(vector_shapes={M: 1, N: SHARE}),
@@ -36,5 +36,5 @@ def row_constraints() -> list[Any]:
         tkw.WaveConstraint(M, 1),
         tkw.WaveConstraint(N, SHARE),
         tkw.Tunable(WAVES_N, (4,), narrow=(16,)),
-        tkw.FastMath(),
+        tkw.FastMath(maxima_drop_nan=maxima_drop_nan),
     ]

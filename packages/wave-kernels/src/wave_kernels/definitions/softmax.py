@@ -32,7 +32,7 @@ def softmax_kernel(dtype: DType = tkl.f32) -> Any:
     with NaN or plus infinity, or with nothing but minus infinity, becomes NaN.
     """
 
-    @tkw.wave(row_constraints())
+    @tkw.wave(row_constraints(maxima_drop_nan=True))
     def softmax(
         a: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
         b: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],

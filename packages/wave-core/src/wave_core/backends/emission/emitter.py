@@ -17,6 +17,7 @@ from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
     from wave_core.backends import LoweringTable
+    from wave_core.constraints import FastMath
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr, Facts
     from wave_core.targets import Target
@@ -32,7 +33,7 @@ class Emission(ABC):
         facts: What is known about symbols.
         instructions: Prints instructions.
         indices: Emits index expressions.
-        fast_math: Whether floats may be reordered and approximated.
+        fast_math: How floats may be reordered and approximated; ``None`` for not.
         renamed: Symbols that `SetSymbol` gave a value, with what stands for it now.
     """
 
@@ -44,7 +45,7 @@ class Emission(ABC):
         table: LoweringTable,
         instructions: Instructions,
         *,
-        fast_math: bool = False,
+        fast_math: FastMath | None = None,
     ) -> None:
         self.graph = graph
         self.target = target

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.types import DType
 
+EXTREMES = frozenset({"maximumf", "minimumf"})
+
 NATIVE_F16 = frozenset({"add", "sub", "mul", "neg", "abs"})
 """Ops that are computed in f16."""
 
@@ -59,7 +61,10 @@ class Operands:
 
     def apply(self, word: str, *names: str) -> str:
         """One operation of the compute type, by a word of `Instructions`."""
-        fast = self.dtype.is_float and self.emit.fast_math
+        allowed = self.emit.fast_math if self.dtype.is_float else None
+        fast = allowed is not None
+        if allowed and word in EXTREMES:
+            fast = allowed.maxima_drop_nan
         return self.emit.instructions.apply(word, self.kind, *names, fast=fast)
 
     def constant(self, value: float) -> str:
