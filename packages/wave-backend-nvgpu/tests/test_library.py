@@ -30,6 +30,7 @@ SHAPES = {
     "gemm": {"M": 130, "N": 70, "K": 72},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 3, "M": 33, "N": 17, "K": 50},
+    "gemm-grouped-weights": {"E": 3, "M": 33, "N": 17, "K": 50},
     "gemm-mxfp": {"M": 130, "N": 70, "K": 96},
     "gemm-nbits": {"M": 5, "N": 33, "K": 150},
     "gemm-nn": {"M": 130, "N": 70, "K": 72},

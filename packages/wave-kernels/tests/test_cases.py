@@ -35,6 +35,7 @@ SMALL = {
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 3, "M": 33, "N": 17, "K": 50},
+    "gemm-grouped-weights": {"E": 3, "M": 33, "N": 17, "K": 50},
     "gemm-mxfp": {"M": 33, "N": 17, "K": 96},
     "gemm-nbits": {"M": 5, "N": 33, "K": 150},
     "gemm-nn": {"M": 33, "N": 17, "K": 50},
@@ -56,7 +57,15 @@ SMALL = {
 }
 ROWS = ("layer-norm", "rms-norm", "softmax")
 LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
-DYNAMIC = ("copy", *LAYOUTS, "gemm-grouped", "gemm-staged", "gemm-stream-k", *ROWS)
+DYNAMIC = (
+    "copy",
+    *LAYOUTS,
+    "gemm-grouped",
+    "gemm-grouped-weights",
+    "gemm-staged",
+    "gemm-stream-k",
+    *ROWS,
+)
 DYNAMIC += ("gemm-nbits", "moe-combine", "moe-group", "moe-route")
 DYNAMIC += (
     "cross-entropy",

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from wave_core.diagnostics import LaunchError
-from wave_kernels.functions import grouped_matmul
+from wave_kernels.functions import grouped_matmul, grouped_matmul_weight
 
 TILE = 16
 SIZES = (0, 1, TILE - 1, TILE, TILE + 1, 0, 37, 0)
@@ -61,6 +61,33 @@ def test_rows_that_a_table_picks():
     check(operands(SIZES, rows=9), rows=rows)
     nothing = operands((0, 0), rows=9)
     assert grouped_matmul(*nothing, rows=rows[:0]).shape == (0, 19)
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("picked", [False, True])
+@pytest.mark.parametrize("sizes", [SIZES, (1,), (0, 0, 5), (0, 200), (0, 0), ()])
+def test_gradients_of_weights(sizes, picked, dtype):
+    ends, height = starts(sizes), sum(sizes)
+    a, grad = torch.randn(9 if picked else height, 23), torch.randn(height, 19)
+    a, grad = a.to(dtype), grad.to(dtype)
+    rows = torch.randint(0, 9, (height,), dtype=torch.int32) if picked else None
+    out = torch.full((len(sizes), 23, 19), torch.nan, dtype=dtype)
+    found = grouped_matmul_weight(a, grad, ends, rows=rows, out=out)
+    assert found is out
+    taken = a if rows is None else a[rows.long()]
+    for (first, end), each in zip(pairwise(ends.tolist()), found, strict=True):
+        left, right = taken[first:end].double().mT, grad[first:end].double()
+        limit = max(1e-5, torch.finfo(dtype).eps) * (left.abs() @ right.abs())
+        assert bool(((each.double() - left @ right).abs() <= limit).all())
+
+
+def test_rows_of_other_groups_are_not_read():
+    a, grad = torch.full((5, 2), torch.nan), torch.ones(5, 3)
+    a[2:4] = 1.0
+    found = grouped_matmul_weight(a, grad, starts((2, 2, 1)))
+    assert found[1].tolist() == [[2.0] * 3] * 2
+    assert found[::2].isnan().all()
 
 
 def test_weights_are_read_as_they_lie():
@@ -126,3 +153,24 @@ def test_what_does_not_fit_is_refused_by_name(code, name, changes):
     assert raised.value.code == code
     assert f"`{name}`" in str(raised.value)
     assert "test_grouped_products.py" in str(raised.value)
+
+
+A, GRAD, ENDS = torch.zeros(3, 4), torch.zeros(3, 5), starts((2, 1))
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "call"),
+    [
+        ("WV0705", "grad", lambda: grouped_matmul_weight(A, GRAD.half(), ENDS)),
+        ("WV0706", "grad", lambda: grouped_matmul_weight(A, GRAD[0], ENDS)),
+        ("WV0707", "grad", lambda: grouped_matmul_weight(A, GRAD[:2], ENDS)),
+        ("WV0707", "starts", lambda: grouped_matmul_weight(A, GRAD, ENDS - 1)),
+        ("WV0707", "starts", lambda: grouped_matmul_weight(A, GRAD, ENDS[:0])),
+        ("WV0707", "out", lambda: grouped_matmul_weight(A, GRAD, ENDS, out=A)),
+    ],
+)
+def test_gradients_of_weights_refuse_what_does_not_fit(code, name, call):
+    with pytest.raises(LaunchError) as raised:
+        call()
+    assert raised.value.code == code
+    assert f"`{name}`" in str(raised.value)

@@ -154,6 +154,49 @@ def test_gradients_of_a_block_of_experts():
     assert not trained(Experts().half(), rand(6, 8).requires_grad_()) & HEAVY
 
 
+class SparseExperts(torch.nn.Module):
+    """A transformer block whose tokens go to two experts each."""
+
+    def __init__(self, width=16, experts=4):
+        super().__init__()
+        self.block = Block(width)
+        self.norm = torch.nn.RMSNorm(width)
+        # Far enough apart that rounding sends no token elsewhere.
+        self.router = torch.nn.Parameter(8 * torch.eye(experts, width))
+        self.gate_up = torch.nn.Parameter(torch.randn(experts, 6, width) / 4)
+        self.down = torch.nn.Parameter(torch.randn(experts, width, 3) / 2)
+
+    def forward(self, x):
+        x = self.block(x)
+        weights = self.router, self.gate_up, self.down
+        return x + self.mixed(self.norm(x), *weights, 2)
+
+    mixed = staticmethod(torch.ops.wave.moe)
+
+
+def eager_moe(x, router, gate_up, down, top_k):
+    """All experts of all tokens, and the weights of those that are not chosen 0."""
+    logits = (x @ router.mT).float()
+    chosen = logits.topk(top_k)
+    weights = torch.zeros_like(logits)
+    weights = weights.scatter(-1, chosen.indices, chosen.values.softmax(-1))
+    gate, up = torch.einsum("btd,ehd->beth", x, gate_up).chunk(2, -1)
+    every = (torch_functions.silu(gate) * up) @ down.mT
+    return torch.einsum("bte,betd->btd", weights.to(x.dtype), every)
+
+
+def test_gradients_of_a_block_of_sparse_experts(monkeypatch):
+    model = SparseExperts().half()
+    x = rand(2, 5, 16).requires_grad_()
+    with monkeypatch.context() as patched:
+        patched.setattr(SparseExperts, "mixed", staticmethod(eager_moe))
+        wanted = model(x), *gradients(model, x)
+    assert not trained(model, x) & HEAVY
+    found = model(x), *gradients(model, x)
+    for each, target in zip(found, wanted, strict=True):
+        near(each, target)
+
+
 CONVOLUTIONS = {
     "a line": lambda: torch.nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2),
     "a line, back": lambda: torch.nn.ConvTranspose1d(4, 3, 3, stride=2),

@@ -84,6 +84,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         "c = a b^T, a b for each group of rows",
     ),
     KernelSpec(
+        "gemm-grouped-weights",
+        f"{_CASES}.grouped_weights:grouped_weights_case",
+        "c = a^T b for each group of rows",
+    ),
+    KernelSpec(
         "gemm-mxfp",
         f"{_CASES}.gemm_mxfp:gemm_mxfp_case",
         "c = a b^T of MXFP4, MXFP6 or MXFP8",

@@ -100,9 +100,7 @@ class _Groups:
         height = self.rows.get("TOKENS", m)
         a = operand(rng, (height, k), self.dtype)
         b = operand(rng, (e, n * (1 + self.gated), k), self.dtype)
-        starts = rng.integers(0, m + 1, e + 1, "int32")
-        starts[0], starts[-1] = 0, m
-        starts.sort()
+        starts = group_starts(rng, e, m)
         picked = [rng.integers(0, height, m, "int32")] if self.gathered else []
         return [a, b, starts, *picked, poisoned((m, n), self.result)]
 
@@ -132,3 +130,11 @@ class _Groups:
         weights = b.astype("float64")
         found = [row @ weights[g].T for row, g in zip(rows, group, strict=True)]
         return np.array(found).reshape(len(rows), b.shape[1])
+
+
+def group_starts(rng: np.random.Generator, groups: int, rows: int) -> np.ndarray:
+    """Where groups start that end anywhere, and the end of the last one."""
+    starts = rng.integers(0, rows + 1, groups + 1, "int32")
+    starts[0], starts[-1] = 0, rows
+    starts.sort()
+    return starts

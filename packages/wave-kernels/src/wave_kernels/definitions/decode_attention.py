@@ -38,8 +38,9 @@ from wave_kernels.definitions.attention_tiles import (
     mapping,
     spread,
 )
+from wave_kernels.definitions.groups import ENDS, STARTS
 from wave_kernels.definitions.operands import declared
-from wave_kernels.definitions.ragged_attention import ENDS, ROWS, SLOTS
+from wave_kernels.definitions.ragged_attention import ROWS, SLOTS
 
 if TYPE_CHECKING:
     from wave_core.types import DType
@@ -218,7 +219,7 @@ def _operands(decoding: Decoding, scoring: Scoring) -> dict[str, Any]:
         "query": tkl.Memory[SEQUENCES, H, M, K1, whole, dtype],
         "key": tkl.Memory[SLOTS, H, K1, staged, dtype],
         "value": tkl.Memory[SLOTS, H, N, staged, dtype],
-        "key_starts": tkl.Memory[ENDS, whole, tkl.i32],
+        "key_starts": STARTS,
     }
     if decoding.paged:
         found["table"] = tkl.Memory[ROWS, whole, tkl.i32]

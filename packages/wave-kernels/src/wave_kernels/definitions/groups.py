@@ -83,3 +83,20 @@ def _ends(starts: Any, offset: int, each: int) -> Any:
     place = tkw.IndexMapping.iterator(0)
     found = tkw.IndexMapping(1, inputs={ENDS: place + offset}, outputs={E: place})
     return tkw.read(starts, elements_per_thread=each, mapping=found)
+
+
+def enter_part(starts: Any, dim: Any, first: Any, count: Any) -> None:
+    """Set where the part of a workgroup starts, and how many rows it has.
+
+    ``dim`` counts parts, of which a workgroup has one.
+    """
+    place = tkw.IndexMapping.iterator(0)
+    start, end = (
+        tkw.read(
+            starts,
+            mapping=tkw.IndexMapping(1, inputs={ENDS: place + i}, outputs={dim: place}),
+        )
+        for i in range(2)
+    )
+    tkw.set_symbol(first, start)
+    tkw.set_symbol(count, end - start)

@@ -34,6 +34,7 @@ from wave_kernels.definitions.attention_tiles import (
     N,
     spread,
 )
+from wave_kernels.definitions.groups import STARTS, enter_part
 from wave_kernels.definitions.operands import declared
 
 TOKENS = tkl.sym.TOKENS
@@ -41,9 +42,6 @@ TOKENS = tkl.sym.TOKENS
 
 SLOTS = tkl.sym.SLOTS
 """Keys in memory, of all sequences and of none."""
-
-ENDS = tkl.sym.ENDS
-"""One more than there are sequences."""
 
 ROWS = tkl.sym.ROWS
 """Keys of all sequences, where a table says in which slots they are."""
@@ -90,8 +88,8 @@ def ragged_attention_kernel(
     @declared(operands)
     def attention(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))
-        _enter(given["query_starts"], FIRST_QUERY, QUERIES)
-        _enter(given["key_starts"], FIRST_KEY, KEYS)
+        enter_part(given["query_starts"], B, FIRST_QUERY, QUERIES)
+        enter_part(given["key_starts"], B, FIRST_KEY, KEYS)
         gk_scaling = tkl.Register[*scored, tkl.f32](scale)
         slopes = slopes_of(given["slopes"]) if own.alibi else None
 
@@ -182,20 +180,6 @@ def _slots(table: Any) -> Any:
     return tkw.read(table, mapping=found, bounds={K2: KEYS})
 
 
-def _enter(starts: Any, first: Any, count: Any) -> None:
-    """Set where the workgroup's sequence starts, and how many rows it has."""
-    batch = tkw.IndexMapping.iterator(0)
-    start, end = (
-        tkw.read(
-            starts,
-            mapping=tkw.IndexMapping(1, inputs={ENDS: batch + i}, outputs={B: batch}),
-        )
-        for i in range(2)
-    )
-    tkw.set_symbol(first, start)
-    tkw.set_symbol(count, end - start)
-
-
 def _operands(
     heads: Heads, scoring: Scoring, *, paged: bool, tree: bool
 ) -> dict[str, Any]:
@@ -205,8 +189,8 @@ def _operands(
         "query": tkl.Memory[TOKENS, H, K1, QUERY_SPACE, heads.dtype],
         "key": tkl.Memory[SLOTS, heads.shared, K1, staged, heads.dtype],
         "value": tkl.Memory[SLOTS, heads.shared, N, staged, heads.dtype],
-        "query_starts": tkl.Memory[ENDS, whole, tkl.i32],
-        "key_starts": tkl.Memory[ENDS, whole, tkl.i32],
+        "query_starts": STARTS,
+        "key_starts": STARTS,
     }
     if paged:
         found["table"] = tkl.Memory[ROWS, whole, tkl.i32]

@@ -23,6 +23,7 @@ from wave_kernels.functions.experts import (
 from wave_kernels.functions.gated import gated_activation
 from wave_kernels.functions.gather import gather_rows
 from wave_kernels.functions.grouped_products import grouped_matmul, grouped_swiglu
+from wave_kernels.functions.grouped_weights import grouped_matmul_weight
 from wave_kernels.functions.moe import moe
 from wave_kernels.functions.nbits import matmul_nbits
 from wave_kernels.functions.ordered import cumsum, topk
@@ -51,6 +52,7 @@ __all__ = [
     "gather_rows",
     "group_tokens",
     "grouped_matmul",
+    "grouped_matmul_weight",
     "grouped_swiglu",
     "layer_norm",
     "matmul",

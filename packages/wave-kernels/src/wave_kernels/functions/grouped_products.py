@@ -128,7 +128,7 @@ def grouped_operands(
     groups, _, n = shape_of(given, "b", b, "EKN")
     given.fitting("b", b, (groups, a.shape[1], n))
     first = given.tensor("starts", starts, (groups + 1,), torch.int32)
-    picked = [] if rows is None else [_table(given, rows)]
+    picked = [] if rows is None else [table_of(given, rows)]
     if checked:
         check_groups(given, first, height(a, rows))
         for table in picked:
@@ -169,7 +169,8 @@ def multiply_groups(
     return found
 
 
-def _table(given: Arguments, rows: Any) -> torch.Tensor:
+def table_of(given: Arguments, rows: Any) -> torch.Tensor:
+    """Which rows stand where, of any number."""
     count = rows.numel() if isinstance(rows, torch.Tensor) else 0
     return given.tensor("rows", rows, (count,), torch.int32)
 

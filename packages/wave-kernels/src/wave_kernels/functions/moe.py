@@ -67,11 +67,8 @@ def moe(
         tensor([[1., 1.],
                 [2., 2.]])
     """
-    given = Arguments.of("moe", "x", x)
-    if x.ndim == 0:
-        given.refuse("WV0706", "`x` has no dimension", "give one token, or more")
-    experts, hidden = _check_weights(given, router, gate_up, down, x.shape[-1])
-    top_k = choices_of(given, top_k, experts, scores)
+    given = check_layer(x, router, gate_up, down, top_k, scores)
+    experts, _, hidden = down.shape
     found = given.result(out, x.shape, x.dtype)
     if not found.numel() or not hidden:
         return found.zero_()
@@ -87,13 +84,22 @@ def moe(
     return found
 
 
-def _check_weights(
-    given: Arguments, router: Any, gate_up: Any, down: Any, width: int
-) -> tuple[int, int]:
-    """See that weights fit tokens and each other; experts, and hidden channels."""
+def check_layer(
+    x: Any, router: Any, gate_up: Any, down: Any, top_k: int, scores: str
+) -> Arguments:
+    """The arguments of `moe`, seen to fit each other.
+
+    Raises:
+        LaunchError: WV0704 to WV0708, WV0714 where they do not.
+    """
+    given = Arguments.of("moe", "x", x)
+    if x.ndim == 0:
+        given.refuse("WV0706", "`x` has no dimension", "give one token, or more")
     experts, _ = shape_of(given, "router", router, "ED")
     *_, hidden = shape_of(given, "down", down, "EDH")
+    width = x.shape[-1]
     given.fitting("router", router, (experts, width))
     given.fitting("gate_up", gate_up, (experts, 2 * hidden, width))
     given.fitting("down", down, (experts, width, hidden))
-    return experts, hidden
+    choices_of(given, top_k, experts, scores)
+    return given

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 import torch
 
+from wave_kernels.functions.moe import check_layer
 from wave_torch.ops.row import RESULT, Call, WaveOp, result_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+__wave_frames__ = "internal"
+"""Messages point at the line that calls an operator."""
 
 EXPERTS = result_name(1)
 """The second result of routing."""
@@ -78,6 +83,29 @@ def _mixed(x: torch.Tensor, *others: object) -> torch.Tensor:
     return x.new_empty(x.shape)
 
 
+def _trained_layer(
+    x: torch.Tensor,
+    router: torch.Tensor,
+    gate_up: torch.Tensor,
+    down: torch.Tensor,
+    top_k: int,
+    scores: str = "softmax",
+    normalised: bool = True,  # noqa: FBT001, FBT002 - torch gives them in order
+) -> torch.Tensor:
+    """The layer of the operators that it consists of, which have gradients."""
+    with torch.no_grad():
+        check_layer(x, router, gate_up, down, top_k, scores)
+    wave, count = torch.ops.wave, router.shape[0]
+    tokens = x.reshape(prod(x.shape[:-1]), x.shape[-1])
+    logits = wave.matmul(tokens, router.mT, out_dtype=torch.float32)
+    weights, experts = wave.route_tokens(logits, top_k, scores, normalised)
+    picked, places, starts = wave.group_tokens(experts, count, checked=False)
+    rows = wave.grouped_swiglu(tokens, gate_up.mT, starts, picked, checked=False)
+    results = wave.grouped_matmul(rows, down.mT, starts, checked=False)
+    found = wave.combine_tokens(results, places, weights, checked=False)
+    return found.reshape(x.shape)
+
+
 ROUTE_TOKENS = WaveOp(
     "route_tokens",
     '(Tensor logits, int top_k, str scores="softmax", bool normalised=True)'
@@ -106,5 +134,6 @@ MOE = WaveOp(
     "(Tensor x, Tensor router, Tensor gate_up, Tensor down, int top_k,"
     ' str scores="softmax", bool normalised=True) -> Tensor',
     result=_mixed,
+    trained=_trained_layer,
     narrowed=("x", "router", "gate_up", "down"),
 )

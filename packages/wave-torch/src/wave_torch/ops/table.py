@@ -15,7 +15,11 @@ from wave_torch.ops.cross_entropy import CROSS_ENTROPY
 from wave_torch.ops.experts import COMBINE_TOKENS, GROUP_TOKENS, MOE, ROUTE_TOKENS
 from wave_torch.ops.gated import GATED_ACTIVATION
 from wave_torch.ops.gather import GATHER_ROWS
-from wave_torch.ops.groups import GROUPED_MATMUL, GROUPED_SWIGLU
+from wave_torch.ops.groups import (
+    GROUPED_MATMUL,
+    GROUPED_MATMUL_WEIGHT,
+    GROUPED_SWIGLU,
+)
 from wave_torch.ops.nbits import MATMUL_NBITS
 from wave_torch.ops.ordered import CUMSUM, TOPK
 from wave_torch.ops.products import MATMUL
@@ -38,6 +42,7 @@ TABLE = (
     GATED_ACTIVATION,
     GATHER_ROWS,
     GROUPED_MATMUL,
+    GROUPED_MATMUL_WEIGHT,
     GROUPED_SWIGLU,
     GROUP_TOKENS,
     LAYER_NORM,
