@@ -6,6 +6,7 @@ tested here cannot be wrong in the same way on both.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,9 +17,8 @@ from tinygrad.runtime.autogen.amd.cdna import ins as cdna
 from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.allocate.registers import Allocation, Place, allocate
 from wave_backend_asm.code import Block, Part, whole
-from wave_backend_asm.waits.counters import waits
+from wave_backend_asm.waits.inserted import inserted
 from wave_backend_asm.waits.issued import Issued, Run
-from wave_backend_asm.waits.states import missing_states as states_of
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.hazards.checks import Checks
 from wave_emulator_amdgcn.hazards.nops import missing_states
@@ -214,35 +214,56 @@ def emit(blocks, chip="gfx942", waves_per_simd=1, *, budget=None, fixed=FIXED):
         [(o.make(registers), o) for o in b.operations if not allocation.idle(o)]
         for b in blocks
     ]
-    follow = [block.following for block in blocks]
-    for place in (_with_waits, _with_states):
-        runs = [
-            Run(tuple(_issued(i, chip, o and o.demands) for i, o in each), next_)
-            for each, next_ in zip(codes, follow, strict=True)
-        ]
-        codes = place(codes, runs, chip)
-    return Emitted(chip, codes, allocation)
+    runs = [
+        Run(tuple(_issued(i, chip, o.demands) for i, o in each), block.following)
+        for each, block in zip(codes, blocks, strict=True)
+    ]
+    lines = inserted(runs, chip)
+    return Emitted(chip, [*map(_with, codes, lines)], allocation)
 
 
-def _with_waits(codes, runs, _chip):
+def _with(codes, lines):
+    """The instructions of a block, with what has to stand in front of each."""
     return [
-        [c for code, allowed in zip(each, found, strict=True)
-         for c in ([(_wait(allowed), None)] if allowed else []) + [code]]
-        for each, found in zip(codes, waits(runs), strict=True)
-    ]  # fmt: skip
-
-
-def _with_states(codes, runs, chip):
-    return [
-        [c for code, n in zip(each, found, strict=True) for c in [*_nops(n), code]]
-        for each, found in zip(codes, states_of(runs, chip), strict=True)
+        code
+        for code_, added in zip(codes, lines, strict=True)
+        for code in [*((assembled(line), None) for line in added), code_]
     ]
 
 
-def _nops(states):
-    full, rest = divmod(states, 16)
-    numbers = [15] * full + ([rest - 1] if rest else [])
-    return [(cdna.s_nop(number), None) for number in numbers]
+def assembled(line):
+    """An instruction that was inserted, from its text."""
+    if line.startswith("s_nop"):
+        return cdna.s_nop(int(line.split()[1]))
+    counts = {name: int(n) for name, n in re.findall(r"(\w+)cnt\((\d+)\)", line)}
+    return _wait(counts)
+
+
+def naive(blocks, chip="gfx942", fixed=FIXED):
+    """All values in registers of their own, and waits and states behind everything."""
+    allocation = _apart(blocks, fixed)
+    registers = Registers(allocation)
+    rest = [_wait({"vm": 0, "lgkm": 0}), cdna.s_nop(15), cdna.s_nop(15)]
+    codes = [
+        [c for o in b.operations for c in [*((i, None) for i in rest),
+                                           (o.make(registers), o)]]
+        for b in blocks
+    ]  # fmt: skip
+    return Emitted(chip, codes, allocation)
+
+
+def _apart(blocks, fixed):
+    places, free = dict(fixed), {"v": 1, "s": 6, "a": 0}
+    for block in blocks:
+        for operation in block.operations:
+            for part in (*operation.defines, *operation.uses):
+                value = part.value
+                if value not in places:
+                    file = value.files[0]
+                    first = -(-free[file] // value.align) * value.align
+                    places[value] = Place(file, first)
+                    free[file] = first + value.width
+    return Allocation(places, free)
 
 
 __all__ = ["OFF", "Block", "cdna"]

@@ -33,7 +33,7 @@ class Interference:
     def _meet(self, operation: Operation, behind: int) -> None:
         defined = [part.value for part in operation.defines]
         others = dict.fromkeys([*self._bits.values(behind), *defined])
-        if operation.copies:
+        if _copies_all(operation):
             others.pop(operation.uses[0].value, None)
         if operation.early:
             others |= dict.fromkeys(part.value for part in operation.uses)
@@ -91,8 +91,14 @@ def coalesce(
         if operation.copies
     ]
     for _, operation in sorted(copies, key=lambda row: -row[0]):
-        result, operand = operation.defines[0], operation.uses[0]
-        if result.value in fixed or operand.value in fixed:
-            continue
-        if result.width == result.value.width and operand.width == operand.value.width:
-            found.join(result.value, operand.value)
+        result, operand = operation.defines[0].value, operation.uses[0].value
+        if _copies_all(operation) and result not in fixed and operand not in fixed:
+            found.join(result, operand)
+
+
+def _copies_all(operation: Operation) -> bool:
+    """Both values hold the same behind it, and in all of their registers."""
+    if not operation.copies:
+        return False
+    sides = (operation.defines[0], operation.uses[0])
+    return all(side.width == side.value.width for side in sides)

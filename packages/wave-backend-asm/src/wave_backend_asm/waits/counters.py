@@ -8,7 +8,7 @@ around loops until they no longer change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from wave_backend_asm.waits.issued import MOST, Issued, Run, preceding
@@ -131,9 +131,3 @@ def _demanded(flight: Flight, issued: Issued, counter: str) -> int | None:
     if allowed is None or flight.most <= allowed:
         return None
     return 0 if flight.scalar else allowed
-
-
-def wait_text(allowed: Mapping[str, int]) -> str:
-    """The instruction that waits."""
-    parts = " ".join(f"{counter}cnt({allowed[counter]})" for counter in sorted(allowed))
-    return f"s_waitcnt {parts}"

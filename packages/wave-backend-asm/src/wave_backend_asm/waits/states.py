@@ -91,9 +91,3 @@ def _met(out: Sequence[_Back], before: Sequence[int]) -> _Back:
         for step, states in out[number].items():
             back[step] = min(states, back.get(step, states))
     return back
-
-
-def nops(states: int) -> list[str]:
-    """The instructions that take so many states."""
-    full, rest = divmod(states, 16)
-    return ["s_nop 15"] * full + ([f"s_nop {rest - 1}"] if rest else [])

@@ -1,0 +1,110 @@
+"""Registers of values: what shares them, what may not, and what does not fit."""
+
+from __future__ import annotations
+
+import pytest
+from programs_by_hand import Block, Part, Val, move, op
+
+from wave_backend_asm.allocate.budget import Budget
+from wave_backend_asm.allocate.pressure import NoRoomError, peak_of
+from wave_backend_asm.allocate.registers import Place, allocate
+
+
+def made(*values):
+    return op(None, values)
+
+
+def used(*values, source=""):
+    return op(None, (), values, source=source)
+
+
+def places(code, budget=Budget(512), fixed=None):  # noqa: B008 - it is immutable
+    return allocate([Block(tuple(code))], budget, fixed).places
+
+
+def test_values_that_do_not_meet_share_registers():
+    one, two = Val("one", 4), Val("two", 4)
+    found = places([made(one), used(one), made(two), used(two)])
+    assert found[one] == found[two]
+
+
+def test_a_copy_of_a_part_does_not_take_what_lives_beside_it():
+    many, copy = Val("many", 4), Val("copy")
+    code = [made(many), move(copy, Part(many, 1, 1)), used(many), used(copy)]
+    found = places(code)
+    assert found[copy].first not in range(found[many].first, found[many].first + 4)
+
+
+def test_a_whole_copy_has_nothing_to_do():
+    one, two = Val("one", 4), Val("two", 4)
+    code = [made(one), move(two, one), used(one), used(two)]
+    found = allocate([Block(tuple(code))], Budget(512))
+    assert found.idle(code[1])
+    assert found.used == {"v": 4}
+
+
+def test_a_product_writes_before_it_has_read():
+    a, out = Val("a", 2), Val("out", 2)
+    late = places([made(a), op(None, [out], [a]), used(out)])
+    early = places([made(a), op(None, [out], [a], early=True), used(out)])
+    assert late[a] == late[out]
+    assert early[a] != early[out]
+
+
+def test_tuples_are_aligned():
+    one, two = Val("one"), Val("two", 4, align=2)
+    found = places([made(one), made(two), used(one), used(two)])
+    assert found[two].first % 2 == 0
+
+
+def test_values_with_given_registers_keep_them():
+    lane, other = Val("lane"), Val("other")
+    found = places([made(other), used(other, lane)], fixed={lane: Place("v", 0)})
+    assert found == {lane: Place("v", 0), other: Place("v", 1)}
+
+
+def test_accumulators_go_to_agprs_where_vgprs_do_not_suffice():
+    parts = [Val(f"acc{n}", 16, ("v", "a")) for n in range(20)]
+    found = allocate([Block((made(*parts), used(*parts)))], Budget.of_waves(1))
+    assert found.used == {"v": 256, "a": 64}
+
+
+def test_one_set_of_registers_holds_both_files():
+    parts = [Val(f"acc{n}", 16, ("v", "a")) for n in range(20)]
+    with pytest.raises(NoRoomError):
+        allocate([Block((made(*parts), used(*parts)))], Budget.of_waves(2))
+
+
+def test_a_refusal_names_the_line_and_who_holds_most():
+    wide, small = Val("scores", 200), Val("mask", 80)
+    code = [made(wide), op(None, [small], source="k.py:7"), used(small, wide)]
+    with pytest.raises(NoRoomError) as refused:
+        places(code, Budget.of_waves(2))
+    assert str(refused.value) == (
+        "280 vector and 0 scalar registers are live at k.py:7; "
+        "a wave has 256 and 102; most have scores (200), mask (80)"
+    )
+
+
+def test_what_a_loop_carries_lives_through_it():
+    carried, inside = Val("carried"), Val("inside")
+    blocks = [
+        Block((made(carried),), (1,)),
+        Block((made(inside), used(inside)), (1, 2), 1),
+        Block((used(carried),)),
+    ]
+    found = allocate(blocks, Budget(512))
+    assert found.used == {"v": 2}
+    assert peak_of(blocks).vectors == 2
+
+
+@pytest.mark.parametrize(
+    ("waves", "registers"), [(1, 512), (2, 256), (3, 168), (8, 64)]
+)
+def test_waves_share_the_registers_of_a_simd(waves, registers):
+    assert Budget.of_waves(waves).vector == registers
+
+
+def test_a_simd_has_no_ninth_wave():
+    with pytest.raises(ValueError, match="9 waves"):
+        Budget.of_waves(9)
