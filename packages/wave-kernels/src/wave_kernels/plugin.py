@@ -21,6 +21,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         "flash attention, keys up to the query",
     ),
     KernelSpec(
+        "attention-decode",
+        f"{_CASES}.decode_attention:decode_attention_case",
+        "flash attention of one query a sequence, in parts",
+    ),
+    KernelSpec(
         "attention-heads",
         f"{_CASES}.head_attention:head_attention_case",
         "flash attention over heads",
@@ -29,6 +34,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         "attention-keys",
         f"{_CASES}.attention_gradients:key_gradient_case",
         "gradients of attention's keys and values",
+    ),
+    KernelSpec(
+        "attention-merge",
+        f"{_CASES}.decode_attention:merge_case",
+        "parts of sequences, weighted by their sums",
     ),
     KernelSpec(
         "attention-queries",
