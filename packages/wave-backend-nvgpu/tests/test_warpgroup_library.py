@@ -10,6 +10,7 @@ from product_kernels import NUMPY_SUMS, check, matrices, numbers
 import wave_core.lang as tkl
 from wave_backend_nvgpu.compile.assemble import Limits, assemble
 from wave_backend_nvgpu.compile.tools import find_assembler
+from wave_kernels.definitions.epilogue import PLAIN, Epilogue
 from wave_kernels.definitions.gemm import gemm_kernel
 from wave_kernels.definitions.products import (
     BLOCK_K,
@@ -30,15 +31,27 @@ INSTRUCTIONS = {
     "i8": "I32_64x{}x32_I8",
 }
 BYTES = ("f8e4m3fn", "i8")
+ADDED = Epilogue(bias=True, activation="relu", residual=True)
 
 
-def gemm(dtype, sizes, columns, preset, rows=128, layout="NT", panels=1, **options):
+def gemm(
+    dtype,
+    sizes,
+    columns,
+    preset,
+    rows=128,
+    layout="NT",
+    panels=1,
+    ends=PLAIN,
+    **options,
+):
     """Tiles of 128 bytes of K or more, half of the rows for each of two waves."""
     kind = getattr(tkl, dtype)
     tile = (rows, columns, panels * 128 // kind.bytes, 2, 1)
     subs = dict(zip((*TILES, M, N, K), (*tile, *sizes), strict=True))
     subs[tkl.sym.ADDRESS_SPACE] = tkl.SHARED_ADDRESS_SPACE
-    kernel = gemm_kernel(kind, INSTRUCTIONS[dtype].format(columns), layout=layout)
+    name = INSTRUCTIONS[dtype].format(columns)
+    kernel = gemm_kernel(kind, name, layout=layout, epilogue=ends)
     options.setdefault("use_global_to_shared", True)
     return compiled(kernel, subs, "sm_90a", preset=preset, **options)
 
@@ -163,3 +176,31 @@ def test_no_fence_stands_between_products_under_way(preset):
     assert tool is not None
     remarks = assemble(made.ptx, "sm_90a", tool, Limits(60, 8192)).remarks
     assert (remarks.errors, remarks.lost) == ((), ())
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("preset", ["default", "fetch-ahead", "four-stage"])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (128, 64, 192), (129, 65, 130)], ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_sums_are_finished_by_what_is_read_behind_them(sizes, preset):
+    made = gemm("bf16", sizes, 64, preset, ends=ADDED)
+    a, b, c = matrices(sizes, "bf16")
+    rng = np.random.default_rng(7)
+    bias, residual = (numbers(rng, shape, "bf16") for shape in (sizes[1], sizes[:2]))
+    assert made.run(a, b, bias, residual, c) == []
+    left, right = a.astype(np.float64), b.astype(np.float64).T
+    wanted = np.maximum(left @ right + bias.astype(np.float64), 0) + residual
+    assert (np.abs(c - wanted) <= 1e-6 * (np.abs(left) @ np.abs(right) + 9)).all()
+
+
+@pytest.mark.parametrize("preset", ["default", "fetch-ahead"])
+def test_a_residual_is_in_no_registers_while_sums_are_under_way(preset):
+    """Of the widest tile, whose sums take half of all registers."""
+    made = gemm("bf16", (4096, 4096, 4096), 256, preset, ends=ADDED)
+    text = made.ptx
+    assert text.rindex("wgmma.wait_group") < text.index("ld.global")
+    tool = find_assembler()
+    assert tool is not None
+    remarks = assemble(text, "sm_90a", tool, Limits(60, 8192)).remarks
+    assert (remarks.errors, remarks.lost, remarks.spilled_bytes) == ((), (), 0)
+    assert remarks.registers <= 232

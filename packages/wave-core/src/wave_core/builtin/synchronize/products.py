@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from wave_core.analysis.operands import row_of_product
@@ -16,7 +17,9 @@ from wave_core.builtin.synchronize.under_way import (
 )
 from wave_core.ir import insert_before, region_of
 from wave_core.ops.control import Iterate
-from wave_core.ops.matrix import Mma
+from wave_core.ops.matrix import Mma, SharedTile
+from wave_core.ops.memory import Read
+from wave_core.ops.structure import GetResult
 from wave_core.ops.sync import (
     MEETINGS,
     MemoryCounterWait,
@@ -50,6 +53,7 @@ class AwaitProducts(Pass):
     that other waves pass before they write that. Those that were issued later go on,
     also into the next iteration of a loop, where an accumulator stays in its place.
     All are awaited before fences, before ops with regions, and at the ends of others.
+    Behind a loop, what is read and computed just before a wait comes after it.
 
     Example::
 
@@ -97,7 +101,7 @@ class _Waits:
         """Plan and insert the waits; returns how many."""
         self._region(self._graph.body, ())
         for op, left in self._left.items():
-            insert_before(op, MemoryCounterWait(mma=left))
+            insert_before(_first_of_finish(op), MemoryCounterWait(mma=left))
         return len(self._left)
 
     def _region(self, region: Region, state: State) -> State:
@@ -168,3 +172,25 @@ class _Waits:
     def _goes_on(self, op: Mma) -> bool:
         """Whether a product is not done when it is issued."""
         return bool(row_of_product(op, self._target).counter)
+
+
+def _first_of_finish(op: Op) -> Op:
+    """Where to wait behind a loop for the sums that ``op`` uses.
+
+    What is read and computed just before, like a residual that is added to them, waits,
+    too: code generators move nothing across a wait, and it would be in registers beside
+    all of the sums.
+    """
+    before = list(takewhile(lambda other: other is not op, region_of(op).ops))
+    if not any(isinstance(each, Iterate) for each in before):
+        return op
+    for each in reversed(before):
+        if not (isinstance(each, Read) or _computes(each)):
+            return op
+        op = each
+    return op
+
+
+def _computes(op: Op) -> bool:
+    """Whether an op has to do with registers alone, and not with products."""
+    return op.has(Trait.PURE) and not isinstance(op, Mma | SharedTile | GetResult)
