@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from tinygrad.renderer.amd.dsl import OFF, s, v
+from tinygrad.renderer.amd.dsl import s, v
 from tinygrad.runtime.autogen.amd.cdna import ins as cdna
 
 from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.allocate.registers import Allocation, Place, allocate
-from wave_backend_asm.code import Block, Part, whole
+from wave_backend_asm.code import Part, whole
 from wave_backend_asm.waits.inserted import inserted
 from wave_backend_asm.waits.issued import Issued, Run
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
@@ -264,6 +264,3 @@ def _apart(blocks, fixed):
                     places[value] = Place(file, first)
                     free[file] = first + value.width
     return Allocation(places, free)
-
-
-__all__ = ["OFF", "Block", "cdna"]

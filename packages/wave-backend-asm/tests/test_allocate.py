@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from programs_by_hand import Block, Part, Val, move, op
+from programs_by_hand import Part, Val, move, op
 
 from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.allocate.pressure import NoRoomError, peak_of
 from wave_backend_asm.allocate.registers import Place, allocate
+from wave_backend_asm.code import Block
 
 
 def made(*values):
@@ -69,6 +70,15 @@ def test_accumulators_go_to_agprs_where_vgprs_do_not_suffice():
     assert found.used == {"v": 256, "a": 64}
 
 
+def test_what_lives_in_vgprs_alone_is_not_kept_out_by_accumulators():
+    parts = [Val(f"acc{n}", 16, ("v", "a")) for n in range(16)]
+    factors = [Val(f"factor{n}", 4) for n in range(8)]
+    code = [made(*parts), made(*factors), used(*parts, *factors)]
+    found = allocate([Block(tuple(code))], Budget.of_waves(1))
+    assert {found.places[each].file for each in factors} == {"v"}
+    assert sum(found.used.values()) == 16 * 16 + 8 * 4
+
+
 def test_one_set_of_registers_holds_both_files():
     parts = [Val(f"acc{n}", 16, ("v", "a")) for n in range(20)]
     with pytest.raises(NoRoomError):
@@ -108,3 +118,37 @@ def test_waves_share_the_registers_of_a_simd(waves, registers):
 def test_a_simd_has_no_ninth_wave():
     with pytest.raises(ValueError, match="9 waves"):
         Budget.of_waves(9)
+
+
+def tiles(rows, columns, steps):
+    """Products of 32x32 that accumulate over a loop, with fragments loaded ahead.
+
+    An even number of steps, so that two sets of fragments are enough.
+    """
+    sums = [Val(f"sum{n}", 16, ("v", "a"), 2) for n in range(rows * columns)]
+
+    def fragments(tag):
+        return [Val(f"{tag}.{n}", 4, align=2) for n in range(rows + columns)]
+
+    now = first = fragments("first")
+    code = []
+    for step in range(steps):
+        ahead = fragments(f"step{step}")
+        code += [made(each) for each in ahead]
+        for n, out in enumerate(sums):
+            factors = [now[n // columns], now[rows + n % columns]]
+            code.append(op(None, [out], [*factors, out], early=True))
+        now = ahead
+    code += map(move, first, now)
+    before = Block((made(*sums), *map(made, first)), (1,))
+    return [before, Block(tuple(code), (1, 2), 1), Block((used(*sums),))]
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2), (4, 2, 4), (4, 4, 4), (4, 6, 2)])
+def test_tiles_need_as_many_registers_as_are_live_and_nothing_moves(shape):
+    blocks = tiles(*shape)
+    found = allocate(blocks, Budget.of_waves(1))
+    vectors = found.used["v"] + found.used.get("a", 0)
+    assert vectors == peak_of(blocks).vectors
+    copies = [each for each in blocks[1].operations if each.copies]
+    assert all(map(found.idle, copies))

@@ -7,7 +7,6 @@ import pytest
 from programs_by_hand import (
     LANE,
     SIZE,
-    Block,
     Part,
     Val,
     cdna,
@@ -19,6 +18,8 @@ from programs_by_hand import (
     product,
     store,
 )
+
+from wave_backend_asm.code import Block
 
 CHIPS = ("gfx942", "gfx950")
 

@@ -9,7 +9,6 @@ from programs_by_hand import (
     INPUT,
     LANE,
     SIZE,
-    Block,
     Part,
     Val,
     binary,
@@ -24,6 +23,7 @@ from programs_by_hand import (
 from tinygrad.renderer.amd.dsl import v
 
 from wave_backend_asm.allocate.liveness import Bits, live_out
+from wave_backend_asm.code import Block
 from wave_backend_asm.order.listing import Region, schedule
 
 CHIPS = ("gfx942", "gfx950")

@@ -11,6 +11,22 @@ if TYPE_CHECKING:
     from wave_backend_asm.code import Block, Operation, Value
 
 
+def _meetings(blocks: Sequence[Block], bits: Bits) -> dict[Value, int]:
+    """By value: bits of what is live where it is defined."""
+    met = dict.fromkeys(bits.first, 0)
+    for block, live in zip(blocks, live_out(blocks, bits), strict=True):
+        for operation, behind in backwards(block.operations, live, bits):
+            others = behind
+            if _copies_all(operation):
+                others &= ~bits.parts(operation.uses)
+            if operation.early:
+                others |= bits.parts(operation.uses)
+            others |= bits.parts(operation.defines)
+            for part in operation.defines:
+                met[part.value] |= others
+    return met
+
+
 class Interference:
     """Values, joined into webs; webs that are live together interfere.
 
@@ -21,24 +37,13 @@ class Interference:
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         """Every value is a web of its own."""
-        self._bits = Bits.of(blocks)
-        self._near: dict[Value, set[Value]] = {v: set() for v in self._bits.first}
-        self._web: dict[Value, Value] = {v: v for v in self._bits.first}
-        self.webs: dict[Value, list[Value]] = {v: [v] for v in self._bits.first}
-        self.start = {value: n for n, value in enumerate(self._bits.first)}
-        for block, live in zip(blocks, live_out(blocks, self._bits), strict=True):
-            for operation, behind in backwards(block.operations, live, self._bits):
-                self._meet(operation, behind)
-
-    def _meet(self, operation: Operation, behind: int) -> None:
-        defined = [part.value for part in operation.defines]
-        others = dict.fromkeys([*self._bits.values(behind), *defined])
-        if _copies_all(operation):
-            others.pop(operation.uses[0].value, None)
-        if operation.early:
-            others |= dict.fromkeys(part.value for part in operation.uses)
-        for value in defined:
-            for other in others:
+        bits = Bits.of(blocks)
+        self._web: dict[Value, Value] = {v: v for v in bits.first}
+        self._near: dict[Value, set[Value]] = {v: set() for v in bits.first}
+        self.webs: dict[Value, list[Value]] = {v: [v] for v in bits.first}
+        self.start = {value: n for n, value in enumerate(bits.first)}
+        for value, met in _meetings(blocks, bits).items():
+            for other in bits.values(met):
                 if other is not value:
                     self._near[value].add(other)
                     self._near[other].add(value)

@@ -16,21 +16,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bits:
-    """Where the registers of values stand in a set of bits."""
+    """Where the registers of values stand in a set of bits.
+
+    Attributes:
+        first: the bit of the first register, by value.
+        owners: the value that each bit belongs to.
+    """
 
     first: dict[Value, int]
+    owners: tuple[Value, ...]
 
     @classmethod
     def of(cls, blocks: Sequence[Block]) -> Bits:
         """Places for all values of a program, in the order of their appearance."""
         first: dict[Value, int] = {}
-        at = 0
+        owners: list[Value] = []
         for operation in (o for block in blocks for o in block.operations):
             for part in (*operation.defines, *operation.uses):
                 if part.value not in first:
-                    first[part.value] = at
-                    at += part.value.width
-        return cls(first)
+                    first[part.value] = len(owners)
+                    owners += [part.value] * part.value.width
+        return cls(first, tuple(owners))
 
     def part(self, part: Part) -> int:
         """The bits of some registers of a value."""
@@ -45,11 +51,13 @@ class Bits:
 
     def values(self, bits: int) -> list[Value]:
         """Values of which some register is in a set."""
-        return [
-            value
-            for value, at in self.first.items()
-            if bits >> at & ((1 << value.width) - 1)
-        ]
+        found: list[Value] = []
+        while bits:
+            value = self.owners[(bits & -bits).bit_length() - 1]
+            found.append(value)
+            end = self.first[value] + value.width
+            bits = bits >> end << end
+        return found
 
 
 def live_out(blocks: Sequence[Block], bits: Bits) -> list[int]:

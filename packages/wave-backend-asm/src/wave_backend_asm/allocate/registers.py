@@ -2,8 +2,9 @@
 
 Webs are placed one after the other at the lowest registers that nobody beside them has.
 In the order of their first definition that is the least for values of one register;
-for tuples, the widest first may be less. Both are tried. AGPRs are taken where VGPRs do
-not suffice. There is no spilling: what does not fit is refused, with who needs most.
+for tuples, the widest first may be less, and where VGPRs do not suffice, what may live
+nowhere else has to come before what may live in AGPRs. All are tried. There is no
+spilling: what does not fit is refused, with who needs most.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ _ORDERS: tuple[_Order, ...] = (
     lambda webs, web: (webs.start[web],),
     lambda webs, web: (-web.width, webs.start[web]),
     lambda webs, web: (-len(webs.near(web)), -web.width, webs.start[web]),
+    lambda webs, web: (len(webs.files(web)), webs.start[web]),
+    lambda webs, web: (len(webs.files(web)), -web.width, webs.start[web]),
 )
 
 

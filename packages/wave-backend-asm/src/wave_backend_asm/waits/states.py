@@ -24,6 +24,7 @@ class _Tables:
         self.rows = [row for row in ROWS if architecture in row.architectures]
         self.most = max(row.most for row in self.rows)
         self._begun: dict[Step, list[Row]] = {}
+        self._ended: dict[Step, frozenset[Row]] = {}
 
     def begun(self, step: Step) -> list[Row]:
         """The rows whose first instruction it is."""
@@ -31,9 +32,16 @@ class _Tables:
             self._begun[step] = [row for row in self.rows if row.producer(step)]
         return self._begun[step]
 
+    def _ends(self, step: Step) -> frozenset[Row]:
+        """The rows whose second instruction it is."""
+        if step not in self._ended:
+            ended = frozenset(row for row in self.rows if row.consumer(step))
+            self._ended[step] = ended
+        return self._ended[step]
+
     def missing(self, back: _Back, step: Step) -> int:
         """States that have to be added in front of an instruction."""
-        wanted = [row for row in self.rows if row.consumer(step)]
+        wanted = self._ends(step)
         return max(
             (
                 row.needed(self.chip, first, step) - states
