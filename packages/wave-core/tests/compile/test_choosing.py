@@ -351,6 +351,31 @@ def test_no_change_is_tried_where_the_smallest_tiles_need_too_much():
     assert tried == [512, 128, 512]
 
 
+def test_the_size_of_a_problem_and_the_number_of_waves_are_no_tiles_to_halve():
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(N, N / WAVES * WAVES, 0),
+            tkw.WaveConstraint(N, N / WAVES),
+            tkw.HardwareConstraint(),
+        ]
+    )
+    def whole(a: tkw.Memory[N, tkw.GLOBAL_ADDRESS_SPACE, tkw.f32]):
+        value = tkw.read(a)
+        tkw.write(value + value, a)
+
+    tried = []
+
+    def compiled(settled, _):
+        tried.append(tuple(settled.subs[symbol(s)] for s in ("N", "WAVES")))
+        raise user_error("WV0605", "too large", needed=2, limit=1)
+
+    asked = WaveCompileOptions(subs={"N": 512, "WAVES": 4}, preset="auto")
+    with pytest.raises(UserError, match="too large") as caught:
+        first_that_fits(asked, whole, core_alone([]), compiled)
+    assert tried == [(512, 4)] * 2
+    assert caught.value.diagnostics[0].help == ()
+
+
 def test_geometry_and_graph_are_those_of_the_values_asked_for():
     def choose(request):
         *_, last = request.values

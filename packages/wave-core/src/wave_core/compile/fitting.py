@@ -10,7 +10,7 @@ from wave_core.constraints import TilingConstraint, WorkgroupConstraint
 from wave_core.diagnostics import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from wave_core.compile.launchable import LaunchableWave
     from wave_core.compile.options import WaveCompileOptions
@@ -58,6 +58,8 @@ def smallest_change(
         return refusal(replace(options, subs={**options.subs, **tiles}))
 
     least = {s: size >> HALVINGS or 1 for s, size in _sizes(options, kernel).items()}
+    if not least:
+        return ""
     error = refused(least)
     if error is not None and needs_too_much(error):
         return ""
@@ -86,12 +88,29 @@ def _smaller(options: WaveCompileOptions, kernel: LaunchableWave) -> Iterator[Ti
 
 
 def _sizes(options: WaveCompileOptions, kernel: LaunchableWave) -> Tiles:
-    """Sizes of tiles, those of loops first: these change neither grid nor waves."""
+    """Sizes of tiles, those of loops first: these change neither grid nor waves.
+
+    A tile may depend on the size of its dimension, too, and on the number of waves.
+    """
     rows = [
         *(row for row in kernel.constraints if isinstance(row, TilingConstraint)),
         *(row for row in kernel.constraints if isinstance(row, WorkgroupConstraint)),
     ]
     known = {k: v for k, v in options.bindings.items() if isinstance(v, int)}
-    sizes = (row.tile_size for row in rows if row.tile_size is not None)
+    sizes = [row.tile_size for row in rows if row.tile_size is not None]
     names = dict.fromkeys(symbol for size in sizes for symbol in size.free_symbols)
-    return {symbol: known[symbol] for symbol in names if symbol in known}
+    dims = {str(row.dim) for row in rows}
+    own = [s for s in names if s in known and str(s) not in dims]
+    return {s: known[s] for s in own if _shrinks(s, sizes, known)}
+
+
+def _shrinks(symbol: Expr, sizes: Iterable[Expr], known: Tiles) -> bool:
+    """Whether a tile is smaller where ``symbol`` is halved: that of waves may grow."""
+    halved = {**known, symbol: known[symbol] >> 1 or 1}
+    pairs = ((size.subs(halved), size.subs(known)) for size in sizes)
+    return any(
+        less.is_constant
+        and usual.is_constant
+        and less.constant_value < usual.constant_value
+        for less, usual in pairs
+    )
