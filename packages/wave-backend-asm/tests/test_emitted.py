@@ -159,3 +159,27 @@ def needed(blocks, chip, data):
 @pytest.mark.parametrize("make", [summing, products])
 def test_every_wait_is_needed(make, words):
     assert needed(make(), "gfx942", words & np.uint32(0x33FF33FF)) == []
+
+
+def exchange():
+    """Each lane gives its word to the lane of the other wave, through LDS."""
+    offset, there, mask = Val("offset"), Val("there"), Val("mask")
+    word, other = Val("word"), Val("other")
+    write = op(lambda r: cdna.ds_write_b32(addr=r(offset), data0=r(word)),
+               (), [offset, word])  # fmt: skip
+    read = op(lambda r: cdna.ds_read_b32(r(other), r(there)), [other], [there])
+    bits = op(lambda r: cdna.v_xor_b32_e32(r(there), r(mask), r(offset)),
+              [there], [mask, offset])  # fmt: skip
+    barrier = op(lambda _: cdna.s_barrier(), demands={"lgkm": 0})
+    one = Val("one")
+    code = (shifted(offset, LANE, 2), constant(one, 1), shifted(mask, one, 8), bits,
+            load(word, offset), write, barrier, read, store(other, offset))  # fmt: skip
+    return [Block(code)]
+
+
+def test_waves_exchange_what_a_barrier_orders(words):
+    emitted = emit(exchange())
+    found, reports = emitted.run(words)
+    assert reports == []
+    assert (found[:128].reshape(2, 64) == words[:128].reshape(2, 64)[::-1]).all()
+    assert needed(exchange(), "gfx942", words) == []
