@@ -96,7 +96,7 @@ def trained(model, *inputs):
     return {p.op for p in wave_torch.Report(tuple(reports)).placed("eager")}
 
 
-HEAVY = {"aten.mm", "aten.addmm", "aten.bmm", "aten.baddbmm"} | {
+HEAVY = {"aten.mm", "aten._grouped_mm", "aten.addmm", "aten.bmm", "aten.baddbmm"} | {
     f"aten.{name}" for name in ("convolution", "convolution_backward", "_softmax")
 }
 
@@ -195,6 +195,27 @@ def test_gradients_of_a_block_of_sparse_experts(monkeypatch):
     found = model(x), *gradients(model, x)
     for each, target in zip(found, wanted, strict=True):
         near(each, target)
+
+
+class Grouped(torch.nn.Module):
+    """Rows of three groups, of which one is empty, each with weights of its own."""
+
+    def __init__(self, width=16):
+        super().__init__()
+        # Alignment is what torch's own op asks for.
+        weights = torch.randn(3, width, 2 * width, dtype=torch.bfloat16) / 4
+        self.weights = torch.nn.Parameter(weights)
+        self.register_buffer("ends", torch.tensor([3, 3, 8], dtype=torch.int32))
+
+    def forward(self, x):
+        return torch_functions.grouped_mm(x, self.weights, offs=self.ends)
+
+
+def test_products_of_groups():
+    x = rand(8, 16, dtype=torch.bfloat16).requires_grad_()
+    assert "aten._grouped_mm" not in trained(Grouped(), x)
+    with torch.no_grad():
+        assert kernels(Grouped(), x)[-1] == "grouped_matmul"
 
 
 CONVOLUTIONS = {

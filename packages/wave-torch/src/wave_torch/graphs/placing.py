@@ -14,6 +14,7 @@ from torch import fx
 from wave_torch.graphs.chains import fuse_chains
 from wave_torch.graphs.convolutions import CONVOLUTIONS
 from wave_torch.graphs.functions import FUNCTIONS
+from wave_torch.graphs.groups import GROUPS
 from wave_torch.graphs.nodes import (
     KERNEL,
     UNSAFE_VIEW,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 ATEN = torch.ops.aten
 
-RULES = {**CONVOLUTIONS, **PRODUCTS, **ROWS}
+RULES = {**CONVOLUTIONS, **GROUPS, **PRODUCTS, **ROWS}
 """Op of torch -> its rule: what is computed instead, written in front of it."""
 
 NO_KERNEL = "no kernel does this"
