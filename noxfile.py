@@ -37,7 +37,7 @@ BIN = "Scripts" if os.name == "nt" else "bin"
 DEMO = (("python", "examples/gemm.py", "--demo", "--out", str(OUT)),)
 
 TEST_TOOLS = ("pytest-xdist",)
-CHECK_TOOLS = ("codespell", "import-linter", "ruff", "towncrier")
+CHECK_TOOLS = ("codespell", "import-linter", "mkdocs-material", "ruff", "towncrier")
 BUILD_TOOLS = ("hatchling",)
 # pyright runs on node; where there is none, a wheel brings it.
 TYPE_TOOLS = ("pyright",) if shutil.which("node") else ("pyright[nodejs]",)
@@ -230,11 +230,14 @@ def size(session: nox.Session) -> None:
     session.run(sys.executable, "tools/size_report.py", "--check")
 
 
-@nox.session(python=False, requires=["workspace"])
+@nox.session(python=False, requires=["workspace", "checks"])
 def docs(session: nox.Session) -> None:
-    """Risk: pages that lead nowhere. Writes the reference; links and headings."""
+    """Risk: pages that lead nowhere. Links, the reference, and the site with search."""
     shared(session, "workspace", "python", "tools/generate_reference.py")
     shared(session, "workspace", "python", "tools/check_links.py")
+    shared(session, "workspace", "python", "tools/site_source.py")
+    session.env["NO_MKDOCS_2_WARNING"] = "1"
+    shared(session, "checks", "mkdocs", "build", "--strict", "--quiet")
 
 
 # ------------------------------------------------------------ what others receive

@@ -36,14 +36,28 @@ def anchors(text: str) -> set[str]:
     return {anchor(match["text"]) for match in _HEADING.finditer(body)}
 
 
-def problem(page: Path, target: str) -> str | None:
-    """What is wrong with the link, or None."""
+def targets(page: Path) -> list[str]:
+    """What a page links to, as written."""
+    text = _CODE.sub("", _FENCE.sub("", page.read_text(encoding="utf-8")))
+    return [match["target"] for match in _LINK.finditer(text)]
+
+
+def file_of(page: Path, target: str) -> Path | None:
+    """The file of a link, whether it is there or not; None where it leads elsewhere."""
     if re.match(r"[a-z]+:", target):
         return None
-    name, _, fragment = unquote(target).partition("#")
-    path = (page.parent / name).resolve() if name else page
+    name = unquote(target).partition("#")[0]
+    return (page.parent / name).resolve() if name else page
+
+
+def problem(page: Path, target: str) -> str | None:
+    """What is wrong with the link, or None."""
+    path = file_of(page, target)
+    if path is None:
+        return None
     if not path.exists():
         return f"{page}: {target}: no such file"
+    fragment = unquote(target).partition("#")[2]
     if not fragment or path.suffix != ".md":
         return None
     known = anchors(path.read_text(encoding="utf-8"))
@@ -54,9 +68,7 @@ def broken_links(root: Path) -> list[str]:
     """A sentence for each link that leads nowhere."""
     found: list[str] = []
     for page in pages(root):
-        text = _CODE.sub("", _FENCE.sub("", page.read_text(encoding="utf-8")))
-        targets = [match["target"] for match in _LINK.finditer(text)]
-        found += filter(None, (problem(page, target) for target in targets))
+        found += filter(None, (problem(page, target) for target in targets(page)))
     return found
 
 
