@@ -183,7 +183,7 @@ def test_no_fence_stands_between_products_under_way(preset):
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (128, 64, 192), (129, 65, 130)], ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_sums_are_finished_by_what_is_read_behind_them(sizes, preset):
-    made = gemm("bf16", sizes, 64, preset, ends=ADDED)
+    made = gemm("bf16", sizes, 128, preset, ends=ADDED)
     a, b, c = matrices(sizes, "bf16")
     rng = np.random.default_rng(7)
     bias, residual = (numbers(rng, shape, "bf16") for shape in (sizes[1], sizes[:2]))
@@ -193,10 +193,13 @@ def test_sums_are_finished_by_what_is_read_behind_them(sizes, preset):
     assert (np.abs(c - wanted) <= 1e-6 * (np.abs(left) @ np.abs(right) + 9)).all()
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("preset", ["default", "fetch-ahead"])
-def test_a_residual_is_in_no_registers_while_sums_are_under_way(preset):
+@pytest.mark.parametrize("activation", ["", "gelu", "silu"])
+def test_sums_are_finished_in_few_registers(preset, activation):
     """Of the widest tile, whose sums take half of all registers."""
-    made = gemm("bf16", (4096, 4096, 4096), 256, preset, ends=ADDED)
+    ends = Epilogue(bias=True, activation=activation, residual=True)
+    made = gemm("bf16", (4096, 4096, 4096), 256, preset, ends=ends)
     text = made.ptx
     assert text.rindex("wgmma.wait_group") < text.index("ld.global")
     tool = find_assembler()

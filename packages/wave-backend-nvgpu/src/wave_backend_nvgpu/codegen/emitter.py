@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from wave_backend_nvgpu.codegen.boxes import RING, WORD, Boxes
@@ -14,17 +15,26 @@ from wave_backend_nvgpu.codegen.memories import (
     has_copies,
     is_box,
 )
+from wave_backend_nvgpu.codegen.pieces import lower_in_pieces, runs
 from wave_backend_nvgpu.codegen.under_way import UnderWay
 from wave_core.analysis.dependences.accesses import touched_buffers
-from wave_core.backends.emission import Emission, Kind, Value, unsupported as refused
+from wave_core.backends.emission import (
+    Emission,
+    Kind,
+    Value,
+    sliced,
+    unsupported as refused,
+)
 from wave_core.constraints import fast_math_of
 from wave_core.ops.sync import MemoryCounterWait
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from wave_backend_nvgpu.codegen.memories import Memory
     from wave_backend_nvgpu.codegen.options import CodeOptions
     from wave_core.backends import LoweringTable
-    from wave_core.ir import Graph
+    from wave_core.ir import Graph, Region
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr, Facts
     from wave_core.targets import Target
@@ -67,6 +77,7 @@ class Emitter(Emission):
         super().__init__(graph, target, facts, table, builder, fast_math=fast)
         self.options = options
         self.builder = builder
+        self._cut: tuple[int, int, int] | None = None
         self.shared = SharedLayout(graph)
         self.memories: dict[int, Memory] = {}
         self.has_copies = has_copies(graph)
@@ -87,9 +98,39 @@ class Emitter(Emission):
             return False
         return bool(touched_buffers(op)) and not self.under_way.is_asynchronous(op)
 
+    def lower(self, region: Region) -> None:
+        """Lower a region; where sums of products are finished, in pieces."""
+        if region.parent is not None or not self.has_products:
+            super().lower(region)
+            return
+        for width, ops in runs(region, self):
+            if width:
+                lower_in_pieces(ops, width, self, self.lower_op)
+            else:
+                for op in ops:
+                    self.lower_op(op)
+
+    @contextmanager
+    def cut(self, width: int, start: int, count: int) -> Generator[None]:
+        """Have values of ``width`` registers be ``count`` of these, from ``start``."""
+        self._cut = width, start, count
+        yield
+        self._cut = None
+
+    def registers(self, op: Op) -> int:
+        """Elements of the value that each lane holds, in the piece that is emitted."""
+        found = super().registers(op)
+        if self._cut is None or found != self._cut[0]:
+            return found
+        return self._cut[2]
+
     def value(self, op: Op) -> Value:
-        """The value that ``op`` defines, as the last wait left it."""
-        return self.under_way.current(super().value(op))
+        """The value that ``op`` defines, as the last wait left it; a piece of it."""
+        found = self.under_way.current(super().value(op))
+        if self._cut is None or found.registers != self._cut[0]:
+            return found
+        _, start, count = self._cut
+        return Value(sliced(self, found, start, count), found.item, count)
 
     def word(self, position: int) -> str:
         """A word by its place behind the pointers."""

@@ -156,8 +156,11 @@ class Emission(ABC):
     def lower(self, region: Region) -> None:
         """Lower all ops of a region but its terminator."""
         for op in region.ops:
-            if op.has(Trait.TERMINATOR):
-                continue
+            self.lower_op(op)
+
+    def lower_op(self, op: Op) -> None:
+        """Lower one op, unless it ends its region."""
+        if not op.has(Trait.TERMINATOR):
             self.instructions.locate(op.location)
             self._table.select(op)(op, self)
 
