@@ -124,7 +124,8 @@ def test_every_call_asks_for_one_kernel_of_its_own():
     keys = {(r.text, *sorted(r.sizes.items())) for r in requests}
     assert len(keys) == len(calls)
     for call, request in zip(calls, requests, strict=True):
-        assert {*call.dynamic} & {*request.sizes}, call.name
+        left = {*request.dynamic} or {*call.dynamic} & {*request.sizes}
+        assert left, call.name
 
 
 def test_every_function_that_can_be_built_has_calls():

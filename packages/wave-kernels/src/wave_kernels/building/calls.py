@@ -67,7 +67,7 @@ class Call:
 
 def every_call() -> tuple[Call, ...]:
     """All that a whole library has, in the order of their names."""
-    rows = (_rows, _products, _linear, _attention, _ragged)
+    rows = (_rows, _any_rows, _products, _linear, _attention, _ragged)
     found = [call for each in rows for call in each()]
     return tuple(sorted(found, key=lambda call: call.name))
 
@@ -83,6 +83,24 @@ def _rows() -> Iterator[Call]:
             getattr(functions, name)(_of(x[0], 4096, x[1]), *columns)
 
         yield Call(name, {}, f"{_word(dtype)}-{length}", call, ("M",))
+
+
+def _any_rows() -> Iterator[Call]:
+    """Of any sizes, all of which come with the launch."""
+    for dtype, activation in product(FLOATS, ("silu", "gelu")):
+
+        def gate(dtype: Any = dtype, activation: str = activation) -> None:
+            functions.gated_activation(_of(dtype, 64, 2048), activation)
+
+        tag = f"{_word(dtype)}-{activation}"
+        yield Call("gated_activation", {"activation": activation}, tag, gate, ())
+    for dtype in FLOATS:
+
+        def pick(dtype: Any = dtype) -> None:
+            indices = _of(torch.int32, 64)
+            functions.gather_rows(_of(dtype, 1024, 1024), indices, checked=False)
+
+        yield Call("gather_rows", {}, _word(dtype), pick, ())
 
 
 def _products() -> Iterator[Call]:
