@@ -89,8 +89,9 @@ def _timeline(recording: Recording, numbers: Mapping[int, int]) -> dict[str, Any
     """The waves over time, from the first stall on."""
     reasons = [unit for unit, _ in _UNITS]
     # A row of code stands for one unit; its text is read once, not at each execution.
-    whats = {line: reasons.index(unit_of(recording.rows[line].text))
-             for line in numbers}  # fmt: skip
+    units = {
+        line: reasons.index(unit_of(recording.rows[line].text)) for line in numbers
+    }
     everything = [event for wave in recording.waves for event in wave.events]
     first = min((event[1] for event in everything), default=0)
     return {
@@ -102,7 +103,7 @@ def _timeline(recording: Recording, numbers: Mapping[int, int]) -> dict[str, Any
         ],
         "reasons": reasons,
         "events": [
-            [at, numbers[line], start - first, end - first, start - begin, whats[line]]
+            [at, numbers[line], start - first, end - first, start - begin, units[line]]
             for at, wave in enumerate(recording.waves)
             for line, begin, start, end in wave.events
         ],
