@@ -17,7 +17,11 @@ RESTRICTED = {
     "torch.fx": ("wave_core.trace", "wave_core.ir"),
     "sympy": ("wave_core.symbols", "wave_core.lang"),
     "pluggy": ("wave_core.plugin",),
-    "iree": ("wave_backend_amdgpu.bindings", "wave_runtime.iree_hal"),
+    "iree": (
+        "wave_backend_amdgpu.bindings",
+        "wave_backend_asm.bindings",
+        "wave_runtime.iree_hal",
+    ),
     "typer": ("wave_core.cli",),
 }
 # What a function may import: libraries that load slowly, and ours that reach them.

@@ -1,0 +1,1 @@
+"""From lines of assembly to a code object: document, assembler, its messages."""
