@@ -18,7 +18,7 @@ from wave_emulator_amdgcn.hazards.checks import Checks
 from wave_emulator_amdgcn.hazards.planted import planted
 from wave_emulator_amdgcn.launch import LaunchOptions, emulate
 from wave_emulator_amdgcn.program import Program
-from wave_emulator_amdgcn.usage import SCALAR, rows_of
+from wave_isa_amdgcn.registers import SCALAR, rows_of
 
 LOG = logging.getLogger(__name__)
 NOP = 0xBF800000

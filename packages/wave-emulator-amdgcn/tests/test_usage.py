@@ -13,7 +13,8 @@ from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.decode import decode
 from wave_emulator_amdgcn.hazards.counters import InFlight
 from wave_emulator_amdgcn.isa.binding import prepare
-from wave_emulator_amdgcn.usage import SCALAR, rows_of, usage
+from wave_emulator_amdgcn.usage import usage
+from wave_isa_amdgcn.registers import SCALAR, rows_of
 
 
 def used(inst, arch="gfx1201"):

@@ -17,7 +17,7 @@ from wave_emulator_amdgcn.descriptor import (
 from wave_emulator_amdgcn.dwarf import LineTable, read_line_table
 from wave_emulator_amdgcn.elf import ElfFile, read_elf
 from wave_emulator_amdgcn.errors import CodeObjectError
-from wave_emulator_amdgcn.machine import VCC
+from wave_isa_amdgcn.registers import VCC
 
 _MOST_ITEMS = 1024
 _MOST_ARGUMENTS = 4096

@@ -14,6 +14,7 @@ import numpy as np
 
 from wave_emulator_amdgcn.errors import Report
 from wave_emulator_amdgcn.memory import Cells, Regions
+from wave_isa_amdgcn.registers import EXEC
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
     from wave_emulator_amdgcn.costs.meter import Meter
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.hazards.checks import Checks
-
-VCC = 106
-EXEC = 126
-M0 = 124
-"""M0 on gfx9; gfx11 and later have it at 125 and NULL at 124."""
 
 
 @dataclass(frozen=True)

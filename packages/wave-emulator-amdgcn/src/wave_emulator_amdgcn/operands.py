@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
-from wave_emulator_amdgcn.machine import EXEC, VCC, Machine
+from wave_isa_amdgcn.registers import EXEC, VCC
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Bools, Selection
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.machine import Machine
 
 Fetch: TypeAlias = "Callable[[Machine, Selection], Array]"
 

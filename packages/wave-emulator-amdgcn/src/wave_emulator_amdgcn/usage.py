@@ -12,16 +12,11 @@ from typing import TYPE_CHECKING
 
 from wave_emulator_amdgcn.isa import scalar, smem, vmem
 from wave_emulator_amdgcn.isa.vopd import halves
-from wave_emulator_amdgcn.machine import EXEC, VCC
 from wave_emulator_amdgcn.operands import SELECTIONS
+from wave_isa_amdgcn.registers import EXEC_BITS, SCALAR, VCC_BITS, rows_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.decode import Instruction
-
-SCALAR = 512
-"""Bit of scalar register 0."""
-
-_VCC, _EXEC = 3 << (SCALAR + VCC), 3 << (SCALAR + EXEC)
 
 
 @dataclass(frozen=True)
@@ -48,16 +43,6 @@ class Usage:
     counter: str
     pending: int
     unit: str
-
-
-def rows_of(bits: int) -> list[int]:
-    """Ordinals of set bits."""
-    found: list[int] = []
-    while bits:
-        low = bits & -bits
-        found.append(low.bit_length() - 1)
-        bits ^= low
-    return found
 
 
 #: Encodings of gfx11 and later whose 8-bit fields of 16-bit operands name a half.
@@ -356,11 +341,11 @@ def _rows(*rows: tuple[str, int]) -> tuple[tuple[re.Pattern[str], int], ...]:
 #: Registers that an instruction reads, and writes, without naming them, by expressions
 #: of its encoding and name.
 _IMPLIED_READS = _rows(
-    (r"VOP2 .*(CNDMASK|ADDC|SUBB).*|.*(DIV_FMAS|VCCZ|VCCNZ).*", _VCC),
-    (r".*(EXECZ|EXECNZ|SAVEEXEC).*", _EXEC),
+    (r"VOP2 .*(CNDMASK|ADDC|SUBB).*|.*(DIV_FMAS|VCCZ|VCCNZ).*", VCC_BITS),
+    (r".*(EXECZ|EXECNZ|SAVEEXEC).*", EXEC_BITS),
 )
 _IMPLIED_WRITES = _rows(
-    (r"VOPC .*|VOP2 .*_CO_.*", _VCC), (r".*(CMPX|SAVEEXEC).*", _EXEC)
+    (r"VOPC .*|VOP2 .*_CO_.*", VCC_BITS), (r".*(CMPX|SAVEEXEC).*", EXEC_BITS)
 )
 
 

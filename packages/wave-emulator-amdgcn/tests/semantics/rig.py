@@ -16,10 +16,11 @@ from tinygrad.renderer.amd.dsl import AlignedSGPRField, FixedBitField, SrcField
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.hazards.checks import Checks
 from wave_emulator_amdgcn.hazards.doubts import Doubts
-from wave_emulator_amdgcn.machine import EXEC, Machine, Shape
+from wave_emulator_amdgcn.machine import Machine, Shape
 from wave_emulator_amdgcn.memory import Regions
 from wave_emulator_amdgcn.program import Program
 from wave_emulator_amdgcn.run import Loop
+from wave_isa_amdgcn.registers import EXEC
 
 VGPR = 256
 END = {"cdna": 0xBF810000, "rdna3": 0xBFB00000, "rdna4": 0xBFB00000}

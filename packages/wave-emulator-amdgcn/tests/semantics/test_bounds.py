@@ -11,9 +11,9 @@ import pytest
 import rig
 
 from wave_emulator_amdgcn.hazards.checks import Checks
-from wave_emulator_amdgcn.machine import EXEC
 from wave_emulator_amdgcn.program import Program
 from wave_emulator_amdgcn.run import Loop
+from wave_isa_amdgcn.registers import EXEC
 
 ARCHES = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201")
 CDNA = ARCHES[:3]

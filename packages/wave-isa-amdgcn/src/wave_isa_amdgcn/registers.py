@@ -18,7 +18,10 @@ VECTOR = (1 << SCALAR) - 1
 VCC = 106
 M0 = 124
 EXEC = 126
-"""SGPR numbers of the mask, of M0 of gfx9 and of the lanes that are on."""
+"""SGPR numbers of the mask, of M0 of gfx9 and of the lanes that are on.
+
+gfx11 and later have M0 at 125 and NULL at 124.
+"""
 
 VCCZ, EXECZ = 251, 252
 """Numbers of operands that say whether VCC, EXEC is zero."""

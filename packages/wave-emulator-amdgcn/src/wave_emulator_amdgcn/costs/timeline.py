@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from wave_emulator_amdgcn.costs.meter import LINE_BYTES, Sample
 from wave_emulator_amdgcn.costs.rates import matrix_cycles
 from wave_emulator_amdgcn.hazards.counters import waits_of
-from wave_emulator_amdgcn.usage import rows_of
+from wave_isa_amdgcn.registers import rows_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture

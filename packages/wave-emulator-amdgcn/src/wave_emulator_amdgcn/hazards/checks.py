@@ -14,7 +14,7 @@ from wave_emulator_amdgcn.hazards.locks import Locks, is_wide
 from wave_emulator_amdgcn.hazards.poison import Written, registers
 from wave_emulator_amdgcn.hazards.races import DMA, Access, Conflict, Order, Shadow
 from wave_emulator_amdgcn.memory import BASE, Regions
-from wave_emulator_amdgcn.usage import rows_of
+from wave_isa_amdgcn.registers import rows_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.architectures import Architecture

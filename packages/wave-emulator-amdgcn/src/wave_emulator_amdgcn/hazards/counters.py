@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from wave_emulator_amdgcn.usage import SCALAR, Usage, rows_of
+from wave_isa_amdgcn.registers import SCALAR, rows_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.usage import Usage
 
 COUNTERS = ("vm", "vs", "lgkm", "load", "store", "ds", "km")
 

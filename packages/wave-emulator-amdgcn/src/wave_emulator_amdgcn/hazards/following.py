@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from wave_emulator_amdgcn.hazards.poison import EXECS, Taint, stored_bits
+from wave_emulator_amdgcn.hazards.poison import Taint, stored_bits
 from wave_emulator_amdgcn.isa.vmem import is_store
-from wave_emulator_amdgcn.usage import DATA, operand_bits, rows_of, writes_condition
+from wave_emulator_amdgcn.usage import DATA, operand_bits, writes_condition
+from wave_isa_amdgcn.registers import EXEC_BITS, rows_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bools, Selection, Words
@@ -91,7 +92,9 @@ class Following:
         return operand_bits(ins, "addr")
 
     def _chooses_lanes(self, bound: Bound, g: Selection) -> None:
-        rows = [self._passed.get(row) for row in rows_of(bound.usage.writes & EXECS)]
+        rows = [
+            self._passed.get(row) for row in rows_of(bound.usage.writes & EXEC_BITS)
+        ]
         for words in rows:
             if words is not None and words.any():
                 waves = (words != 0).any(axis=1, keepdims=True)

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_amdgcn.hazards.counters import waits_of
-from wave_emulator_amdgcn.machine import EXEC, Machine
-from wave_emulator_amdgcn.usage import SCALAR, rows_of
+from wave_isa_amdgcn.registers import EXEC, SCALAR, VECTOR, rows_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bools, Ints, Words
+    from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound
 
-_VECTOR = (1 << SCALAR) - 1
 _MOST = {"lgkm": 15}
 """Operations that a counter holds before a wave stalls: 4 bits; others have 6."""
 
@@ -55,7 +54,7 @@ class Late:
             wave = np.array([number])
             vectors = {
                 r: m.V[r, wave].copy()
-                for r in rows_of(usage.reads & _VECTOR & ~_kept(bound))
+                for r in rows_of(usage.reads & VECTOR & ~_kept(bound))
             }
             flights = self.flying.setdefault(number, [])
             self._complete(flights, usage.counter, _MOST.get(usage.counter, 63) - 1)

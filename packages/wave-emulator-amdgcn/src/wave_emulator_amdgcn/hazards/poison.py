@@ -18,25 +18,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wave_emulator_amdgcn.isa.dpp import permutation
-from wave_emulator_amdgcn.machine import EXEC, Machine
 from wave_emulator_amdgcn.memory import Cells
 from wave_emulator_amdgcn.usage import (
-    SCALAR,
     operand_bits,
     part_of,
     reads_condition,
-    rows_of,
     sources,
     taken_bits,
 )
+from wave_isa_amdgcn.registers import EXEC_BITS, SCALAR, rows_of
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bools, Ints, Selection, Words
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.machine import Machine
     from wave_emulator_amdgcn.program import Bound
 
 _ALL = np.uint32(0xFFFFFFFF)
-EXECS = 3 << (SCALAR + EXEC)
 _SCC = -1
 """The condition among the rows of registers."""
 _WIDTH = 32
@@ -352,7 +350,7 @@ class Taint:
         ins, usage = bound.instruction, bound.usage
         if len(self._decisive(bound)) > _MOST_MOVED:
             return False
-        if usage.writes & EXECS and usage.unit != "salu":
+        if usage.writes & EXEC_BITS and usage.unit != "salu":
             return False
         for expression, fields in _MOVING:
             if expression.fullmatch(ins.name):

@@ -14,13 +14,14 @@ import numpy as np
 
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.scalar import LOGIC
-from wave_emulator_amdgcn.machine import EXEC, VCC, Machine
 from wave_emulator_amdgcn.operands import is_zero, scalar
+from wave_isa_amdgcn.registers import EXEC, VCC
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Bools, Ints, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
+    from wave_emulator_amdgcn.machine import Machine
 
 #: They change nothing that the emulator models beyond time.
 NOTHING = {

@@ -16,13 +16,14 @@ from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.isa import bits as of_bits
 from wave_emulator_amdgcn.isa.compare import FLOAT
 from wave_emulator_amdgcn.isa.conversion import add_carry, both, sub_borrow
-from wave_emulator_amdgcn.machine import EXEC, Machine
 from wave_emulator_amdgcn.operands import DTYPES, LITERAL, fetch_dtype, scalar
+from wave_isa_amdgcn.registers import EXEC
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Function, Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
+    from wave_emulator_amdgcn.machine import Machine
 
 
 @dataclass(frozen=True)

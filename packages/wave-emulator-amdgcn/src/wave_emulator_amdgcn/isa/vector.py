@@ -15,12 +15,13 @@ import numpy as np
 from wave_emulator_amdgcn import floats
 from wave_emulator_amdgcn.errors import UnknownInstructionError
 from wave_emulator_amdgcn.isa.dpp import dpp_mask
-from wave_emulator_amdgcn.machine import EXEC, VCC, Machine
 from wave_emulator_amdgcn.operands import DTYPES, SELECTIONS, Fetch, fetch_dtype, typed
+from wave_isa_amdgcn.registers import EXEC, VCC
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Array, Bools, Function, Selection
     from wave_emulator_amdgcn.decode import Instruction
+    from wave_emulator_amdgcn.machine import Machine
 
 Run: TypeAlias = "Callable[[Machine, Selection], Any]"
 

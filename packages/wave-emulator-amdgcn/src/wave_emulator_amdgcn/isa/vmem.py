@@ -12,13 +12,14 @@ from wave_emulator_amdgcn.isa import access, resource
 from wave_emulator_amdgcn.isa.access import Locate, Part, Place
 from wave_emulator_amdgcn.isa.lds import place_in_lds, row_of
 from wave_emulator_amdgcn.isa.resource import address_row
-from wave_emulator_amdgcn.machine import M0, Machine
 from wave_emulator_amdgcn.memory import BASE
+from wave_isa_amdgcn.registers import M0
 
 if TYPE_CHECKING:
     from wave_emulator_amdgcn.arrays import Selection
     from wave_emulator_amdgcn.decode import Instruction
     from wave_emulator_amdgcn.isa.vector import Run
+    from wave_emulator_amdgcn.machine import Machine
 
 FLAT = ("GLOBAL", "FLAT", "SCRATCH")
 """Encodings of accesses without a resource; those of gfx12 begin with V."""
