@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import wave_core.lang as tkl
 from wave_core.compile.kernels import KernelCase
@@ -42,48 +43,94 @@ def grouped_gemm_case(
     sizes = with_defaults(shape, SIZES)
     product = Product.asked("gemm-grouped", "NT", settings)
     flags = with_defaults(settings, {"GATHERED": 0, "GATED": 0, "DYNAMIC": 0})
-    groups = _Groups(
+    groups = _Rows(
         sizes,
         product.dtype,
         product.result,
         gathered=bool(flags["GATHERED"]),
         gated=bool(flags["GATED"]),
     )
-    words = {"DTYPE": str(product.dtype), "RESULT": str(product.result)}
-    chosen = left_open(settings, TILES)
-    subs, dynamic = symbols(groups.rows, {**chosen, "DYNAMIC": flags["DYNAMIC"]})
-    fixed = {name: sizes[name] for name in "ENK"} | {"ENDS": sizes["E"] + 1}
-    subs |= {getattr(tkl.sym, name): size for name, size in fixed.items()}
-    return KernelCase(
-        kernel=groups.kernel(),
-        options=tkl.WaveCompileOptions(
-            subs=subs, dynamic_symbols=dynamic, target=target
-        ),
-        shape=sizes,
-        settings={**chosen, **flags, **words},
-        make_arguments=groups.arguments,
-        reference=lambda arguments: [groups.of(arguments)],
-        outputs=(4 if groups.gathered else 3,),
-        tolerance=TOLERANCES[str(product.result)],
-        scale=groups.magnitude,
-    )
+    return groups.case(settings, flags, target)
 
 
 @dataclass(frozen=True)
-class _Groups:
-    """Products of groups of rows, with arguments and in f64."""
+class Groups(ABC):
+    """Products within groups of rows, with arguments and in f64.
 
+    Attributes:
+        along: The symbol of the rows.
+        fixed: Those of sizes that are always bound.
+        sizes: All of them.
+        dtype: Of operands.
+        result: Of what is stored.
+        gathered: Whether a table picks rows of ``a``.
+    """
+
+    along: ClassVar[str]
+    fixed: ClassVar[str]
     sizes: Mapping[str, int]
     dtype: DType
     result: DType
     gathered: bool
-    gated: bool
 
     @property
     def rows(self) -> dict[str, int]:
-        """How many a result and ``a`` have, by the kernel's symbols."""
-        m = self.sizes["M"]
-        return {"M": m, "TOKENS": m // 2 + 1} if self.gathered else {"M": m}
+        """How many there are in groups and of ``a``, by the kernel's symbols."""
+        n = self.sizes[self.along]
+        return (
+            {self.along: n, "TOKENS": n // 2 + 1} if self.gathered else {self.along: n}
+        )
+
+    @abstractmethod
+    def kernel(self) -> Any:
+        """What is compiled."""
+
+    @abstractmethod
+    def arguments(self, rng: np.random.Generator) -> list[np.ndarray]:
+        """Random operands, groups that end anywhere, and a poisoned result."""
+
+    @abstractmethod
+    def of(self, arguments: Sequence[Any]) -> Any:
+        """The result in f64."""
+
+    @abstractmethod
+    def magnitude(self, arguments: Sequence[Any]) -> float:
+        """What errors are measured by."""
+
+    def case(
+        self,
+        settings: Mapping[str, int | str],
+        flags: Mapping[str, int | str],
+        target: str,
+    ) -> KernelCase:
+        """The case with what is left open; ``flags`` say which variant it is."""
+        words = {"DTYPE": str(self.dtype), "RESULT": str(self.result)}
+        chosen = left_open(settings, TILES)
+        subs, dynamic = symbols(self.rows, {**chosen, "DYNAMIC": flags["DYNAMIC"]})
+        bound = {name: self.sizes[name] for name in self.fixed}
+        bound["ENDS"] = self.sizes["E"] + 1
+        subs |= {getattr(tkl.sym, name): size for name, size in bound.items()}
+        return KernelCase(
+            kernel=self.kernel(),
+            options=tkl.WaveCompileOptions(
+                subs=subs, dynamic_symbols=dynamic, target=target
+            ),
+            shape=self.sizes,
+            settings={**chosen, **flags, **words},
+            make_arguments=self.arguments,
+            reference=lambda arguments: [self.of(arguments)],
+            outputs=(4 if self.gathered else 3,),
+            tolerance=TOLERANCES[str(self.result)],
+            scale=self.magnitude,
+        )
+
+
+@dataclass(frozen=True)
+class _Rows(Groups):
+    """Rows of groups times the weights of each."""
+
+    along, fixed = "M", "ENK"
+    gated: bool
 
     def kernel(self) -> Any:
         return grouped_gemm_kernel(

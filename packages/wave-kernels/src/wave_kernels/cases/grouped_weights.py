@@ -6,17 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import wave_core.lang as tkl
-from wave_core.compile.kernels import KernelCase
-from wave_kernels.cases.gemm import TOLERANCES, Product
-from wave_kernels.cases.grouped_gemm import SIZES, TILES, group_starts
-from wave_kernels.cases.sizes import (
-    left_open,
-    operand,
-    poisoned,
-    symbols,
-    with_defaults,
-)
+from wave_kernels.cases.gemm import Product
+from wave_kernels.cases.grouped_gemm import SIZES, Groups, group_starts
+from wave_kernels.cases.sizes import operand, poisoned, with_defaults
 from wave_kernels.definitions.grouped_weights import grouped_weights_kernel
 
 if TYPE_CHECKING:
@@ -24,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from wave_core.types import DType
+    from wave_core.compile.kernels import KernelCase
 
 
 def grouped_weights_case(
@@ -41,42 +33,19 @@ def grouped_weights_case(
     columns = _Columns(
         sizes, product.dtype, product.result, gathered=bool(flags["GATHERED"])
     )
-    words = {"DTYPE": str(product.dtype), "RESULT": str(product.result)}
-    chosen = left_open(settings, TILES)
-    subs, dynamic = symbols(columns.rows, {**chosen, "DYNAMIC": flags["DYNAMIC"]})
-    fixed = {name: sizes[name] for name in "EMN"} | {"ENDS": sizes["E"] + 1}
-    subs |= {getattr(tkl.sym, name): size for name, size in fixed.items()}
-    return KernelCase(
-        kernel=grouped_weights_kernel(
-            product.dtype, result=product.result, gathered=columns.gathered
-        ),
-        options=tkl.WaveCompileOptions(
-            subs=subs, dynamic_symbols=dynamic, target=target
-        ),
-        shape=sizes,
-        settings={**chosen, **flags, **words},
-        make_arguments=columns.arguments,
-        reference=lambda arguments: [columns.of(arguments)],
-        outputs=(4 if columns.gathered else 3,),
-        tolerance=TOLERANCES[str(product.result)],
-        scale=columns.magnitude,
-    )
+    return columns.case(settings, flags, target)
 
 
 @dataclass(frozen=True)
-class _Columns:
-    """Products of columns within groups, with arguments and in f64."""
+class _Columns(Groups):
+    """Columns of groups times columns."""
 
-    sizes: Mapping[str, int]
-    dtype: DType
-    result: DType
-    gathered: bool
+    along, fixed = "K", "EMN"
 
-    @property
-    def rows(self) -> dict[str, int]:
-        """How many there are in groups and of ``a``, by the kernel's symbols."""
-        k = self.sizes["K"]
-        return {"K": k, "TOKENS": k // 2 + 1} if self.gathered else {"K": k}
+    def kernel(self) -> Any:
+        return grouped_weights_kernel(
+            self.dtype, result=self.result, gathered=self.gathered
+        )
 
     def arguments(self, rng: np.random.Generator) -> list[np.ndarray]:
         """Random operands, groups that end anywhere, and a poisoned result."""

@@ -79,8 +79,8 @@ def attention_decode(  # noqa: PLR0913 - one word for each variant
         slopes: As in `attention`.
         softcap: As in `attention`.
         scale: As in `attention`.
-        splits: In how many parts each sequence is cut; by default as many as fill the
-            GPU, of 256 keys or more.
+        splits: In how many parts each sequence is cut, at most 4,096; by default as
+            many as fill the GPU, of 256 keys or more.
         checked: As in `attention_varlen`.
         out: Takes the result; a new tensor by default.
 

@@ -10,8 +10,7 @@ import torch
 from wave_kernels.definitions.grouped_gemm import grouped_gemm_kernel
 from wave_kernels.functions.arguments import FLOATS, Arguments, shape_of
 from wave_kernels.functions.launches import DTYPES, launch, tile_rows
-from wave_kernels.functions.options import stored_type
-from wave_kernels.functions.products import F8, as_it_lies
+from wave_kernels.functions.products import F8, as_it_lies, type_of_product
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,8 +63,7 @@ def grouped_matmul(
         tensor([  1.,   1., 100.])
     """
     given = Arguments.of("grouped_matmul", "a", a, (*FLOATS, *F8))
-    wide = torch.bfloat16 if a.dtype in F8 else a.dtype
-    stored = stored_type(given, "out_dtype", out_dtype, wide)
+    stored = type_of_product(given, out_dtype)
     operands = grouped_operands(given, a, b, starts, rows, checked=checked)
     found = given.result(out, (height(a, rows), b.shape[2]), stored)
     return multiply_groups(operands, found)

@@ -68,8 +68,7 @@ def matmul(
     """
     given = Arguments.of("matmul", "a", a, (*FLOATS, *F8))
     sizes = _sizes(given, a, b)
-    wide = torch.bfloat16 if a.dtype in F8 else a.dtype
-    stored = stored_type(given, "out_dtype", out_dtype, wide)
+    stored = type_of_product(given, out_dtype)
     shape = (*a.shape[:-1], sizes.n)
     found = given.result(out, shape, stored)
     added = [
@@ -147,6 +146,17 @@ def _sizes(given: Arguments, a: torch.Tensor, b: object) -> _Sizes:
     if single:
         return _Sizes(1, prod(lead) * m, k, n, batched=False)
     return _Sizes(prod(lead), m, k, n, batched=True)
+
+
+def type_of_product(given: Arguments, asked: torch.dtype | None) -> torch.dtype:
+    """The element type of a product of the first argument: its own, if not of a byte.
+
+    Raises:
+        LaunchError: WV0705 for one that products are not stored in.
+    """
+    own = given.first.dtype
+    wide = torch.bfloat16 if own in F8 else own
+    return stored_type(given, "out_dtype", asked, wide)
 
 
 def as_it_lies(matrix: torch.Tensor, letters: str) -> tuple[torch.Tensor, str]:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from wave_kernels.definitions.attention_scores import Scoring
 
-
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
