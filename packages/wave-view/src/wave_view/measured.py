@@ -40,8 +40,8 @@ def with_recording(view: View, recording: Recording) -> View:
     Raises:
         UserError: WV0851 where the trace is of other code.
     """
-    used = sorted({event[0] for wave in recording.waves for event in wave.events},
-                  key=lambda line: recording.rows[line].pc)  # fmt: skip
+    lines = {event[0] for wave in recording.waves for event in wave.events}
+    used = sorted(lines, key=lambda line: recording.rows[line].pc)
     sizes = _sizes(recording.rows)
     instructions = [_instruction(recording.rows[line], sizes) for line in used]
     executed = () if view.code is None else executed_lines(view.code, instructions)
@@ -65,8 +65,8 @@ def with_recording(view: View, recording: Recording) -> View:
 def _sizes(rows: Mapping[int, Row]) -> dict[int, int]:
     """Bytes of each instruction but the last, by address, where the next is near."""
     addresses = sorted({row.pc for row in rows.values()})
-    return {at: after - at for at, after in pairwise(addresses)
-            if after - at <= _LONGEST}  # fmt: skip
+    near = [(at, after - at) for at, after in pairwise(addresses)]
+    return {at: size for at, size in near if size <= _LONGEST}
 
 
 def _instruction(row: Row, sizes: Mapping[int, int]) -> dict[str, Any]:

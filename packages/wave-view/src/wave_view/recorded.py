@@ -82,7 +82,7 @@ class Recording:
         name: The folder.
         rows: Instructions by the number that events name.
         waves: In the order of engines, SIMDs and slots.
-        left_out: How many instructions are beyond the limits.
+        left_out: How many instructions of these are beyond the limits.
     """
 
     name: str

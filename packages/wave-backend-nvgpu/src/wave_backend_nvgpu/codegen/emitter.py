@@ -114,8 +114,10 @@ class Emitter(Emission):
     def cut(self, width: int, start: int, count: int) -> Generator[None]:
         """Have values of ``width`` registers be ``count`` of these, from ``start``."""
         self._cut = width, start, count
-        yield
-        self._cut = None
+        try:
+            yield
+        finally:
+            self._cut = None
 
     def registers(self, op: Op) -> int:
         """Elements of the value that each lane holds, in the piece that is emitted."""
