@@ -12,6 +12,8 @@ from wave_core.ir import erase
 from wave_core.ops.sync import WorkgroupBarrier
 from wave_core.targets import generic128_target
 from wave_sim_cpu.lanes import execute
+from wave_sim_cpu.memory import Buffer
+from wave_sim_cpu.together import _Watch
 
 sym = tkl.sym
 M, LOCKS, ONE, LAST = sym.M, sym.LOCKS, sym.ONE, sym.LAST
@@ -309,3 +311,42 @@ def test_orders_of_atomics(device, order):
         return
     kernel(*arguments)
     np.testing.assert_array_equal(c, 2 * a.reshape(groups, 64).sum(axis=0))
+
+
+@pytest.fixture
+def buffers():
+    cells = (np.zeros(4, np.float32) for _ in range(2))
+    return [Buffer("x", tkl.f32, (4,), (1,), each) for each in cells]
+
+
+def write(buffer, value):
+    buffer.cells[:] = value
+    buffer.writes += 1
+
+
+def test_a_change_is_seen_once(buffers):
+    watch = _Watch(buffers)
+    assert not watch.changed()
+    write(buffers[1], 1.0)
+    assert watch.changed()
+    assert not watch.changed()
+
+
+def test_what_is_written_again_is_no_change(buffers):
+    watch = _Watch(buffers)
+    write(buffers[0], 2.0)
+    assert watch.changed()
+    write(buffers[0], 2.0)
+    assert not watch.changed()
+
+
+def test_what_changes_back_after_nobody_looked_is_a_change(buffers):
+    """Who read it in between waits for what is there again."""
+    watch = _Watch(buffers)
+    write(buffers[0], 1.0)
+    assert watch.changed()
+    write(buffers[0], 2.0)
+    watch.look_away()
+    assert not watch.changed()
+    write(buffers[0], 1.0)
+    assert watch.changed()

@@ -117,18 +117,27 @@ class _Watch:
     def __init__(self, buffers: Iterable[Buffer]) -> None:
         self._buffers = list(buffers)
         self._writes = [buffer.writes for buffer in self._buffers]
-        self._held = [_digest(buffer) for buffer in self._buffers]
+        self._held: list[bytes | None] = [None] * len(self._buffers)
 
     def changed(self) -> bool:
-        """Whether they hold something else than at the last look."""
+        """Whether they hold something else than at the last look, as far as known."""
         changed = False
-        for position, buffer in enumerate(self._buffers):
-            if buffer.writes == self._writes[position]:
-                continue
-            held = _digest(buffer)
+        for position in self._written():
+            held = _digest(self._buffers[position])
             changed = changed or held != self._held[position]
-            self._writes[position], self._held[position] = buffer.writes, held
+            self._held[position] = held
         return changed
+
+    def look_away(self) -> None:
+        """Let nobody know what they hold: the next write is taken for a change."""
+        for position in self._written():
+            self._held[position] = None
+
+    def _written(self) -> list[int]:
+        """Which of them were written since it was asked last."""
+        writes = [buffer.writes for buffer in self._buffers]
+        before, self._writes = self._writes, writes
+        return [i for i, count in enumerate(writes) if count != before[i]]
 
 
 def _digest(buffer: Buffer) -> bytes:
@@ -176,7 +185,10 @@ def _run_together(launch: Launch, run: Run) -> None:
 def _proceed(strand: Strand, waiting: list[Strand], watch: _Watch) -> None:
     """Run one; what it wrote wakes the others, and itself."""
     strand.proceed()
-    if watch.changed():
+    # A look takes longer the larger the memories are, and here nobody needs one.
+    if not any(other.idle for other in waiting):
+        watch.look_away()
+    elif watch.changed():
         for other in waiting:
             other.idle = False
     if strand.ended:
