@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,8 @@ def targets(node: ast.AST) -> Iterator[tuple[str, int, bool]]:
 
 def imports(module: str, tree: ast.AST, *, inside: bool = False) -> Iterator[Import]:
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.expr):  # most of a tree, and it holds no statement
+            continue
         for target, line, star in targets(node):
             yield Import(module, target, line, inside, star)
         function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
@@ -71,6 +74,7 @@ def module_name(package: workspace.Package, path: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
+@cache
 def imports_of(package: workspace.Package) -> list[Import]:
     found: list[Import] = []
     for path in package.python_files():
