@@ -39,6 +39,32 @@ def test_what_lies_outside_is_zero_and_is_not_written():
     assert out.tolist() == [0] + [1] * 16 + [0] * 15
 
 
+@pytest.mark.parametrize("used", [0x0FFF, 0x03FF])
+def test_bytes_that_a_load_does_not_use_need_not_be_there(used):
+    given, out = np.arange(31, dtype=np.uint32), np.zeros(31, np.uint32)
+    body = (
+        "mul.lo.u32 %r2, %r0, 16;\ncvt.u64.u32 %d2, %r2;\n"
+        "ld.param.u64 %d3, [from];\nadd.s64 %d3, %d3, %d2;\n"
+        f'.pragma "used_bytes_mask {used:#x}";\n'
+        "ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%d3];\n"
+        "ld.param.u64 %d4, [to];\nadd.s64 %d4, %d4, %d2;\n"
+        "st.global.v2.b32 [%d4], {%r10, %r11};\nst.global.b32 [%d4+8], %r12;"
+    )
+    assert run_threads(body, given, out, threads=8).reports == []
+    wanted = np.where(np.arange(31) % 4 == 3, 0, given)
+    if used == 0x03FF:
+        wanted[2::4] |= np.uint32(0xFFFF0000)
+    assert out.tolist() == wanted.tolist()
+
+
+def test_a_mask_of_used_bytes_is_of_one_load():
+    given, out = np.ones(31, np.uint32), np.zeros(31, np.uint32)
+    wide = "ld.global.v4.b32 {%r10, %r11, %r12, %r13}, [%d3+112];\n"
+    body = f'ld.param.u64 %d3, [from];\n.pragma "used_bytes_mask 0xf";\n{wide}{wide}'
+    (report,) = run_threads(body, given, out).reports
+    assert (report.code, report.count) == ("EP0503", 32)
+
+
 def test_misaligned_accesses_do_nothing():
     given, out = np.ones(33, np.uint32), np.zeros(33, np.uint32)
     body = "ld.global.b32 %r3, [%d0+2];\nst.global.b32 [%d1], %r3;"

@@ -44,6 +44,7 @@ class _Parser:
         self._at = 0
         self._files = _files(found)
         self._source: str | None = None
+        self._used_bytes: int | None = None
         self._scopes: list[dict[str, str]] = []
         self._renamed = 0
 
@@ -215,8 +216,7 @@ class _Parser:
         elif word.text == ".loc":
             self._location()
         elif word.text == ".pragma":
-            self._at += 2
-            self._expect(";")
+            self._pragma()
         elif word.text[1:] in SPACES and word.kind == "directive":
             kernel.variables.append(self._variable())
         elif word.kind == "name" and self._words[self._at + 1].text == ":":
@@ -275,6 +275,14 @@ class _Parser:
             self._inlined()
         self._source = f"{self._files.get(file, '?')}:{line}" if line else None
 
+    def _pragma(self) -> None:
+        """``used_bytes_mask`` holds for the next instruction; others change nothing."""
+        self._take()
+        name, _, value = self._kind("string").text.strip('"').partition(" ")
+        if name == "used_bytes_mask":
+            self._used_bytes = int(value, 0)
+        self._expect(";")
+
     def _inlined(self) -> None:
         """``function_name L`` or ``inlined_at FILE LINE COLUMN``."""
         if self._kind("name").text == "function_name":
@@ -297,9 +305,11 @@ class _Parser:
             operands.append(self._operand())
             if not self._try(",") and self._next.text != ";":
                 raise self._problem(f"`;` is missing before `{self._next.text}`")
+        used, self._used_bytes = self._used_bytes, None
         return Instruction(
-            opcode, tuple(modifiers), tuple(operands), guard, word.line, self._source
-        )
+            opcode, tuple(modifiers), tuple(operands), guard, word.line, self._source,
+            used,
+        )  # fmt: skip
 
     # ------------------------------------------------------------------ operands
 

@@ -80,6 +80,7 @@ class Instruction:
         guard: the predicate, and whether it has to hold (else to fail).
         line: in the text, counted from 1.
         source: ``file:line`` of the user's program.
+        used_bytes: of a load, as bits from the first byte; None where all are used.
     """
 
     opcode: str
@@ -88,6 +89,7 @@ class Instruction:
     guard: tuple[Name, bool] | None
     line: int
     source: str | None = None
+    used_bytes: int | None = None
 
     def __str__(self) -> str:
         """The opcode with its modifiers."""

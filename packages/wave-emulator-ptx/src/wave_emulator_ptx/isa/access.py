@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,8 @@ from wave_emulator_ptx.syntax import Address, Instruction, Operand
 from wave_emulator_ptx.types import TYPES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wave_emulator_ptx.arrays import Array, Bools, Bytes, Ints, Selection
     from wave_emulator_ptx.batch import Batch, Reader
     from wave_emulator_ptx.scope import Scope
@@ -89,6 +91,33 @@ def load(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:
         left &= ~here
     _nowhere(batch, at, threads, addresses, left)
     return found
+
+
+def load_used(batch: Batch, at: Place, threads: Ints, addresses: Ints) -> Bytes:
+    """The bytes that the instruction says it uses; all others are ones.
+
+    Compilers widen loads to a whole vector that lies beside a tensor's end: no page
+    ends within an aligned vector, so what is not used may be anything.
+    """
+    good = _aligned(batch, at, threads, addresses)
+    found = np.full((len(threads), at.size), 0xFF, np.uint8)
+    for first, size in _runs(at.instruction.used_bytes or 0, at.size):
+        piece = load(
+            batch, replace(at, size=size), threads[good], addresses[good] + first
+        )
+        found[good, first : first + size] = piece
+    return found
+
+
+def _runs(used: int, size: int) -> Iterator[tuple[int, int]]:
+    """Aligned runs of used bytes, as their first byte and their length."""
+    whole = (1 << size) - 1
+    if used & whole == whole:
+        yield 0, size
+    elif used & whole:
+        half = size // 2
+        yield from _runs(used, half)
+        yield from ((first + half, each) for first, each in _runs(used >> half, half))
 
 
 def store(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wave_emulator_ptx.errors import UnknownInstructionError
-from wave_emulator_ptx.isa.access import Place, load, place, store
+from wave_emulator_ptx.isa.access import Place, load, load_used, place, store
 from wave_emulator_ptx.isa.arithmetic import kind_of, values
 from wave_emulator_ptx.syntax import SINK, Instruction, Operand, Tuple
 
@@ -41,6 +41,7 @@ def _place(instruction: Instruction, operand: Operand, scope: Scope) -> Place:
 
 def bind_load(instruction: Instruction, scope: Scope) -> Step:
     """``ld`` of one or several elements; a cache is none here."""
+    fetch = load if instruction.used_bytes is None else load_used
     kind = kind_of(instruction)
     at = _place(instruction, instruction.operands[1], scope)
     writers = [
@@ -49,7 +50,7 @@ def bind_load(instruction: Instruction, scope: Scope) -> Step:
 
     def step(batch: Batch, chosen: Selection) -> None:
         threads, addresses = at.addresses(batch, chosen)
-        found = load(batch, at, threads, addresses).view(kind.words)
+        found = fetch(batch, at, threads, addresses).view(kind.words)
         for number, write in enumerate(writers):
             write(batch, chosen, found[:, number])
 
