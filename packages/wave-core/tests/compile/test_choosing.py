@@ -9,6 +9,7 @@ import pytest
 
 import wave_core.lang as tkw
 from wave_core.compile import Config, Session, WaveCompileOptions, wave_compile
+from wave_core.compile.alternatives import all_choices, as_tried
 from wave_core.compile.choosing import (
     choices,
     first_that_fits,
@@ -17,6 +18,7 @@ from wave_core.compile.choosing import (
 )
 from wave_core.compile.compiler import lower_front
 from wave_core.compile.front import front_of
+from wave_core.compile.kernels import KernelCase
 from wave_core.diagnostics import PluginError, UserError, user_error
 from wave_core.plugin import Choice, ChooserSpec, ExecutorSpec, hookimpl
 from wave_core.symbols import symbol
@@ -228,14 +230,14 @@ def test_a_choice_that_is_refused_after_it_compiled_gives_way():
 @pytest.mark.parametrize(
     ("code", "data", "times"),
     [
-        ("WV0405", {}, 2),
+        ("WV0405", {}, 3),
         ("WV0308", {}, 4),
         ("WV0406", {"needed": 2, "limit": 1}, 4),
         ("WV0604", {"lost": "products one after the other"}, 4),
     ],
     ids=["anything else", "constraints", "fit", "speed"],
 )
-def test_what_fails_whatever_the_tiles_is_tried_once_more(code, data, times):
+def test_what_fails_twice_in_the_same_words_is_tried_once_more(code, data, times):
     tried = []
 
     def choose(request):
@@ -248,6 +250,56 @@ def test_what_fails_whatever_the_tiles_is_tried_once_more(code, data, times):
     with pytest.raises(UserError, match=code):
         first_that_fits(options(), TWICE, session_with(choose), compiled)
     assert tried == ["naive"] * (times - 1) + ["default"]
+
+
+def test_what_each_choice_is_refused_for_in_words_of_its_own_leaves_the_next():
+    tried = []
+
+    def choose(request):
+        yield from [Choice(row, {"preset": "naive"}) for row in request.values[:2] * 2]
+
+    def compiled(settled, _):
+        tried.append(settled.subs[symbol("TILE")])
+        if len(tried) < 4:
+            raise user_error("WV0405", f"refused at {tried[-1]}")
+        return settled.preset
+
+    session = session_with(choose)
+    assert first_that_fits(options(), TWICE, session, compiled) == "naive"
+    assert tried == [64, 128, 64, 128]
+
+
+def test_what_only_the_fewest_passes_let_through_is_compiled_by_them():
+    told = []
+
+    def compiled(settled, _):
+        if settled.preset != "naive":
+            raise user_error("WV0405", "banks collide")
+        return settled.preset
+
+    assert first_that_fits(auto(512), TWICE, core_alone(told), compiled) == "naive"
+    assert told == ["`twice` is compiled as preset `naive`: banks collide"]
+
+
+def test_explaining_puts_what_passes_refuse_behind_what_they_let_through():
+    def choose(request):
+        yield Choice(request.values[2], {"preset": "naive"})
+        yield Choice(request.values[1], {"preset": "naive"})
+        yield Choice(request.values[0], {}, refused="slow")
+
+    session = session_with(choose)
+    case = KernelCase(
+        kernel=TWICE,
+        options=options(),
+        shape={},
+        make_arguments=lambda _: (),
+        reference=lambda _: (),
+        outputs=(),
+        tolerance=0.0,
+    )
+    found = [choice for _, choice in as_tried(all_choices(case, session), session)]
+    assert [each.subs[symbol("TILE")] for each in found] == [128, 64, 100]
+    assert [each.refused.split(":")[0] for each in found] == ["", "slow", "WV0308"]
 
 
 SOMEWHERE = ExecutorSpec("sim", "nowhere:Nothing")

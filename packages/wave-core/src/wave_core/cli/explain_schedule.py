@@ -33,7 +33,7 @@ def explain_schedule(
 ) -> None:
     """Say how a kernel would be compiled, and why not in other ways."""
     # The compiler loads torch; other commands go without.
-    from wave_core.compile.alternatives import all_choices  # noqa: PLC0415
+    from wave_core.compile.alternatives import all_choices, as_tried  # noqa: PLC0415
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
@@ -42,7 +42,7 @@ def explain_schedule(
     if not session.plugins.choosers_for(preset):
         known = session.plugins.choosers
         raise unknown_name("preset that chooses", preset, known)
-    found = all_choices(case, session)
+    found = as_tried(all_choices(case, session), session)
     if json:
         rows = [_as_json(*each) for each in found]
         machine = case.options.target_name

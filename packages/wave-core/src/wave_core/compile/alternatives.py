@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wave_core.compile.choosing import choices
+from wave_core.compile.choosing import TRIED, choices, settled_by
+from wave_core.compile.compiler import lower_front
+from wave_core.compile.front import front_of
 from wave_core.diagnostics import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wave_core.compile.kernels import KernelCase
     from wave_core.compile.session import Session
     from wave_core.plugin.results import Choice
@@ -44,6 +49,32 @@ def all_choices(case: KernelCase, session: Session) -> list[Row]:
 def _order(row: Row) -> tuple[bool, float]:
     choice = row[1]
     return bool(choice.refused), choice.figures.get(CYCLES, 0.0)
+
+
+def as_tried(rows: Sequence[Row], session: Session) -> list[Row]:
+    """The rows with the one first that passes let through.
+
+    As in a compilation, what they refuse gives way to the next, and comes last here.
+    """
+    refused: list[Row] = []
+    for case, choice in rows[:TRIED]:
+        why = choice.refused or _refusal(case, choice, session)
+        if not why:
+            break
+        refused.append((case, replace(choice, refused=why)))
+    return [*rows[len(refused) :], *refused]
+
+
+def _refusal(case: KernelCase, choice: Choice, session: Session) -> str:
+    """What passes refuse a choice for; empty where they let it through."""
+    try:
+        options = settled_by(choice, case.options, case.kernel, session)
+        front = front_of(options, case.kernel, session)
+        lower_front(front, case.kernel, machine_code=True)
+    except UserError as error:
+        first = error.diagnostics[0]
+        return f"{first.code}: {first.message}"
+    return ""
 
 
 def fastest(case: KernelCase, session: Session) -> KernelCase:

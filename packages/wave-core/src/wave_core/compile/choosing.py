@@ -10,6 +10,7 @@ from wave_core.compile.bindings import Bound, bound_value
 from wave_core.compile.fitting import (
     depends_on_tiles,
     needs_too_much,
+    says_the_same,
     smallest_change,
     with_help,
 )
@@ -107,12 +108,13 @@ def first_that_fits(
     """What ``compiled`` makes of the best choice that it can compile.
 
     An estimate can be wrong about what fits a machine: where a choice needs more of
-    something than there is, or an assembler gives up what makes it fast, the next one
-    is tried, and last the plain preset, whose refusal is the user's. What is refused
-    for a reason that other tiles share leaves only the last, whose loops get schedules
-    with fewer registers where machine code spills. What ``auto`` compiles in no other
-    way is compiled without staging, unless the author asks something of the passes
-    that would be left out.
+    something than there is, an assembler gives up what makes it fast, or a pass refuses
+    it, the next one is tried, and last the plain preset, whose refusal is the user's.
+    What two choices are refused for in the same words, other than fit, is not for what
+    was chosen, and leaves only the last, whose loops get schedules with fewer registers
+    where machine code spills. What ``auto`` compiles in no other way is compiled
+    without staging, unless the author asks something of the passes that would be left
+    out.
 
     Args:
         options: The options of the user.
@@ -129,20 +131,22 @@ def first_that_fits(
     *better, last = settlements(options, kernel, session, traces)
     if after in better:
         better = better[better.index(after) + 1 :]
+    refused: UserError | None = None
     for choice in better:
         try:
             found = compiled(choice, traces)
             check(found)
         except UserError as error:
-            if not depends_on_tiles(error):
+            if not depends_on_tiles(error) and says_the_same(error, refused):
                 break
+            refused = error
             continue
         return found
     try:
         return with_room(last, lambda settled: compiled(settled, traces))
     except UserError as error:
         asked = options.preset != AUTO or _asks_of_passes(options)
-        if asked or not needs_too_much(error):
+        if asked:
             raise
         return _barest(
             error,
@@ -171,10 +175,10 @@ def _barest(
     compiled: Callable[[WaveCompileOptions], T],
     check: Callable[[T], None],
 ) -> T:
-    """What fits with the fewest passes, where it does.
+    """What compiles with the fewest passes, where it does.
 
     Raises:
-        UserError: ``error``, with the smallest change that fits.
+        UserError: ``error``, with the smallest change that fits where it is about fit.
     """
 
     def refusal(other: WaveCompileOptions) -> UserError | None:
@@ -184,7 +188,8 @@ def _barest(
             return refused
         return None
 
-    change = smallest_change(options, kernel, refusal)
+    fit = needs_too_much(error)
+    change = smallest_change(options, kernel, refusal) if fit else ""
     try:
         found = compiled(replace(options, preset=BARE, passes=(UNSTAGED,)))
         check(found)
@@ -218,11 +223,28 @@ def settlements(
     if not session.plugins.choosers_for(options.preset):
         return [plain if options.preset == AUTO else _with(options, usual, {})]
     chosen = [
-        _with(options, {**usual, **each.subs}, {"preset": PLAIN, **each.options})
+        _settled(options, usual, each)
         for each in choices(options, kernel, session, traces)
         if not each.refused
     ]
     return [*chosen[:TRIED], plain]
+
+
+def settled_by(
+    choice: Choice,
+    options: WaveCompileOptions,
+    kernel: LaunchableWave,
+    session: Session,
+) -> WaveCompileOptions:
+    """The options with all that is open settled as one choice says."""
+    return _settled(options, _open_values(options, kernel, session)[0], choice)
+
+
+def _settled(
+    options: WaveCompileOptions, usual: Values, choice: Choice
+) -> WaveCompileOptions:
+    changes = {"preset": PLAIN, **choice.options}
+    return _with(options, {**usual, **choice.subs}, changes)
 
 
 def choices(

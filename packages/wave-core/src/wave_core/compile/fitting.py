@@ -43,6 +43,16 @@ def cannot_be_used(error: UserError) -> bool:
     return slow or needs_too_much(error)
 
 
+def says_the_same(error: UserError, other: UserError | None) -> bool:
+    """Whether two refusals have the same words."""
+    if other is None:
+        return False
+    first, second = (
+        [(row.code, row.message) for row in each.diagnostics] for each in (error, other)
+    )
+    return first == second
+
+
 def smallest_change(
     options: WaveCompileOptions,
     kernel: LaunchableWave,

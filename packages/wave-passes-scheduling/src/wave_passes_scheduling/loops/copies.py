@@ -13,6 +13,7 @@ from wave_core.analysis.dependences.storage import (
     static_bytes,
 )
 from wave_core.diagnostics import user_error
+from wave_core.ops.control import Iterate, While
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from wave_core.analysis.dependences.accesses import SharedAccess
     from wave_core.analysis.dependences.derive import Dependences
     from wave_core.ir import Graph
-    from wave_core.ops.control import Iterate
     from wave_core.ops.memory import Allocate
     from wave_core.targets import Target
     from wave_passes_scheduling.modulo.schedule import Schedule
@@ -109,9 +109,10 @@ def private_buffers(
     """The buffers whose bytes do not outlive an iteration, with their accesses.
 
     Every access stands in the loop's own body; all writes come first, surely happen
-    and cover what is read. Such a buffer can be given to several iterations at once,
-    a copy for each. One for which this cannot be proved is not listed, nor one whose
-    place is given.
+    and cover what is read, or are the same bytes in all iterations: what is read beside
+    them nobody writes, as where a tile is larger than its memory. Such a buffer can be
+    given to several iterations at once, a copy for each. One for which this cannot be
+    proved is not listed, nor one whose place is given.
     """
     found: dict[Allocate, list[SharedAccess]] = {}
     for access in shared_accesses(graph):
@@ -121,6 +122,12 @@ def private_buffers(
         for buffer, rows in found.items()
         if buffer.offset is None and _private(rows, loop, known)
     }
+
+
+def _moves(access: SharedAccess, known: Dependences) -> bool:
+    """Whether some loop around an access changes what it touches."""
+    loops = (each for each in access.around if isinstance(each, Iterate | While))
+    return any(known.moves(access, each) for each in loops)
 
 
 def _private(rows: list[SharedAccess], loop: Iterate, known: Dependences) -> bool:
@@ -135,6 +142,8 @@ def _private(rows: list[SharedAccess], loop: Iterate, known: Dependences) -> boo
         return False
     if not all(known.footprint(row).exact for row in writes):
         return False
+    if not any(_moves(row, known) for row in writes):
+        return True
     start = min(p.low for p in prints)
     size = max(p.high for p in prints) - start
     written, read = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
