@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.accesses import shared_accesses
 from wave_core.diagnostics import user_error
-from wave_core.ir import insert_after, insert_before, region_of
+from wave_core.ir import insert_after, insert_before
 from wave_core.ops.matrix import Mma
 from wave_core.ops.sync import (
     SharedMemoryBarrier,
@@ -178,7 +178,8 @@ def _rank(
 ) -> tuple[int, ...]:
     """Of places that do the same: just before what has to wait, and late.
 
-    Products that read LDS in place, and add to one accumulator, stay together.
+    Products that read LDS in place stay together where some add to the same
+    accumulator: those of several accumulators take turns.
     """
     together, before = int(not _parts(point)), int(point.index in sinks)
     if by_work:
@@ -188,13 +189,16 @@ def _rank(
 
 
 def _parts(point: Point) -> bool:
-    """Whether a product behind a point adds to one of its region before the point."""
+    """Whether products behind a point add to some of its region before the point."""
+    before: set[Op] = set()
     behind = False
     for op in point.region.ops:
         behind = behind or op is point.op
-        if behind and isinstance(op, Mma) and op.shared_tiles:
-            acc = op.acc
-            return isinstance(acc, Mma) and region_of(acc) is point.region
+        if isinstance(op, Mma) and op.shared_tiles:
+            if behind and op.acc in before:
+                return True
+            if not behind:
+                before.add(op)
     return False
 
 
