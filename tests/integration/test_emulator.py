@@ -52,6 +52,7 @@ SMALL = {
     "gather": {"M": 5, "N": 70, "ROWS": 9},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
+    "gemm-gated": {"M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 2, "M": 33, "N": 17, "K": 20},
     "gemm-grouped-weights": {"E": 2, "M": 17, "N": 9, "K": 9},
     "gemm-mxfp": {"M": 33, "N": 17, "K": 96},

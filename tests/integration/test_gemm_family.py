@@ -130,6 +130,40 @@ def test_groups_of_four_warps(session, gated, preset):
     check(session, made, "emulator", preset=preset)
 
 
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("staged", [0, 1])
+@pytest.mark.parametrize("activation", ACTIVATION_WORDS[1:])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f8e4m3fn"])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (63, 64, 31), (65, 63, 40)])
+@pytest.mark.parametrize("target", ["gfx950", "sm_90a"])
+def test_gated_products(session, target, sizes, dtype, layout, activation, staged):
+    words = {"LAYOUT": layout, "DTYPE": dtype, "ACTIVATION": activation}
+    made = case(session, "gemm-gated", sizes, target, STAGED=staged, **TILE, **words)
+    check(session, made, "emulator", preset="default")
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("sizes", [(1, 1, 16), (129, 127, 328)])
+def test_gated_products_of_four_warps(session, layout, sizes):
+    """As `auto` settles the rest on a card that has them."""
+    words = {"LAYOUT": layout, "BLOCK_M": 128, "BLOCK_N": 128, "MMA_ROWS": 64}
+    words |= {"DTYPE": "bf16", "RESULT": "bf16"}
+    check(session, case(session, "gemm-gated", sizes, "sm_90a", **words), "emulator")
+
+
+def test_gated_products_are_issued_together(session):
+    """No barrier parts the products of an iteration, which add to two sums in turn."""
+    made = case(session, "gemm-gated", (4096,) * 3, "sm_90a", DTYPE="bf16")
+    ptx = emit(made.options, made.kernel, "ptx", session)
+    text = ptx.files["gated_gemm.ptx"].decode()
+    loop = text.split("wgmma.commit_group")[0]
+    assert "cp.async.bulk.tensor" in text
+    assert loop.count("wgmma.mma_async.sync.aligned.m64n128k16") == 8
+    assert loop.count("wgmma.mma_async") == 8
+
+
 @pytest.mark.parametrize("groups", [8, 200])
 def test_what_is_not_set_gives_groups_of_four_warps_too(session, groups):
     """Of more groups than shuffle at once, too."""

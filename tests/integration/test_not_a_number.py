@@ -47,6 +47,9 @@ WORKS = {
     "rms_norm": lambda x: functions.rms_norm(x, WEIGHT),
     "cross_entropy": lambda x: functions.cross_entropy(x, TARGETS).loss[:, None],
     "relu": lambda x: functions.matmul(x, torch.eye(COLUMNS), activation="relu"),
+    "swiglu": lambda x: functions.swiglu(
+        x, torch.eye(COLUMNS), torch.eye(COLUMNS), activation="relu"
+    ),
     "gated": lambda x: functions.gated_activation(torch.cat([x, x], 1), "relu"),
 }
 

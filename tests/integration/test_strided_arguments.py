@@ -41,6 +41,7 @@ def heads(x):
 
 WEIGHT = torch.ones(COLUMNS, dtype=torch.float16)
 TABLE = torch.tensor([4, 0, 0])
+GATES = torch.eye(COLUMNS, dtype=torch.float16)
 NUMBERS = torch.eye(COLUMNS, dtype=torch.int8)
 UNIT = torch.ones(COLUMNS, 1, dtype=torch.float16)
 ROUNDED = 1 / 127
@@ -59,6 +60,11 @@ WORKS = {
     "cumsum": (functions.cumsum, lambda x: x.cumsum(-1), 3e-2),
     "topk": (lambda x: functions.topk(x, 3)[0], lambda x: x.topk(3)[0], 0),
     "quantize_rows": (quantized, lambda x: x, 4 * ROUNDED),
+    "swiglu": (
+        lambda x: functions.swiglu(x, GATES, GATES, activation="relu"),
+        lambda x: x.relu() * x,
+        1e-2,
+    ),
     "gated_activation": (
         lambda x: functions.gated_activation(x, "relu"),
         lambda x: x[:, : COLUMNS // 2].relu() * x[:, COLUMNS // 2 :],

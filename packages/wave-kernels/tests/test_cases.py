@@ -36,6 +36,7 @@ SMALL = {
     "gather": {"M": 5, "N": 70, "ROWS": 9},
     "gemm": {"M": 33, "N": 17, "K": 50},
     "gemm-batched": {"B": 3, "M": 33, "N": 17, "K": 50},
+    "gemm-gated": {"M": 33, "N": 17, "K": 50},
     "gemm-grouped": {"E": 3, "M": 33, "N": 17, "K": 50},
     "gemm-grouped-weights": {"E": 3, "M": 33, "N": 17, "K": 50},
     "gemm-mxfp": {"M": 33, "N": 17, "K": 96},
@@ -62,6 +63,7 @@ LAYOUTS = ("gemm", "gemm-batched", "gemm-nn", "gemm-tn", "gemm-tt")
 DYNAMIC = (
     "copy",
     *LAYOUTS,
+    "gemm-gated",
     "gemm-grouped",
     "gemm-grouped-weights",
     "gemm-staged",

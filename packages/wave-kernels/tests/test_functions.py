@@ -23,6 +23,7 @@ from wave_kernels.functions import (
     quantize_rows,
     rms_norm,
     softmax,
+    swiglu,
     topk,
 )
 from wave_kernels.functions.rows import LONGEST
@@ -131,6 +132,29 @@ def test_transposed_views_and_leading_dimensions(lead, turned):
     near(matmul(a, b), a.double() @ b.double(), 1e-3, 16.0)
 
 
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("activation", [name for name in ACTIVATIONS if name])
+@pytest.mark.parametrize("turned", [(0, 0, 0), (1, 0, 0), (0, 1, 1), (1, 0, 1)])
+@pytest.mark.parametrize("lead", [(1,), (64,), (65,), (2, 31), (), (0,)])
+@pytest.mark.parametrize(
+    "sizes", [(1, 1), (63, 33), (64, 64), (65, 16), (0, 5), (5, 0)]
+)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_gated_products(dtype, sizes, lead, turned, activation):
+    k, n = sizes
+    shapes = (*lead, k), (k, n), (k, n)
+    x, *weights = (
+        random(*shape[:-2], *shape[:-3:-1], dtype=dtype).mT
+        if each and len(shape) > 1
+        else random(*shape, dtype=dtype)
+        for shape, each in zip(shapes, turned, strict=True)
+    )
+    gates, ups = (x.double() @ each.double() for each in weights)
+    out = torch.full((*lead, n), torch.nan, dtype=dtype)
+    assert swiglu(x, *weights, activation=activation, out=out) is out
+    near(out, ACTIVATIONS[activation](gates) * ups, 1e-3)
+
+
 class Calls(TorchDispatchMode):
     """The operators of torch that are called."""
 
@@ -226,6 +250,12 @@ REFUSED = [
     ("WV0706", lambda: column_sums(torch.tensor(1.0))),
     ("WV0706", lambda: softmax(torch.tensor(1.0))),
     ("WV0706", lambda: matmul(torch.zeros(4), SQUARE)),
+    ("WV0706", lambda: swiglu(torch.tensor(1.0), SQUARE, SQUARE)),
+    ("WV0706", lambda: swiglu(SQUARE, torch.zeros(4), SQUARE)),
+    ("WV0707", lambda: swiglu(SQUARE, torch.zeros(3, 4), torch.zeros(3, 4))),
+    ("WV0707", lambda: swiglu(SQUARE, SQUARE, torch.zeros(4, 3))),
+    ("WV0705", lambda: swiglu(SQUARE, SQUARE, SQUARE.half())),
+    ("WV0712", lambda: swiglu(SQUARE, SQUARE, SQUARE, out=SQUARE)),
     ("WV0707", lambda: matmul(SQUARE, torch.zeros(3, 4))),
     ("WV0707", lambda: matmul(SQUARE, torch.zeros(4))),
     ("WV0707", lambda: matmul(torch.zeros(2, 4, 4), torch.zeros(3, 4, 4))),
@@ -253,6 +283,8 @@ def test_an_unknown_activation_is_refused():
         matmul(SQUARE, SQUARE, activation="sine")
     with pytest.raises(UserError, match="it is one of relu, gelu"):
         gated_activation(SQUARE, ["relu"])
+    with pytest.raises(UserError, match="it is one of relu, gelu"):
+        swiglu(SQUARE, SQUARE, SQUARE, activation="")
 
 
 @pytest.mark.parametrize("name", functions.__all__)

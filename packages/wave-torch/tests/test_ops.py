@@ -211,6 +211,13 @@ CALLS = {
         (leaf(3, 7, dtype=dtype),),
         (leaf(2, 2, 5, dtype=dtype), True, True),
     ],
+    "swiglu": lambda dtype: [
+        (leaf(3, 5, dtype=dtype), leaf(5, 7, dtype=dtype), leaf(5, 7, dtype=dtype)),
+        (
+            *(leaf(2, 3, 4, dtype=dtype), leaf(4, 5, dtype=dtype)),
+            *(leaf(4, 5, dtype=dtype), "gelu"),
+        ),
+    ],
     "topk": lambda dtype: [(leaf(2, 2, 7, dtype=dtype), 3), (leaf(4, dtype=dtype), 4)],
     "gather_rows": lambda dtype: [
         (leaf(5, 3, dtype=dtype), torch.tensor([[4, 0], [0, 1]])),
@@ -339,6 +346,10 @@ def gated_activation(x, activation="silu"):
     return ACTIVATIONS[activation](gate) * factor
 
 
+def swiglu(x, gate, up, activation="silu"):
+    return ACTIVATIONS[activation](x @ gate) * (x @ up)
+
+
 def cumsum(x, exclusive=False, reverse=False):
     turned = x.flip(-1) if reverse else x
     found = turned.cumsum(-1) - turned if exclusive else turned.cumsum(-1)
@@ -371,6 +382,7 @@ REFERENCES = {
     "rotary_embedding": rotary_embedding,
     "gated_activation": gated_activation,
     "cumsum": cumsum,
+    "swiglu": swiglu,
     "topk": lambda x, k: x.topk(k).values,
     "gather_rows": lambda table, indices, _=True: table[indices.long()],
     "transpose": lambda x: x.mT,

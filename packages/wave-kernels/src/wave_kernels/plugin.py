@@ -89,6 +89,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         "gemm-batched", f"{_CASES}.gemm:batched_gemm_case", "c[i] = a[i] b[i]^T"
     ),
     KernelSpec(
+        "gemm-gated",
+        f"{_CASES}.gated_gemm:gated_gemm_case",
+        "silu(a gate^T) * (a up^T)",
+    ),
+    KernelSpec(
         "gemm-grouped",
         f"{_CASES}.grouped_gemm:grouped_gemm_case",
         "c = a b^T, a b for each group of rows",

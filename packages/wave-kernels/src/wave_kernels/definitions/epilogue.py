@@ -32,6 +32,20 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
 """What may be applied to each sum, as `torch.nn.functional` has it; gelu by erf."""
 
 
+def check_activation(name: str) -> None:
+    """See that there is such an activation.
+
+    Raises:
+        UserError: WV0823 for an unknown one.
+    """
+    if name not in (*ACTIVATIONS,):
+        raise user_error(
+            "WV0823",
+            f"there is no activation `{name}`",
+            help=f"it is one of {', '.join(ACTIVATIONS)}",
+        )
+
+
 @dataclass(frozen=True)
 class Epilogue:
     """How ``a b`` is finished: ``c = activation(a b + bias) + residual``.
@@ -52,12 +66,8 @@ class Epilogue:
         Raises:
             UserError: WV0823 for an unknown activation.
         """
-        if self.activation not in ("", *ACTIVATIONS):
-            raise user_error(
-                "WV0823",
-                f"a matrix product has no activation `{self.activation}`",
-                help=f"it is one of {', '.join(ACTIVATIONS)}",
-            )
+        if self.activation:
+            check_activation(self.activation)
 
     def activated(self, sums: Any) -> Any:
         """The activation of each sum."""

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.diagnostics import user_error
-from wave_kernels.definitions.epilogue import ACTIVATIONS
+from wave_kernels.definitions.epilogue import ACTIVATIONS, check_activation
 from wave_kernels.definitions.rows import M, N
 
 if TYPE_CHECKING:
@@ -27,20 +26,6 @@ SHARE = 256
 
 _GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 _I, _J = tkw.IndexMapping.iterator(0), tkw.IndexMapping.iterator(1)
-
-
-def check_activation(name: str) -> None:
-    """See that there is such an activation.
-
-    Raises:
-        UserError: WV0823 for an unknown one.
-    """
-    if name not in (*ACTIVATIONS,):
-        raise user_error(
-            "WV0823",
-            f"there is no activation `{name}`",
-            help=f"it is one of {', '.join(ACTIVATIONS)}",
-        )
 
 
 def gated_kernel(activation: str, dtype: DType = tkl.f32) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_core.diagnostics import user_error
+from wave_kernels.definitions.gated_gemm import check_floats, gated_sums
 from wave_kernels.definitions.groups import (
     DEPTH,
     END,
@@ -74,17 +74,12 @@ def grouped_gemm_kernel(
         UserError: as `gemm_kernel`, and WV0823 for gates that are integers.
     """
     sums = sums_of(dtype)
-    if gated and not sums.is_float:
-        raise user_error(
-            "WV0823",
-            f"a gated product has no operands of `{dtype}`",
-            help="gates are floats: give operands of f16, bf16, f32 or 8-bit floats",
-        )
+    if gated:
+        check_floats(dtype)
     weights = _Weights(operand_dims(layout)[1], gated=gated)
     stored = sums if result is None else result
     operands = _operands(dtype, stored, weights, gathered=gathered)
 
-    total = _gated if gated else _plain
     tried = tiles(dtype, flat=True)
     spread = product_constraints(dtype, mma_type, rows=ROWS, tried=tried, iters=DEPTH)
 
@@ -94,36 +89,22 @@ def grouped_gemm_kernel(
         given = dict(zip(operands, memories, strict=True))
         enter_group(given["starts"], groups)
         picked = tkw.read(given["rows"]) if gathered else None
-        found = total(
-            tkl.Register[M, N, sums](0),
-            partial(_rows, given["a"], picked),
-            partial(weights.read, given["b"]),
-        )
+        rows = partial(_rows, given["a"], picked)
+        columns = [partial(weights.read, given["b"], part) for part in weights.parts]
+        found = gated_sums(rows, *columns) if gated else _sums(rows, *columns, sums)
         tkw.write(found, given["c"], mapping=_OWN, bounds={M: END})
 
     return gemm
 
 
-def _plain(zero: Any, rows: Callable[[], Any], weights: Callable[..., Any]) -> Any:
-    """The sums of one product."""
+def _sums(rows: Callable[[], Any], weights: Callable[[], Any], dtype: DType) -> Any:
+    """Those of one product."""
 
-    @tkw.iterate(K, init_args=[zero])
+    @tkw.iterate(K, init_args=[tkl.Register[M, N, dtype](0)])
     def repeat(acc: Any) -> Any:
         return tkw.mma(rows(), weights(), acc)
 
     return repeat
-
-
-def _gated(zero: Any, rows: Callable[[], Any], weights: Callable[..., Any]) -> Any:
-    """Two products of the same rows, of which one gates the other."""
-
-    @tkw.iterate(K, init_args=[zero, zero])
-    def repeat(gate: Any, up: Any) -> Any:
-        x = rows()
-        return tkw.mma(x, weights(0), gate), tkw.mma(x, weights(1), up)
-
-    gate, up = repeat
-    return tkw.silu(gate) * up
 
 
 _I, _J = tkw.IndexMapping.iterator(0), tkw.IndexMapping.iterator(1)
@@ -164,7 +145,7 @@ class _Weights:
     def _columns(self) -> Any:
         return len(self.parts) * N
 
-    def read(self, b: Any, part: int = 0) -> Any:
+    def read(self, b: Any, part: int) -> Any:
         """Those of a workgroup's group: columns of one part."""
         register = dict(zip(self.dims, (_I, _J), strict=True))
         column = register[N] + part * N

@@ -59,18 +59,22 @@ LAYOUTS = ("NT", "NN", "TN", "TT")
 """As BLAS says it of rows: ``N`` as in the product, ``T`` transposed; a, then b."""
 
 
-def tiles(dtype: DType, *, flat: bool = False, depth: int = 0) -> tkw.Tunable:
+def tiles(
+    dtype: DType, *, flat: bool = False, depth: int = 0, sums: int = 1
+) -> tkw.Tunable:
     """Tiles worth a try; twice as deep where an element has one byte.
 
     Args:
         dtype: Of the operands.
         flat: Whether some have few rows.
         depth: Of all tiles along ``K``, where that is settled.
+        sums: How many there are for each element of a tile, which has so many times
+            fewer columns: registers hold as many sums as otherwise.
     """
     more = max(16 // dtype.bits, 1)
     wide = (*_TILES, *(_FLAT if flat else ()))
     every = tuple(
-        (m, n, depth or more * k, *rest) for m, n, k, *rest in (*wide, *_TALL)
+        (m, n // sums, depth or more * k, *rest) for m, n, k, *rest in (*wide, *_TALL)
     )
     return tkw.Tunable(
         (BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N, MMA_ROWS),

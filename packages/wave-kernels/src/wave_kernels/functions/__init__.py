@@ -33,6 +33,7 @@ from wave_kernels.functions.ragged_attention import attention_varlen
 from wave_kernels.functions.rotary import rotary_embedding
 from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
 from wave_kernels.functions.shuffles import shuffle_scales, shuffle_weights
+from wave_kernels.functions.swiglu import swiglu
 from wave_kernels.functions.transpose import transpose
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "shuffle_scales",
     "shuffle_weights",
     "softmax",
+    "swiglu",
     "topk",
     "transpose",
 ]

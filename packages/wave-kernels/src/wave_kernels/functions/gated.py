@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from wave_kernels.definitions.gated import check_activation, gated_kernel
+from wave_kernels.definitions.epilogue import check_activation
+from wave_kernels.definitions.gated import gated_kernel
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
 

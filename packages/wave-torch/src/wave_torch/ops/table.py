@@ -26,6 +26,7 @@ from wave_torch.ops.products import MATMUL
 from wave_torch.ops.quantize import QUANTIZE_ROWS
 from wave_torch.ops.rotary import ROTARY_EMBEDDING
 from wave_torch.ops.rows import LAYER_NORM, RMS_NORM, SOFTMAX
+from wave_torch.ops.swiglu import SWIGLU
 from wave_torch.ops.transpose import TRANSPOSE
 
 TABLE = (
@@ -54,6 +55,7 @@ TABLE = (
     ROTARY_EMBEDDING,
     ROUTE_TOKENS,
     SOFTMAX,
+    SWIGLU,
     TOPK,
     TRANSPOSE,
 )
