@@ -341,6 +341,88 @@ def test_products(title):
     assert kernels(model, argument) == wanted
 
 
+def gates(x, gate, up, activation=torch_functions.silu):
+    return activation(x @ gate) * (x @ up)
+
+
+def gated_and_sum(gate, up):
+    return torch_functions.silu(gate) * up + up
+
+
+GATED = {
+    "a gate in front": (gates, ["swiglu with silu"]),
+    "a gate behind": (lambda x, a, b: (x @ b) * (x @ a).relu(), ["swiglu with relu"]),
+    "gelu": (lambda *given: gates(*given, torch_functions.gelu), ["swiglu with gelu"]),
+    "weights as layers have them": (
+        lambda x, a, b: gates(x, a.mT.contiguous().mT, b),
+        ["aten.clone", "swiglu with silu"],
+    ),
+    "what follows": (
+        lambda x, a, b: gates(x, a, b) @ a.mT,
+        ["swiglu with silu", "matmul"],
+    ),
+    "both with an activation": (
+        lambda x, a, b: torch_functions.silu(x @ a) * (x @ b).tanh(),
+        ["matmul with silu", "matmul with tanh", "aten.mul"],
+    ),
+    "no activation": (
+        lambda x, a, b: (x @ a) * (x @ b),
+        ["matmul", "matmul", "aten.mul"],
+    ),
+    "other rows": (
+        lambda x, a, b: torch_functions.silu(x @ a) * (x.flip(0) @ b),
+        ["matmul with silu", "aten.flip", "matmul", "aten.mul"],
+    ),
+    "a product that others read": (
+        lambda x, a, b: gated_and_sum(x @ a, x @ b),
+        ["matmul", "matmul with silu", "chain of 2 ops"],
+    ),
+    "a bias": (
+        lambda x, a, b: (x @ a + a[0]).relu() * (x @ b),
+        ["matmul with bias, relu", "matmul", "aten.mul"],
+    ),
+    "a column": (
+        lambda x, a, b: (x @ a).relu() * (x @ b[:, :1]),
+        ["matmul with relu", "matmul", "aten.mul"],
+    ),
+}
+
+
+@pytest.mark.parametrize("title", GATED)
+def test_gated_products(title):
+    model, wanted = GATED[title]
+    lead = (2, 3) if title in ("a gate in front", "gelu") else (3,)
+    assert kernels(model, rand(*lead, 4), rand(4, 5), rand(4, 5)) == wanted
+
+
+class Gated(torch.nn.Module):
+    """The second half of a block of Llama."""
+
+    def __init__(self, width=8, hidden=12):
+        super().__init__()
+        self.gate, self.up = (
+            torch.nn.Linear(width, hidden, bias=False) for _ in range(2)
+        )
+        self.down = torch.nn.Linear(hidden, width, bias=False)
+
+    def forward(self, x):
+        return self.down(torch_functions.silu(self.gate(x)) * self.up(x))
+
+
+@torch.no_grad()
+def test_layers_of_gated_products():
+    wanted = ["swiglu with silu", "matmul"]
+    assert kernels(Gated().half(), rand(2, 3, 8)) == wanted
+
+
+def test_sums_that_gradients_need_are_stored():
+    model = Gated().half()
+    assert not trained(model, rand(2, 3, 8).requires_grad_()) & HEAVY
+    torch._dynamo.reset()
+    report = wave_torch.explain(model, rand(2, 3, 8).requires_grad_())
+    assert not [each for each in report.placed("wave") if "swiglu" in each.detail]
+
+
 def test_a_product_that_others_read_keeps_its_sums():
     def model(a, b):
         sums = a @ b

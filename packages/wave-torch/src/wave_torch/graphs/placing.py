@@ -14,6 +14,7 @@ from torch import fx
 from wave_torch.graphs.chains import fuse_chains
 from wave_torch.graphs.convolutions import CONVOLUTIONS
 from wave_torch.graphs.functions import FUNCTIONS
+from wave_torch.graphs.gates import SWIGLU, gate_products
 from wave_torch.graphs.groups import GROUPS
 from wave_torch.graphs.nodes import (
     KERNEL,
@@ -62,6 +63,7 @@ def place(module: fx.GraphModule, phase: str, rest: str) -> GraphReport:
         left = _replaced(part.graph, RULES)
         for node in [each for each in part.graph.nodes if each.target is MATMUL]:
             finished(node)
+        gate_products(part.graph)
         if rest == EAGER:
             left |= _replaced(part.graph, SUMS)
             left = fuse_chains(part) | left
@@ -155,6 +157,8 @@ def _kernel(node: fx.Node) -> str:
     if getattr(node.target, "namespace", "") != "wave":
         return node.meta.get(KERNEL, "")
     name = named(node).removeprefix("wave.")
+    if node.target is SWIGLU:
+        return f"{name} with {node.kwargs['activation']}"
     if node.target is not MATMUL:
         return name
     more = (node.kwargs.get(key) and key for key in ("bias", "activation", "residual"))
