@@ -13,7 +13,7 @@ def attended(query, key, value, **variant):
     group = query.shape[1] // max(key.shape[1], 1)
     query, key, value = (each.double() for each in (query, key, value))
     key, value = (each.repeat_interleave(group, 1) for each in (key, value))
-    scale = variant.get("scale", query.shape[-1] ** -0.5)
+    scale = variant.get("scale", max(query.shape[-1], 1) ** -0.5)
     scores = query @ key.mT * scale
     if cap := variant.get("softcap"):
         scores = cap * torch.tanh(scores / cap)

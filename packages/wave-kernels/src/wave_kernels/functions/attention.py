@@ -38,10 +38,10 @@ def attention(  # noqa: PLR0913 - one word for each variant
     from there.
 
     Args:
-        query: ``[B, H, M, D]``, float16 or bfloat16; D at most 256.
+        query: ``[B, H, M, D]``, float16 or bfloat16; D from 1 to 256.
         key: ``[B, KVH, S, D]``, of query's type. KVH divides H: equally many heads of
             queries, one after the other, share a head of keys and values.
-        value: ``[B, KVH, S, DV]``, of query's type.
+        value: ``[B, KVH, S, DV]``, of query's type; DV at most 256.
         causal: Whether a query sees no key behind its place.
         window: How many keys a query sees on each side, its own place among them.
         bias: Added to scores, ``[B, H, M, S]`` or what broadcasts to it, of query's

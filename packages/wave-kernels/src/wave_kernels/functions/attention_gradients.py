@@ -71,9 +71,15 @@ def attention_with_lse(  # noqa: PLR0913 - one word for each variant
     sums = call.given.result(lse, sizes.sums, torch.float32)
     if not sums.numel() or not sizes.keys:
         return found.zero_(), sums.fill_(-torch.inf)
+    stored = found
+    if not sizes.dv:
+        # Sums do not depend on values, and workgroups own channels of the result.
+        some = value.new_zeros((*value.shape[:-1], 1))
+        call = Call.of("attention_with_lse", query, key, some, variant)
+        stored = query.new_empty(call.sizes.output)
     what = {**call.what, "lse": True}
-    operands = (*call.operands, found, sums)
-    launch(head_attention_kernel, what, sizes.symbols, operands)
+    operands = (*call.operands, stored, sums)
+    launch(head_attention_kernel, what, call.sizes.symbols, operands)
     return found, sums
 
 

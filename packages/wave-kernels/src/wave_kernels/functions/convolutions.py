@@ -51,7 +51,8 @@ def conv2d(
 
     Args:
         x: ``[N, C, H, W]``, float32, float16 or bfloat16.
-        weight: ``[F, C / groups, R, S]``, of x's type.
+        weight: ``[F, C / groups, R, S]``, of x's type; R and S at least 1, and not more
+            than images have with their padding.
         bias: ``[F]``, of x's type.
         stride: From one place of a filter to the next: one number, or one for rows and
             one for columns. So with the next two.

@@ -43,7 +43,7 @@ def cross_entropy(
     `torch.nn.functional.cross_entropy` with ``reduction="none"``.
 
     Args:
-        logits: ``[..., N]``, float32, float16 or bfloat16; N of any size.
+        logits: ``[..., N]``, float32, float16 or bfloat16; N from 1 on.
         targets: ``[...]``, int64 or int32: a column of each row, or ``ignore_index``.
         ignore_index: Rows with this target have loss 0, and no gradient.
         label_smoothing: From 0 to 1.

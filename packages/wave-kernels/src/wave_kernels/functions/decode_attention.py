@@ -69,9 +69,9 @@ def attention_decode(  # noqa: PLR0913 - one word for each variant
     them.
 
     Args:
-        query: ``[B, H, D]``, float16 or bfloat16; D at most 256.
+        query: ``[B, H, D]``, float16 or bfloat16; D from 1 to 256.
         key: ``[S, KVH, D]``, of query's type; KVH divides H.
-        value: ``[S, KVH, DV]``, of query's type.
+        value: ``[S, KVH, DV]``, of query's type; DV at most 256.
         key_starts: ``[B + 1]``, int32, ascending, to S or the table's length at most.
         max_keys: At least as many as a sequence has.
         table: ``[R]``, int32: the row of each key, at most S - 1.

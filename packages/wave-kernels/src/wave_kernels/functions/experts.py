@@ -110,7 +110,7 @@ def group_tokens(experts: torch.Tensor, groups: int, *, checked: bool = True) ->
 
     Args:
         experts: ``[T, top_k]``, int32, from 0 up to ``groups``.
-        groups: How many experts there are.
+        groups: How many experts there are, at least 1.
         checked: Whether numbers of experts are looked at, which waits for a GPU;
             without it pairs whose expert is out of range have no place.
 

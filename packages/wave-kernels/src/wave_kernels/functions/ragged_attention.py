@@ -59,9 +59,9 @@ def attention_varlen(  # noqa: PLR0913 - one word for each variant
     a table may be keys of earlier steps too. The last query stands at the last key.
 
     Args:
-        query: ``[T, H, D]``, float16 or bfloat16; D at most 256.
+        query: ``[T, H, D]``, float16 or bfloat16; D from 1 to 256.
         key: ``[S, KVH, D]``, of query's type; KVH divides H.
-        value: ``[S, KVH, DV]``, of query's type.
+        value: ``[S, KVH, DV]``, of query's type; DV at most 256.
         query_starts: ``[B + 1]``, int32, from 0 to T, ascending.
         key_starts: ``[B + 1]``, int32, ascending, to S or the table's length at most.
         max_queries: At least as many as a sequence has.

@@ -6,7 +6,7 @@ import torch
 
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.options import whole
-from wave_kernels.microscaling import BLOCK, LANE_BYTES, ROWS, block_shape
+from wave_kernels.microscaling import BLOCK, DEPTH, LANE_BYTES, ROWS, block_shape
 
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
@@ -57,7 +57,7 @@ def shuffle_scales(scales: torch.Tensor) -> torch.Tensor:
     above, height, along, _ = blocks.shape
     parts = blocks.view(above, height // ROWS, ROWS, along, LANE_GROUPS, 2)
     lanes = parts.permute(0, 3, 4, 2, 1, 5)
-    return lanes.reshape(above, along, -1).view(scales.dtype)
+    return lanes.reshape(above, along, height * LANE_GROUPS * 2).view(scales.dtype)
 
 
 def shuffle_weights(weights: torch.Tensor, bits: int) -> torch.Tensor:
@@ -96,7 +96,8 @@ def shuffle_weights(weights: torch.Tensor, bits: int) -> torch.Tensor:
     above, _, along, _ = blocks.shape
     split, order = _PIECES[bits]
     parts = blocks.view(above, ROWS, along, *split, LANE_BYTES)
-    return parts.permute(order).reshape(above, along, -1).view(weights.dtype)
+    size = ROWS * DEPTH * bits // 8
+    return parts.permute(order).reshape(above, along, size).view(weights.dtype)
 
 
 def _matrix(function: str, name: str, value: torch.Tensor) -> Arguments:
