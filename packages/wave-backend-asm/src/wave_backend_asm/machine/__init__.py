@@ -1,0 +1,1 @@
+"""Instructions with virtual registers, and how they become lines of assembly."""

@@ -1,0 +1,201 @@
+"""Instructions on virtual registers: what allocation, waits and the text ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from wave_backend_asm.code import Part
+from wave_backend_asm.machine.forms import form_of, plain_name
+from wave_backend_asm.machine.operands import Operand, Places, bits_of, text_of
+from wave_backend_asm.waits.issued import Issued
+from wave_isa_amdgcn.matrix import MATRIX_FLOPS, matrix_cycles
+from wave_isa_amdgcn.step import Step
+
+
+class Source(NamedTuple):
+    """A place in the author's files."""
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else ""
+
+
+NOWHERE = Source()
+
+
+@dataclass(frozen=True, eq=False)
+class Instruction:
+    """One instruction; its text is name, results, operands, modifiers.
+
+    Attributes:
+        name: the mnemonic.
+        results: registers that it writes.
+        operands: what it reads, in the order of its text.
+        modifiers: what stands behind the operands.
+        keeps: registers of which it writes a part, so that it reads them too.
+        demands: operations that each counter may have in flight in front of it.
+        target: the label that it may jump to.
+        at: the author's line.
+    """
+
+    name: str
+    results: tuple[Operand, ...] = ()
+    operands: tuple[Operand, ...] = ()
+    modifiers: str = ""
+    keeps: tuple[Part, ...] = ()
+    demands: Mapping[str, int] = field(default_factory=dict[str, int])
+    target: str = ""
+    at: Source = NOWHERE
+
+    @property
+    def defines(self) -> tuple[Part, ...]:
+        """Registers that it writes."""
+        return tuple(part for part in self.results if isinstance(part, Part))
+
+    @property
+    def uses(self) -> tuple[Part, ...]:
+        """Registers that it reads."""
+        read = tuple(part for part in self.operands if isinstance(part, Part))
+        return (*read, *self.keeps)
+
+    @property
+    def copies(self) -> bool:
+        """It does more than to copy."""
+        return False
+
+    @property
+    def early(self) -> bool:
+        """Products write before they have read."""
+        return form_of(self.name).unit == "mfma"
+
+    @property
+    def source(self) -> str:
+        """The author's line."""
+        return str(self.at)
+
+    def text(self, places: Places) -> str:
+        """The line of assembly."""
+        named = [text_of(each, places) for each in (*self.results, *self.operands)]
+        words = [self.name, ", ".join([*named, *filter(None, [self.target])])]
+        return " ".join(filter(None, [*words, self.modifiers]))
+
+    def issued(self, places: Places, chip: str) -> Issued:
+        """What waits and wait states are placed by."""
+        form = form_of(self.name)
+        written = _union(self.results, places)
+        return Issued(
+            self._step(places, chip),
+            form.counter,
+            written if form.counter else 0,
+            form.scalar,
+            self.demands,
+        )
+
+    def _step(self, places: Places, chip: str) -> Step:
+        form, name = form_of(self.name), plain_name(self.name)
+        sources = tuple(bits_of(each, places) for each in self.operands)
+        stored = 0 if form.stored is None else sources[form.stored]
+        passes = matrix_cycles(name, MATRIX_FLOPS[chip]) // 4
+        return Step(
+            name=name,
+            unit=form.unit,
+            reads=form.reads | _union((*self.operands, *self.keeps), places),
+            writes=form.writes | _union(self.results, places),
+            sources=sources,
+            stored=stored,
+            crosses_lanes=self.name.endswith("_dpp"),
+            scalar_offset=name.startswith("BUFFER") and bool(sources[-1]),
+            passes=passes if form.unit == "mfma" else 0,
+        )
+
+
+def _union(operands: tuple[Operand, ...], places: Places) -> int:
+    bits = 0
+    for operand in operands:
+        bits |= bits_of(operand, places)
+    return bits
+
+
+_MOVES = {
+    ("s", "s"): "s_mov_b32",
+    ("v", "v"): "v_mov_b32_e32",
+    ("v", "s"): "v_mov_b32_e32",
+    ("v", "a"): "v_accvgpr_read_b32",
+    ("a", "v"): "v_accvgpr_write_b32",
+    ("a", "a"): "v_accvgpr_mov_b32",
+}
+"""The instruction that copies a register, by the files of result and operand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """Registers that hold what others hold; as many instructions as registers.
+
+    Attributes:
+        result: registers that it writes.
+        operand: registers that it reads, as many.
+        at: the author's line.
+    """
+
+    result: Part
+    operand: Part
+    at: Source = NOWHERE
+
+    @property
+    def defines(self) -> tuple[Part, ...]:
+        """The result."""
+        return (self.result,)
+
+    @property
+    def uses(self) -> tuple[Part, ...]:
+        """The operand."""
+        return (self.operand,)
+
+    @property
+    def copies(self) -> bool:
+        """Nothing else."""
+        return True
+
+    @property
+    def early(self) -> bool:
+        """Registers are read one by one, in an order that keeps what is to be read."""
+        return False
+
+    @property
+    def source(self) -> str:
+        """The author's line."""
+        return str(self.at)
+
+    def instructions(self, places: Places) -> list[Instruction]:
+        """One for each register, so that none is overwritten before it is read."""
+        result, operand = self.result, self.operand
+        to, of = places[result.value], places[operand.value]
+        upwards = to.first + result.first <= of.first + operand.first
+        order = range(result.width)
+        return [
+            Instruction(
+                _MOVES[to.file, of.file],
+                (Part(result.value, result.first + number, 1),),
+                (Part(operand.value, operand.first + number, 1),),
+                at=self.at,
+            )
+            for number in (order if upwards else reversed(order))
+        ]
+
+
+@dataclass(frozen=True)
+class Label:
+    """A point that can be jumped to.
+
+    Attributes:
+        name: in the text.
+        depth: loops around what follows.
+    """
+
+    name: str
+    depth: int = 0

@@ -1,0 +1,143 @@
+"""From a list of instructions and labels to lines of assembly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from wave_backend_asm.allocate.registers import Allocation, Place, allocate
+from wave_backend_asm.code import Block, Value
+from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
+from wave_backend_asm.waits.inserted import inserted
+from wave_backend_asm.waits.issued import Run
+
+if TYPE_CHECKING:
+    from wave_backend_asm.allocate.budget import Budget
+
+Line: TypeAlias = Instruction | Copy | Label
+
+_ALWAYS = ("s_branch", "s_endpgm")
+"""Nothing behind them is reached from them."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program whose registers are known.
+
+    Attributes:
+        lines: of assembly, with labels and `.loc`.
+        allocation: the registers of its values.
+        files: the author's files, by the numbers that `.loc` has for them.
+    """
+
+    lines: tuple[str, ...]
+    allocation: Allocation
+    files: Mapping[int, str]
+
+
+@dataclass
+class _Stretch:
+    """Operations between two labels or jumps."""
+
+    label: Label | None
+    operations: list[Instruction | Copy] = field(
+        default_factory=list["Instruction | Copy"]
+    )
+
+
+def assembled_program(
+    lines: Sequence[Line], chip: str, budget: Budget, fixed: Mapping[Value, Place]
+) -> Program:
+    """The text of a program.
+
+    Args:
+        lines: instructions, and labels that they jump to.
+        chip: ``gfx942`` or ``gfx950``.
+        budget: registers of a wave.
+        fixed: values whose registers are given.
+
+    Raises:
+        NoRoomError: values do not fit the registers.
+    """
+    stretches = _stretches(lines)
+    blocks = _blocks(stretches)
+    found = allocate(blocks, budget, _used(blocks, fixed))
+    codes = [_instructions(each.operations, found) for each in stretches]
+    runs = [
+        Run(tuple(i.issued(found.places, chip) for i in code), block.following)
+        for code, block in zip(codes, blocks, strict=True)
+    ]
+    numbers: dict[str, int] = {}
+    text: list[str] = []
+    rows = zip(stretches, codes, inserted(runs, chip), strict=True)
+    for stretch, code, added in rows:
+        text += [f"{stretch.label.name}:"] if stretch.label else []
+        text += _text(code, added, found, numbers)
+    files = {number: name for name, number in numbers.items()}
+    return Program(tuple(text), found, files)
+
+
+def _used(blocks: Sequence[Block], fixed: Mapping[Value, Place]) -> dict[Value, Place]:
+    """The given registers of values that the program touches."""
+    operations = [each for block in blocks for each in block.operations]
+    used = {part.value for o in operations for part in (*o.defines, *o.uses)}
+    return {value: place for value, place in fixed.items() if value in used}
+
+
+def _stretches(lines: Sequence[Line]) -> list[_Stretch]:
+    found = [_Stretch(None)]
+    for line in lines:
+        if isinstance(line, Label):
+            found.append(_Stretch(line))
+            continue
+        found[-1].operations.append(line)
+        if isinstance(line, Instruction) and (line.target or line.name in _ALWAYS):
+            found.append(_Stretch(None))
+    return [each for each in found if each.operations or each.label is not None]
+
+
+def _blocks(stretches: Sequence[_Stretch]) -> list[Block]:
+    numbers = {each.label.name: n for n, each in enumerate(stretches) if each.label}
+    depth, found = 0, list[Block]()
+    for number, each in enumerate(stretches):
+        depth = each.label.depth if each.label else depth
+        following: list[int] = []
+        last = each.operations[-1] if each.operations else None
+        jump = last if isinstance(last, Instruction) else None
+        if jump is None or jump.name not in _ALWAYS:
+            following += [number + 1] if number + 1 < len(stretches) else []
+        if jump is not None and jump.target:
+            following.append(numbers[jump.target])
+        found.append(Block(tuple(each.operations), tuple(following), depth))
+    return found
+
+
+def _instructions(
+    operations: Sequence[Instruction | Copy], found: Allocation
+) -> list[Instruction]:
+    """What is left of them where registers are known."""
+    code: list[Instruction] = []
+    for operation in operations:
+        if isinstance(operation, Instruction):
+            code.append(operation)
+        elif not found.idle(operation):
+            code += operation.instructions(found.places)
+    return code
+
+
+def _text(
+    code: Sequence[Instruction],
+    added: Sequence[Sequence[str]],
+    found: Allocation,
+    numbers: dict[str, int],
+) -> list[str]:
+    lines: list[str] = []
+    before: Source | None = None
+    for instruction, front in zip(code, added, strict=True):
+        if instruction.at != before and instruction.at.file:
+            before = instruction.at
+            file = numbers.setdefault(before.file, len(numbers) + 1)
+            lines.append(f".loc {file} {before.line} {before.column}")
+        lines += [*front, instruction.text(found.places)]
+    return lines

@@ -1,0 +1,110 @@
+"""Instructions on virtual registers become a code object that runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wave_backend_asm.allocate.budget import Budget
+from wave_backend_asm.allocate.registers import Place
+from wave_backend_asm.assemble.document import Argument, Kernel, document
+from wave_backend_asm.bindings import assemble
+from wave_backend_asm.machine.forms import form_of
+from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
+from wave_backend_asm.machine.operands import SCALARS, Virtual
+from wave_backend_asm.machine.program import assembled_program
+from wave_emulator_amdgcn import emulate, load
+from wave_emulator_amdgcn.architectures import ARCHITECTURES
+from wave_emulator_amdgcn.hazards.steps import step_of
+from wave_emulator_amdgcn.program import Program
+
+CHIPS = ("gfx942", "gfx950")
+
+ARGUMENTS, GROUP = Virtual(2, SCALARS), Virtual(1, SCALARS)
+ITEM = Virtual()
+FIXED = {ARGUMENTS: Place("s", 0), GROUP: Place("s", 2), ITEM: Place("v", 0)}
+
+
+def powers(turns):
+    """``b = a * 3**turns`` by a loop that carries its product in one register."""
+    pointers, count = Virtual(4, SCALARS), Virtual(1, SCALARS)
+    place, loaded, product, next_ = (Virtual() for _ in range(4))
+    first, second = (pointers.all._replace(first=at, width=2) for at in (0, 2))
+
+    def say(name, *results, of=(), **more):
+        return Instruction(name, results, of, at=Source("k.py", 7, 1), **more)
+
+    return [
+        say("s_load_dwordx4", pointers.all, of=(ARGUMENTS.all, 0)),
+        say("v_lshl_add_u32", place.all, of=(GROUP.all, 6, ITEM.all)),
+        say("v_lshlrev_b32_e32", place.all, of=(2, place.all)),
+        say("global_load_dword", loaded.all, of=(place.all, first)),
+        say("s_mov_b32", count.all, of=(turns,)),
+        Copy(product.all, loaded.all),
+        Label("again", 1),
+        say("v_mul_lo_u32", next_.all, of=(product.all, 3)),
+        Copy(product.all, next_.all),
+        say("s_sub_u32", count.all, of=(count.all, 1)),
+        say("s_cmp_lg_u32", of=(count.all, 0)),
+        say("s_cbranch_scc1", target="again"),
+        Label("done", 0),
+        say("global_store_dword", of=(place.all, product.all, second)),
+        say("s_endpgm"),
+    ]
+
+
+def code_of(lines, chip):
+    made = assembled_program(lines, chip, Budget.of_waves(1), FIXED)
+    arguments = (Argument(pointer=True),) * 2
+    used = made.allocation.used
+    kernel = Kernel("k", chip, arguments, made.lines, used, 64, files=made.files)
+    return made, assemble(document(kernel), chip)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_a_program_runs(chip):
+    made, data = code_of(powers(5), chip)
+    given = np.random.default_rng().integers(0, 1 << 20, 128, dtype=np.int32)
+    found = np.full_like(given, -1)
+    result = emulate(load(data), (given, found), grid=(2, 1, 1))
+    assert result.reports == ()
+    assert np.array_equal(found, given * 3**5)
+    assert "v_mov" not in " ".join(made.lines)
+
+
+def compare_steps(lines, fixed, chip, budget=None):
+    """Each instruction is to us what it is to the emulator, which decodes it."""
+    budget = budget or Budget.of_waves(1)
+    places = assembled_program(lines, chip, budget, fixed).allocation.places
+    ours = [line for line in lines if isinstance(line, Instruction) and not line.target]
+    texts = [line.text(places) for line in ours]
+    kernel = Kernel("k", chip, (), (*texts, "s_endpgm"), {"v": 256, "s": 102}, 64)
+    loaded = load(assemble(document(kernel), chip))
+    at, code = loaded.kernel().entry, loaded.elf
+    base, data = code.part(at)
+    program = Program(data, base, ARCHITECTURES[chip])
+    for line, text in zip(ours, texts, strict=True):
+        bound = program.at(at)
+        at += bound.instruction.size
+        found, wanted = line.issued(places, chip), step_of(bound)
+        step = found.step
+        assert (step.name, step.unit) == (wanted.name, wanted.unit), text
+        assert (step.reads, step.writes) == (wanted.reads, wanted.writes), text
+        assert step.stored == wanted.stored, text
+        assert (step.crosses_lanes, step.passes) == (
+            wanted.crosses_lanes, wanted.passes,
+        ), text  # fmt: skip
+        assert step.scalar_offset == wanted.scalar_offset, text
+        assert (found.counter, found.pending) == (
+            bound.usage.counter, bound.usage.pending,
+        ), text  # fmt: skip
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_each_instruction_is_what_the_emulator_decodes(chip):
+    compare_steps(powers(2), FIXED, chip)
+
+
+def test_a_mnemonic_without_a_form_is_refused():
+    with pytest.raises(KeyError, match="image_load"):
+        form_of("image_load")
