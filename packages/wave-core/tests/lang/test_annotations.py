@@ -172,6 +172,10 @@ def test_kernels_are_not_called_uncompiled():
         kernel(1)
     assert caught.value.code == "WV0113"
     assert "wave_compile" in str(caught.value)
+    with pytest.raises(UserError, match="launched on a grid") as caught:
+        kernel[(1,)]
+    assert caught.value.code == "WV0113"
+    assert "constraints size the grid" in str(caught.value)
 
 
 def test_constraints_are_checked():

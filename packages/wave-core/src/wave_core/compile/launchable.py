@@ -89,16 +89,17 @@ class LaunchableWave:
         Raises:
             UserError: WV0113.
         """
-        raise user_error(
-            "WV0113",
-            f"kernel `{self.name}` is called, and not compiled",
-            at=capture_location(),
-            secondary=((self.location, "the kernel"),),
-            help=(
-                f"compile it first: `{self.name} = "
-                f"wave_compile(WaveCompileOptions(subs={{...}}), {self.name})`"
-            ),
-        )
+        raise _not_compiled(self, "called")
+
+    def __getitem__(self, grid: object) -> NoReturn:
+        """Refused: constraints say the grid, and the kernel is not compiled.
+
+        Raises:
+            UserError: WV0113.
+        """
+        del grid
+        how = "constraints size the grid: `WorkgroupConstraint(M, TILE, 0)`"
+        raise _not_compiled(self, "launched on a grid", how)
 
 
 class LaunchableThread(LaunchableWave):
@@ -120,6 +121,18 @@ class LaunchableThread(LaunchableWave):
 
         at = capture_location()
         return call_on_elements(self.function, args, kwargs, self.namespaces, at)
+
+
+def _not_compiled(kernel: LaunchableWave, done: str, *more: str) -> Exception:
+    """What tells somebody who uses a kernel before `wave_compile`."""
+    made = f"wave_compile(WaveCompileOptions(subs={{...}}), {kernel.name})"
+    return user_error(
+        "WV0113",
+        f"kernel `{kernel.name}` is {done}, and not compiled",
+        at=capture_location(),
+        secondary=((kernel.location, "the kernel"),),
+        help=(f"compile it first: `{kernel.name} = {made}`", *more),
+    )
 
 
 def _unnamed(kernel: LaunchableWave) -> Exception:

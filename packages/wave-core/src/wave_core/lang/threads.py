@@ -69,7 +69,8 @@ def program_id(axis: int = 0) -> Value:
     """
     location = capture_location()
     number = workgroup_symbol(_axis("program_id", axis, location))
-    active("program_id").threads_of("program_id", location)
+    hint = "`scalar(WORKGROUP_0, i32)` is the number of a workgroup on axis 0"
+    active("program_id").threads_of("program_id", location, hint)
     return _scalar(number, location)
 
 
