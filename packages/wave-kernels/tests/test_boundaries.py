@@ -65,6 +65,7 @@ def check(name, dtype, axis, size):
 
 
 def test_every_public_function_has_edges():
+    """A new one has a row in a module beside `boundaries.axes`."""
     assert sorted(TABLE) == sorted(functions.__all__)
 
 

@@ -54,6 +54,8 @@ SMALL = {
     "quantize-rows": {"M": 5, "N": 70},
     "rms-norm": {"M": 5, "N": 70},
     "rotary": {"M": 5, "H": 3, "D": 20},
+    "scatter": {"M": 5, "N": 70, "ROWS": 9},
+    "scatter-add": {"M": 33, "N": 70, "ROWS": 9},
     "softmax": {"M": 5, "N": 70},
     "topk": {"M": 5, "N": 300, "TOP": 3},
     "transpose": {"B": 2, "M": 65, "N": 70},
@@ -79,6 +81,8 @@ DYNAMIC += (
     "gather",
     "quantize-rows",
     "rotary",
+    "scatter",
+    "scatter-add",
     "topk",
     "transpose",
 )

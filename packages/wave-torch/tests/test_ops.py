@@ -55,6 +55,15 @@ def ragged(dtype):
     return (*rows, *(torch.tensor(each, dtype=torch.int32) for each in starts))
 
 
+def scattered(dtype):
+    """Tables, places of which some come twice, and rows for these."""
+    places = torch.tensor([[4, 0], [0, 1]])
+    return [
+        (leaf(5, 3, dtype=dtype), places, leaf(2, 2, 3, dtype=dtype)),
+        (leaf(2, 4, dtype=dtype), places[1].int(), leaf(2, 4, dtype=dtype), False),
+    ]
+
+
 STARTS = torch.tensor([0, 1, 3], dtype=torch.int32)
 PICKED = torch.tensor([2, 0, 2], dtype=torch.int32)
 
@@ -223,6 +232,8 @@ CALLS = {
         (leaf(5, 3, dtype=dtype), torch.tensor([[4, 0], [0, 1]])),
         (leaf(2, 4, dtype=dtype), torch.tensor([1, 1, 0]).int(), False),
     ],
+    "scatter_add_rows": scattered,
+    "scatter_rows": scattered,
     "transpose": lambda dtype: [
         (leaf(3, 7, dtype=dtype),),
         (leaf(2, 2, 1, 5, dtype=dtype),),
@@ -356,6 +367,13 @@ def cumsum(x, exclusive=False, reverse=False):
     return found.flip(-1) if reverse else found
 
 
+def scatter_rows(table, indices, rows, checked=True):
+    """One after the other, so that the last of equal ones stays."""
+    for place, row in zip(indices.flatten(), rows.flatten(0, -2), strict=True):
+        table = torch.where(torch.arange(len(table))[:, None] == place, row, table)
+    return table
+
+
 # Function -> the same in torch, with torch's gradients.
 REFERENCES = {
     "attention": attention,
@@ -385,6 +403,10 @@ REFERENCES = {
     "swiglu": swiglu,
     "topk": lambda x, k: x.topk(k).values,
     "gather_rows": lambda table, indices, _=True: table[indices.long()],
+    "scatter_add_rows": lambda table, indices, rows, _=True: table.index_add(
+        0, indices.flatten().long(), rows.flatten(0, -2)
+    ),
+    "scatter_rows": scatter_rows,
     "transpose": lambda x: x.mT,
     "softmax": lambda x: x.softmax(-1),
 }

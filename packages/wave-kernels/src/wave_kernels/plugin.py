@@ -84,6 +84,16 @@ KERNELS: tuple[KernelSpec, ...] = (
         "an activation of one half times the other",
     ),
     KernelSpec("gather", f"{_CASES}.gather:gather_case", "rows that indices pick"),
+    KernelSpec(
+        "scatter",
+        f"{_CASES}.scatter:scatter_case",
+        "rows in place of those of a table",
+    ),
+    KernelSpec(
+        "scatter-add",
+        f"{_CASES}.scatter:scatter_add_case",
+        "rows added to those of a table",
+    ),
     KernelSpec("gemm", f"{_CASES}.gemm:gemm_case", "c = a b^T"),
     KernelSpec(
         "gemm-batched", f"{_CASES}.gemm:batched_gemm_case", "c[i] = a[i] b[i]^T"

@@ -34,6 +34,14 @@ def matmul_nbits(dtype, m, n, k):
     return Trial((a, numbers, scales), (wanted,), (limit,))
 
 
+def swiglu(dtype, m, n, k):
+    x = random(m, k, dtype=dtype)
+    both = [(random(k, n) / max(k, 1) ** 0.5).to(dtype) for _ in range(2)]
+    gate, up = (x.double() @ each.double() for each in both)
+    wanted = torch_functions.silu(gate) * up
+    return Trial((x, *both), (wanted,), (2e-3 * max(1.0, greatest(wanted)),))
+
+
 def groups_of(e, m):
     """How many rows each group has: some none, where there are several."""
     counts = [0] * e
@@ -167,6 +175,7 @@ MULTIPLYING = {
     "grouped_swiglu": Boundary(grouped_swiglu, GROUPS),
     "matmul": Boundary(matmul, {"b": Axis(2, tile=8, long=67), **PRODUCTS}),
     "matmul_nbits": Boundary(matmul_nbits, PRODUCTS),
+    "swiglu": Boundary(swiglu, PRODUCTS),
     "moe": Boundary(
         moe,
         {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 import torch.nn.functional as torch_functions
 
@@ -90,6 +92,25 @@ def gather_rows(dtype, m, n, rows):
     return Trial((table, indices), (wanted,), (0.0,))
 
 
+def scattered(dtype, m, n, rows, *, add):
+    """Rows for places of which some come several times."""
+    table, new = random(rows, n, dtype=dtype), random(m, n, dtype=dtype)
+    places = torch.randint(max(rows, 1), (m,))
+    wanted, size = table.double(), table.double().abs()
+    if not rows:
+        return Trial((table, places, new), (wanted,), (0.0,))
+    if add:
+        wanted, size = (
+            each.index_add(0, places, part)
+            for each, part in ((wanted, new.double()), (size, new.double().abs()))
+        )
+        return Trial((table, places, new), (wanted,), (1e-5 * greatest(size),))
+    for place, row in zip(places, new, strict=True):
+        wanted[place] = row
+    return Trial((table, places, new), (wanted,), (0.0,))
+
+
+PLACES = {"m": Axis(5, tile=8), "n": ANY_N, "rows": Axis(7, tile=8, least=1)}
 ROWS = {
     "column_sums": Boundary(
         column_sums, {"m": Axis(5, tile=64), "n": Axis(9, tile=64)}
@@ -103,7 +124,7 @@ ROWS = {
     ),
     "gather_rows": Boundary(
         gather_rows,
-        {"m": Axis(5, tile=4), "n": ANY_N, "rows": Axis(7, tile=8, least=1)},
+        PLACES,
     ),
     "layer_norm": Boundary(layer_norm, {"m": M, "n": N}),
     "quantize_rows": Boundary(quantize_rows, {"m": M, "n": N}),
@@ -116,6 +137,8 @@ ROWS = {
             "d": Axis(10, tile=128, most=MOST_CHANNELS, step=2),
         },
     ),
+    "scatter_add_rows": Boundary(partial(scattered, add=True), PLACES),
+    "scatter_rows": Boundary(partial(scattered, add=False), PLACES),
     "softmax": Boundary(softmax, {"m": M, "n": N}),
     "transpose": Boundary(
         transpose,

@@ -32,6 +32,7 @@ from wave_kernels.functions.quantize import quantize_rows
 from wave_kernels.functions.ragged_attention import attention_varlen
 from wave_kernels.functions.rotary import rotary_embedding
 from wave_kernels.functions.rows import layer_norm, rms_norm, softmax
+from wave_kernels.functions.scatter import scatter_add_rows, scatter_rows
 from wave_kernels.functions.shuffles import shuffle_scales, shuffle_weights
 from wave_kernels.functions.swiglu import swiglu
 from wave_kernels.functions.transpose import transpose
@@ -63,6 +64,8 @@ __all__ = [
     "rms_norm",
     "rotary_embedding",
     "route_tokens",
+    "scatter_add_rows",
+    "scatter_rows",
     "shuffle_scales",
     "shuffle_weights",
     "softmax",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+
 from wave_torch.ops.row import Call, WaveOp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import torch
 
 
 def _embedded(
@@ -21,12 +21,9 @@ def _embedded(
 
 def _gradient(call: Call, grad: torch.Tensor) -> Mapping[str, torch.Tensor]:
     """Rows add up in f32, where their indices are; others came from nowhere."""
-    rows, length = call["table"].shape
-    places = call["indices"].reshape(-1).long()
-    inside = (places >= 0) & (places < rows)
-    wide = grad.reshape(-1, length).float() * inside[:, None]
-    total = wide.new_zeros(rows, length).index_add(0, places * inside, wide)
-    return {"table": total.to(grad.dtype)}
+    none, unchecked = torch.zeros_like(call["table"]), False
+    added = torch.ops.wave.scatter_add_rows(none, call["indices"], grad, unchecked)
+    return {"table": added}
 
 
 GATHER_ROWS = WaveOp(

@@ -26,6 +26,7 @@ from wave_torch.ops.products import MATMUL
 from wave_torch.ops.quantize import QUANTIZE_ROWS
 from wave_torch.ops.rotary import ROTARY_EMBEDDING
 from wave_torch.ops.rows import LAYER_NORM, RMS_NORM, SOFTMAX
+from wave_torch.ops.scatter import SCATTER_ADD_ROWS, SCATTER_ROWS
 from wave_torch.ops.swiglu import SWIGLU
 from wave_torch.ops.transpose import TRANSPOSE
 
@@ -54,6 +55,8 @@ TABLE = (
     RMS_NORM,
     ROTARY_EMBEDDING,
     ROUTE_TOKENS,
+    SCATTER_ADD_ROWS,
+    SCATTER_ROWS,
     SOFTMAX,
     SWIGLU,
     TOPK,
