@@ -150,6 +150,21 @@ def test_wrong_number_of_parameters(refused, line_of):
     assert line_of(diagnostic.secondary[0].location).startswith("@tkw.iterate")
 
 
+def test_a_starred_parameter_takes_the_values_that_are_left(traced):
+    def kernel(out: OUT):
+        first, *others = (tkw.read(out) * float(i) for i in range(3))
+
+        @tkw.iterate(K, init_args=[first, *others])
+        def body(one, *rest):
+            return one, *(one + each for each in rest)
+
+        tkw.write(body[2], out)
+
+    (loop,) = (op for op in traced(kernel).walk() if op.op_name == "iterate")
+    labels = [each.label for each in loop.body.arguments if each.role == "carried"]
+    assert labels == ["one", "rest", "rest_1"]
+
+
 def test_annotation_that_contradicts_the_initial_value(refused, line_of):
     def kernel(out: OUT):
         init = tkw.read(out)

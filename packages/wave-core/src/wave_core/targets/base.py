@@ -387,9 +387,7 @@ class Target:
             f"target `{self.name}` has no {kind} for `{dtype}` operands",
             at=at,
             label=f"this `{'scaled_mma' if scaled else 'mma'}` asks for one",
-            help="cast the operands to an element type that it has"
-            if not scaled
-            else "compile for a target that has one; others multiply floats of 16 bits",
+            help=_WITH_SCALES if scaled else _WITHOUT_SCALES,
             target=self.name,
             operands=str(dtype),
             scaled=scaled,
@@ -472,6 +470,13 @@ def _tightest(
     (m, _, k), columns = rows[0].shape, tile[1]
     like = [row for row in rows if (row.shape[0], row.shape[2]) == (m, k)]
     return [min(like, key=lambda row: -(-columns // row.shape[1]) * row.shape[1])]
+
+
+_WITH_SCALES = ("compile for a target that has one; others multiply floats of 16 bits",)
+_WITHOUT_SCALES = (
+    "cast the operands to an element type that it has",
+    "or let lanes multiply and sum: `mma(a, b, acc, mma_type=GenericDot())`",
+)
 
 
 def _fits(row: MatrixInstruction, tile: tuple[int, int, int]) -> bool:

@@ -74,6 +74,15 @@ class TracedBody:
         """The names of the body's parameters."""
         return list(inspect.signature(self.body).parameters)
 
+    def parameters_for(self, values: int) -> list[str]:
+        """The name of the parameter that takes each value; ``*rest`` takes many."""
+        found = inspect.signature(self.body).parameters
+        names = list(found)
+        rest = [n for n, row in found.items() if row.kind is row.VAR_POSITIONAL]
+        if len(rest) != 1 or names[-1] != rest[0]:
+            return names
+        return names[:-1] + rest * (values - len(names) + 1)
+
     def region_for(self, inits: tuple[Op, ...], named: Sequence[Op] = ()) -> Region:
         """A region that carries ``named``, then what the parameters stand for."""
         self.check_parameters(inits)
@@ -82,7 +91,7 @@ class TracedBody:
         for init in named:
             label = self.tracer.label("condition")
             region.add_argument("carried", label, init.register_type, self.where)
-        for name, init in zip(self.parameters, inits, strict=True):
+        for name, init in zip(self.parameters_for(len(inits)), inits, strict=True):
             self._check_hint(name, hints.get(name), init)
             where = ParameterLocation(self.body, name)
             assert init.type is not None, "initial values have types"
@@ -95,7 +104,7 @@ class TracedBody:
         Raises:
             UserError: WV0108.
         """
-        names = self.parameters
+        names = self.parameters_for(len(inits))
         if len(names) != len(inits):
             raise user_error(
                 "WV0108",

@@ -35,9 +35,9 @@ def iterate(
 ) -> Callable[[Callable[..., Any]], Results]:
     """Loop over the tiles of ``axis``; decorates the body of the loop.
 
-    The body takes one parameter for each value of ``init_args`` and returns their
-    next values. The decorated name becomes the result: one value, a tuple of
-    several, or nothing.
+    The body takes one parameter for each value of ``init_args``, a last ``*rest`` all
+    that are left, and returns their next values. The decorated name becomes the
+    result: one value, a tuple of several, or nothing.
 
     With ``condition`` it is a while loop. The condition is a relation of symbols, asked
     before each iteration: of ``axis``, which the body moves on by `set_symbol`, of
