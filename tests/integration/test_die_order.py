@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from heapq import heapreplace
+from math import prod
 
+import numpy as np
 import pytest
 import torch
 
@@ -24,6 +27,8 @@ WIDE = {"BLOCK_M": 256, "BLOCK_N": 256, "BLOCK_K": 32, "WAVES_M": 2, "WAVES_N": 
 LONG = {"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K2": 32, "WAVES_M": 4, "MMA_ROWS": 32}
 DIES, UNITS = 8, 38
 """Of an MI300X: dies, and compute units of each."""
+
+UNITS_OF_H100 = 132
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +52,9 @@ def case(session, name, shape, settings):
         ("gemm", {"M": 81, "N": 47, "K": 15}, SMALL | {"DYNAMIC": 1}),
         ("attention", {"B": 3, "M": 49, "N": 17, "K1": 16, "K2": 33}, HEADS),
         ("attention-heads", {"B": 2, "M": 33, "H": 3, "K1": 16, "N": 16}, HEADS),
+        ("attention-causal", {"B": 3, "M": 49, "N": 17, "K1": 16, "K2": 33}, HEADS),
+        ("attention-causal", {"B": 0, "M": 5, "N": 17, "K1": 16, "K2": 33}, HEADS),
+        ("attention-causal", {"B": 1, "M": 0, "N": 17, "K1": 16, "K2": 33}, HEADS),
     ],
 )
 def test_kernels_of_the_library_agree_with_f64(session, name, shape, settings, device):
@@ -138,6 +146,44 @@ def test_dies_fetch_less(session, name, shape, settings, axes_of, share):
     made = case(session, name, shape, settings)
     ordered, counted = fetched(made, session, axes_of)
     assert ordered <= share * counted
+
+
+def places(session, shape, target="sm_90a"):
+    """Coordinates of the workgroups of causal attention, the first started first."""
+    factory = session.plugins.load_kernel("attention-heads")
+    words = {**LONG, "CAUSAL": 1}
+    made = make_case(factory, "attention-heads", shape, words, target)
+    sizes = {n: size for n, size in made.options.subs.items() if type(size) is int}
+    geometry = Geometry(made.kernel.constraints, sizes, session.target(target))
+    grid = tuple(extent.constant_value for extent in geometry.grid)
+    return grid, tiles_in_order(grid, geometry.numbering)
+
+
+@pytest.mark.parametrize("target", ["sm_90a", "gfx942"])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 300), (3, 70, 129), (1, 9, 4096)])
+def test_each_tile_has_one_workgroup(session, shape, target):
+    sizes = dict(zip(("B", "H", "M"), shape, strict=True))
+    grid, found = places(session, sizes, target)
+    assert len(np.unique(np.stack(found), axis=1)[0]) == prod(grid)
+
+
+def ends(lengths, units):
+    """When the last of some jobs is done, each begun where one ends."""
+    busy = [0] * units
+    for length in lengths:
+        heapreplace(busy, busy[0] + length)
+    return max(busy)
+
+
+@pytest.mark.parametrize("shape", [(1, 32, 4096), (4, 8, 2048), (1, 9, 8192)])
+def test_workgroups_of_causal_attention_end_together(session, shape):
+    """Those with most keys begin first; counted by rows, units wait at the end."""
+    sizes = dict(zip(("B", "H", "M"), shape, strict=True))
+    grid, (rows, *_) = places(session, sizes)
+    counted = np.arange(prod(grid)) % grid[0]
+    ideal = (rows + 1).sum() / UNITS_OF_H100
+    assert ends((rows + 1).tolist(), UNITS_OF_H100) <= 1.07 * ideal
+    assert ends((counted + 1).tolist(), UNITS_OF_H100) >= 1.1 * ideal
 
 
 def test_a_launch_has_no_more_workgroups_than_it_counts(session):

@@ -124,7 +124,9 @@ def attention_kernel(
     v_mapping = mapping(B, N, K2, to=(B, K2, N))
     out = mapping(B, N, M, to=(B, M, N), written=True)
 
-    @tkw.wave(spread((B,), mma_types[1], TILES, STAGING, **scoring.seen()))
+    @tkw.wave(
+        spread((B,), mma_types[1], TILES, STAGING, growing=causal, **scoring.seen())
+    )
     def attention(
         q: tkl.Memory[B, M, K1, QUERY_SPACE, tkl.f16],
         k: tkl.Memory[B, K2, K1, ADDRESS_SPACE, tkl.f16],
@@ -219,7 +221,9 @@ def head_attention_kernel(
     out = mapping(B, H, N, M, to=heads.output, written=True)
     operands = _operands(heads, scoring, lse=lse)
 
-    @tkw.wave(spread(lead, mma_types[1], TILES, **scoring.seen()))
+    @tkw.wave(
+        spread(lead, mma_types[1], TILES, growing=scoring.growing, **scoring.seen())
+    )
     @declared(operands)
     def attention(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))

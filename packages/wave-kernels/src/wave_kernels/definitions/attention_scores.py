@@ -85,6 +85,11 @@ class Scoring:
             "iters": sympy.Max(tiles - skipped, 0),
         }
 
+    @property
+    def growing(self) -> bool:
+        """Whether a query sees all keys that those before it see, and more."""
+        return self.causal and not self.window
+
     def seeing(self) -> dict[str, Any]:
         """The tiles of queries that may see some key of a workgroup, of `spread`."""
         if not self.causal and not self.window:

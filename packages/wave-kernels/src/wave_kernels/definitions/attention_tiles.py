@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
+
+import sympy
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
@@ -56,6 +59,9 @@ TILES = tkw.Tunable(
     ),
 )
 
+AT_ONCE = 256
+"""Workgroups: most chips run fewer at a time, of this size."""
+
 _BLOCKS = {B: BLOCK_B, H: BLOCK_H}
 _CHANNELS = {DK: K1, DN: N}
 
@@ -64,6 +70,7 @@ def spread(
     lead: tuple[Any, ...],
     mma_type: tkl.MMAType | None,
     *left_open: tkw.Tunable,
+    growing: bool = False,
     **seen: Any,
 ) -> list[Any]:
     """The constraints of attention over independent ``lead``, each a workgroup axis.
@@ -72,6 +79,7 @@ def spread(
         lead: Of every result: the batch, or the batch and heads.
         mma_type: Of the product with values.
         left_open: Tiles, and what else whoever compiles may choose.
+        growing: Whether later rows see more keys, so that theirs begin first.
         seen: ``start`` and ``iters`` of the loop over keys, where it leaves some out.
     """
     return [
@@ -87,9 +95,35 @@ def spread(
             vector_shapes=dict.fromkeys(lead, 0),
         ),
         tkw.DieOrder(),
+        *(_longest_first(lead) if growing else ()),
         *left_open,
         tkw.FastMath(maxima_drop_nan=True),
     ]
+
+
+def _longest_first(lead: tuple[Any, ...]) -> list[tkw.ReorderingConstraint]:
+    """Workgroups with most keys begin first, so that all end at about the same time.
+
+    That would be the last rows of all batch entries and heads, then those before: at
+    any time keys of all of them would be in use, and no cache holds these. So it is of
+    a few heads, just enough for `AT_ONCE` workgroups, and then of the next ones.
+    """
+    tiles = sympy.ceiling(M / BLOCK_M)
+    counts = [sympy.ceiling(dim / _BLOCKS[dim]) for dim in lead]
+    places = (tkw.WORKGROUP_2, tkw.WORKGROUP_3)[: len(lead)]
+    head = sum(place * prod(counts[:i]) for i, place in enumerate(places))
+    count = prod(counts)
+    # As many heads in each part as in any other, or one more.
+    parts = sympy.Max(count // sympy.ceiling(AT_ONCE / tiles), 1)
+    part = ((head + 1) * parts - 1) // count
+    first = part * count // parts
+    few = (part + 1) * count // parts - first
+    place = tkw.WORKGROUP_0 + tiles * (head - first)
+    found, left = {0: tiles - 1 - place // few}, first + place % few
+    for axis, count in enumerate(counts[:-1], 2):
+        found[axis], left = left % count, left // count
+    found[1 + len(lead)] = left
+    return [tkw.ReorderingConstraint(expr, axis) for axis, expr in found.items()]
 
 
 def mapping(

@@ -84,7 +84,7 @@ def ragged_attention_kernel(
     operands = _operands(heads, own, paged=paged, tree=tree)
     places = _Places(heads, paged=paged)
 
-    @tkw.wave(spread(lead, mma_types[1], TILES, **own.seen()))
+    @tkw.wave(spread(lead, mma_types[1], TILES, growing=own.growing, **own.seen()))
     @declared(operands)
     def attention(*memories: Any) -> None:
         given = dict(zip(operands, memories, strict=True))
