@@ -68,6 +68,18 @@ def test_sums_of_any_number_of_groups_are_right(trips, preset):
     check(a, b, c)
 
 
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("tile", [(192, 256, 3), (256, 192, 2)], ids=str)
+@pytest.mark.parametrize("sizes", [(1, 1, 8), (191, 193, 328), (257, 255, 72)], ids=str)
+def test_sums_of_tiles_that_are_no_powers_of_two_are_right(tile, sizes):
+    rows, columns, waves = tile
+    made = boxed("bf16", sizes, columns, "four-stage", rows=rows, waves=waves)
+    assert made.count("wgmma.mma_async")
+    a, b, c = matrices(sizes, "bf16")
+    assert made.run(a, b, c) == []
+    check(a, b, c)
+
+
 @pytest.mark.parametrize("layout", ["gemm-nn", "gemm-tn", "gemm"])
 def test_one_thread_copies_while_no_group_of_products_is_open(layout):
     """The assembler of CUDA 13.0 divides a group around its branch (C7519)."""
@@ -216,9 +228,21 @@ def test_another_swizzle_is_wrong():
     assert np.abs(c - a.astype("f8") @ b.astype("f8").T).max() > 1
 
 
-@pytest.mark.parametrize("preset", ["default", "fetch-ahead", "four-stage"])
-def test_accumulators_stay_where_they_are(preset):
-    made = boxed("bf16", (4096, 4096, 4096), 128, preset, rows=256)
+@pytest.mark.parametrize(
+    ("tile", "preset"),
+    [
+        ((256, 128, 2), "default"),
+        ((256, 128, 2), "fetch-ahead"),
+        ((256, 128, 2), "four-stage"),
+        ((256, 192, 2), "four-stage"),
+        ((192, 256, 3), "four-stage"),
+    ],
+    ids=str,
+)
+def test_accumulators_stay_where_they_are(tile, preset):
+    rows, columns, waves = tile
+    size = (4104, 4104, 4104)
+    made = boxed("bf16", size, columns, preset, rows=rows, waves=waves)
     tool = find_assembler()
     assert tool is not None
     remarks = assemble(made.ptx, "sm_90a", tool, Limits(60, 8192)).remarks

@@ -40,14 +40,15 @@ def gemm(
     columns,
     preset,
     rows=128,
+    waves=2,
     layout="NT",
     panels=1,
     ends=PLAIN,
     **options,
 ):
-    """Tiles of 128 bytes of K or more, half of the rows for each of two waves."""
+    """Tiles of 128 bytes of K or more, whose rows are shared evenly by waves."""
     kind = getattr(tkl, dtype)
-    tile = (rows, columns, panels * 128 // kind.bytes, 2, 1)
+    tile = (rows, columns, panels * 128 // kind.bytes, waves, 1)
     subs = dict(zip((*TILES, M, N, K), (*tile, *sizes), strict=True))
     subs[tkl.sym.ADDRESS_SPACE] = tkl.SHARED_ADDRESS_SPACE
     name = INSTRUCTIONS[dtype].format(columns)

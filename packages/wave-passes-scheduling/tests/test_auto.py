@@ -104,6 +104,7 @@ def test_the_work_of_a_product_is_counted_on_its_trace(session):
         8192.0 * front.target.memory.cache_line_bytes / 64,
         staged=True,
         piece=2048,
+        boxed=True,
     )
     assert work.fetched == (row, row)
     assert (work.carried, work.fragments, work.lds) == (64, 32, 16384)
@@ -179,9 +180,9 @@ def test_turns_at_units_wait_for_each_other():
     assert 40 * 30 <= many < 1.1 * 40 * 30
 
 
-def product_work(session):
+def product_work(session, size=4096):
     """The work of a product that stages its operands."""
-    settled = settlements(options(4096), gemm_of(TILES), session)[-1]
+    settled = settlements(options(size), gemm_of(TILES), session)[-1]
     settled = replace(settled, subs={**settled.subs, SPACE: SHARED})
     front = front_of(settled, GEMM, session)
     return work_of(front.traced, front.geometry, front.target)
@@ -389,6 +390,33 @@ def test_conditions_of_copies_take_registers_where_lanes_keep_them(
     usual, kept = (need_of(work, way, chip).registers for chip in (CHIP, keeping))
     pieces = [row.of_group / (work.lanes * work.waves * 16) for row in work.staged]
     assert kept - usual == sum(n * e for n, e in zip(pieces, rows, strict=True))
+
+
+def test_boxes_have_no_conditions(session):
+    keeping = replace(CHIP, registers=replace(CHIP.registers, conditions=True))
+    work, way = product_work(session, 4088), replace(WAYS[0], direct=True)
+    assert all(row.boxed and row.masked for row in work.staged)
+    boxes = replace(way, boxes=True)
+    usual, kept = (need_of(work, way, chip).registers for chip in (CHIP, keeping))
+    assert need_of(work, boxes, keeping).registers == usual < kept
+
+
+def test_rows_that_begin_between_lines_touch_one_more(session):
+    """Rows of 32 elements of f16 in lines of 128 bytes, by where they may begin."""
+    line = CHIP.memory.cache_line_bytes
+    touched = {4096: line, 4104: 64 + line - 16, 4097: 64 + line - 2}
+    for size, read in touched.items():
+        for row in product_work(session, size).staged:
+            assert row.lines == row.of_group * read / 64
+
+
+def test_of_ways_as_fast_those_that_are_further_ahead_come_first(request_of):
+    target = replace(COPYING, direct_by_pointer=True, priorities=False)
+    slow = replace(target, peaks=replace(target.peaks, l2_bytes=1))
+    found = chosen_with(request_of, slow, {COPIER})
+    ranks = [(each.figures["cycles"], -each.figures["bytes of LDS"]) for each in found]
+    assert ranks == sorted(ranks)
+    assert len({cycles for cycles, _ in ranks}) < len(ranks)
 
 
 def test_options_of_a_choice_can_be_given():

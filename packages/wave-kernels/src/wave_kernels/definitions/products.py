@@ -52,6 +52,8 @@ _TALL = (
     (256, 128, 64, 2, 1, 64),
     (128, 128, 64, 2, 1, 64),
     (192, 192, 64, 3, 1, 64),
+    (256, 192, 64, 2, 1, 64),
+    (192, 256, 64, 3, 1, 64),
 )
 """By instructions of 64 rows, which four narrow waves work on together."""
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from wave_core.diagnostics import UserError
 from wave_core.plugin import Choice
 from wave_core.types import AddressSpace
-from wave_passes_scheduling.auto.estimate import WIDE, cycles_of, need_of
+from wave_passes_scheduling.auto.estimate import cycles_of, need_of
 from wave_passes_scheduling.auto.ways import COPIER, Way, ways_for
-from wave_passes_scheduling.auto.work import Work, multiplies, work_of
+from wave_passes_scheduling.auto.work import WIDE, Work, multiplies, work_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ OWN = frozenset(
 )
 """Options by which authors schedule themselves."""
 
-CYCLES = "cycles"
+CYCLES, LDS = "cycles", "bytes of LDS"
 
 
 def choose(request: ChoiceRequest) -> list[Choice]:
@@ -52,9 +52,17 @@ def choose(request: ChoiceRequest) -> list[Choice]:
         return []
     request = replace(request, target=target)
     found = [each for work in _works(request) for each in _choices(request, *work)]
-    return sorted(
-        found, key=lambda each: (bool(each.refused), each.figures.get(CYCLES, 0.0))
-    )
+    return sorted(found, key=_rank)
+
+
+def _rank(found: Choice) -> tuple[bool, float, float]:
+    """First what fits, the fastest first.
+
+    Where one unit is the limit whatever the schedule, tiles further ahead are better:
+    what comes late makes nobody wait.
+    """
+    figures = found.figures
+    return bool(found.refused), figures.get(CYCLES, 0.0), -figures[LDS]
 
 
 def _works(request: ChoiceRequest) -> Iterator[tuple[Mapping[Expr, object], Work]]:
@@ -94,7 +102,7 @@ def _choices(
             continue
         need = need_of(work, way, request.target)
         refused = _refused(work, way, need, request.target)
-        figures = {"registers": need.registers, "bytes of LDS": need.lds}
+        figures = {"registers": need.registers, LDS: need.lds}
         if not refused:
             cycles = cycles_of(work, way, need, request.target)
             figures |= {CYCLES: cycles, "workgroups at once": need.resident}

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
+from wave_passes_scheduling.auto.work import WIDE
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wave_core.targets import RegisterFile, Target
     from wave_passes_scheduling.auto.ways import Way
     from wave_passes_scheduling.auto.work import Work
-
-WIDE = 16
-"""Bytes that a lane moves at a time."""
 
 OTHERS = 1.1
 """Vector instructions by those that are counted: addresses and moves come on top."""
@@ -71,16 +70,17 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     registers += max(0.0, way.ahead - live) * work.unstaged
     registers = round(registers + SPARE)
     if target.registers.conditions:
-        registers += _conditions(work)
+        registers += _conditions(work, way)
     lds = work.lds * way.copies + work.kept
     resident = _resident(work.units, registers, lds, target, target.registers)
     return Need(registers, lds, resident)
 
 
-def _conditions(work: Work) -> int:
-    """Registers for the conditions of what a lane brings to LDS."""
+def _conditions(work: Work, way: Way) -> int:
+    """Registers for the conditions of what a lane brings to LDS; boxes have none."""
     lanes = work.lanes * work.waves
-    pieces = [(ceil(e.of_group / lanes / WIDE), e.masked) for e in work.staged]
+    brought = [each for each in work.staged if not (way.boxes and each.boxed)]
+    pieces = [(ceil(each.of_group / lanes / WIDE), each.masked) for each in brought]
     return sum(count * masked for count, masked in pieces)
 
 
