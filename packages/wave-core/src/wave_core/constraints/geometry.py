@@ -393,8 +393,6 @@ class Geometry:
         self, rows: Sequence[Constraint], target: Target
     ) -> tuple[Definition, ...]:
         numbering = Numbering(self.grid)
-        if any(extent is constant(0) for extent in self.grid):
-            return ()  # Of no tiles, none has a place.
         for order in (row for row in rows if isinstance(row, DieOrder)):
             count = order.dies or target.dies
             if count > 1 or target.band_rows:

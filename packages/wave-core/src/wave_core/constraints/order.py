@@ -83,6 +83,8 @@ class Numbering:
         """Each die has consecutive tiles, counted in bands of ``rows``."""
         if dies == 1 and all(extent is constant(1) for extent in self._grid[1:2]):
             return  # A band of one tile's width is as the hardware counts.
+        if any(extent is constant(0) for extent in self._grid):
+            return  # Of no tiles, none has a place.
         number, count = constant(0), constant(1)
         for place, extent in zip(self._places, self._grid, strict=True):
             if extent is not constant(1):

@@ -108,8 +108,8 @@ def _longest_first(lead: tuple[Any, ...]) -> list[tkw.ReorderingConstraint]:
     any time keys of all of them would be in use, and no cache holds these. So it is of
     a few heads, just enough for `AT_ONCE` workgroups, and then of the next ones.
     """
-    tiles = sympy.ceiling(M / BLOCK_M)
-    counts = [sympy.ceiling(dim / _BLOCKS[dim]) for dim in lead]
+    tiles = _at_least_one(M, BLOCK_M)
+    counts = [_at_least_one(dim, _BLOCKS[dim]) for dim in lead]
     places = (tkw.WORKGROUP_2, tkw.WORKGROUP_3)[: len(lead)]
     head = sum(place * prod(counts[:i]) for i, place in enumerate(places))
     count = prod(counts)
@@ -124,6 +124,11 @@ def _longest_first(lead: tuple[Any, ...]) -> list[tkw.ReorderingConstraint]:
         found[axis], left = left % count, left // count
     found[1 + len(lead)] = left
     return [tkw.ReorderingConstraint(expr, axis) for axis, expr in found.items()]
+
+
+def _at_least_one(dim: Any, tile: Any) -> Any:
+    """How many tiles a dim has; where it has none, none is looked at."""
+    return sympy.Max(sympy.ceiling(dim / tile), 1)
 
 
 def mapping(
