@@ -10,7 +10,7 @@ from torch.nn.grad import (
 )
 
 from wave_core.diagnostics import LaunchError
-from wave_kernels.functions import conv2d, conv2d_input, conv2d_weight
+from wave_kernels.functions import conv1d, conv2d, conv2d_input, conv2d_weight
 
 ULP = {torch.float32: 2.0**-23, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
 FORMATS = {"nchw": torch.contiguous_format, "nhwc": torch.channels_last}
@@ -71,6 +71,27 @@ def test_convolutions_and_their_gradients(title, dtype, images, filters):
     )
 
 
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("dtype", ULP)
+@pytest.mark.parametrize(
+    "moves", [{}, {"stride": 2, "padding": 3}, {"dilation": 2, "groups": 2}], ids=str
+)
+def test_lines(moves, dtype, last):
+    weight, bias = torch.randn(6, 4 // moves.get("groups", 1), 3), torch.randn(6)
+    x = torch.randn(2, 9, 4).mT if last else torch.randn(2, 4, 9)
+    x, weight, bias = (each.to(dtype) for each in (x, weight, bias))
+    wide = x.double(), weight.double(), bias.double()
+    wanted = torch.nn.functional.conv1d(*wide, **moves)
+    size = torch.nn.functional.conv1d(*(each.abs() for each in wide), **moves)
+    found = conv1d(x, weight, bias, **moves)
+    near(found, wanted, size)
+    assert (found.mT if last else found).is_contiguous()
+    out = torch.full(wanted.shape, torch.nan, dtype=dtype)
+    assert conv1d(x, weight, bias, out=out, **moves) is out
+    near(out, wanted, size)
+
+
 def test_an_image_with_gaps_is_read():
     x, weight = random((2, 4, 6, 8))[:, ::2, ::2], random((3, 2, 2, 2))
     wanted = torch.nn.functional.conv2d(x.double(), weight.double())
@@ -100,6 +121,7 @@ def test_a_result_is_written_in_place(order):
 
 
 X, W, G = torch.zeros(1, 4, 5, 5), torch.zeros(6, 4, 3, 3), torch.zeros(1, 6, 3, 3)
+LINE = X[:, :, 0]
 REFUSED = [
     ("WV0704", lambda: conv2d(X, None)),
     ("WV0705", lambda: conv2d(X, W.half())),
@@ -115,6 +137,12 @@ REFUSED = [
     ("WV0707", lambda: conv2d(X, W, dilation=3)),
     ("WV0707", lambda: conv2d_input(G, W, (5, 6))),
     ("WV0707", lambda: conv2d_weight(X, G, (3, 2))),
+    ("WV0704", lambda: conv1d(LINE, None)),
+    ("WV0704", lambda: conv1d(LINE, W[0], stride=(1, 1))),
+    ("WV0706", lambda: conv1d(X, W[0])),
+    ("WV0707", lambda: conv1d(LINE, W[0])),
+    ("WV0707", lambda: conv1d(LINE, W[:, :, 0], dilation=3)),
+    ("WV0707", lambda: conv1d(LINE, W[:, :, 0], out=LINE)),
     ("WV0708", lambda: conv2d(X, W.to("meta"))),
     ("WV0709", lambda: conv2d(X, W, out=G.mT)),
     ("WV0714", lambda: conv2d(X, W.clone().requires_grad_())),

@@ -162,6 +162,13 @@ CALLS = {
         (leaf(3, 7, dtype=dtype),),
         (leaf(2, 32, 5, dtype=dtype),),
     ],
+    "conv1d": lambda dtype: [
+        (
+            *(leaf(2, 4, 7, dtype=dtype), leaf(6, 2, 3, dtype=dtype)),
+            *(leaf(6, dtype=dtype), 2, 1, 2, 2),
+        ),
+        (leaf(1, 3, 5, dtype=dtype), leaf(2, 3, 1, dtype=dtype)),
+    ],
     "conv2d": lambda dtype: [
         (*images(dtype)[:2], leaf(6, dtype=dtype), [1, 2], [1, 0], [2, 1], 2),
         (*images(dtype, 3, 3, 1, last=True)[:2], None, [1, 1], [0, 0], [1, 1], 3),
@@ -382,6 +389,7 @@ REFERENCES = {
         weights[..., None] * rows[places.long()]
     ).sum(1),
     "column_sums": lambda x: x.flatten(0, -2).sum(0),
+    "conv1d": torch_functions.conv1d,
     "conv2d": torch_functions.conv2d,
     "conv2d_input": conv2d_input,
     "conv2d_weight": conv2d_weight,

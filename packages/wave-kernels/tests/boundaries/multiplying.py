@@ -122,13 +122,24 @@ def conv2d(dtype, **sizes):
     return Trial((x, weight), (convolved(*wide),), (limit,))
 
 
+def conv1d(dtype, n, c, f, size, extent):
+    """A line for each image of one row."""
+    x, weight = random(n, c, size, dtype=dtype), random(f, c, extent, dtype=dtype)
+    wanted, limit = random(n, f, max(size - extent + 1, 0)).double(), 0.0
+    if size >= extent > 0:
+        images, filters = x.double()[..., None], weight.double()[..., None]
+        wanted = convolved(images, filters)[..., 0]
+        limit = 1e-3 * greatest(convolved(images.abs(), filters.abs()))
+    return Trial((x, weight), (wanted,), (limit,))
+
+
 def convolved(x, weight):
     """Torch refuses what has no channels, or no filters."""
     if weight.numel():
         return torch_functions.conv2d(x, weight)
-    return torch.zeros(
-        len(x), len(weight), x.shape[2] - weight.shape[2] + 1, 2
-    ).double()
+    sizes = zip(x.shape[2:], weight.shape[2:], strict=True)
+    places = [size - extent + 1 for size, extent in sizes]
+    return torch.zeros(len(x), len(weight), *places).double()
 
 
 def conv2d_input(dtype, **sizes):
@@ -167,6 +178,7 @@ IMAGES = {
     "extent": Axis(2, tile=4, least=1, most=6),
 }
 MULTIPLYING = {
+    "conv1d": Boundary(conv1d, IMAGES),
     "conv2d": Boundary(conv2d, IMAGES),
     "conv2d_input": Boundary(conv2d_input, IMAGES),
     "conv2d_weight": Boundary(conv2d_weight, IMAGES),

@@ -12,7 +12,8 @@ from wave_kernels.functions.attention_gradients import (
     attention_with_lse,
 )
 from wave_kernels.functions.columns import column_sums
-from wave_kernels.functions.convolutions import conv2d, conv2d_input, conv2d_weight
+from wave_kernels.functions.convolution_gradients import conv2d_input, conv2d_weight
+from wave_kernels.functions.convolutions import conv1d, conv2d
 from wave_kernels.functions.cross_entropy import cross_entropy
 from wave_kernels.functions.decode_attention import attention_decode
 from wave_kernels.functions.experts import (
@@ -45,6 +46,7 @@ __all__ = [
     "attention_with_lse",
     "column_sums",
     "combine_tokens",
+    "conv1d",
     "conv2d",
     "conv2d_input",
     "conv2d_weight",

@@ -111,7 +111,41 @@ def _filters_gradient(call: Call, grad: torch.Tensor) -> Mapping[str, torch.Tens
     return found
 
 
+def _lines(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    stride: int = 1,
+    padding: int = 0,
+    dilation: int = 1,
+    groups: int = 1,
+) -> torch.Tensor:
+    """As an image of one row each."""
+    image, filters = x.unsqueeze(2), weight.unsqueeze(2)
+    pairs = (1, stride), (0, padding), (1, dilation)
+    return _convolved(image, filters, bias, *pairs, groups).squeeze(2)
+
+
+def _lines_gradient(call: Call, grad: torch.Tensor) -> Mapping[str, torch.Tensor]:
+    """That of such images."""
+    rows = {"stride": 1, "padding": 0, "dilation": 1}
+    values: dict[str, Any] = {n: (rest, call[n]) for n, rest in rows.items()}
+    values |= {name: call[name].unsqueeze(2) for name in ("x", "weight")}
+    image = Call({**values, "groups": call["groups"]}, call.wanted)
+    found = _convolved_gradient(image, grad.unsqueeze(2))
+    return {n: each if n == "bias" else each.squeeze(2) for n, each in found.items()}
+
+
 CONVOLUTIONS = (
+    WaveOp(
+        "conv1d",
+        "(Tensor x, Tensor weight, Tensor? bias=None, SymInt stride=1, "
+        "SymInt padding=0, SymInt dilation=1, int groups=1) -> Tensor",
+        result=_lines,
+        gradient=_lines_gradient,
+        saved=("x", "weight", *MOVED),
+        narrowed=("x", "weight", "bias"),
+    ),
     WaveOp(
         "conv2d",
         f"(Tensor x, Tensor weight, Tensor? bias=None, {MOVES}) -> Tensor",
