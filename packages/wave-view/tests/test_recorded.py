@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from wave_core.cli.app import run_command
 from wave_core.diagnostics import UserError
-from wave_view import recorded
+from wave_view import recorded, trace_command
 from wave_view.measured import unit_of, with_recording
 from wave_view.recorded import read_recording
 from wave_view.records import Code, CodeLine
@@ -65,6 +66,7 @@ def test_a_trace_takes_the_place_of_the_emulators_cycles(view, tmp_path):
     made = replace(view, code=Code("asm", tuple(lines)))
     shown = with_recording(made, read_recording(write_trace(tmp_path)))
     timeline = shown.documents["cycles"]["timeline"]
+    assert (timeline["waves_shown"], timeline["waves_recorded"]) == ([0, 0], 1)
     assert shown.executed == (0, 1, 2)
     assert [row["unit"] for row in timeline["instructions"]] == [
         "valu",
@@ -149,6 +151,59 @@ def test_large_files_are_not_read_and_long_traces_are_cut(tmp_path, monkeypatch)
     monkeypatch.setattr(recorded, "FILE_BYTES", 100)
     with pytest.raises(UserError, match="no plain file of at most"):
         read_recording(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "slots"), [(range(2), [0, 1]), (range(1, 9), [1, 2]), (range(2, 3), [2])]
+)
+def test_waves_that_are_asked_for_are_read(tmp_path, wanted, slots):
+    write_trace(tmp_path, waves=(WAVE, WAVE, WAVE))
+    found = read_recording(tmp_path, wanted)
+    assert [wave.slot for wave in found.waves] == list(found.numbers) == slots
+    assert (found.recorded, found.left_out) == (3, 0)
+
+
+def test_waves_that_were_not_recorded_are_refused(tmp_path):
+    write_trace(tmp_path, waves=(WAVE, WAVE))
+    with pytest.raises(UserError, match="has no wave 2: 2 were recorded") as caught:
+        read_recording(tmp_path, range(2, 4))
+    assert caught.value.code == "WV0852"
+
+
+@pytest.fixture
+def traced(monkeypatch, view, tmp_path, capsys):
+    """`wave trace --read` of a kernel that need not be compiled, and what it says."""
+    monkeypatch.setattr(trace_command, "collect", lambda *_: view)
+    monkeypatch.chdir(tmp_path)
+    source = view.sources[0].file
+    code = [[source.join(e.split("SOURCE")) if i == 3 else e for i, e in enumerate(r)]
+            for r in CODE]  # fmt: skip
+    write_trace(tmp_path, code, waves=(WAVE,) * 3)
+
+    def run(*options):
+        code = run_command(["trace", "copy", "--read", ".", *options])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_what_is_not_shown_is_said(traced, monkeypatch):
+    code, _, told = traced()
+    assert (code, "shows waves" in told) == (0, False)
+    code, _, told = traced("--waves", "1-2")
+    assert (code, "shows waves 1 to 2 of 3: --waves chooses" in told) == (0, True)
+    monkeypatch.setattr(recorded, "EVENTS", 4)
+    code, printed, told = traced("--waves", "all", "--json")
+    assert "leaves out 5 instructions of these waves" in told
+    found = json.loads(printed)
+    assert (found["waves"], found["waves_recorded"]) == ([0, 2], 3)
+    assert found["instructions_left_out"] == 5
+
+
+@pytest.mark.parametrize("waves", ["", "x", "-1", "3-1", "1-2-3"])
+def test_waves_that_are_no_numbers_are_refused(traced, waves):
+    code, _, told = traced(f"--waves={waves}")
+    assert (code, "names no waves" in told) == (2, True)
 
 
 def test_a_folder_that_is_none_or_of_several_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""The codes of recorded traces: WV0850 and WV0851."""
+"""The codes of recorded traces: WV0850 to WV0852."""
 
 from __future__ import annotations
 
@@ -24,4 +24,13 @@ Good:
     wave trace softmax --read a-trace-of-softmax
 Fix: give the kernel, sizes, settings and versions that were traced, and run it
 with `--option debug_lines=true`.
+
+WV0852: a recorded thread trace has no such wave
+Cause: `--waves` names waves by number, from 0 on, in the order of engines,
+SIMDs and slots, and fewer were recorded.
+Bad:
+    wave trace gemm --read traces --waves 256-511
+Good:
+    wave trace gemm --read traces --waves 0-99
+Fix: name numbers that there are, or `all`.
 """)

@@ -111,4 +111,6 @@ def _timeline(recording: Recording, numbers: Mapping[int, int]) -> dict[str, Any
         "clock_ghz": None,
         "turns_left_out": 0,
         "events_left_out": recording.left_out,
+        "waves_shown": [recording.numbers[0], recording.numbers[-1]],
+        "waves_recorded": recording.recorded,
     }  # fmt: skip

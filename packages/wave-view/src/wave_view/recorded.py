@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FILE_BYTES = 32 << 20
 WAVES, EVENTS, ROWS = 256, 100_000, 200_000
-"""Limits: of a file, and of waves, of their instructions and of rows of code."""
+"""Limits: of a file; of waves unless some are named, of their instructions, of rows."""
 
 _HEADER = "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency, Stall, Idle"
 _WAVE = re.compile(r"se(\d{1,4})_sm(\d{1,4})_sl(\d{1,4})_wv(\d{1,6})\.json")
@@ -81,35 +81,46 @@ class Recording:
     Attributes:
         name: The folder.
         rows: Instructions by the number that events name.
-        waves: In the order of engines, SIMDs and slots.
+        waves: Those that were asked for, in the order of engines, SIMDs and slots.
+        numbers: Their numbers among all that were recorded, in that order.
+        recorded: How many those are.
         left_out: How many instructions of these are beyond the limits.
     """
 
     name: str
     rows: dict[int, Row]
     waves: Sequence[Wave]
+    numbers: range
+    recorded: int
     left_out: int
 
 
-def read_recording(folder: Path) -> Recording:
+def read_recording(folder: Path, wanted: range = range(WAVES)) -> Recording:
     """The trace in a folder, or in its only folder of a dispatch.
 
+    Args:
+        folder: Of the trace.
+        wanted: The numbers of the waves to be read; the first `WAVES` if left out.
+
     Raises:
-        UserError: WV0850.
+        UserError: WV0850; WV0852 where none of these waves was recorded.
     """
     folder = _of_dispatch(folder)
     rows = _rows(folder / "code.json")
     places = sorted(_wave_files(folder))
     if not places:
         raise _unreadable(folder, "no wave was recorded")
+    numbers = range(len(places))[wanted.start : wanted.stop]
+    if not numbers:
+        raise _no_such_wave(folder, wanted, len(places))
     waves: list[Wave] = []
     room, left_out = EVENTS, 0
-    for (engine, simd, slot, _), path in places[:WAVES]:
+    for (engine, simd, slot, _), path in places[numbers.start : numbers.stop]:
         events = _events(path, rows)
         left_out += max(0, len(events) - room)
         waves.append(Wave(engine, simd, slot, events[:room]))
         room -= len(waves[-1].events)
-    return Recording(folder.name, rows, waves, left_out)
+    return Recording(folder.name, rows, waves, numbers, len(places), left_out)
 
 
 def _of_dispatch(folder: Path) -> Path:
@@ -174,4 +185,12 @@ def _unreadable(path: Path, why: str) -> Exception:
         "WV0850",
         f"`{path}` is no recorded thread trace: {why}",
         help="name a folder `ui_output_agent_*_dispatch_*` that rocprofv3 wrote",
+    )
+
+
+def _no_such_wave(folder: Path, wanted: range, recorded: int) -> Exception:
+    return user_error(
+        "WV0852",
+        f"`{folder.name}` has no wave {wanted.start}: {recorded} were recorded",
+        help=f"they are numbered from 0 to {recorded - 1}: `--waves 0-{recorded - 1}`",
     )

@@ -31,6 +31,7 @@ views.push({
         : "By the model of the emulator: as many workgroups as fit on a compute unit, from launch to end, even where a launch has fewer for each. ") + "A bar is an " +
         "instruction from its start until its unit is free; the thin line before it is the time that it waited." +
         (timeline.turns_left_out ? ` Of the loop's ${timeline.turns_left_out} turns more, none is drawn.` : "") +
+        (timeline.waves_recorded > timeline.waves.length ? ` Waves ${number(timeline.waves_shown[0])} to ${number(timeline.waves_shown[1])} of ${number(timeline.waves_recorded)} are shown, and sums by line are of these: --waves chooses.` : "") +
         (timeline.events_left_out ? ` ${number(timeline.events_left_out)} later instructions are left out.` : "")),
       chart.bar, chart.plot, key,
       el("h2", {}, "Cycles by line"), lineTable());

@@ -47,10 +47,13 @@ class ReadWithoutStaging(Pass):
             context.collector.warn(
                 "WV0408",
                 f"`{parameter.label}` asks to be staged in shared memory, and no "
-                "installed pass does that",
+                "pass that runs does that",
                 at=parameter.location,
                 label="is read from global memory instead",
-                help=("install wave-passes-memory, or declare the argument global",),
+                help=(
+                    "install wave-passes-memory, or declare the argument global",
+                    "of the presets, `naive` runs core's own passes alone",
+                ),
             )
         if asking:
             set_space(graph, asking, AddressSpace.GLOBAL)
