@@ -81,23 +81,27 @@ def test_targets_that_are_no_columns():
 
 
 @pytest.mark.parametrize("interleaved", [False, True])
+@pytest.mark.parametrize("rest", [0, 1, 32])
 @pytest.mark.parametrize("shape", [(1, 1, 2), (0, 2, 4), (2, 3, 5, 64), (7, 1, 130)])
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.covering(1)
-def test_rotary_embedding(dtype, shape, interleaved):
-    x, half = torch.randn(shape).to(dtype), shape[-1] // 2
+def test_rotary_embedding(dtype, shape, interleaved, rest):
+    half = shape[-1] // 2
+    x = torch.randn(*shape[:-1], shape[-1] + rest).to(dtype)
     angles = torch.rand(11, half) * 7
     positions = torch.randint(11, shape[:-2])
     cos, sin = angles.cos(), angles.sin()
     found = rotary_embedding(x, cos, sin, positions, interleaved=interleaved)
-    wide = x.double()
+    wide = x.double()[..., : 2 * half]
     order = (half, 2) if interleaved else (2, half)
     pairs = wide.unflatten(-1, order).movedim(-1 if interleaved else -2, 0)
     a, b = pairs
     turn, rise = (t.double()[positions][..., None, :] for t in (cos, sin))
     turned = torch.stack([a * turn - b * rise, b * turn + a * rise])
     wanted = turned.movedim(0, -1 if interleaved else -2).flatten(-2)
-    torch.testing.assert_close(found.double(), wanted, **ROUNDED[dtype])
+    turned = found[..., : 2 * half].double()
+    torch.testing.assert_close(turned, wanted, **ROUNDED[dtype])
+    assert torch.equal(found[..., 2 * half :], x[..., 2 * half :])
 
 
 def test_positions_that_are_no_rows():
@@ -105,6 +109,8 @@ def test_positions_that_are_no_rows():
     places = torch.tensor([1, 2, -1])
     with pytest.raises(LaunchError, match="rows 0 to 1"):
         rotary_embedding(x, table, table, places)
+    with pytest.raises(LaunchError, match="there are 3 tokens"):
+        rotary_embedding(x, table, table)
     found = rotary_embedding(x, table, table, places, checked=False)
     assert found.flatten(1).tolist() == [[0.0, 0.0, 2.0, 2.0], [0.0] * 4, [0.0] * 4]
 

@@ -215,6 +215,7 @@ CALLS = {
             *(leaf(2, 3, 1, 4, dtype=dtype), torch.rand(9, 2), torch.rand(9, 2)),
             *(torch.tensor([[8, 0, 1], [3, 3, 2]]), True),
         ),
+        (leaf(3, 2, 7, dtype=dtype), torch.rand(4, 2), torch.rand(4, 2)),
     ],
     "quantize_rows": lambda dtype: [
         (torch.randn(2, 3, 5).to(dtype), torch.int8),
@@ -354,9 +355,11 @@ def cross_entropy(logits, targets, ignore_index=-100, label_smoothing=0.0):
 def rotary_embedding(x, cos, sin, positions=None, interleaved=False):
     places = torch.arange(x.shape[-3]) if positions is None else positions
     turn, rise = cos[places][..., None, :], sin[places][..., None, :]
+    x, rest = x.tensor_split((2 * cos.shape[1],), -1)
     a, b = (x[..., ::2], x[..., 1::2]) if interleaved else x.chunk(2, -1)
     pairs = a * turn - b * rise, b * turn + a * rise
-    return torch.stack(pairs, -1).flatten(-2) if interleaved else torch.cat(pairs, -1)
+    turned = torch.stack(pairs, -1).flatten(-2) if interleaved else torch.cat(pairs, -1)
+    return torch.cat((turned, rest), -1)
 
 
 def gated_activation(x, activation="silu"):

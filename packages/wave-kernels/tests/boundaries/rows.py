@@ -64,14 +64,16 @@ def quantize_rows(dtype, m, n):
     return Trial((x, torch.int8), (wanted, scales), limits)
 
 
-def rotary_embedding(dtype, t, h, d):
-    x, angles = random(t, h, d, dtype=dtype), 7 * torch.rand(t, d // 2)
+def rotary_embedding(dtype, t, h, d, pairs):
+    x, angles = random(t, h, d, dtype=dtype), 7 * torch.rand(t, pairs)
     cos, sin = angles.cos(), angles.sin()
-    first, second = x.double()[..., : d // 2], x.double()[..., d // 2 : d // 2 * 2]
+    if d < 2 * pairs:
+        return Trial((x, cos, sin), (x.double(),), (0.0,))
+    first, second, rest = x.double().tensor_split((pairs, 2 * pairs), -1)
     turn, rise = cos.double()[:, None], sin.double()[:, None]
     turned = first * turn - second * rise, second * turn + first * rise
     limit = 2e-6 * greatest(x.double())
-    return Trial((x, cos, sin), (torch.cat(turned, -1),), (limit,))
+    return Trial((x, cos, sin), (torch.cat((*turned, rest), -1),), (limit,))
 
 
 def column_sums(dtype, m, n):
@@ -134,7 +136,8 @@ ROWS = {
         {
             "t": Axis(3, tile=4),
             "h": Axis(2, tile=8, long=257),
-            "d": Axis(10, tile=128, most=MOST_CHANNELS, step=2),
+            "d": Axis(10, tile=128, least=6, most=MOST_CHANNELS),
+            "pairs": Axis(3, tile=4, most=5),
         },
     ),
     "scatter_add_rows": Boundary(partial(scattered, add=True), PLACES),

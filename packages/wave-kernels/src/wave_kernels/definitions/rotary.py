@@ -22,24 +22,41 @@ POSITIONS = tkl.sym.POSITIONS
 HALF = tkl.sym.HALF
 """Pairs of channels."""
 
+REST = tkl.sym.REST
+"""Channels that belong to no pair."""
+
 WAVES = 4
 
 _GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
 _T, _H, _P = (tkw.IndexMapping.iterator(i) for i in range(3))
 
+_STAYS = tkw.IndexMapping(
+    3,
+    inputs={TOKENS: _T, HEADS: _H, REST: _P},
+    outputs={TOKENS: _T, HEADS: _H, CHANNELS: _P + 2 * HALF},
+)
+_LEFT = tkw.IndexMapping(
+    3,
+    inputs={TOKENS: _T, HEADS: _H, CHANNELS: _P + 2 * HALF},
+    outputs={TOKENS: _T, HEADS: _H, REST: _P},
+)
 
-def rotary_kernel(dtype: DType = tkl.f32, *, interleaved: bool = False) -> Any:
+
+def rotary_kernel(
+    dtype: DType = tkl.f32, *, interleaved: bool = False, partial: bool = False
+) -> Any:
     """``y = (a cos - b sin, b cos + a sin)`` of each pair of channels ``(a, b)``.
 
     Pair p is of the channels p and ``p + HALF``, or, where ``interleaved``, of 2p and
     2p + 1. The row of ``cos`` and ``sin`` is the token's position; where there is no
-    such row, y is 0.
+    such row, y is 0. Where ``partial``, there are ``REST`` more channels, which stay.
 
     Shapes: ``x, y: [TOKENS, HEADS, CHANNELS]``, ``cos, sin: [POSITIONS, HALF]``,
-    ``positions: [TOKENS]``; CHANNELS is twice HALF. Dtypes: ``dtype``, computed in f32;
-    cos and sin f32, positions i32. Symbols to bind: CHANNELS and HALF; the others may
-    be dynamic. Accuracy: 1e-6 of ``abs(a) + abs(b)``, and half a unit in the last place
-    of ``dtype``. Source: Su et al., RoFormer, 2021.
+    ``positions: [TOKENS]``; CHANNELS is twice HALF, and REST. Dtypes: ``dtype``,
+    computed in f32; cos and sin f32, positions i32. Symbols to bind: CHANNELS, HALF and
+    REST, if there is one; the others may be dynamic. Accuracy: 1e-6 of ``abs(a) +
+    abs(b)``, and half a unit in the last place of ``dtype``. Source: Su et
+    al., RoFormer, 2021.
     """
     first, second = (2 * _P, 2 * _P + 1) if interleaved else (_P, _P + HALF)
 
@@ -63,6 +80,8 @@ def rotary_kernel(dtype: DType = tkl.f32, *, interleaved: bool = False) -> Any:
         a, b = _channels(x, first), _channels(x, second)
         _put(a * turn - b * rise, y, first, dtype)
         _put(b * turn + a * rise, y, second, dtype)
+        if partial:
+            tkw.write(tkw.read(x, mapping=_LEFT), y, mapping=_STAYS)
 
     return rotary
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import torch
 
@@ -32,15 +33,16 @@ def rotary_embedding(
 
     Args:
         x: ``[..., T, H, D]``, tokens, heads and channels: float32, float16 or bfloat16;
-            D is even and at most 1,024.
-        cos: ``[P, D / 2]``, float32: the cosines of each position, one for each pair.
+            D is at most 1,024.
+        cos: ``[P, R]``, float32: the cosines of each position, one for each pair. Where
+            2 R is less than D, channels from there on stay as they are.
         sin: The sines.
         positions: ``[..., T]``, int64 or int32: a row of the tables for each token; by
-            default 0 to T - 1.
+            default 0 to T - 1, of P or fewer.
         interleaved: Whether a pair is of neighbours, channels 2p and 2p + 1, as in
-            GPT-J; otherwise of channels p and p + D / 2, as in GPT-NeoX and Llama.
+            GPT-J; otherwise of channels p and p + R, as in GPT-NeoX and Llama.
         checked: Whether positions are looked at first, which waits for a GPU. Otherwise
-            a token whose position is no row becomes zeros.
+            pairs of a token whose position is no row become zeros.
         out: Takes the result, of x's shape and type; a new tensor by default.
 
     Returns:
@@ -62,31 +64,58 @@ def rotary_embedding(
     if x.ndim < 3:
         given.refuse("WV0706", f"`x` is {tuple(x.shape)}", "give `[..., T, H, D]`")
     *lead, tokens, heads, channels = x.shape
-    if channels % 2 or channels > MOST_CHANNELS:
-        advice = f"give an even number, at most {MOST_CHANNELS}"
-        given.refuse("WV0707", f"heads of `x` have {channels} channels", advice)
-    rows, _ = shape_of(given, "cos", cos, ("P", "D / 2"), torch.float32)
-    tables = [
-        given.tensor(name, table, (rows, channels // 2), torch.float32)
-        for name, table in (("cos", cos), ("sin", sin))
-    ]
-    if positions is None:
-        every = torch.arange(tokens, dtype=torch.int32, device=x.device)
-        positions = every.expand(*lead, tokens)
-    places = indices_of(given, "positions", positions, (*lead, tokens))
+    tables = _tables(given, cos, sin, channels)
+    places = _places(given, positions, (*lead, tokens), len(cos), checked=checked)
     found = given.result(out, x.shape, x.dtype)
-    if not x.numel():
-        return found
-    if checked:
-        given.check_numbers(
-            "positions", places, rows, f"`cos` has rows 0 to {rows - 1}"
-        )
-    shape = (prod(lead) * tokens, heads, channels)
+    if not x.numel() or not tables[0].shape[1]:
+        return found.copy_(x)
+    half, shape = tables[0].shape[1], (prod(lead) * tokens, heads, channels)
+    rest = {"REST": channels - 2 * half} if channels > 2 * half else {}
+    flag = {"interleaved": interleaved, "partial": bool(rest)}
     launch(
         rotary_kernel,
-        {"dtype": DTYPES[x.dtype], "interleaved": interleaved},
-        {"CHANNELS": channels, "HALF": channels // 2},
+        {"dtype": DTYPES[x.dtype], **flag},
+        {"CHANNELS": channels, "HALF": half, **rest},
         (x.reshape(shape), *tables, in_32_bits(places).view(-1), found.view(shape)),
         dynamic=("TOKENS", "HEADS", "POSITIONS"),
     )
     return found
+
+
+def _tables(
+    given: Arguments, cos: Any, sin: Any, channels: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cosines and sines of equally many pairs, which heads have."""
+    if channels > MOST_CHANNELS:
+        what = f"heads of `x` have {channels} channels"
+        given.refuse("WV0707", what, f"they can have {MOST_CHANNELS} at most")
+    rows, half = shape_of(given, "cos", cos, ("P", "R"), torch.float32)
+    if 2 * half > channels:
+        what = f"`cos` is of {half} pairs"
+        given.refuse("WV0707", what, f"heads of `x` have {channels} channels")
+    return (
+        given.tensor("cos", cos, (rows, half), torch.float32),
+        given.tensor("sin", sin, (rows, half), torch.float32),
+    )
+
+
+def _places(
+    given: Arguments,
+    positions: Any,
+    shape: tuple[int, ...],
+    rows: int,
+    *,
+    checked: bool,
+) -> torch.Tensor:
+    """The row of the tables for each token; nobody has to look at the default's."""
+    advice = f"`cos` has rows 0 to {rows - 1}"
+    if positions is None:
+        tokens = shape[-1]
+        if checked and tokens > rows and prod(shape):
+            given.refuse("WV0707", f"there are {tokens} tokens", advice)
+        every = torch.arange(tokens, dtype=torch.int32, device=given.first.device)
+        return every.expand(shape)
+    places = indices_of(given, "positions", positions, shape)
+    if checked:
+        given.check_numbers("positions", places, rows, advice)
+    return places
