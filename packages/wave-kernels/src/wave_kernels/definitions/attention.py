@@ -245,9 +245,17 @@ def head_attention_kernel(
         found = weighted(total, sums, lead, scoring)
         tkw.write(tkw.cast(found, heads.result), given["output"], mapping=out)
         if lse:
-            tkw.write(_log_sum(greatest, total), given["lse"])
+            _write_once(_log_sum(greatest, total), given["lse"])
 
     return attention
+
+
+def _write_once(sums: Any, memory: Any) -> None:
+    """By the workgroup of the first channels: those of others have the same sums."""
+
+    @tkw.conditional(tkw.WORKGROUP_1 < 1)
+    def first() -> None:
+        tkw.write(sums, memory)
 
 
 def _operands(heads: Heads, scoring: Scoring, *, lse: bool) -> dict[str, Any]:
