@@ -10,9 +10,11 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import EntryPoint, distribution
 from pathlib import Path
 from typing import Any
 
+_PLUGINS = "wave_core.plugins"
 ROOT = Path(__file__).resolve().parent.parent
 TESTED = ROOT / "deps" / "tested.txt"
 
@@ -124,6 +126,18 @@ def packages() -> tuple[Package, ...]:
     """Every package of the repository, by name."""
     found = (path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
     return tuple(sorted((Package(path) for path in found), key=lambda p: p.name))
+
+
+def plugins() -> list[EntryPoint]:
+    """The plugins of the checkout, whatever was declared when it was installed."""
+    found: list[EntryPoint] = []
+    for package in packages():
+        groups = package.project.get("entry-points", {})
+        for name, module in groups.get(_PLUGINS, {}).items():
+            point = EntryPoint(name, module, _PLUGINS)
+            vars(point).update(dist=distribution(package.name))
+            found.append(point)
+    return found
 
 
 def foreign_requirements() -> list[str]:

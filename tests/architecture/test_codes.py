@@ -17,7 +17,7 @@ LITERAL = re.compile(r"""["'](WV\d{4})["']""")
 NAMED = re.compile(r"""^([A-Z_]+) = "(WV\d{4})"$""", re.MULTILINE)
 CATALOGUED = re.compile(r"codes_\w+\.py")
 CORE = "wave-core"
-DECLARED = PluginHost().diagnostics
+DECLARED = PluginHost(workspace.plugins()).diagnostics
 ROWS = [each.value for each in DECLARED.values()]
 
 

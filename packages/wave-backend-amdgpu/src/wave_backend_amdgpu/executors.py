@@ -34,7 +34,7 @@ from wave_backend_amdgpu.emulation import (
 from wave_backend_amdgpu.plugin import chips
 from wave_core.compile.options import WaveCompileOptions
 from wave_core.executors.emulation import poisoned, stopped
-from wave_core.executors.machine_code import GpuExecutor, PerGraph
+from wave_core.executors.machine_code import GpuExecutor, PerGraph, emitted_artifact
 from wave_runtime import Artifact, DeviceError, LoadedKernel, device_names, open_device
 from wave_runtime.gpu_array import GpuArray
 from wave_runtime.hip import open_hip
@@ -129,7 +129,7 @@ class EmulatorExecutor:
 
     def _strays(self, request: LaunchRequest) -> tuple[Diagnostic, ...]:
         """The accesses that leave their memory."""
-        if not request.settings.looks_for(BOUNDS):
+        if _is_anothers(request) or not request.settings.looks_for(BOUNDS):
             return ()
         make = partial(_with_lines, _probed, request)
         probed = self._probed.of(request.graph, request.settings, make)
@@ -139,6 +139,12 @@ class EmulatorExecutor:
         device.configure(hazards=False, poison=frozenset(), keep=False)
         LoadedKernel(probed.artifact, device)(*request.arguments)
         return strays_of(device.reports(), request.graph, probed.probes)
+
+
+def _is_anothers(request: LaunchRequest) -> bool:
+    """Whether the options ask for a backend of another package."""
+    backend = request.settings.backend
+    return backend is not None and not isinstance(backend, AmdgpuBackend)
 
 
 def settings_for(request: LaunchRequest) -> Settings:
@@ -172,5 +178,7 @@ def _probed(request: LaunchRequest, settings: Settings) -> Probed | None:
 
 
 def _artifact(request: LaunchRequest, settings: Settings) -> Artifact:
+    if _is_anothers(request):
+        return emitted_artifact(request)
     table = request.settings.lowerings
     return compile_graph(request.graph, request.target, settings, table).artifact

@@ -9,7 +9,7 @@ import pytest
 
 from wave_core.cli import app, compile as compile_command
 from wave_core.compile import WaveCompileOptions, wave_compile
-from wave_core.compile.emission import backend_of
+from wave_core.compile.backends import backend_of
 from wave_core.diagnostics import UserError
 from wave_core.plugin import BackendSpec, hookimpl
 

@@ -11,8 +11,9 @@ from wave_core.backends.options import DEBUG_LINES
 from wave_core.cli.assembly import metric_rows
 from wave_core.cli.load import settled_case, with_options
 from wave_core.cli.views import view_of
+from wave_core.compile.backends import backend_of
 from wave_core.compile.compiler import wave_compile
-from wave_core.compile.emission import backend_of, emit
+from wave_core.compile.emission import emit
 from wave_core.compile.front import front_of
 from wave_core.compile.roofline import roofline
 from wave_core.diagnostics import WaveError

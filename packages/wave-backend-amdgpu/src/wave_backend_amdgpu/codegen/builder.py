@@ -19,7 +19,7 @@ _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 """Names of symbols that MLIR reads without quotes."""
 
 
-class Builder(Regions):
+class Builder(Regions[str]):
     """Appends operations to the innermost open region, or to one further out."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Builder(Regions):
             self._constants[text] = f"%c{len(self._constants)}"
         return self._constants[text]
 
-    def splice(self, head: str, block: Block, tail: str) -> None:
+    def splice(self, head: str, block: Block[str], tail: str) -> None:
         """Append an operation with a closed region as its body."""
         self.blocks[-1].lines += [head, *block.lines, tail + self.where]
 

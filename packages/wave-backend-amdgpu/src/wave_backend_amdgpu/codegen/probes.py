@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from wave_backend_amdgpu.codegen.scalar_offsets import within_loops
 from wave_core.backends.emission.accesses import by_register
 from wave_core.backends.emission.memories import extents
+from wave_core.backends.emission.steps import within_loops
 from wave_core.ir import ACCESS, resolve
 from wave_core.ops.atomic import Atomic
 from wave_core.ops.memory import GatherToLDS, Read, Write

@@ -138,7 +138,7 @@ def extreme_by_bits(emit: Emitter, place: Place, value: str, *, least: bool) -> 
     word = builder.op(f"arith.bitcast {value} : {item} to {bits}")
     zero = builder.constant("0", bits)
     positive = builder.op(f"arith.cmpi sge, {word}, {zero} : {bits}")
-    blocks: list[Block] = []
+    blocks: list[Block[str]] = []
     for name in ("min", "umax") if least else ("max", "umin"):
         with builder.region() as block:
             old = words.combine(emit, name, word)

@@ -16,6 +16,9 @@ LANES = 64
 _AGPRS_BEGIN = 4
 """AGPRs begin behind a multiple of so many VGPRs. Source: `.amdhsa_accum_offset`."""
 
+_KEPT = 3
+"""Denormals, of operands and of results: those of f32 are flushed by default."""
+
 _AXES = "xyz"
 
 
@@ -124,6 +127,7 @@ def _descriptor(kernel: Kernel) -> list[str]:
         **{f"system_sgpr_workgroup_id_{axis}": 1 for axis in _AXES},
         "next_free_vgpr": kernel.vectors,
         "next_free_sgpr": max(5, kernel.used.get("s", 0)),
+        "float_denorm_mode_32": _KEPT,
         "accum_offset": kernel.accumulators_begin,
     }
     return [

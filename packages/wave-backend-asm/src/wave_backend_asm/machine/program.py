@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from wave_backend_asm.allocate.registers import Allocation, Place, allocate
 from wave_backend_asm.code import Block, Value
+from wave_backend_asm.machine.forwarding import forwarded
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
 from wave_backend_asm.waits.inserted import inserted
 from wave_backend_asm.waits.issued import Run
@@ -60,7 +61,7 @@ def assembled_program(
     Raises:
         NoRoomError: values do not fit the registers.
     """
-    stretches = _stretches(lines)
+    stretches = _stretches(forwarded(lines, fixed.keys()))
     blocks = _blocks(stretches)
     found = allocate(blocks, budget, _used(blocks, fixed))
     codes = [_instructions(each.operations, found) for each in stretches]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +46,7 @@ class BackendSpec:
         object.__setattr__(self, "requires", frozenset(self.requires))
 
 
+@runtime_checkable
 class Backend(Protocol):
     """Makes machine code."""
 

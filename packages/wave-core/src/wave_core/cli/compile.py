@@ -43,6 +43,7 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     preset: str | None = typer.Option(None, help="A named configuration."),
+    via: str = typer.Option("", help="Which backend, where several fit: asm."),
     passes: Passes = "",
     disable: Disabled = "",
     set_pass: Settings = [],  # noqa: B006 - typer's form
@@ -66,10 +67,8 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
 ) -> None:
     """Compile a kernel; no GPU is needed."""
     # The compiler loads torch; other commands go without.
-    from wave_core.compile.emission import (  # noqa: PLC0415
-        backend_of,
-        emit as emit_files,
-    )
+    from wave_core.compile.backends import backend_of  # noqa: PLC0415
+    from wave_core.compile.emission import emit as emit_files  # noqa: PLC0415
 
     session = open_session()
     case = find_case(session, kernel, shape, settings, target)
@@ -78,6 +77,7 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     lines = {"debug_lines": True} if debug else {}
     changes = {
         "preset": preset,
+        "backend": via or None,
         "override_mlir": _override("override_mlir", override_mlir),
         "dump_intermediates": None if dump is None else str(dump),
         **option_changes(option, case.options, session.plugins, {**given, **lines}),
@@ -86,7 +86,7 @@ def compile_kernel(  # noqa: PLR0913, PLR0917 - the options of the command
     case = settled_case(session, case, changes)
     started = time.perf_counter()
     try:
-        form = emit or backend_of(session, case.options.target_name).artifact
+        form = emit or backend_of(session, case.options.target_name, via).artifact
         found = emit_files(case.options, case.kernel, form, session)
     except UserError as error:
         path = override_ptx or override_llvm or override_mlir

@@ -113,19 +113,25 @@ class Compiled(Traced):
         return self.session.plugins.load_executor(self.device.key)
 
     @cached_property
+    def backend_name(self) -> str | None:
+        """The backend whose code the device runs: its own, or that of the options."""
+        own, asked = self.device.spec.backend, self.options.backend
+        return own if own is None or not asked else asked
+
+    @cached_property
     def launch_settings(self) -> LaunchSettings:
         """How its device goes about each launch; loads rules and backend once."""
         plugins, spec = self.session.plugins, self.device.spec
-        checks = self.options.checks
+        checks, backend = self.options.checks, self.backend_name
         return LaunchSettings(
             checks=checks if isinstance(checks, bool) else frozenset(checks),
             poison_outputs=self.options.poison_outputs
             and unwritten_outputs(self.traced),
             lowerings=plugins.lowering_table(
-                spec.backend or spec.name, self.options.disable_passes
+                backend or spec.name, self.options.disable_passes
             ),
             compile_options=self.options,
-            backend=plugins.load_backend(spec.backend) if spec.backend else None,
+            backend=plugins.load_backend(backend) if backend else None,
         )
 
     def after(self, phase: str) -> Graph:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from wave_core.compile.backends import backend_of
 from wave_core.compile.choosing import first_that_fits, settlements
 from wave_core.compile.compiled import Compiled, Timings, Traced
 from wave_core.compile.devices import find_device, settle_target
@@ -174,6 +175,8 @@ def _compile(
     target = session.target(options.target, options.location).name
     device = find_device(session, options.device, target, options.location)
     _check_stages(options, device)
+    if options.backend:
+        backend_of(session, target, options.backend)  # refuses one that does not fit
     compiled = partial(_compiled_for, device, kernel, session)
     return first_that_fits(options, kernel, session, compiled, _check_machine, after)
 
@@ -207,7 +210,7 @@ def _check_machine(found: Compiled) -> None:
     Raises:
         UserError: WV06xx where the kernel needs more than the target has.
     """
-    name = found.device.spec.backend
+    name = found.backend_name
     if name is not None:
         found.session.plugins.load_backend(name).check(found.lowered, found.target)
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
+from wave_core.compile.backends import find_backend
 from wave_core.compile.cache import DiskCache
 from wave_core.compile.choosing import first_that_fits
 from wave_core.compile.compiler import lower_front, memo_key, with_target
@@ -13,7 +14,6 @@ from wave_core.compile.front import front_of
 from wave_core.compile.inputs import asked_of
 from wave_core.compile.key import content_key
 from wave_core.compile.sources import sources_of
-from wave_core.diagnostics import user_error
 from wave_core.passes.resolve import check_consumer
 
 if TYPE_CHECKING:
@@ -53,46 +53,6 @@ def session_cache(session: Session) -> DiskCache | None:
     return DiskCache.of(session.config)
 
 
-def backend_of(session: Session, target: str) -> BackendSpec:
-    """The backend that makes code for ``target``.
-
-    Raises:
-        UserError: WV0719 where there is none.
-    """
-    table = session.plugins.backends
-    fitting = [each.value for each in table.values() if target in each.value.targets]
-    if not fitting:
-        listed = sorted(
-            {name for each in table.values() for name in each.value.targets}
-        )
-        raise user_error(
-            "WV0719",
-            f"no backend makes code for target `{target}`",
-            notes=f"there are backends for: {', '.join(listed) or 'nothing'}",
-            help=(
-                "`pip install wave-backend-amdgpu` brings AMD GPUs",
-                "`pip install wave-backend-nvgpu` brings NVIDIA GPUs",
-            ),
-        )
-    return fitting[0]
-
-
-def find_backend(session: Session, target: str, form: str) -> BackendSpec:
-    """The backend that makes ``form`` for ``target``.
-
-    Raises:
-        UserError: WV0719 where there is none, WV0823 where it lacks the form.
-    """
-    spec = backend_of(session, target)
-    if form not in spec.forms:
-        raise user_error(
-            "WV0823",
-            f"backend `{spec.name}` does not emit `{form}`",
-            help=f"it emits: {', '.join(spec.forms)}",
-        )
-    return spec
-
-
 def emit(
     options: WaveCompileOptions, kernel: LaunchableWave, form: str, session: Session
 ) -> Emitted:
@@ -102,7 +62,7 @@ def emit(
         UserError: for mistakes in the kernel, and where it cannot be compiled.
     """
     options = with_target(options, session)
-    spec = find_backend(session, options.target_name, form)
+    spec = find_backend(session, options.target_name, form, options.backend)
     known = memo_key(options, kernel, session)
     memo = None if known is None else ("emitted", form, known)
     found = None if memo is None else session.remembered(memo)

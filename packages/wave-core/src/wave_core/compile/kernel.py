@@ -6,6 +6,7 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from wave_core.compile.backends import backend_of
 from wave_core.compile.fitting import cannot_be_used
 from wave_core.compile.key import content_key
 from wave_core.compile.launch.run import LaunchRecord, cost_of, launch
@@ -126,12 +127,12 @@ class WaveKernel:
             UserError: WV0719 where no backend makes code for the target.
         """
         # What emits compiles, and what compiles imports this module.
-        from wave_core.compile.emission import backend_of, emit  # noqa: PLC0415
+        from wave_core.compile.emission import emit  # noqa: PLC0415
 
-        session = self.compiled.session
-        spec = backend_of(session, self.options.target_name)
-        form = "mlir" if self.options.compile_to_mlir else spec.assembly
-        emitted = emit(self.options, self._source, form, session)
+        session, options = self.compiled.session, self.options
+        spec = backend_of(session, options.target_name, options.backend)
+        form = "mlir" if options.compile_to_mlir else spec.assembly
+        emitted = emit(options, self._source, form, session)
         return "".join(file.decode() for file in emitted.files.values())
 
     def snapshots(self, phase: str) -> Graph:

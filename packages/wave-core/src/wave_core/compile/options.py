@@ -112,6 +112,9 @@ class WaveCompileOptions:
     device: str = option(
         "auto", "what runs the kernel: auto, sim, sim-logical, ...", Role.LAUNCH
     )
+    backend: str = option(
+        "", "what makes machine code, where several backends know the target"
+    )
     preset: str = option("auto", "a named configuration of the pipeline")
     passes: PassOptions = option(
         (), "options of passes: `minimize-global-loads{max-bits=64}`"

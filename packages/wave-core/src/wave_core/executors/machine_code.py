@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+from wave_core.backends import Backend
+from wave_runtime.artifact import MANIFEST, Artifact, code_file
 from wave_runtime.kernel import LoadedKernel
+from wave_runtime.manifest import Manifest
 
 if TYPE_CHECKING:
     from wave_core.executors.request import LaunchRequest
     from wave_core.ir import Graph
-    from wave_runtime.artifact import Artifact
     from wave_runtime.devices import Device
 
 T = TypeVar("T")
@@ -35,6 +37,26 @@ class PerGraph(Generic[T]):
         made = make()
         self._known[graph] = (how, made)
         return made
+
+
+CODE_OBJECT = "hsaco"
+"""The form of AMD's code objects, which backends of its targets emit."""
+
+
+def emitted_artifact(request: LaunchRequest) -> Artifact:
+    """What the backend of a launch makes of its graph.
+
+    Raises:
+        UserError: WV06xx where the kernel cannot be compiled.
+    """
+    settings = request.settings
+    backend, table = settings.backend, settings.lowerings
+    assert isinstance(backend, Backend), "the device declares a backend"
+    assert table is not None, "with its rules"
+    options = settings.compile_options
+    files = backend.emit(request.graph, request.target, options, table, CODE_OBJECT)
+    manifest = Manifest.from_json(files[MANIFEST])
+    return Artifact(manifest, files[code_file(manifest.form)])
 
 
 class GpuExecutor:

@@ -19,7 +19,7 @@ from rich.progress import (
 
 from wave_core.cli.output import print_json
 from wave_core.compile import default_session
-from wave_core.compile.emission import backend_of
+from wave_core.compile.backends import backend_of
 from wave_kernels.building.library import NAME, Built, Wanted, build_library
 from wave_runtime import ArtifactError
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from wave_core.compile.backends import backend_of
 from wave_core.compile.choosing import settlements
-from wave_core.compile.emission import backend_of, emit
+from wave_core.compile.emission import emit
 from wave_core.compile.session import Session
 from wave_core.diagnostics import UserError
 from wave_kernels.building.calls import Call, every_call

@@ -77,7 +77,7 @@ def _close(
     head: str,
     carried: list[str],
     inits: list[Value],
-    block: Block,
+    block: Block[str],
     suffix: str,
 ) -> tuple[Value, ...]:
     builder = emit.builder

@@ -14,12 +14,13 @@ from wave_backend_amdgpu.codegen.memories import (
 )
 from wave_backend_amdgpu.codegen.pointers import volatile_load, volatile_store
 from wave_backend_amdgpu.codegen.probes import probe
-from wave_backend_amdgpu.codegen.scalar_offsets import scalar_offset_load, split_piece
+from wave_backend_amdgpu.codegen.scalar_offsets import scalar_offset_load
 from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value, element, gathered, sliced, stored
 from wave_core.backends.emission.accesses import Piece, pieces
 from wave_core.backends.emission.memories import PACKED
+from wave_core.backends.emission.steps import split_piece
 from wave_core.ir import resolve
 from wave_core.ops.memory import Allocate, Read, TransposedRead, Write
 

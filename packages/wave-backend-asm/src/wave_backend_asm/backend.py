@@ -1,0 +1,82 @@
+"""The backend as core sees it: forms of output as files."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from wave_backend_asm.bindings import assemble
+from wave_backend_asm.codegen.module import Generated, generate
+from wave_core.analysis.capacity import check_lds, rounded_lds_bytes
+from wave_core.backends.emission.manifest import MachineCode, artifact_of
+from wave_runtime.artifact import MANIFEST, Artifact, code_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wave_core.backends import LoweringTable
+    from wave_core.compile.options import WaveCompileOptions
+    from wave_core.ir import Graph
+    from wave_core.targets import Target
+
+
+class AsmBackend:
+    """Selects, allocates and assembles within the process."""
+
+    def versions(self) -> Mapping[str, str]:
+        """This package, its tables and the assembler."""
+        return versions()
+
+    def prepare(self) -> None:
+        """There is nothing to start."""
+
+    def check(self, lowered: Any, target: Target) -> None:
+        """Refuse a kernel that needs more LDS than the chip has."""
+        check_lds(lowered, target)
+
+    def emit(
+        self,
+        lowered: Any,
+        target: Target,
+        options: Any,
+        table: LoweringTable,
+        form: str,
+    ) -> Mapping[str, bytes]:
+        """The files of one form."""
+        graph: Graph = lowered
+        given: WaveCompileOptions = options
+        check_lds(graph, target)
+        code = generate(
+            graph,
+            target,
+            table,
+            fast_math=given.use_fast_math,
+            waves=given.waves_per_eu,
+        )
+        if form == "asm":
+            return {f"{graph.name}.s": code.text.encode()}
+        artifact = _artifact(code, graph, target)
+        manifest = artifact.manifest
+        return {code_file(manifest.form): artifact.code, MANIFEST: manifest.to_json()}
+
+
+def _artifact(code: Generated, graph: Graph, target: Target) -> Artifact:
+    data = assemble(code.text, target.name)
+    lds = rounded_lds_bytes(graph)
+    made = MachineCode(code.kernel.name, "hsaco", data, lds, versions())
+    return artifact_of(code, made, graph, target)
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Everything besides the kernel that decides the code, with its version."""
+    found: dict[str, str] = {}
+    for name in (
+        *("wave-core", "wave-backend-asm", "wave-isa-amdgcn", "iree-base-compiler"),
+    ):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found

@@ -1,0 +1,75 @@
+"""Addresses of pieces, folded into the fields that instructions have for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_backend_asm.select.conversions import chosen
+from wave_core.backends.emission.steps import split_piece, within_loops
+from wave_core.symbols import Expr, constant
+
+if TYPE_CHECKING:
+    from wave_backend_asm.codegen.emitter import Emitter
+    from wave_backend_asm.codegen.memories import Memory
+    from wave_backend_asm.machine.operands import Operand
+    from wave_core.backends.emission.accesses import Piece
+
+_BUFFER_IMMEDIATE, _LDS_IMMEDIATE = 1 << 12, 1 << 16
+"""What the offset fields hold less than. Source: CDNA3 ISA, MUBUF and DS."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a piece lies.
+
+    Attributes:
+        lane: bytes that lanes add.
+        wave: bytes that the wave adds, of a buffer.
+        immediate: bytes in the instruction.
+    """
+
+    lane: Operand
+    wave: Operand
+    immediate: int
+
+
+def buffer_address(emit: Emitter, memory: Memory, piece: Piece) -> Address:
+    """What loops add is the wave's; a masked lane is beyond every buffer."""
+    steady, moving = split_piece(emit, memory, piece)
+    size = memory.dtype.bytes
+    lane, immediate = _split(emit, steady * size, _BUFFER_IMMEDIATE)
+    name = emit.indices.wrapped(lane)
+    word = emit.b.words(name)[0]
+    if piece.mask is not None:
+        level = max(emit.indices.level(piece.mask), emit.indices.level(lane))
+        truth = emit.indices.truth(piece.mask)
+        test = emit.b.words(truth)[0]
+        with emit.b.at(level):
+            make = lambda: chosen(emit.b, test, word, memory.outside)  # noqa: E731
+            word = emit.b.kept(("masked", test, word), make)
+    wave: Operand = 0
+    if not moving.is_constant:
+        offset = emit.indices.wrapped(moving * size)
+        wave = emit.b.uniform(emit.b.words(offset)[0])
+    return Address(word, wave, immediate)
+
+
+def lds_address(emit: Emitter, memory: Memory, piece: Piece) -> Address:
+    """The start of the buffer is in the instruction, too."""
+    offset = piece.offset * memory.dtype.bytes + memory.start
+    lane, immediate = _split(emit, offset, _LDS_IMMEDIATE)
+    return Address(emit.b.words(emit.indices.wrapped(lane))[0], 0, immediate)
+
+
+def _split(emit: Emitter, offset: Expr, limit: int) -> tuple[Expr, int]:
+    """The constant of a sum as a field, where the rest is proved not to be negative.
+
+    What does not fit the field stays with the rest, so that neighbours share it.
+    """
+    number, _ = offset.linear()
+    rest = offset - number
+    if number <= 0 or not within_loops(emit).prove_nonnegative(rest):
+        return offset, 0
+    field = number % limit
+    return rest + constant(number - field), field

@@ -1,0 +1,140 @@
+"""The state of one code generation: that of core, and what is the machine's."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from wave_backend_asm.allocate.registers import Place
+from wave_backend_asm.codegen.memories import starts_in_lds
+from wave_backend_asm.machine.operands import SCALARS, Virtual
+from wave_backend_asm.select.builder import Builder
+from wave_backend_asm.select.instructions import AsmInstructions
+from wave_backend_asm.select.missing import MissingError
+from wave_core.backends.emission import Emission, Kind
+from wave_core.constraints import fast_math_of
+from wave_core.diagnostics import user_error
+from wave_core.ops.traits import Trait
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from wave_backend_asm.code import Part, Value
+    from wave_backend_asm.codegen.memories import Memory
+    from wave_core.backends import LoweringTable
+    from wave_core.ir import Graph
+    from wave_core.ops.base import Op
+    from wave_core.symbols import Facts
+    from wave_core.targets import Target
+
+BACKEND = "asm"
+
+MLIR_PATH = "leave out `backend='asm'`: the MLIR path compiles it"
+
+
+class Emitter(Emission):
+    """The state that lowering rules work with.
+
+    Attributes:
+        b: where code goes, and what names stand for.
+        memories: by the key of the defining op.
+        starts: bytes of LDS in front of each buffer, by key.
+        fixed: registers that a wave starts with.
+        pointers: arguments in front of the words.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        facts: Facts,
+        table: LoweringTable,
+        *,
+        pointers: int,
+        fast_math: bool | None = None,
+    ) -> None:
+        self.b = Builder()
+        fast = fast_math_of(fast_math, graph.constraints)
+        instructions = AsmInstructions(self.b)
+        super().__init__(graph, target, facts, table, instructions, fast_math=fast)
+        self.make = instructions
+        self.pointers = pointers
+        self.memories: dict[int, Memory] = {}
+        self.starts = starts_in_lds(graph)
+        self._item = Virtual(name="the work-item")
+        self._arguments = Virtual(2, SCALARS, "the arguments")
+        self._groups = [Virtual(1, SCALARS, "the workgroup") for _ in range(3)]
+        self.fixed: dict[Value, Place] = {
+            self._item: Place("v", 0),
+            self._arguments: Place("s", 0),
+            **{group: Place("s", 2 + n) for n, group in enumerate(self._groups)},
+        }
+
+    # ---- what a wave starts with
+
+    def argument(self, offset: int, words: int, result: Part) -> None:
+        """Load words of the kernel's arguments, from a byte on."""
+        name = "s_load_dword" if words == 1 else f"s_load_dwordx{words}"
+        self.b.say(name, (result,), (self._arguments.all, offset))
+
+    def word(self, position: int) -> str:
+        """A word behind the pointers."""
+        found = Virtual(1, SCALARS).all
+        self.argument(8 * self.pointers + 4 * position, 1, found)
+        return self.b.of(Kind("i32"), (found,))
+
+    def thread(self, threads: int) -> str:
+        """The number of the work-item: there is one axis."""
+        del threads
+        return self.b.of(Kind("i32"), (self._item.all,))
+
+    def workgroup(self, axis: int) -> str:
+        """A coordinate of the workgroup."""
+        return self.b.of(Kind("i32"), (self._groups[axis].all,))
+
+    def uniform(self, name: str, kind: Kind) -> str:
+        """The value in scalar registers."""
+        words = [self.b.uniform(word) for word in self.b.words(name)]
+        return self.b.of(kind, words)
+
+    # ---- lowering
+
+    def lower_op(self, op: Op) -> None:
+        """Lower one op, or say that the MLIR path can.
+
+        Raises:
+            UserError: WV0610 where no rule fits, or a rule has no instruction.
+        """
+        if op.has(Trait.TERMINATOR):
+            return
+        self.instructions.locate(op.location)
+        rule = self._table.find(op)
+        if rule is None:
+            raise self.missing(op, self._table.unsupported.get(op.op_name, ""))
+        try:
+            rule(op, self)
+        except MissingError as error:
+            raise self.missing(op, str(error)) from None
+
+    def missing(self, op: Op, why: str) -> Exception:
+        """The refusal of an op for which there is no selection."""
+        target = self.target.name
+        return user_error(
+            "WV0610",
+            f"backend `{BACKEND}` selects no instructions of {target} for "
+            f"`{op.op_name}`",
+            at=op.location,
+            notes=why or (),
+            help=MLIR_PATH,
+        )
+
+    @contextmanager
+    def where(self, mask: Part) -> Generator[None]:
+        """Code that lanes run for which a mask holds; no jump."""
+        b = self.b
+        with b.region() as block:
+            yield
+        saved = Virtual(2, SCALARS).all
+        b.say("s_and_saveexec_b64", (saved,), (mask,))
+        b.blocks[b.here].lines += block.lines
+        b.say("s_mov_b64", ("exec",), (saved,))

@@ -1,0 +1,102 @@
+"""Memories as instructions get at them: buffers by descriptors, LDS by bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wave_backend_asm.code import Part
+from wave_backend_asm.machine.operands import SCALARS, Virtual
+from wave_core.backends.emission.memories import extents, size, strides
+from wave_core.ops.memory import Allocate
+
+if TYPE_CHECKING:
+    from wave_backend_asm.codegen.emitter import Emitter
+    from wave_core.ir import Graph
+    from wave_core.ops.structure import Argument
+    from wave_core.symbols import Expr
+    from wave_core.types import DType
+
+BUFFER_LIMIT = (1 << 31) - 16
+"""Bytes below which a buffer instruction addresses here: an offset from here on is out
+of bounds whatever is added to it, and takes no part."""
+
+_RAW = 0x27000
+"""The last word of a descriptor of bytes. Source: CDNA3 ISA, "Buffer resource
+descriptor": 32-bit data in DATA_FORMAT, unsigned integers in NUM_FORMAT."""
+
+_UPPER_ADDRESS = 0xFFFF
+"""Bits of an address that the second word holds; the others are a stride."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory as the code sees it: one flat array.
+
+    Attributes:
+        dtype: the element type.
+        strides: elements between neighbours along each dimension.
+        descriptor: of a buffer; ``None`` in LDS.
+        start: bytes in front of it in LDS.
+        count: elements, where they are known.
+    """
+
+    dtype: DType
+    strides: tuple[Expr, ...]
+    descriptor: Part | None = None
+    start: int = 0
+    count: int | None = None
+
+    @property
+    def outside(self) -> int:
+        """A byte that a buffer takes for out of bounds."""
+        return BUFFER_LIMIT
+
+
+def buffer_of(emit: Emitter, argument: Argument, position: int) -> Memory:
+    """The record of a parameter, with the code that makes its descriptor."""
+    kind = argument.memory_type
+    shape = extents(emit.graph, kind)
+    count = size(shape)
+    b, quad = emit.b, Virtual(4, SCALARS, f"descriptor of {argument.label}")
+    _, second, third, fourth = quad.parts()
+    emit.argument(8 * position, 2, Part(quad, 0, 2))
+    b.say("s_and_b32", (second,), (second, _UPPER_ADDRESS))
+    records = emit.b.words(emit.indices.wrapped(count * kind.dtype.bytes))[0]
+    b.say("s_mov_b32", (third,), (b.uniform(records),))
+    b.say("s_mov_b32", (fourth,), (_RAW,))
+    known = count.constant_value if count.is_constant else None
+    return Memory(kind.dtype, strides(shape), quad.all, count=known)
+
+
+def reaches(emit: Emitter, argument: Argument) -> bool:
+    """Whether a descriptor reaches all of a memory, as far as its size is known."""
+    kind = argument.memory_type
+    count = size(extents(emit.graph, kind))
+    known = count.is_constant
+    return not known or count.constant_value * kind.dtype.bytes < BUFFER_LIMIT
+
+
+def starts_in_lds(graph: Graph) -> dict[int, int]:
+    """Where each buffer begins: those that are packed, then the others behind them."""
+    buffers = [op for op in graph.walk() if isinstance(op, Allocate)]
+    sizes = {op.ident: _bytes(graph, op) for op in buffers}
+    starts = {op.ident: op.offset for op in buffers if op.offset is not None}
+    end = max((start + sizes[key] for key, start in starts.items()), default=0)
+    for op in buffers:
+        if op.ident not in starts:
+            starts[op.ident] = end
+            end += sizes[op.ident]
+    return starts
+
+
+def _bytes(graph: Graph, op: Allocate) -> int:
+    """Rounded up, so that the next one begins where wide accesses may."""
+    count = size(extents(graph, op.memory_type)).constant_value + op.tail_padding
+    return -(-count * op.dtype.bytes // 16) * 16
+
+
+def lds_of(emit: Emitter, op: Allocate) -> Memory:
+    """The record of an allocation in LDS."""
+    shape = extents(emit.graph, op.memory_type)
+    return Memory(op.dtype, strides(shape), start=emit.starts[op.ident])

@@ -1,0 +1,1 @@
+"""Rules, by the ops that they lower."""

@@ -1,0 +1,207 @@
+"""Loops, conditions, and symbols that change their value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_backend_asm.machine.instruction import Label
+from wave_backend_asm.machine.operands import SCALARS, VECTORS, Operand, Virtual
+from wave_backend_asm.select.builder import consecutive
+from wave_backend_asm.select.data import Datum
+from wave_core.backends import lowers
+from wave_core.backends.emission import Kind, Value
+from wave_core.backends.emission.elements import as_index
+from wave_core.ops.control import Conditional, Iterate, SetSymbol
+from wave_core.ops.structure import GetResult
+from wave_core.symbols import as_expr, symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wave_backend_asm.code import Part
+    from wave_backend_asm.codegen.emitter import Emitter
+    from wave_backend_asm.machine.program import Line
+    from wave_backend_asm.select.builder import Builder
+    from wave_core.symbols import Expr
+    from wave_core.types import DType
+
+
+class _Carried:
+    """The registers of a value that is defined in several places."""
+
+    def __init__(self, like: Datum) -> None:
+        self.kind = like.kind
+        truth = like.kind.item == "i1"
+        count = len(like.words)
+        self.values = [Virtual(2, SCALARS) for _ in range(count)] if truth else (
+            [Virtual(count)])  # fmt: skip
+
+    @property
+    def words(self) -> tuple[Part, ...]:
+        """What the name of the value stands for."""
+        if self.kind.item == "i1":
+            return tuple([value.all for value in self.values])
+        return self.values[0].parts()
+
+    def take(self, b: Builder, words: tuple[Operand, ...], *, keep: bool) -> None:
+        """Hold other words from here on; with ``keep``, in lanes that are on alone."""
+        if self.kind.item == "i1":
+            for value, word in zip(self.values, words, strict=True):
+                self._take_mask(b, value, word, keep=keep)
+            return
+        part = None if keep else consecutive(words, VECTORS)
+        if part is not None:
+            b.copy(self.values[0].all, part)
+            return
+        for own, word in zip(self.words, words, strict=True):
+            b.say("v_mov_b32", (own,), (word,), keeps=(own,) if keep else ())
+
+    def _take_mask(
+        self, b: Builder, value: Virtual, word: Operand, *, keep: bool
+    ) -> None:
+        if not keep:
+            b.say("s_mov_b64", (value.all,), (b.mask(word),))
+            return
+        others = b.salu("s_andn2_b64", value.all, "exec", width=2)
+        own = b.salu("s_and_b64", b.mask(word), "exec", width=2)
+        b.say("s_or_b64", (value.all,), (others, own))
+
+
+@lowers(Iterate)
+def iterate(op: Iterate, emit: Emitter) -> None:
+    """A counted loop; what it carries are values that it defines again."""
+    assert op.count is not None, "set by expansion"
+    assert op.induction is not None, "set by expansion"
+    b, region = emit.b, op.body
+    iterations = emit.expr(as_expr(op.count))
+    count = b.uniform(b.words(emit.indices.wrapped(iterations))[0])
+    inits = [emit.value(value) for value in op.inits]
+    carried = [_Carried(b.data[init.name]) for init in inits]
+    for each, init in zip(carried, inits, strict=True):
+        each.take(b, b.words(init.name), keep=False)
+    for argument, each in zip(region.arguments, carried, strict=False):
+        emit.define(argument, Value(b.of(each.kind, each.words), *each.kind))
+    counter, outer = Virtual(1, SCALARS, "a counter"), dict(emit.renamed)
+    b.depth += 1
+    with b.region() as block:
+        start = emit.expr(as_expr(op.start))
+        number = _iteration(emit, counter, iterations)
+        emit.renamed[op.induction] = start + number * op.step
+        emit.lower(region)
+        b.locate(op.location)
+        pairs = zip(emit.yielded(region), carried, strict=True)
+        _carry(b, carried, [emit.spread(v, c.kind.registers) for v, c in pairs])
+    b.depth -= 1
+    emit.renamed = outer
+    least = emit.facts.bounds(iterations).lo
+    _close_loop(b, block.lines, counter, count, least=least)
+    emit.set_results(op, tuple(Value(b.of(c.kind, c.words), *c.kind) for c in carried))
+
+
+def _iteration(emit: Emitter, counter: Virtual, count: Expr) -> Expr:
+    """The symbol of the iteration."""
+    name = emit.b.of(Kind("i32"), (counter.all,))
+    found = symbol(f"$iteration:{name[1:]}")
+    emit.indices.bind(found, name, 32, emit.b.level)
+    emit.indices.counters[found] = count
+    return found
+
+
+def _carry(b: Builder, carried: list[_Carried], names: list[str]) -> None:
+    """Hold the values of the next iteration, all at once.
+
+    What another of them holds is saved first, for it may be overwritten before.
+    """
+    held = {value for each in carried for value in each.values}
+    found: list[tuple[Operand, ...]] = []
+    for each, name in zip(carried, names, strict=True):
+        words = b.words(name)
+        if words != each.words and any(
+            w[0] in held for w in words if isinstance(w, tuple)
+        ):
+            saved = _Carried(Datum(each.kind, words))
+            saved.take(b, words, keep=False)
+            words = saved.words
+        found.append(words)
+    for each, words in zip(carried, found, strict=True):
+        if words != each.words:
+            each.take(b, words, keep=False)
+
+
+def _close_loop(
+    b: Builder,
+    body: Sequence[Line],
+    counter: Virtual,
+    count: Operand,
+    *,
+    least: int | None,
+) -> None:
+    again, done = b.label("again"), b.label("done")
+    b.say("s_mov_b32", (counter.all,), (0,))
+    if least is None or least < 1:
+        b.say("s_cmp_lt_i32", (), (counter.all, count))
+        b.say("s_cbranch_scc0", target=done)
+    lines = b.blocks[b.here].lines
+    lines.append(Label(again, b.depth + 1))
+    lines += body
+    b.say("s_add_i32", (counter.all,), (counter.all, 1))
+    b.say("s_cmp_lt_i32", (), (counter.all, count))
+    b.say("s_cbranch_scc1", target=again)
+    lines.append(Label(done, b.depth))
+
+
+@lowers(Conditional)
+def conditional(op: Conditional, emit: Emitter) -> None:
+    """Code for the lanes that a condition holds for; others take the other values."""
+    b = emit.b
+    if op.expr is not None:
+        name = emit.indices.truth(emit.expr(op.expr))
+    else:
+        assert op.condition is not None, "a condition or a relation"
+        name = emit.value(op.condition).name
+    test, outer = b.words(name)[0], dict(emit.renamed)
+    results = [_Carried(b.data[emit.value(v).name]) for v in op.else_values]
+    for each, value in zip(results, op.else_values, strict=True):
+        each.take(b, b.words(emit.value(value).name), keep=False)
+    with b.region() as block:
+        emit.lower(op.body)
+        b.locate(op.location)
+        for each, value in zip(results, emit.yielded(op.body), strict=False):
+            each.take(b, b.words(emit.spread(value, each.kind.registers)), keep=True)
+    emit.renamed = outer
+    _close_condition(b, b.mask(test), block.lines)
+    emit.set_results(op, tuple(Value(b.of(c.kind, c.words), *c.kind) for c in results))
+
+
+def _close_condition(b: Builder, mask: Operand, body: Sequence[Line]) -> None:
+    saved, after = Virtual(2, SCALARS).all, b.label("after")
+    b.say("s_and_saveexec_b64", (saved,), (mask,))
+    b.say("s_cbranch_execz", target=after)
+    lines = b.blocks[b.here].lines
+    lines += body
+    lines.append(Label(after, b.depth))
+    b.say("s_mov_b64", ("exec",), (saved,))
+
+
+@lowers(GetResult)
+def get_result(op: GetResult, emit: Emitter) -> None:
+    """A result of a loop or a condition."""
+    emit.define(op, emit.results(op.source)[op.position])
+
+
+@lowers(SetSymbol)
+def set_symbol(op: SetSymbol, emit: Emitter) -> None:
+    """The value of the first active lane."""
+    _name(emit, op.symbol, emit.value(op.value), emit.dtype(op.value))
+
+
+def _name(emit: Emitter, named: Expr, value: Value, dtype: DType) -> None:
+    """Let ``named`` stand for the value of the first active lane, from here on."""
+    make, name = emit.instructions, value.name
+    if value.registers > 1:
+        name = make.extract(value.kind, name, 0)
+    name, width = as_index(emit, name, dtype)
+    first = emit.uniform(name, Kind(f"i{width}"))
+    stand_in = symbol(f"$set:{first[1:]}", nonnegative=named.nonnegative)
+    emit.indices.bind(stand_in, first, width, make.level)
+    emit.renamed[named] = stand_in

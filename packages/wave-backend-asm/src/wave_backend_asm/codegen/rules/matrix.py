@@ -1,0 +1,77 @@
+"""Matrix products as machine instructions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_backend_asm.machine.operands import Operand, Virtual, is_inline
+from wave_backend_asm.select.missing import MissingError
+from wave_backend_asm.select.vectors import part_of
+from wave_core.backends import lowers
+from wave_core.ops.matrix import Mma
+
+if TYPE_CHECKING:
+    from wave_backend_asm.code import Part
+    from wave_backend_asm.codegen.emitter import Emitter
+    from wave_backend_asm.select.data import Datum
+    from wave_core.targets import MatrixInstruction
+    from wave_core.types import DType
+
+_OPERANDS = {
+    "f16": "f16", "bf16": "bf16", "f32": "f32", "i8": "i8",
+    "f8e4m3fnuz": "fp8_fp8", "f8e5m2fnuz": "bf8_bf8",
+    "f8e4m3fn": "fp8_fp8", "f8e5m2": "bf8_bf8",
+}  # fmt: skip
+"""What element types are called in names of products."""
+
+
+@lowers(Mma)
+def mma(op: Mma, emit: Emitter) -> None:
+    """The instruction of the op, piece by piece of K where it is a virtual one."""
+    dtype = op.lhs.register_type.dtype
+    row = emit.target.matrix_instruction(str(op.mma_type), op.location, dtype)
+    if len(op.operands) > 3 or row.unit != "mfma":
+        raise MissingError("products with scales")
+    if emit.dtype(op) != row.result_dtype:
+        raise MissingError(f"a product that adds up in {emit.dtype(op)}")
+    b, name = emit.b, mnemonic(row, dtype)
+    lhs, rhs, acc = (b.data[emit.value(v).name] for v in op.operands)
+    count = lhs.kind.registers // row.issues
+    total = Virtual(len(acc.words), name=f"the sums of `{op.op_name}`")
+    addend = _addend(emit, acc, total)
+    for issue in range(row.issues):
+        sides = [_side(emit, side, issue, count) for side in (lhs, rhs)]
+        b.say(name, (total.all,), (*sides, addend))
+        addend = total.all
+    emit.set(op, b.of(acc.kind, total.parts()), acc.kind.registers)
+
+
+def mnemonic(row: MatrixInstruction, dtype: DType) -> str:
+    """The instruction of a row of the target.
+
+    Raises:
+        MissingError: for an element type that has no name here.
+    """
+    if dtype.name not in _OPERANDS:
+        raise MissingError(f"products of {dtype}")
+    m, n, k = row.shape
+    kind = "i32" if row.result_dtype.is_integer else row.result_dtype.name
+    return f"v_mfma_{kind}_{m}x{n}x{k // row.issues}_{_OPERANDS[dtype.name]}"
+
+
+def _addend(emit: Emitter, acc: Datum, total: Virtual) -> Operand:
+    """What is added to: a number that stands in all places, or the sums so far.
+
+    The product writes where it adds to, so that a loop carries its sums in place.
+    """
+    first = acc.words[0]
+    if is_inline(first) and set(acc.words) == {first}:
+        return first
+    emit.b.copy(total.all, emit.b.together([*map(emit.b.in_vector, acc.words)]))
+    return total.all
+
+
+def _side(emit: Emitter, side: Datum, issue: int, count: int) -> Part:
+    """The registers of an operand that one instruction takes."""
+    words = part_of(emit.b, side, issue * count, count).words
+    return emit.b.together([*map(emit.b.in_vector, words)])

@@ -1,0 +1,1 @@
+"""Which instructions compute what rules say: words of `Instructions` on registers."""

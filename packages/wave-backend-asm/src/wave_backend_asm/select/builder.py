@@ -1,0 +1,268 @@
+"""Appends instructions to regions, with operands that each may have.
+
+An instruction of lanes reads one register of a wave at most, and no literal but as the
+first operand of a short form. What an instruction may not read is moved in front of it.
+Source: CDNA3 ISA, "Vector ALU operations", "Constant bus".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from wave_backend_asm.code import Part
+from wave_backend_asm.machine.instruction import NOWHERE, Copy, Instruction, Source
+from wave_backend_asm.machine.operands import (
+    SCALARS,
+    VECTORS,
+    Operand,
+    Virtual,
+    is_literal,
+    is_scalar,
+)
+from wave_backend_asm.machine.program import Line
+from wave_backend_asm.select.data import Datum
+from wave_core.backends.emission import Kind, Regions
+
+if TYPE_CHECKING:
+    from wave_core.diagnostics import Location
+
+_SHORT = frozenset(
+    f"v_{name}"
+    for name in (
+        *("add_u32", "sub_u32", "subrev_u32", "and_b32", "or_b32", "xor_b32"),
+        *("lshlrev_b32", "lshrrev_b32", "ashrrev_i32", "max_i32", "min_i32"),
+        *("max_u32", "min_u32", "add_f32", "sub_f32", "mul_f32", "max_f32", "min_f32"),
+    )
+)
+"""Instructions of two operands whose first may be a literal, the other in a lane's."""
+
+_ANY = Kind("i32")
+
+_ONE_OPERAND = ("v_mov_b32", "v_cvt_")
+
+
+class Builder(Regions[Line]):
+    """Code of one kernel, and what its names stand for.
+
+    Attributes:
+        data: what each name stands for.
+        depth: loops around the innermost region.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.data: dict[str, Datum] = {}
+        self.depth = 0
+        self._level: int | None = None
+        self._at: Source = NOWHERE
+        self._labels = 0
+        self._uniform: set[Operand] = set()
+
+    # ---- names
+
+    def name(self, datum: Datum) -> str:
+        """A name for a datum."""
+        found = f"%{len(self.data)}"
+        self.data[found] = datum
+        return found
+
+    def of(self, kind: Kind, words: Sequence[Operand]) -> str:
+        """A name for words."""
+        return self.name(Datum(kind, tuple(words)))
+
+    def words(self, name: str) -> tuple[Operand, ...]:
+        """The words of a name."""
+        return self.data[name].words
+
+    def label(self, what: str) -> str:
+        """A label that nothing has."""
+        self._labels += 1
+        return f".L{what}{self._labels}"
+
+    # ---- where code goes
+
+    @contextmanager
+    def at(self, level: int | None) -> Generator[None]:
+        """Append to a region further out meanwhile; ``None`` changes nothing."""
+        before = self._level
+        self._level = before if level is None else level
+        try:
+            yield
+        finally:
+            self._level = before
+
+    @property
+    def here(self) -> int:
+        """The region that code goes to."""
+        return self.level if self._level is None else self._level
+
+    def locate(self, location: Location | None) -> None:
+        """Take a line of the author's for what follows."""
+        known = location is not None and location.is_known
+        self._at = (
+            Source(location.file, location.line, max(location.column, 1))
+            if location is not None and known
+            else NOWHERE
+        )
+
+    def kept(self, key: Hashable, make: Callable[[], Operand]) -> Operand:
+        """An operand that a region computes once."""
+        where = self.here
+
+        def named() -> str:
+            return self.name(Datum(_ANY, (make(),)))
+
+        return self.words(self.once(("kept", key), named, where))[0]
+
+    # ---- instructions
+
+    def say(
+        self,
+        name: str,
+        results: Sequence[Operand] = (),
+        operands: Sequence[Operand] = (),
+        modifiers: str = "",
+        *,
+        keeps: Sequence[Part] = (),
+        demands: dict[str, int] | None = None,
+        target: str = "",
+    ) -> None:
+        """Append an instruction as it is."""
+        made = Instruction(
+            name, tuple(results), tuple(operands), modifiers, tuple(keeps),
+            demands or {}, target, self._at,
+        )  # fmt: skip
+        self.append(made, self.here)
+
+    def copy(self, result: Part, operand: Part) -> None:
+        """Append a copy of registers."""
+        self.append(Copy(result, operand, self._at), self.here)
+
+    def salu(self, name: str, *operands: Operand, width: int = 1) -> Part:
+        """An instruction of the wave; two literals are one too many for it."""
+        wide = [each for each in operands if is_literal(each)]
+        if len(set(wide)) > 1:
+            operands = (self.in_scalar(operands[0]), *operands[1:])
+        result = Virtual(width, SCALARS).all
+        self.say(name, (result,), operands)
+        return result
+
+    def valu(
+        self,
+        name: str,
+        *operands: Operand,
+        result: Part | None = None,
+        modifiers: str = "",
+        keeps: Sequence[Part] = (),
+    ) -> Part:
+        """An instruction of lanes, whose result is one of theirs."""
+        result = result or Virtual(1, VECTORS).all
+        readable = self.readable(name, operands)
+        self.say(name, (result,), readable, modifiers, keeps=keeps)
+        return result
+
+    def readable(self, name: str, operands: Sequence[Operand]) -> list[Operand]:
+        """The operands as an instruction of lanes may read them."""
+        found = list[Operand]()
+        read = {each for each in operands if is_scalar(each) and _width(each) > 1}
+        for at, operand in enumerate(operands):
+            each: Operand = operand
+            if is_literal(each) and not self._may_be_literal(name, operands, at):
+                each = self.in_vector(each) if read else self.in_scalar(each)
+            if is_literal(each) or (isinstance(each, Part) and is_scalar(each)):
+                each = self.in_vector(each) if read - {each} else each
+                read |= {each} if is_scalar(each) else set()
+            found.append(each)
+        if name in _SHORT and is_literal(found[0]):
+            found[1] = self.in_vector(found[1])
+        return found
+
+    @staticmethod
+    def _may_be_literal(name: str, operands: Sequence[Operand], at: int) -> bool:
+        if name.startswith(_ONE_OPERAND):
+            return True
+        return at == 0 and name in _SHORT and len(operands) == 2
+
+    # ---- operands elsewhere
+
+    def in_scalar(self, operand: Operand) -> Operand:
+        """A number in a register of the wave, where it lies once in a region."""
+        if isinstance(operand, Part):
+            return operand
+        return self.kept(("s", operand), lambda: self.salu("s_mov_b32", operand))
+
+    def in_vector(self, operand: Operand) -> Part:
+        """A word in a register of each lane."""
+        if isinstance(operand, Part) and not is_scalar(operand):
+            return operand
+        make = lambda: self.valu("v_mov_b32", operand)  # noqa: E731
+        found = self.kept(("v", operand), make)
+        assert isinstance(found, Part), "made so"
+        return found
+
+    def uniform(self, operand: Operand) -> Operand:
+        """A word of the first active lane, as the whole wave's."""
+        if is_scalar(operand):
+            return operand
+        result = Virtual(1, SCALARS).all
+        self.say("v_readfirstlane_b32", (result,), (operand,))
+        return result
+
+    def together(
+        self, words: Sequence[Operand], files: tuple[str, ...] = VECTORS
+    ) -> Part:
+        """Words as consecutive registers, moved there unless they are."""
+        found = consecutive(words, files)
+        if found is not None:
+            return found
+        key = ("together", tuple(words), files)
+        part = self.kept(key, lambda: self.moved(words, Virtual(len(words), files)))
+        assert isinstance(part, Part), "made so"
+        return part
+
+    def moved(self, words: Sequence[Operand], result: Virtual) -> Part:
+        """Words copied to the registers of a value."""
+        for part, word in zip(result.parts(), words, strict=True):
+            if isinstance(word, Part):
+                self.copy(part, word)
+            else:
+                name = "s_mov_b32" if result.files == SCALARS else "v_mov_b32"
+                self.say(name, (part,), (word,))
+        return result.all
+
+    # ---- truth
+
+    def mark_uniform(self, mask: Operand) -> Operand:
+        """A mask that holds in all lanes, or in none."""
+        self._uniform.add(mask)
+        return mask
+
+    def is_uniform(self, mask: Operand) -> bool:
+        """Whether a mask holds in all lanes or in none."""
+        return isinstance(mask, int) or mask in self._uniform
+
+    def mask(self, truth: Operand) -> Operand:
+        """A truth value as an operand of 64 bits."""
+        if isinstance(truth, int):
+            return -1 if truth else 0
+        return truth
+
+
+def _width(operand: Operand) -> int:
+    return operand.width if isinstance(operand, Part) else 0
+
+
+def consecutive(words: Sequence[Operand], files: tuple[str, ...]) -> Part | None:
+    """Words that already are consecutive registers, aligned as tuples have to be."""
+    first = words[0]
+    if not isinstance(first, Part) or not set(first.value.files) <= set(files):
+        return None
+    if len(words) == 1:
+        return first
+    step = 2 if files != SCALARS or len(words) == 2 else 4
+    if first.first % step:
+        return None
+    wanted = [Part(first.value, first.first + at, 1) for at in range(len(words))]
+    return Part(first.value, first.first, len(words)) if wanted == [*words] else None

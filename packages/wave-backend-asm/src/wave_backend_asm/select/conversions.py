@@ -1,0 +1,117 @@
+"""Conversions of one element, whose words are its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wave_backend_asm.machine.operands import Operand, is_scalar
+from wave_backend_asm.select.basics import basic, lane_test
+from wave_backend_asm.select.data import WORD, bits_of_item
+
+if TYPE_CHECKING:
+    from wave_backend_asm.select.builder import Builder
+
+Words = tuple[Operand, ...]
+
+
+def extended(b: Builder, word: Operand, bits: int, *, signed: bool) -> Operand:
+    """An integer of fewer bits as one of 32."""
+    if bits >= WORD:
+        return word
+    if is_scalar(word):
+        up = basic(b, "shli", word, WORD - bits)
+        return basic(b, "shrsi" if signed else "shrui", up, WORD - bits)
+    if not signed and bits in (8, 16):
+        return basic(b, "andi", word, (1 << bits) - 1)
+    return b.valu("v_bfe_i32" if signed else "v_bfe_u32", word, 0, bits)
+
+
+def chosen(b: Builder, test: Operand, one: Operand, other: Operand) -> Operand:
+    """A word where a truth value holds, and another one elsewhere."""
+    if one == other:
+        return one
+    if isinstance(test, int):
+        return one if test else other
+    if b.is_uniform(test) and is_scalar(one) and is_scalar(other):
+        b.say("s_cmp_lg_u64", (), (test, 0))
+        return b.salu("s_cselect_b32", one, other)
+    return b.valu("v_cndmask_b32_e64", other, one, test)
+
+
+def truncated_to_truth(b: Builder, word: Operand) -> Operand:
+    """The lowest bit."""
+    if isinstance(word, int):
+        return word & 1
+    return lane_test(b, "v_cmp_ne_u32_e64", 0, basic(b, "andi", word, 1))
+
+
+def converted(
+    b: Builder, word: str, source: str, wanted: str, value: Words
+) -> Words | None:
+    """An element of another item; ``None`` where there is no way here."""
+    bits, after = bits_of_item(source), bits_of_item(wanted)
+    if word in ("extsi", "extui", "trunci"):
+        return _integer(b, word, bits, after, value)
+    if word == "bitcast":
+        return value
+    if word in ("sitofp", "uitofp"):
+        return _to_float(b, word, bits, wanted, value)
+    if word in ("fptosi", "fptoui"):
+        if source != "f32" or after > WORD:
+            return None
+        kind = "i32" if word == "fptosi" else "u32"
+        return (b.valu(f"v_cvt_{kind}_f32", value[0]),)
+    return _float(b, word, source, wanted, value)
+
+
+def _integer(b: Builder, word: str, bits: int, after: int, value: Words) -> Words:
+    low = value[0]
+    if word == "trunci":
+        return (truncated_to_truth(b, low),) if after == 1 else (low,)
+    signed = word == "extsi"
+    if bits == 1:
+        low = chosen(b, low, 0xFFFFFFFF if signed else 1, 0)
+    else:
+        low = extended(b, low, bits, signed=signed)
+    if after <= WORD:
+        return (low,)
+    return low, basic(b, "shrsi", low, WORD - 1) if signed else 0
+
+
+def _to_float(
+    b: Builder, word: str, bits: int, wanted: str, value: Words
+) -> Words | None:
+    if wanted != "f32" or bits > WORD:
+        return None
+    if bits == 1:
+        return (chosen(b, value[0], 0x3F800000, 0),)
+    signed = word == "sitofp"
+    low = extended(b, value[0], bits, signed=signed)
+    return (b.valu(f"v_cvt_f32_{'i32' if signed else 'u32'}", low),)
+
+
+def _float(
+    b: Builder, word: str, source: str, wanted: str, value: Words
+) -> Words | None:
+    low = value[0]
+    if (source, wanted) == ("f16", "f32"):
+        return (b.valu("v_cvt_f32_f16", low),)
+    if (source, wanted) == ("f32", "f16"):
+        return (b.valu("v_cvt_f16_f32", low),)
+    if (source, wanted) == ("bf16", "f32"):
+        return (basic(b, "shli", low, 16),)
+    if (source, wanted) == ("f32", "bf16"):
+        return (_upper_half(b, low),)
+    del word
+    return None
+
+
+def _upper_half(b: Builder, word: Operand) -> Operand:
+    """A bf16, to nearest, ties to even; NaN stays NaN."""
+    word = b.in_vector(word)
+    odd = b.valu("v_bfe_u32", word, 16, 1)
+    rounded = b.valu("v_add3_u32", word, odd, 0x7FFF)
+    quiet = b.valu("v_or_b32", 0x400000, word)
+    test = lane_test(b, "v_cmp_u_f32_e64", word, word)
+    found = b.valu("v_cndmask_b32_e64", rounded, quiet, test)
+    return basic(b, "shrui", found, 16)

@@ -1,0 +1,140 @@
+"""All operations on integers, of 32 and 64 bits, and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from wave_backend_asm.machine.operands import (
+    SCALARS,
+    Operand,
+    Virtual,
+    is_scalar,
+    signed,
+)
+from wave_backend_asm.select.basics import basic, lane_test, lanes
+from wave_backend_asm.select.divisions import DIVISIONS
+
+if TYPE_CHECKING:
+    from wave_backend_asm.select.builder import Builder
+
+Pair = tuple[Operand, Operand]
+"""A number of 64 bits: its lower word, and its upper one."""
+
+
+def integer(b: Builder, word: str, *operands: Operand) -> Operand:
+    """One operation of `INTEGER_WORDS` on words of 32 bits."""
+    if word == "absi":
+        negated = basic(b, "subi", 0, operands[0])
+        return basic(b, "maxsi", operands[0], negated)
+    one, two = operands
+    if word in DIVISIONS:
+        return DIVISIONS[word](b, one, two)
+    return basic(b, word, one, two)
+
+
+def wide(b: Builder, word: str, one: Pair, two: Pair) -> Pair | None:
+    """An operation on 64 bits; ``None`` where there is none here."""
+    if word in ("andi", "ori", "xori"):
+        low, high = (integer(b, word, x, y) for x, y in zip(one, two, strict=True))
+        return low, high
+    if word == "muli":
+        return _product(b, one, two)
+    if word in ("addi", "subi"):
+        return _carried(b, word, one, two)
+    if word in _WIDE_SHIFTS:
+        pair, name = Virtual(2), _WIDE_SHIFTS[word]
+        b.say(name, (pair.all,), (b.in_vector(two[0]), b.together(_lanes(b, one))))
+        low, high = pair.parts()
+        return low, high
+    return None
+
+
+_WIDE_SHIFTS = {
+    "shli": "v_lshlrev_b64",
+    "shrui": "v_lshrrev_b64",
+    "shrsi": "v_ashrrev_i64",
+}
+
+
+def _lanes(b: Builder, pair: Pair) -> list[Operand]:
+    return [*map(b.in_vector, pair)]
+
+
+def _carried(b: Builder, word: str, one: Pair, two: Pair) -> Pair:
+    """A sum or a difference: the lower words, then the upper ones with the carry."""
+    names = ("v_add_co_u32", "v_addc_co_u32")
+    if word == "subi":
+        names = ("v_sub_co_u32", "v_subb_co_u32")
+    first, last = Virtual(2, SCALARS).all, Virtual(2, SCALARS).all
+    low, high = Virtual().all, Virtual().all
+    x, y = ([b.in_vector(each) for each in pair] for pair in (one, two))
+    b.say(f"{names[0]}_e64", (low, first), (x[0], y[0]))
+    b.say(f"{names[1]}_e64", (high, last), (x[1], y[1], first))
+    return low, high
+
+
+def _product(b: Builder, one: Pair, two: Pair) -> Pair:
+    """The lower 64 bits: what overflows of the upper words is lost."""
+    low = b.valu("v_mul_lo_u32", one[0], two[0])
+    high = b.valu("v_mul_hi_u32", one[0], two[0])
+    for x, y in ((one[0], two[1]), (one[1], two[0])):
+        high = lanes(b, "addi", b.valu("v_mul_lo_u32", x, y), high)
+    return low, high
+
+
+# ---- comparisons
+
+_INTEGER_TESTS = {
+    "eq": "eq",
+    "ne": "ne",
+    "lt": "lt",
+    "le": "le",
+    "gt": "gt",
+    "ge": "ge",
+}
+_SCALAR_TESTS = {**_INTEGER_TESTS, "ne": "lg"}
+_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
+
+
+def split_predicate(predicate: str) -> tuple[str, str]:
+    """What a predicate of integers asks, and whether they have a sign: i or u."""
+    if predicate in ("eq", "ne"):
+        return predicate, "u"
+    return predicate[1:], "i" if predicate[0] == "s" else "u"
+
+
+def compared(b: Builder, predicate: str, one: Operand, two: Operand) -> Operand:
+    """Whether a relation of two words holds."""
+    asks, sign = split_predicate(predicate)
+    if isinstance(one, int) and isinstance(two, int):
+        if sign == "i":
+            return int(_COMPARE[asks](signed(one), signed(two)))
+        return int(_COMPARE[asks](one & 0xFFFFFFFF, two & 0xFFFFFFFF))
+    if is_scalar(one) and is_scalar(two):
+        if isinstance(one, int):
+            one = b.in_scalar(one)
+        b.say(f"s_cmp_{_SCALAR_TESTS[asks]}_{sign}32", (), (one, two))
+        return scc_mask(b)
+    return lane_test(b, f"v_cmp_{_INTEGER_TESTS[asks]}_{sign}32_e64", one, two)
+
+
+def scc_mask(b: Builder) -> Operand:
+    """What a comparison of the wave found, as a mask of lanes."""
+    mask = Virtual(2, SCALARS).all
+    b.say("s_cselect_b64", (mask,), (-1, 0))
+    return b.mark_uniform(mask)
+
+
+def compared_wide(b: Builder, predicate: str, one: Pair, two: Pair) -> Operand:
+    """Whether a relation of 64 bits holds."""
+    asks, sign = split_predicate(predicate)
+    name = f"v_cmp_{_INTEGER_TESTS[asks]}_{sign}64_e64"
+    return lane_test(b, name, *(b.together(_lanes(b, each)) for each in (one, two)))

@@ -1,0 +1,219 @@
+"""Kernels by the backend `asm`: the same bits as the simulator, and no hazard."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from test_emulator import SMALL
+from typer.testing import CliRunner
+
+import wave_core.lang as tkl
+import wave_core.lang as tkw
+import workspace
+from wave_core.cli.app import app
+from wave_core.compile import Config, Session, wave_compile
+from wave_core.compile.check_case import run_case
+from wave_core.compile.kernels import make_case
+from wave_core.diagnostics import UserError
+
+CHIPS = ("gfx942", "gfx950")
+M, N = tkl.sym.M, tkl.sym.N
+GLOBAL = tkl.GLOBAL_ADDRESS_SPACE
+
+QUICK = ("attention-merge", "copy", "cumsum", "gemm", "gemm-staged", "layer-norm",
+         "rotary", "softmax", "topk")  # fmt: skip
+"""Kernels of the library that take little, and touch most rules."""
+
+REFUSED = {
+    "attention-decode": "`minsi` of i64",
+    "attention-varlen": "",
+    "conv2d-input": "`divui` of i64",
+    "conv2d-weight": "`divui` of i64",
+    "gemm-grouped": "`minsi` of i64",
+    "gemm-split-k": "not selected yet",
+    "gemm-stream-k": "not selected yet",
+}
+"""Kernels that the path refuses, with the reason; no reason: too few registers."""
+
+
+@pytest.fixture(scope="module")
+def session():
+    config, points = Config(cache=False), workspace.plugins()
+    return Session(config=config, entry_points=points, announce=lambda _: None)
+
+
+def checked(session, name, chip, settings=None, **options):
+    """A kernel of the library beside its reference, with no report."""
+    factory = session.plugins.load_kernel(name)
+    case = make_case(factory, name, SMALL[name], settings or {}, chip)
+    options = {"device": "emulator", "poison_outputs": True, **options}
+    chosen = replace(case.options, backend="asm", **options)
+    report = run_case(replace(case, options=chosen), session=session)
+    assert report.passed, report
+    assert report.record.reports == ()
+    return report
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", QUICK)
+def test_kernels_of_the_library_are_right(session, name, chip):
+    checked(session, name, chip)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", SMALL)
+def test_every_kernel_is_right_or_refused(session, name, chip):
+    if name not in REFUSED:
+        checked(session, name, chip)
+        return
+    with pytest.raises(UserError) as refused:
+        checked(session, name, chip)
+    (diagnostic,) = refused.value.diagnostics
+    assert diagnostic.code == ("WV0610" if REFUSED[name] else "WV0611")
+    assert REFUSED[name] in " ".join(diagnostic.notes)
+
+
+def joined(dtype, join):
+    """A kernel of two memories, by tiles of 4 rows and 64 columns."""
+    kind = tkl.Memory[M, N, GLOBAL, dtype]
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, 4, 0),
+            tkw.WorkgroupConstraint(N, 64, 1),
+            tkw.HardwareConstraint(),
+        ]
+    )
+    def joined(a: kind, b: kind, c: kind):
+        tkw.write(join(tkw.read(a), tkw.read(b)), c)
+
+    return joined
+
+
+def same_bits(session, kernel, arrays, chip):
+    """Outputs of the machine code and of the simulator, whose bits are compared."""
+    m, n = arrays[0].shape
+    found = []
+    for device in ("sim", "emulator"):
+        options = tkw.WaveCompileOptions(
+            subs={M: m, N: n}, target=chip, device=device, backend="asm"
+        )
+        out = torch.full_like(arrays[0], 7)
+        compiled = wave_compile(options, kernel, session=session)
+        compiled(*arrays, out)
+        assert compiled.last_run.reports == ()
+        found.append(out.numpy().view(np.uint8))
+    assert (found[0] == found[1]).all()
+
+
+DTYPES = {
+    "f32": (tkl.f32, torch.float32),
+    "f16": (tkl.f16, torch.float16),
+    "bf16": (tkl.bf16, torch.float32),
+    "i32": (tkl.i32, torch.int32),
+    "i8": (tkl.i8, torch.int8),
+}
+SHAPES = ((1, 1), (3, 63), (4, 64), (5, 65), (7, 13))
+
+JOINS = {
+    "sum": lambda a, b: a + b,
+    "difference": lambda a, b: a - b,
+    "product": lambda a, b: a * b,
+    "larger": tkw.maximum,
+    "chosen": lambda a, b: tkw.select(a > b, a, b),
+}
+
+
+def values(dtype, shape):
+    drawn = torch.randn(shape) * 40
+    return drawn.to(dtype)
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("join", JOINS)
+@pytest.mark.parametrize("dtype", ["f32", "f16", "i32", "i8"])
+def test_elements_have_the_bits_of_the_simulator(session, dtype, join, shape, chip):
+    kind, torch_kind = DTYPES[dtype]
+    arrays = values(torch_kind, shape), values(torch_kind, shape)
+    same_bits(session, joined(kind, JOINS[join]), arrays, chip)
+
+
+@pytest.mark.parametrize("divisor", [-7, -1, 1, 3, 7, 64, 641, 2**31 - 1])
+def test_integers_divide_as_the_simulator_does(session, divisor):
+    kernel = joined(tkl.i32, lambda a, b: (a // b) ^ (b * 5 + a % b))
+    a = torch.randint(-(2**31), 2**31 - 1, (3, 70), dtype=torch.int32)
+    b = torch.full_like(a, divisor)
+    b[0] = torch.randint(1, 100, (70,), dtype=torch.int32)
+    same_bits(session, kernel, (a, b), "gfx942")
+
+
+CURVES = {
+    "exp2": tkw.exp2, "exp": tkw.exp, "sqrt": lambda x: tkw.sqrt(tkw.abs(x)),
+    "log2": lambda x: tkw.log2(tkw.abs(x)), "reciprocal": tkw.reciprocal,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_functions_are_within_steps_of_the_last_bit(session, name):
+    kernel = joined(tkl.f32, lambda a, b: CURVES[name](a) + b * 0.0)
+    a = torch.cat([torch.randn(64) * 30, torch.randn(64) * 1e-40]).reshape(2, 64)
+    found = torch.full_like(a, 7)
+    options = tkw.WaveCompileOptions(
+        subs={M: 2, N: 64}, target="gfx942", device="emulator", backend="asm"
+    )
+    wave_compile(options, kernel, session=session)(a, torch.zeros_like(a), found)
+    wide = a.double()
+    exact = {
+        "exp2": torch.exp2, "exp": torch.exp, "sqrt": lambda x: x.abs().sqrt(),
+        "log2": lambda x: x.abs().log2(), "reciprocal": torch.reciprocal,
+    }[name](wide)  # fmt: skip
+    torch.testing.assert_close(found, exact.float(), rtol=3e-7, atol=3e-45)
+
+
+def test_an_op_without_instructions_is_refused_with_the_way_out(session):
+    kernel = joined(tkl.f64, lambda a, b: a + b)
+    options = tkw.WaveCompileOptions(
+        subs={M: 4, N: 64}, target="gfx942", device="emulator", backend="asm"
+    )
+    arrays = [torch.zeros(4, 64, dtype=torch.float64) for _ in range(3)]
+    with pytest.raises(UserError) as refused:
+        wave_compile(options, kernel, session=session)(*arrays)
+    text = str(refused.value)
+    assert text.startswith(
+        "error[WV0610]: backend `asm` selects no instructions of gfx942 for `add`"
+    )
+    assert "= note: `addf` of f64" in text
+    assert "= help: leave out `backend='asm'`: the MLIR path compiles it" in text
+
+
+def test_values_without_room_are_refused_with_their_line(session):
+    with pytest.raises(UserError) as refused:
+        checked(session, "attention-varlen", "gfx942")
+    text = str(refused.value)
+    assert text.startswith("error[WV0611]: registers of gfx942 do not hold the values")
+    assert "scalar registers are live at" in text
+
+
+def test_a_backend_that_does_not_know_the_target_is_refused(session):
+    options = tkw.WaveCompileOptions(
+        subs={M: 4, N: 64}, target="gfx1100", device="emulator", backend="asm"
+    )
+    with pytest.raises(UserError, match="no backend `asm` makes code for") as refused:
+        wave_compile(options, joined(tkl.f32, JOINS["sum"]), session=session)
+    assert refused.value.diagnostics[0].code == "WV0719"
+
+
+def test_the_command_line_chooses_the_path(session, monkeypatch):
+    monkeypatch.setattr("wave_core.cli.compile.open_session", lambda: session)
+    asked = ["compile", "copy", "--target", "gfx942", "--emit", "asm", "--via", "asm"]
+    found = CliRunner().invoke(app, asked)
+    assert found.exit_code == 0, found.output
+    assert "buffer_load_dword" in found.output
+    assert ".amdhsa_kernel copy" in found.output
