@@ -243,6 +243,7 @@ def test_accumulators_stay_where_they_are(tile, preset):
     rows, columns, waves = tile
     size = (4104, 4104, 4104)
     made = boxed("bf16", size, columns, preset, rows=rows, waves=waves)
+    assert not made.kernel.compiled.warnings
     tool = find_assembler()
     assert tool is not None
     remarks = assemble(made.ptx, "sm_90a", tool, Limits(60, 8192)).remarks

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from wave_core.ir import ACCESS, PLACEMENT, region_of, resolve
 from wave_core.ops.control import Iterate, While
+from wave_core.ops.matrix import SharedTile
+from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.structure import Argument
 from wave_core.types import RegisterType
 from wave_passes_scheduling.loops.costs import OpKind, kind_of, unit_profile
@@ -107,10 +109,15 @@ def _conditions(graph: Graph, loop: Iterate) -> int:
     """Registers for the conditions under which a body's accesses touch memory.
 
     One that changes with the iteration takes two: what stays of it, and what it is now.
+    Of a box the machine knows what exists.
     """
-    rows = (graph.facts.get(ACCESS, op) for op in loop.body.ops)
+    rows = (graph.facts.get(ACCESS, op) for op in loop.body.ops if not _is_box(op))
     masks = {row.mask for row in rows if row is not None and row.mask is not None}
     return sum(1 + (loop.induction in mask.free_symbols) for mask in masks)
+
+
+def _is_box(op: Op) -> bool:
+    return isinstance(op, GatherToLDS) and bool(op.box)
 
 
 def _task(graph: Graph, op: Op, name: str, kind: OpKind, profile: CostProfile) -> Task:
@@ -142,9 +149,14 @@ def op_names(ops: Iterable[Op]) -> dict[Op, str]:
 
 
 def _registers(graph: Graph, op: Op) -> int:
-    """Registers of 32 bits a lane that the value of ``op`` takes."""
+    """Registers of 32 bits a lane that the value of ``op`` takes.
+
+    A tile that products read where it is in LDS takes none.
+    """
     placement = graph.facts.get(PLACEMENT, op)
     if placement is None or not isinstance(op.type, RegisterType):
+        return 0
+    if isinstance(op, SharedTile):
         return 0
     return -(-placement.layout.registers * op.type.dtype.bits // 32)
 
