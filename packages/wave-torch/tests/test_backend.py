@@ -395,6 +395,94 @@ def test_gated_products(title):
     assert kernels(model, rand(*lead, 4), rand(4, 5), rand(4, 5)) == wanted
 
 
+def next_row(cache, x):
+    cache[:, -1:] = x
+    return cache.softmax(-1)
+
+
+def one_of_a_row(cache, x):
+    cache[1, 2] = x[0, 0]
+    return cache @ x[0].mT
+
+
+def rows_by_number(cache, x):
+    cache[:, torch.tensor([3, 1])] = x
+    cache.index_copy_(1, torch.tensor([0]), x)
+    return cache.sum()
+
+
+def two_rows(cache, x):
+    cache[:, :1] = x
+    seen = cache.amax()
+    cache[:, 2:3] = x + seen
+    return seen
+
+
+def added(cache, x):
+    return cache.add_(x).softmax(-1)
+
+
+def moved_up(cache, x):
+    cache[:, 1:] = cache[:, :-1].clone()
+    cache[:, :1] = x
+    return x
+
+
+def to_itself(cache, x):
+    cache.index_add_(0, torch.tensor([1, 0]), cache)
+    return x.exp()
+
+
+def given_as_it_is(cache, x):
+    cache[:, 3:] = x
+    cache[:, 0] = cache[:, 3]
+    return x.exp()
+
+
+def old_values(cache, x):
+    before = cache[:, 1:].clone()
+    cache[:, 1:2] = x
+    return before.softmax(-1)
+
+
+def replaced(cache, x):
+    cache.copy_(x.expand(2, 4, 8))
+    return x.neg()
+
+
+CHANGES = {
+    next_row: ["aten.copy_", "softmax"],
+    one_of_a_row: ["aten.copy_", "matmul"],
+    rows_by_number: [
+        *("aten.lift_fresh_copy", "aten.index_put_"),
+        *("aten.lift_fresh_copy", "aten.index_copy_", "aten.sum"),
+    ],
+    two_rows: ["aten.copy_", "aten.amax", "aten.add", "aten.copy_"],
+    added: None,
+    moved_up: None,
+    to_itself: None,
+    given_as_it_is: None,
+    old_values: None,
+    replaced: None,
+}
+
+
+@pytest.mark.parametrize("model", CHANGES, ids=lambda model: model.__name__)
+@torch.no_grad()
+def test_arguments_are_changed(model):
+    cache, x = rand(2, 4, 8), rand(2, 1, 8)
+    expected, reports = cache.clone(), []
+    wanted = model(expected, x)
+    near(compiled(model, options={"report": reports.append})(cache, x), wanted)
+    near(cache, expected, accuracy=1e-3)
+    if CHANGES[model] is not None:
+        found = [
+            each.detail if each.place == "wave" else each.op
+            for each in reports[-1].placements
+        ]
+        assert found == CHANGES[model]
+
+
 class Gated(torch.nn.Module):
     """The second half of a block of Llama."""
 

@@ -98,6 +98,7 @@ def compile_graph(
     run = aot_autograd(
         **compilers,
         decompositions=_decompositions(chosen.rest),
+        keep_inference_input_mutations=True,
         partition_fn=min_cut_rematerialization_partition,
     )
     return run(module, inputs)

@@ -157,7 +157,8 @@ def is_view(node: fx.Node) -> bool:
     schema = getattr(node.target, "_schema", None)
     if schema is None or node.target is UNSAFE_VIEW:
         return True
-    return any(each.alias_info is not None for each in schema.returns)
+    aliases = [each.alias_info for each in schema.returns]
+    return any(each is not None and not each.is_write for each in aliases)
 
 
 def seen_through_views(node: fx.Node) -> fx.Node:

@@ -16,6 +16,7 @@ from wave_torch.graphs.convolutions import CONVOLUTIONS
 from wave_torch.graphs.functions import FUNCTIONS
 from wave_torch.graphs.gates import SWIGLU, gate_products
 from wave_torch.graphs.groups import GROUPS
+from wave_torch.graphs.in_place import write_in_place
 from wave_torch.graphs.nodes import (
     KERNEL,
     UNSAFE_VIEW,
@@ -68,6 +69,7 @@ def place(module: fx.GraphModule, phase: str, rest: str) -> GraphReport:
             left |= _replaced(part.graph, SUMS)
             left = fuse_chains(part) | left
             _loosen_views(part.graph)
+            write_in_place(part.graph)
         placements += _placements(part.graph, left, rest)
         part.graph.lint()
         part.recompile()
