@@ -134,6 +134,9 @@ def test_every_function_that_can_be_built_has_calls():
     built = {call.function for call in every_call()}
     assert built <= {*functions.__all__}
     assert {"softmax", "matmul", "attention", "attention_varlen"} <= built
+    layer = {"route_tokens", "group_tokens", "grouped_swiglu", "grouped_matmul"}
+    assert {*layer, "combine_tokens", "matmul_nbits", "cross_entropy"} <= built
+    assert "rotary_embedding" in built
 
 
 def test_names_that_no_call_has_are_refused():

@@ -2,72 +2,34 @@
 
 Each is made once with tensors that have shapes and no memory; what the functions ask
 for is compiled, with the sizes that differ from call to call left to the launch. A new
-function needs rows here and nothing else.
+function needs rows here, or in `layers`, and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import torch
 
 from wave_kernels import functions
-from wave_kernels.functions.requests import Request, requests_kept
-
-HALVES = (torch.float16, torch.bfloat16)
-FLOATS = (*HALVES, torch.float32)
-
-LENGTHS = (1024, 2048, 4096, 5120, 8192, 16_384)
-"""Of rows: the widths of models from 1 to 70 billion parameters."""
-
-LINEAR = ((4096, 4096), (12_288, 4096), (11_008, 4096), (4096, 11_008))
-"""Outputs and inputs of the layers of Llama 2 7B. Source: its `config.json`."""
-
-ROWS = (16, 4096)
-"""Rows of a matrix that tiles are chosen for: decoding, and a prompt."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call whose kernel is built.
-
-    Attributes:
-        function: Its name.
-        options: Which one of the function, in words that `wave_kernels.prebuilt.run`
-            takes.
-        tag: What tells it from others of the function; a part of its place.
-        call: Makes it.
-        dynamic: Sizes that are left to the launch.
-        tuned: Whether tiles are chosen for the sizes of the call, not for any.
-    """
-
-    function: str
-    options: Mapping[str, str | int | float | bool]
-    tag: str
-    call: Callable[[], object]
-    dynamic: tuple[str, ...]
-    tuned: bool = False
-
-    @property
-    def name(self) -> str:
-        """Equal for no two calls."""
-        return f"{self.function}-{self.tag}"
-
-    @property
-    def request(self) -> Request:
-        """What the function asks to be compiled, with its sizes."""
-        with requests_kept() as found:
-            self.call()
-        (request,) = found
-        return request
+from wave_kernels.building.calling import (
+    FLOATS,
+    HALVES,
+    LENGTHS,
+    LINEAR,
+    ROWS,
+    Call,
+    tensor_of,
+    word,
+)
+from wave_kernels.building.layers import every_layer
 
 
 def every_call() -> tuple[Call, ...]:
     """All that a whole library has, in the order of their names."""
-    rows = (_rows, _any_rows, _products, _linear, _attention, _ragged)
+    rows = (_rows, _any_rows, _products, _linear, _attention, _ragged, every_layer)
     found = [call for each in rows for call in each()]
     return tuple(sorted(found, key=lambda call: call.name))
 
@@ -79,10 +41,10 @@ def _rows() -> Iterator[Call]:
         def call(
             name: str = name, count: int = count, x: Any = (dtype, length)
         ) -> None:
-            columns = [_of(*x) for _ in range(count)]
-            getattr(functions, name)(_of(x[0], 4096, x[1]), *columns)
+            columns = [tensor_of(*x) for _ in range(count)]
+            getattr(functions, name)(tensor_of(x[0], 4096, x[1]), *columns)
 
-        yield Call(name, {}, f"{_word(dtype)}-{length}", call, ("M",))
+        yield Call(name, {}, f"{word(dtype)}-{length}", call, ("M",))
 
 
 def _any_rows() -> Iterator[Call]:
@@ -90,17 +52,17 @@ def _any_rows() -> Iterator[Call]:
     for dtype, activation in product(FLOATS, ("silu", "gelu")):
 
         def gate(dtype: Any = dtype, activation: str = activation) -> None:
-            functions.gated_activation(_of(dtype, 64, 2048), activation)
+            functions.gated_activation(tensor_of(dtype, 64, 2048), activation)
 
-        tag = f"{_word(dtype)}-{activation}"
+        tag = f"{word(dtype)}-{activation}"
         yield Call("gated_activation", {"activation": activation}, tag, gate, ())
     for dtype in FLOATS:
 
         def pick(dtype: Any = dtype) -> None:
-            indices = _of(torch.int32, 64)
-            functions.gather_rows(_of(dtype, 1024, 1024), indices, checked=False)
+            indices = tensor_of(torch.int32, 64)
+            functions.gather_rows(tensor_of(dtype, 1024, 1024), indices, checked=False)
 
-        yield Call("gather_rows", {}, _word(dtype), pick, ())
+        yield Call("gather_rows", {}, word(dtype), pick, ())
 
 
 def _products() -> Iterator[Call]:
@@ -114,16 +76,16 @@ def _products() -> Iterator[Call]:
 
 def _product(dtype: torch.dtype, layout: str, activation: str, *, bias: bool) -> Call:
     def call() -> None:
-        added = _of(dtype, 512) if bias else None
+        added = tensor_of(dtype, 512) if bias else None
         second = _second(dtype, layout, 512, 512)
         functions.matmul(
-            _of(dtype, 512, 512), second, bias=added, activation=activation
+            tensor_of(dtype, 512, 512), second, bias=added, activation=activation
         )
 
     words = {"activation": activation} if activation else {}
     options = {"layout": layout, **words, **({"bias": True} if bias else {})}
     ending = [each for each in (activation, "bias" if bias else "") if each]
-    tag = "-".join([_word(dtype), layout.lower(), *ending])
+    tag = "-".join([word(dtype), layout.lower(), *ending])
     return Call("matmul", options, tag, call, ("M", "N", "K"))
 
 
@@ -132,27 +94,27 @@ def _linear() -> Iterator[Call]:
     for dtype, (n, k), m in product(HALVES, LINEAR, ROWS):
 
         def call(dtype: Any = dtype, m: int = m, n: int = n, k: int = k) -> None:
-            functions.matmul(_of(dtype, m, k), _second(dtype, "NT", k, n))
+            functions.matmul(tensor_of(dtype, m, k), _second(dtype, "NT", k, n))
 
-        tag = f"{_word(dtype)}-nt-{n}x{k}-m{m}"
+        tag = f"{word(dtype)}-nt-{n}x{k}-m{m}"
         yield Call("matmul", {"layout": "NT"}, tag, call, ("M",), tuned=True)
 
 
 def _batched(dtype: torch.dtype, layout: str) -> Call:
     def call() -> None:
         right = _second(dtype, layout, 1024, 1024, batch=8)
-        functions.matmul(_of(dtype, 8, 1024, 1024), right)
+        functions.matmul(tensor_of(dtype, 8, 1024, 1024), right)
 
     options = {"layout": layout, "batched": True}
-    tag = f"{_word(dtype)}-{layout.lower()}-batched"
+    tag = f"{word(dtype)}-{layout.lower()}-batched"
     return Call("matmul", options, tag, call, ("B", "M", "N", "K"))
 
 
 def _second(dtype: torch.dtype, layout: str, k: int, n: int, batch: int = 0) -> Any:
     lead = (batch,) if batch else ()
     if layout == "NN":
-        return _of(dtype, *lead, k, n)
-    return _of(dtype, *lead, n, k).mT
+        return tensor_of(dtype, *lead, k, n)
+    return tensor_of(dtype, *lead, n, k).mT
 
 
 def _attention() -> Iterator[Call]:
@@ -164,14 +126,14 @@ def _attention() -> Iterator[Call]:
         ) -> None:
             d, group, causal = x
             q, k = (
-                _of(dtype, 2, *((h, 4096) if layout == "bhsd" else (4096, h)), d)
+                tensor_of(dtype, 2, *((h, 4096) if layout == "bhsd" else (4096, h)), d)
                 for h in (32, 32 // group)
             )
             functions.attention(q, k, k, causal=causal, layout=layout)
 
         words = {"causal": True} if causal else {}
         shared = {"group": group} if group > 1 else {}
-        tag = f"{_word(dtype)}-{layout}-d{d}" + ("-causal" if causal else "")
+        tag = f"{word(dtype)}-{layout}-d{d}" + ("-causal" if causal else "")
         tag += f"-group{group}" if group > 1 else ""
         options = {"layout": layout, **words, **shared}
         dynamic = ("B", "H", "KVH", "M", "K2")
@@ -187,28 +149,21 @@ def _ragged() -> Iterator[Call]:
 
 def _decoding(dtype: torch.dtype, group: int, batch: int, keys: int) -> Call:
     def call() -> None:
-        starts = _of(torch.int32, batch + 1)
-        q, k = _of(dtype, batch, 32, 128), _of(dtype, batch * keys, 32 // group, 128)
+        starts = tensor_of(torch.int32, batch + 1)
+        q, k = (
+            tensor_of(dtype, batch, 32, 128),
+            tensor_of(dtype, batch * keys, 32 // group, 128),
+        )
         functions.attention_varlen(
             *(q, k, k, starts, starts),
             max_queries=1,
             max_keys=keys,
-            table=_of(torch.int32, batch * keys),
+            table=tensor_of(torch.int32, batch * keys),
             checked=False,
         )
 
     shared = {"group": group} if group > 1 else {}
-    tag = f"{_word(dtype)}-d128-paged-b{batch}-{keys}"
+    tag = f"{word(dtype)}-d128-paged-b{batch}-{keys}"
     tag += f"-group{group}" if group > 1 else ""
     options = {"paged": True, "batch": batch, "max_keys": keys, **shared}
     return Call("attention_varlen", options, tag, call, ("H", "KVH"))
-
-
-def _of(dtype: torch.dtype, *shape: int) -> torch.Tensor:
-    """A tensor with a shape and no memory."""
-    return torch.empty(shape, dtype=dtype, device="meta")
-
-
-def _word(dtype: torch.dtype) -> str:
-    words = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
-    return words[dtype]
