@@ -268,3 +268,38 @@ def test_large_products_are_copied_directly_two_iterations_ahead(kernel):
     assert first.options["preset"] == "pingpong"
     assert first.options["multi_buffer_count"] == 3
     assert first.options["passes"] == ("copy-direct-to-lds{cheaper=true}",)
+
+
+MEMORY_CYCLES = {"sm_80": 23200, "sm_90a": 18300, "gfx942": 13300, "gfx950": 10100}
+"""In which the memory of a chip gives the weights below, by its data sheet."""
+
+
+@pytest.mark.parametrize("rows", [1, 16])
+@pytest.mark.parametrize("target", MEMORY_CYCLES)
+def test_few_rows_are_narrow_tiles_on_all_compute_units(target, rows):
+    case = case_of("gemm", {"M": rows, "N": 4096, "K": 4096}, target)
+    best = choices(case.options, case.kernel, SESSION)[0]
+    tile = {str(symbol): value for symbol, value in best.subs.items()}
+    assert tile["BLOCK_M"] == 16
+    peaks = SESSION.target(target).peaks
+    assert 2 * 4096 / tile["BLOCK_N"] > 0.7 * peaks.compute_units
+    least = MEMORY_CYCLES[target]
+    assert least < best.figures["cycles"] < 1.7 * least
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("target", MEMORY_CYCLES)
+@pytest.mark.parametrize("rows", [1, 7, 16, 17])
+@pytest.mark.parametrize("columns", [67, 96])
+@pytest.mark.parametrize("depth", [1000, 1537, 2048])
+def test_few_rows_are_right_as_machine_code(target, rows, columns, depth):
+    """By what is chosen for many columns."""
+    large = case_of("gemm", {"M": rows, "N": 4096, "K": 4096}, target)
+    best = choices(large.options, large.kernel, SESSION)[0]
+    shape = {"M": rows, "N": columns, "K": depth}
+    case = case_of("gemm", shape, target, device="emulator")
+    subs = {**case.options.subs, **best.subs}
+    asked = replace(case.options, subs=subs, **best.options, poison_outputs=True)
+    report = run_case(case, options=asked, session=SESSION, seed=rows)
+    assert report.passed, report.to_json()
+    assert report.record.reports == ()

@@ -68,8 +68,8 @@ def test_right_and_the_same_in_each_run(session, sizes, device, target):
     assert np.array_equal(*runs)
 
 
-FEW = ((256, 256, 16384), (16, 4096, 4096), (1, 4096, 8192))
-"""Sizes whose tiles are fewer than a third of the compute units."""
+FEW = ((128, 128, 16384), (16, 512, 16384), (1, 256, 16384))
+"""Sizes whose tiles are fewer than a third of the compute units, also the smallest."""
 
 
 def taken(session, made, preset="auto"):
@@ -125,10 +125,10 @@ def test_no_more_workgroups_than_compute_units():
 
 
 def test_estimates_follow_the_machine(session):
-    """Cycles of the emulator's model, in place of one tile of 64 a compute unit."""
+    """Cycles of the emulator's model, in place of one tile a compute unit."""
     rows = []
     for name in ("gemm", "gemm-split-k"):
-        made = case(session, name, (64, 64, 4096))
+        made = case(session, name, (16, 16, 8192))
         options = replace(made.options, device="emulator", preset="auto")
         kernel = wave_compile(options, made.kernel, session=session)
         kernel(*made.make_arguments(np.random.default_rng(1)))

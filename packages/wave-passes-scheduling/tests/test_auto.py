@@ -20,6 +20,7 @@ from wave_passes_scheduling.auto.estimate import (
     iteration,
     need_of,
     queued,
+    streaming,
 )
 from wave_passes_scheduling.auto.ways import COPIER, POINTED_WAYS, WAYS, ways_for
 from wave_passes_scheduling.auto.work import CAREFUL, Fetched, work_of
@@ -197,6 +198,52 @@ def test_where_a_workgroup_ends_the_next_begins(session):
     # The seventh does not have the compute unit for itself.
     assert times[1] == pytest.approx(2 * times[0])
     assert times[2] / times[1] == pytest.approx(7 / 6, rel=0.01)
+
+
+STREAM = next(way for way in POINTED_WAYS if way.flight == 3)
+"""A way with tiles on their way to three of four buffers."""
+
+
+def weights_of(session, trips=64):
+    """Work that reads far more than it multiplies, each byte of it once."""
+    work = product_work(session)
+    distinct = 100 * trips * work.lds
+    return replace(
+        work, matrix=1.0, vector=1.0, groups=100, trips=trips, distinct=distinct
+    )
+
+
+def test_who_reads_more_than_it_multiplies_waits_for_memory(session):
+    work = weights_of(session)
+    # All that the chip reads, at the rate of its memory.
+    least = work.distinct / (4000 / 2.0)
+    found = cycles_of(work, STREAM, Need(64, work.lds, 1), CHIP)
+    assert least <= found <= 1.25 * least
+    # Many products hide it.
+    busy = replace(work, matrix=1e5)
+    assert streaming(busy, STREAM, 1, CHIP) == 0
+
+
+def test_bytes_on_their_way_fill_the_latency(session):
+    work, bare = weights_of(session), STREAM
+    slow = replace(CHIP, costs=replace(CHIP.costs, global_latency=5000))
+    times = [
+        streaming(work, replace(bare, flight=each), 1, slow) for each in (1.0, 2.0, 4.0)
+    ]
+    assert times[0] > 1.5 * times[1] > 2 * times[2]
+    # Tiles of several workgroups are on their way as well.
+    assert streaming(work, replace(bare, flight=1.0), 4, slow) == pytest.approx(
+        4 * times[2]
+    )
+
+
+def test_few_compute_units_do_not_take_all_that_memory_gives(session):
+    work = weights_of(session)
+    quarter = replace(work, groups=25, distinct=work.distinct / 4)
+    half = replace(work, groups=50, distinct=work.distinct / 2)
+    times = [streaming(each, STREAM, 1, CHIP) for each in (quarter, half, work)]
+    assert times[0] == pytest.approx(times[1])
+    assert times[1] < 0.75 * times[2]
 
 
 def test_products_of_products_wait_longer_where_nothing_overlaps(session):

@@ -145,3 +145,21 @@ def test_masks_take_registers_where_lanes_keep_conditions(rows, depth, of_masks)
         for each in (profile, replace(profile, registers=file))
     ]
     assert held[1] - held[0] == of_masks
+
+
+@pytest.mark.parametrize("buffers", [2, 4, 6])
+def test_copies_fill_all_buffers_but_the_one_that_is_read(buffers):
+    sym = tkw.sym
+    tile = {sym.BLOCK_M: 16, sym.BLOCK_N: 64, sym.BLOCK_K: 64}
+    waves = {sym.WAVES_M: 1, sym.WAVES_N: 4, sym.MMA_ROWS: 0}
+    staged = {sym.ADDRESS_SPACE: tkw.SHARED_ADDRESS_SPACE}
+    options = tkw.WaveCompileOptions(
+        subs={M: 16, N: 64, K: 1024} | tile | waves | staged,
+        target="gfx950",
+        device="emulator",
+        preset="fetch-ahead",
+        multi_buffer_count=buffers,
+        passes=("copy-direct-to-lds{cheaper=true}",),
+    )
+    kernel = tkw.wave_compile(options, gemm_kernel(), session=Session())
+    assert statistics(kernel)["stages"] == buffers

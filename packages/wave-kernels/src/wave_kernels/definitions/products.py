@@ -28,6 +28,8 @@ WAVES_N = tkl.sym.WAVES_N
 
 MMA_ROWS = tkl.sym.MMA_ROWS
 
+_Rows = tuple[tuple[int, ...], ...]
+
 _TILES = (
     (128, 128, 32, 2, 2, 0),
     (256, 256, 32, 2, 4, 0),
@@ -46,6 +48,30 @@ _FLAT = (
     (64, 128, 64, 2, 2, 0),
 )
 """Where few rows share weights."""
+
+_THIN = (
+    (16, 64, 256, 1, 4, 0),
+    (16, 64, 128, 1, 4, 0),
+    (32, 64, 128, 2, 2, 0),
+    (64, 64, 128, 2, 2, 0),
+)
+"""Where few rows take all the weights from memory: deep, so that many bytes of these
+are on their way, and narrow, so that all compute units fetch."""
+
+_THIN_OF_64 = (
+    (16, 32, 256, 1, 2, 0),
+    (16, 16, 512, 1, 1, 0),
+)
+"""More of them, for waves of 64 lanes, whose instructions have sixteen columns."""
+
+_THIN_OF_32 = (
+    (16, 32, 256, 1, 4, 0),
+    (16, 32, 128, 1, 4, 0),
+    (32, 32, 256, 1, 4, 0),
+    (32, 32, 128, 1, 4, 0),
+    (64, 32, 128, 2, 2, 0),
+)
+"""The same for waves of 32 lanes, whose instructions have eight."""
 
 _TALL = (
     (128, 256, 64, 2, 1, 64),
@@ -71,17 +97,21 @@ def tiles(
         flat: Whether some have few rows.
         depth: Of all tiles along ``K``, where that is settled.
         sums: How many there are for each element of a tile, which has so many times
-            fewer columns: registers hold as many sums as otherwise.
+            fewer columns: registers hold as many sums as otherwise. Thin ones have few.
     """
     more = max(16 // dtype.bits, 1)
-    wide = (*_TILES, *(_FLAT if flat else ()))
-    every = tuple(
-        (m, n // sums, depth or more * k, *rest) for m, n, k, *rest in (*wide, *_TALL)
-    )
+
+    def shaped(rows: _Rows, fewer: int) -> _Rows:
+        return tuple(
+            (m, n // fewer, depth or more * k, *rest) for m, n, k, *rest in rows
+        )
+
+    usual = shaped((*_TILES, *(_FLAT if flat else ())), sums)
+    wide, narrow = ((*_THIN, *rows) for rows in (_THIN_OF_64, _THIN_OF_32))
     return tkw.Tunable(
         (BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N, MMA_ROWS),
-        every[: len(wide)],
-        narrow=every,
+        (*usual, *shaped(wide, 1)),
+        narrow=(*usual, *shaped(_TALL, sums), *shaped(narrow, 1)),
     )
 
 

@@ -124,7 +124,7 @@ def _idle(work: Work, way: Way, target: Target) -> bool:
     moved = not way.direct or _direct(work, target)
     chained = bool(work.between) or not way.chained
     # Waves that carry tiles to LDS themselves cannot issue products meanwhile.
-    fed = way.direct if work.in_place else not way.in_place
+    fed = way.direct and not way.apart if work.in_place else not way.in_place
     return not (staged and moved and chained and fed)
 
 
@@ -156,7 +156,7 @@ def _refused(work: Work, way: Way, need: Need, target: Target) -> str:
     if file.conditions and way.fewest:
         # The scheduler leaves as many without use; what needs them is not pipelined.
         limit -= file.granule
-    if work.units < way.waves * file.simds:
+    if way.waves > 1 and work.units < way.waves * file.simds:
         return f"waves of a SIMD have to alternate: {work.units} waves are too few"
     if work.trips < way.fewest:
         return f"{work.trips:.0f} iterations are too few to overlap"

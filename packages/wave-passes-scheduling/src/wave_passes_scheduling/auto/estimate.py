@@ -44,6 +44,11 @@ BUNCHED = 0.12
 iterations of a trip are issued together."""
 
 
+SHARE = 2.0
+"""What a compute unit takes from memory, at most, by the even share of all of them:
+about half of them take all that there is."""
+
+
 @dataclass(frozen=True)
 class Need:
     """The resources of a workgroup.
@@ -103,9 +108,37 @@ def cycles_of(work: Work, way: Way, need: Need, target: Target) -> float:
     # next begins, so that it is as full as before.
     each = max(1, ceil(work.groups / target.peaks.compute_units))
     together = min(each, need.resident)
-    time = iteration(work, way, together, target) * each / together
+    busy = iteration(work, way, together, target)
+    time = max(busy, streaming(work, way, together, target)) * each / together
     fill = target.costs.global_latency * (2.0 - way.memory)
     return time * work.trips + fill * ceil(each / together) + handed_on(work, target)
+
+
+def streaming(work: Work, way: Way, resident: int, target: Target) -> float:
+    """Cycles of one iteration of ``resident`` workgroups, if memory is what limits.
+
+    Nothing where products take longer. A tile that is on its way takes the latency and
+    two turns: at the path of its compute unit, and at the memory that all share, of
+    which each byte is fetched once in the launch. So time is short where the bytes that
+    are on their way fill the latency.
+    """
+    assert target.peaks is not None, "who asks has looked"
+    assert target.registers is not None, "who asks has looked"
+    peaks = target.peaks
+    rate = peaks.memory_bytes_per_ns / peaks.clock_ghz
+    turns = max(1, ceil(work.groups / peaks.compute_units))
+    units = max(work.groups / turns, peaks.compute_units / SHARE)
+    tiles = max(1, work.groups * work.trips)
+    shared = work.distinct / tiles * units / rate
+    if shared <= work.matrix * work.units / target.registers.simds:
+        return 0.0
+    path = sum(each.lines for each in work.fetched) / peaks.l2_bytes
+    under_way = max(1, round(resident * way.flight))
+    wait = target.costs.global_latency
+    if not way.fewest:
+        # Nothing is on its way while it multiplies what has come.
+        wait += work.matrix + work.lds / _lds_rate(target)
+    return queued((shared, path), wait, under_way) * resident / under_way
 
 
 def handed_on(work: Work, target: Target) -> float:

@@ -42,12 +42,14 @@ class Way:
         through_lds: Whether it has a use for tiles in LDS alone.
         chained: Whether it needs products that multiply what others made.
         in_place: Whether it needs products that read LDS.
+        apart: Whether it needs products that read registers.
         placed: Vector instructions for each access of LDS that compute where it is:
             one where the copy that an iteration uses changes from trip to trip, none
             where it is part of the instruction, or another wave multiplies meanwhile.
         turned: Registers that hold the address of each transposed read.
         behind: Vector instructions for each transposed read that issue between the
             products of another wave.
+        flight: Tiles of a workgroup that are on their way from memory at a time.
     """
 
     name: str
@@ -68,9 +70,11 @@ class Way:
     through_lds: bool = False
     chained: bool = False
     in_place: bool = False
+    apart: bool = False
     placed: float = 0.0
     turned: float = 0.0
     behind: float = 0.0
+    flight: float = 1.0
 
     @property
     def options(self) -> Mapping[str, object]:
@@ -120,9 +124,20 @@ _DIRECT: dict[str, Any] = {"direct": True, "through_lds": True, "ahead": 0.0}
 """Nothing is on its way in registers."""
 
 _TWO_AHEAD: dict[str, Any] = (
-    _ALTERNATING | _DIRECT | {"copies": 3, "more": True, "fewest": 4}
+    _ALTERNATING | _DIRECT | {"copies": 3, "more": True, "fewest": 4, "flight": 2.0}
 )
 """Copies have two iterations to land: of three buffers one is read."""
+
+_STREAMING: dict[str, Any] = _DIRECT | {
+    "copies": 4,
+    "more": True,
+    "fewest": 5,
+    "live": 1.3,
+    "late": 0.6,
+    "apart": True,
+    "flight": 3.0,
+}
+"""Copies to three of four buffers are on their way: for loops that wait for memory."""
 
 WAYS = (
     Way(
@@ -148,6 +163,7 @@ WAYS = (
     ),
     Way("prefetch", 0.8, 0.0, **_DIRECT, live=0.9, late=0.5),
     Way("fetch-ahead", 0.5, 0.0, copies=2, fewest=3, live=1.3, late=0.9, **_DIRECT),
+    Way("fetch-ahead", 0.05, 0.0, **_STREAMING),
     Way("prefetch-attention", 0.15, 0.0, **_AHEAD, chained=True, placed=1.0),
     Way("prefetch-attention", 0.15, 0.0, **_AHEAD, chained=True, unroll=2),
     Way("pingpong", 0.08, 0.0, **_ALTERNATING, unroll=2),
@@ -164,8 +180,18 @@ POINTED_WAYS = (
     Way("default", 0.45, 0.4, **_DIRECT, live=0.6, late=0.2, fewest=0),
     Way("prefetch", 0.5, 0.2, **_DIRECT, live=0.9, late=0.5),
     Way("fetch-ahead", 0.3, 0.0, copies=2, fewest=3, live=1.3, late=0.6, **_DIRECT),
+    Way("fetch-ahead", 0.05, 0.0, **_STREAMING),
     Way("modulo", 0.05, 0.1, copies=2, fewest=3, live=1.3, late=0.6, **_DIRECT),
-    Way("four-stage", 0.05, 0.0, copies=4, fewest=5, in_place=True, **_DIRECT),
+    Way(
+        "four-stage",
+        0.05,
+        0.0,
+        copies=4,
+        fewest=5,
+        in_place=True,
+        flight=2.0,
+        **_DIRECT,
+    ),
     Way("prefetch-attention", 0.38, 0.0, **_AHEAD, chained=True),
 )
 """Those of machines whose direct copies take pointers: each lane's land anywhere, so

@@ -106,6 +106,7 @@ class Work:
         groups: Workgroups of the launch.
         trips: Iterations.
         sharers: Workgroups that each sum a part of one tile of the result.
+        distinct: Bytes of memory that the launch reads, each counted once.
     """
 
     matrix: float
@@ -123,6 +124,7 @@ class Work:
     groups: float
     trips: float
     sharers: float = 1.0
+    distinct: float = 0.0
 
     @property
     def units(self) -> int:
@@ -230,12 +232,15 @@ class _Counting:
         settled = self._settled(ops)
         counts = [self._instructions(op) for op in products]
         axes = self.loops
+        groups = prod(map(_size, self.geometry.grid))
+        trips = prod(_size(self.geometry.trip_count(axis)) for axis in axes)
+        fetched = tuple(self._fetched(op, products) for op in moving)
         return Work(
             matrix=sum(count * cycles for count, cycles in counts),
             issue=self.target.costs.valu_cycles * sum(count for count, _ in counts),
             vector=sum(self._vector_cycles(op) for op in ops if op not in settled),
             exchanges=sum(self._exchanges(op, products) for op in ops),
-            fetched=tuple(self._fetched(op, products) for op in moving),
+            fetched=fetched,
             carried=sum(map(self._registers, (*self.loop.inits, *held))),
             between=sum(map(self._registers, own)),
             compared=max(map(self._conditions, ops), default=0.0),
@@ -243,10 +248,20 @@ class _Counting:
             lanes=self.geometry.lanes,
             in_step=self.geometry.in_step,
             waves=self.geometry.waves_per_workgroup,
-            groups=prod(map(_size, self.geometry.grid)),
-            trips=prod(_size(self.geometry.trip_count(axis)) for axis in axes),
+            groups=groups,
+            trips=trips,
             sharers=prod(map(self._sharers, axes)),
+            distinct=sum(
+                min(self._bytes(op), each.of_group * groups * trips)
+                for op, each in zip(moving, fetched, strict=True)
+            ),
         )
+
+    def _bytes(self, op: Read) -> float:
+        """Bytes of the memory that is read."""
+        stored = op.memory.memory_type
+        extents = map(self.geometry.bind, stored.storage_shape)
+        return prod(map(_size, extents)) * stored.dtype.bits / 8
 
     def _sharers(self, axis: str) -> int:
         """Workgroups that divide the iterations over ``axis`` among themselves."""

@@ -41,9 +41,7 @@ PREFETCH = _stages(direct=0, write=0, read=1, last=1)
 FETCH_AHEAD = _stages(direct=1, write=1, read=2, last=2)
 """Three stages: a read of global memory has a whole iteration of the loop to arrive."""
 
-_TWO_AHEAD = _stages(direct=0, write=1, read=2, last=2)
-
-_THREE = 3
+_ROOMY = 3
 """Buffers: for a copy on its way, for one that has to land next, for what is read."""
 
 _READ = 2
@@ -54,7 +52,11 @@ FOUR_STAGE = _stages(direct=0, write=1, read=2, last=3)
 
 
 def fetch_ahead_stages(analysed: ScheduledLoop) -> list[int]:
-    """Three stages; copies to LDS are two iterations ahead where three buffers are."""
+    """Three stages; of three buffers and more one is read, copies fill all others.
+
+    As many copies are on their way as that: a loop that waits for memory alone takes
+    as many bytes in a time as are under way in it.
+    """
     kinds = analysed.kinds
     reused = [
         row.distance
@@ -62,8 +64,12 @@ def fetch_ahead_stages(analysed: ScheduledLoop) -> list[int]:
         if kinds[row.source] is OpKind.READ_SHARED
         and kinds[row.target] is OpKind.GLOBAL_TO_SHARED
     ]
-    roomy = min(reused, default=0) >= _THREE
-    return stages_by_kind(analysed, _TWO_AHEAD if roomy else FETCH_AHEAD)
+    buffers = min(reused, default=0)
+    if buffers < _ROOMY:
+        return stages_by_kind(analysed, FETCH_AHEAD)
+    ahead = buffers - 1
+    wanted = _stages(direct=0, write=ahead - 1, read=ahead, last=ahead)
+    return stages_by_kind(analysed, wanted)
 
 
 def in_flight_stages(analysed: ScheduledLoop) -> list[int] | None:
