@@ -522,7 +522,7 @@ def generate(out: Path) -> list[Path]:
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     written: list[Path] = []
-    for name, text in pages(PluginHost()):
+    for name, text in pages(PluginHost(workspace.plugins())):
         path = out / name
         path.write_text(text, encoding="utf-8")
         written.append(path)

@@ -10,12 +10,13 @@ import check_links
 import doc_text
 import generate_reference
 import op_tables
+import workspace
 from wave_core.compile import option_table
 from wave_core.lang.absent import INSTEAD
 from wave_core.plugin import PluginHost
 from wave_core.plugin.validate import HOOKS
 
-HOST = PluginHost()
+HOST = PluginHost(workspace.plugins())
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def test_links_hold(tmp_path):
 
 
 def test_pages_are_the_same_each_time(pages):
-    assert dict(generate_reference.pages(PluginHost())) == pages
+    assert dict(generate_reference.pages(PluginHost(workspace.plugins()))) == pages
 
 
 def test_no_page_shows_an_address(pages):
@@ -41,7 +42,7 @@ def test_every_op_is_listed(pages):
     assert headings <= set(pages["ops.md"].splitlines())
 
 
-@pytest.mark.parametrize("backend", ["sim-logical", "sim", "amdgpu"])
+@pytest.mark.parametrize("backend", ["sim-logical", "sim", "amdgpu", "asm"])
 def test_every_op_runs_on_a_backend_or_says_why_not(backend):
     found = op_tables.op_tables(HOST)[backend]
     silent = [
@@ -54,10 +55,10 @@ def test_every_op_runs_on_a_backend_or_says_why_not(backend):
 
 def test_the_table_of_backends_has_every_op(pages):
     lines = pages["backends.md"].splitlines()
-    assert "| op | `sim-logical` | `sim` | `amdgpu` | `nvgpu` |" in lines
+    assert "| op | `sim-logical` | `sim` | `amdgpu` | `asm` | `nvgpu` |" in lines
     listed = {line.partition(" | ")[0] for line in lines}
     assert {f"| `{name}`" for name in HOST.op_classes} <= listed
-    assert "| `add` | yes | yes | yes | yes |" in lines
+    assert "| `add` | yes | yes | yes | yes | yes |" in lines
     assert "nobody says why" not in pages["backends.md"]
 
 

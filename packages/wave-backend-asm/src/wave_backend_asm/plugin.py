@@ -29,7 +29,9 @@ FAMILIES = (
 UNSUPPORTED = dict.fromkeys(
     (
         *("while", "memory_counter_wait", "fence", "gather_to_lds", "scaled_mma"),
-        *("transposed_read", "shared_tile", "breakpoint"),
+        *("transposed_read", "shared_tile", "breakpoint", "atomic_add", "atomic_min"),
+        *("atomic_max", "atomic_and", "atomic_or", "atomic_xor", "atomic_xchg"),
+        "atomic_cas",
     ),
     "not selected yet",
 )

@@ -88,7 +88,6 @@ def test_unfit_bindings(subs):
     ("name", "hint"),
     [
         ("tarGet", "target"),
-        ("backend", "device"),
         ("shedule", "schedule"),
         ("x", "subs"),
     ],

@@ -10,6 +10,7 @@ from wave_backend_asm.allocate.registers import Allocation, Place, allocate
 from wave_backend_asm.code import Block, Value
 from wave_backend_asm.machine.forwarding import forwarded
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
+from wave_backend_asm.machine.sinking import counted, sunk
 from wave_backend_asm.waits.inserted import inserted
 from wave_backend_asm.waits.issued import Run
 
@@ -62,6 +63,9 @@ def assembled_program(
         NoRoomError: values do not fit the registers.
     """
     stretches = _stretches(forwarded(lines, fixed.keys()))
+    writes = counted(o for each in stretches for o in each.operations)
+    for each in stretches:
+        each.operations = sunk(each.operations, writes)
     blocks = _blocks(stretches)
     found = allocate(blocks, budget, _used(blocks, fixed))
     codes = [_instructions(each.operations, found) for each in stretches]

@@ -13,6 +13,7 @@ from wave_backend_asm.machine.operands import (
     signed,
 )
 from wave_backend_asm.select.basics import basic, lane_test, lanes
+from wave_backend_asm.select.conversions import chosen
 from wave_backend_asm.select.divisions import DIVISIONS
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ def wide(b: Builder, word: str, one: Pair, two: Pair) -> Pair | None:
         return _product(b, one, two)
     if word in ("addi", "subi"):
         return _carried(b, word, one, two)
+    if word in _EXTREMES:
+        test = compared_wide(b, _EXTREMES[word], one, two)
+        low, high = (chosen(b, test, x, y) for x, y in zip(one, two, strict=True))
+        return low, high
     if word in _WIDE_SHIFTS:
         pair, name = Virtual(2), _WIDE_SHIFTS[word]
         b.say(name, (pair.all,), (b.in_vector(two[0]), b.together(_lanes(b, one))))
@@ -49,6 +54,9 @@ def wide(b: Builder, word: str, one: Pair, two: Pair) -> Pair | None:
         return low, high
     return None
 
+
+_EXTREMES = {"minsi": "slt", "maxsi": "sgt", "minui": "ult", "maxui": "ugt"}
+"""The relation under which the first of two is the result."""
 
 _WIDE_SHIFTS = {
     "shli": "v_lshlrev_b64",

@@ -47,7 +47,10 @@ def _named(name: str, target: str, fitting: Sequence[BackendSpec]) -> BackendSpe
     raise user_error(
         "WV0719",
         f"no backend `{name}` makes code for target `{target}`",
-        help=f"these do: {', '.join(spec.name for spec in fitting)}",
+        help=(
+            f"these do: {', '.join(spec.name for spec in fitting)}",
+            "what runs the kernel is `device=`: hip, iree, emulator, sim",
+        ),
     )
 
 

@@ -20,7 +20,6 @@ OTHER_NAMES: Mapping[str, str] = {
     "hyperparams": "use `subs=`",
     "kernel_launch_info": "leave it out: `kernel.explain()` says how it is launched",
     "kernel_usages": "leave it out: `kernel.parameters` says how they are used",
-    "backend": 'use `device=`: "hip", "iree", "emulator", "sim"',
     "codeobj": "leave it out: code objects are of version 5",
     "iree_preprocessing_pass_pipeline": "write a module pass: "
     "docs/howto/change-the-mlir.md",

@@ -40,7 +40,7 @@ def allocate(op: Allocate, emit: Emitter) -> None:
     emit.memories[op.ident] = lds_of(emit, op)
 
 
-@lowers(Read)
+@lowers(Read, when=lambda op: type(op) is Read)
 def read(op: Read, emit: Emitter) -> None:
     """Piece by piece, put together."""
     memory = emit.memories[resolve(op.memory).ident]

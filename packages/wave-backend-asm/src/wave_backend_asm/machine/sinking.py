@@ -1,0 +1,100 @@
+"""Masks of lanes are made where they are wanted first.
+
+A comparison of many elements makes a mask of two registers of the wave for each; made
+one after the other, each in front of its use, they take the same two.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from wave_backend_asm.machine.forms import form_of
+from wave_backend_asm.machine.instruction import Instruction
+from wave_backend_asm.machine.operands import SCALARS
+
+if TYPE_CHECKING:
+    from wave_backend_asm.code import Value
+    from wave_backend_asm.machine.instruction import Copy
+
+    Operation = Instruction | Copy
+
+_LOGIC = ("s_and_b64", "s_or_b64", "s_xor_b64", "s_andn2_b64")
+_READS_CONDITION = ("s_cselect", "s_cbranch_scc")
+
+
+def sunk(operations: Sequence[Operation], writes: Counter[Value]) -> list[Operation]:
+    """Operations without a label between, with masks as late as they can be.
+
+    Args:
+        operations: in their order.
+        writes: how often each value is written in the whole program.
+    """
+    held: dict[Value, Instruction] = {}
+    found: list[Operation] = []
+    for operation, follows in zip(operations, [*operations[1:], None], strict=True):
+        if isinstance(operation, Instruction) and _may_sink(operation, writes):
+            held[operation.defines[0].value] = operation
+            continue
+        wanted = [operation]
+        if follows is not None and _reads_condition(follows):
+            wanted.append(follows)  # nothing may come between the two
+        if not _reads_condition(operation):
+            for each in wanted:
+                found += _needed(each, held)
+            found += _endangered(operation, held)
+        found.append(operation)
+    return [*found, *_released([*held.values()], held)]
+
+
+def _may_sink(operation: Instruction, writes: Counter[Value]) -> bool:
+    """It makes a mask of operands alone."""
+    makes = operation.name.startswith("v_cmp_") or operation.name in _LOGIC
+    if not makes or len(operation.defines) != 1 or "exec" in operation.operands:
+        return False
+    (result,) = operation.defines
+    return result.value.files == SCALARS and writes[result.value] == 1
+
+
+def _reads_condition(operation: Operation) -> bool:
+    return isinstance(operation, Instruction) and operation.name.startswith(
+        _READS_CONDITION
+    )
+
+
+def _needed(operation: Operation, held: dict[Value, Instruction]) -> list[Instruction]:
+    """What has to come in front of an operation, no longer held."""
+    rows = [held[p.value] for p in operation.uses if p.value in held]
+    return _released(rows, held)
+
+
+def _released(
+    rows: Sequence[Instruction], held: dict[Value, Instruction]
+) -> list[Instruction]:
+    """Held instructions, each behind those that it needs itself."""
+    found: list[Instruction] = []
+    for row in rows:
+        if held.pop(row.defines[0].value, None) is not None:
+            found += [*_needed(row, held), row]
+    return found
+
+
+def _endangered(
+    operation: Operation, held: dict[Value, Instruction]
+) -> list[Instruction]:
+    """What reads registers that an operation is about to write, or EXEC."""
+    if isinstance(operation, Instruction) and _writes_exec(operation):
+        return _released([*held.values()], held)
+    written = {part.value for part in operation.defines}
+    rows = [row for row in held.values() if any(p.value in written for p in row.uses)]
+    return _released(rows, held)
+
+
+def _writes_exec(operation: Instruction) -> bool:
+    return "exec" in operation.results or bool(form_of(operation.name).writes)
+
+
+def counted(operations: Iterator[Operation]) -> Counter[Value]:
+    """How often each value is written."""
+    return Counter(part.value for each in operations for part in each.defines)
