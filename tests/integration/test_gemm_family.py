@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from wave_core.compile import Config, Session, run_case, wave_compile
+from wave_core.compile.choosing import settlements
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
@@ -154,14 +155,21 @@ def test_gated_products_of_four_warps(session, layout, sizes):
 
 
 def test_gated_products_are_issued_together(session):
-    """No barrier parts the products of an iteration, which add to two sums in turn."""
-    made = case(session, "gemm-gated", (4096,) * 3, "sm_90a", DTYPE="bf16")
-    ptx = emit(made.options, made.kernel, "ptx", session)
-    text = ptx.files["gated_gemm.ptx"].decode()
-    loop = text.split("wgmma.commit_group")[0]
-    assert "cp.async.bulk.tensor" in text
-    assert loop.count("wgmma.mma_async.sync.aligned.m64n128k16") == 8
-    assert loop.count("wgmma.mma_async") == 8
+    """Neither a barrier nor a copy parts the products of an iteration.
+
+    They add to several sums in turn. The assembler would end a group at the branch of
+    a copy (C7519), and another way of compiling would be taken.
+    """
+    words = {"DTYPE": "bf16", "BLOCK_M": 128, "BLOCK_N": 128, "MMA_ROWS": 64}
+    made = case(session, "gemm-gated", (4096, 11008, 4096), "sm_90a", **words)
+    first = settlements(made.options, made.kernel, session)[0]
+    ptx = emit(first, made.kernel, "ptx", session).files["gated_gemm.ptx"].decode()
+    loop = ptx.split("wgmma.commit_group")[0]
+    assert "cp.async.bulk.tensor" in ptx
+    products = loop.split("wgmma.fence")[-1]
+    assert loop.count("wgmma.mma_async") == products.count("wgmma.mma_async") > 4
+    assert "cp.async" not in products
+    assert emit(first, made.kernel, "cubin", session).files["code.cubin"]
 
 
 @pytest.mark.parametrize("groups", [8, 200])

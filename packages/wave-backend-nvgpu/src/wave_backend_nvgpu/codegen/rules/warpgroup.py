@@ -56,7 +56,7 @@ def product(op: Mma, emit: Emitter, row: MatrixInstruction) -> None:
 
 
 def _together(op: Mma, emit: Emitter) -> Iterator[Mma]:
-    """The op and its neighbours by the same instruction, of the same line.
+    """The op and its neighbours by the same instruction.
 
     What one of them makes is lost where the next one adds to it. Copies of boxes come
     behind them: one thread makes these, and around its branch the assembler would
@@ -80,7 +80,7 @@ def _made_by(op: Mma) -> tuple[object, ...]:
     """What the products of one piece of assembly have in common."""
     dtype, result = op.lhs.register_type.dtype, op.acc.register_type.dtype
     kind = type(resolve(op.lhs)) is SharedTile, type(resolve(op.rhs)) is SharedTile
-    return str(op.mma_type), dtype, result, kind, op.location
+    return str(op.mma_type), dtype, result, kind
 
 
 def _issue(ops: Sequence[Mma], emit: Emitter, row: MatrixInstruction) -> None:
