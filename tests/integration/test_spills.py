@@ -15,6 +15,7 @@ from wave_core.compile.choosing import open_values
 from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
+from wave_core.plugin import Choice
 
 M, N, K = tkw.sym.M, tkw.sym.N, tkw.sym.K
 SIDE = 4096
@@ -168,6 +169,19 @@ def test_a_schedule_that_does_not_fit_says_what_it_needs(session):
     assert warning.code == "WV0508"
     assert "has another schedule than was asked for" in warning.message
     assert "`four-stage` needs 296 registers of 248" in warning.render()
+
+
+def test_a_choice_whose_loop_has_no_registers_gives_way(session, monkeypatch):
+    """The first leaves none to any schedule; asked for by the user, it is told so."""
+    first = {"preset": "four-stage", "spare_registers": 400}
+    found = [Choice({}, first), Choice({}, {"preset": "fetch-ahead"})]
+    monkeypatch.setattr(session.plugins, "load_chooser", lambda _: lambda _: found)
+    subs, kernel = dict.fromkeys((M, N, K), SIDE), staged_gemm(128, 128, 32, 4)
+    options = tkw.WaveCompileOptions(subs=subs, target="gfx950", preset="auto")
+    assert not wave_compile(options, kernel, session=session).compiled.warnings
+    asked = replace(options, **first)
+    left = wave_compile(asked, kernel, session=session).compiled.warnings
+    assert {row.code for row in left} == {"WV0501", "WV0508"}
 
 
 UNSTAGED = {"BLOCK_M": 256, "BLOCK_N": 64, "BLOCK_K2": 32, "WAVES_M": 8, "STAGED": 0}

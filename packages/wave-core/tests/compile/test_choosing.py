@@ -222,7 +222,7 @@ def test_a_choice_that_is_refused_after_it_compiled_gives_way():
             raise user_error("WV0605", "too large")
 
     found = first_that_fits(
-        options(), TWICE, session_with(choose), lambda settled, _: settled, check
+        options(), TWICE, session_with(choose), lambda settled, *_: settled, check
     )
     assert (found.preset, found.subs[symbol("TILE")]) == ("default", 64)
 
@@ -243,7 +243,7 @@ def test_what_fails_twice_in_the_same_words_is_tried_once_more(code, data, times
     def choose(request):
         yield from [Choice(request.values[0], {"preset": "naive"})] * 3
 
-    def compiled(settled, _):
+    def compiled(settled, *_):
         tried.append(settled.preset)
         raise user_error(code, "refused", **data)
 
@@ -252,13 +252,30 @@ def test_what_fails_twice_in_the_same_words_is_tried_once_more(code, data, times
     assert tried == ["naive"] * (times - 1) + ["default"]
 
 
+def test_a_choice_knows_how_many_are_left():
+    seen = []
+
+    def choose(request):
+        yield from [Choice(row, {"preset": "naive"}) for row in request.values[:2]]
+
+    def compiled(settled, _, left):
+        seen.append(left)
+        if left:
+            raise user_error("WV0406", "too large", needed=2, limit=left)
+        return settled.preset
+
+    session = session_with(choose)
+    assert first_that_fits(options(), TWICE, session, compiled) == "default"
+    assert seen == [2, 1, 0]
+
+
 def test_what_each_choice_is_refused_for_in_words_of_its_own_leaves_the_next():
     tried = []
 
     def choose(request):
         yield from [Choice(row, {"preset": "naive"}) for row in request.values[:2] * 2]
 
-    def compiled(settled, _):
+    def compiled(settled, *_):
         tried.append(settled.subs[symbol("TILE")])
         if len(tried) < 4:
             raise user_error("WV0405", f"refused at {tried[-1]}")
@@ -272,7 +289,7 @@ def test_what_each_choice_is_refused_for_in_words_of_its_own_leaves_the_next():
 def test_what_only_the_fewest_passes_let_through_is_compiled_by_them():
     told = []
 
-    def compiled(settled, _):
+    def compiled(settled, *_):
         if settled.preset != "naive":
             raise user_error("WV0405", "banks collide")
         return settled.preset
@@ -369,7 +386,7 @@ def auto(tile):
 def test_what_fits_without_staging_is_compiled_so_and_the_change_is_named():
     told = []
     found = first_that_fits(
-        auto(512), TWICE, core_alone(told), lambda each, _: needs(256)(each)
+        auto(512), TWICE, core_alone(told), lambda each, *_: needs(256)(each)
     )
     assert (found.preset, found.subs[symbol("TILE")]) == ("naive", 512)
     (note,) = told
@@ -387,14 +404,14 @@ def test_what_fits_without_staging_is_compiled_so_and_the_change_is_named():
 def test_a_refusal_names_the_smallest_change_that_fits(most, helps):
     check = needs(most, ("default", "naive"))
     with pytest.raises(UserError) as caught:
-        first_that_fits(auto(512), TWICE, core_alone([]), lambda each, _: check(each))
+        first_that_fits(auto(512), TWICE, core_alone([]), lambda each, *_: check(each))
     assert caught.value.diagnostics[0].help == helps
 
 
 def test_no_change_is_tried_where_the_smallest_tiles_need_too_much():
     check, tried = needs(100, ("default", "naive")), []
 
-    def compiled(settled, _):
+    def compiled(settled, *_):
         tried.append(settled.subs[symbol("TILE")])
         return check(settled)
 
@@ -417,7 +434,7 @@ def test_the_size_of_a_problem_and_the_number_of_waves_are_no_tiles_to_halve():
 
     tried = []
 
-    def compiled(settled, _):
+    def compiled(settled, *_):
         tried.append(tuple(settled.subs[symbol(s)] for s in ("N", "WAVES")))
         raise user_error("WV0605", "too large", needed=2, limit=1)
 
@@ -453,7 +470,7 @@ def test_a_choice_that_cannot_be_compiled_gives_way_to_the_next():
 def lowered(kernel, session):
     """The kernel as it was traced for the choice that its passes took."""
 
-    def compiled(settled, traces):
+    def compiled(settled, traces, _):
         front = front_of(settled, kernel, session, traces=traces)
         lower_front(front, kernel)
         return front

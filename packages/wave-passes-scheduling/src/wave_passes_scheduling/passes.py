@@ -166,7 +166,8 @@ class ScheduleLoops(Pass):
             graph, context, plan, self.dump, endless=self.no_epilogue
         )
         if isinstance(made, str):
-            leave_loop(plan.analysed.loop, f"pipelined: {made}", context)
+            what, lost = f"pipelined: {made}", bool(plan.passed)
+            leave_loop(plan.analysed.loop, what, context, lost=lost)
             return False
         if self.hints:
             context.count("scheduling_barriers", keep_order(made.kernel))

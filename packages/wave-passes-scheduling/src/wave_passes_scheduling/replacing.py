@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wave_passes_scheduling.files.match import schedule_file
@@ -96,13 +97,15 @@ def leave_loop(
     *,
     code: str = "WV0501",
     notes: str | tuple[str, ...] = (),
+    lost: bool = False,
 ) -> None:
-    """Say why a loop stays as it is: ``what`` it is not, and for which reason."""
+    """Say why a loop stays as it is: ``what`` it is not, and for which reason.
+
+    ``lost`` says that it is for want of registers, and that other tiles may be better.
+    """
     context.count("loops_left")
-    context.collector.warn(
-        code,
-        f"the loop over {loop.axis} is not {what}",
-        at=loop.location,
-        label="this loop",
-        notes=notes,
-    )
+    said = f"the loop over {loop.axis} is not {what}"
+    warn = partial(context.collector.warn, code, said, at=loop.location)
+    if lost:
+        warn = partial(warn, lost="registers")
+    warn(label="this loop", notes=notes)

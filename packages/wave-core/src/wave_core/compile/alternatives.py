@@ -70,7 +70,7 @@ def _refusal(case: KernelCase, choice: Choice, session: Session) -> str:
     try:
         options = settled_by(choice, case.options, case.kernel, session)
         front = front_of(options, case.kernel, session)
-        lower_front(front, case.kernel, machine_code=True)
+        lower_front(front, case.kernel, machine_code=True, chosen=True)
     except UserError as error:
         first = error.diagnostics[0]
         return f"{first.code}: {first.message}"

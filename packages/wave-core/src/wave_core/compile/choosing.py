@@ -101,26 +101,27 @@ def first_that_fits(
     options: WaveCompileOptions,
     kernel: LaunchableWave,
     session: Session,
-    compiled: Callable[[WaveCompileOptions, Traces], T],
+    compiled: Callable[[WaveCompileOptions, Traces, int], T],
     check: Callable[[T], None] = lambda _: None,
     after: WaveCompileOptions | None = None,
 ) -> T:
     """What ``compiled`` makes of the best choice that it can compile.
 
     An estimate can be wrong about what fits a machine: where a choice needs more of
-    something than there is, an assembler gives up what makes it fast, or a pass refuses
-    it, the next one is tried, and last the plain preset, whose refusal is the user's.
-    What two choices are refused for in the same words, other than fit, is not for what
-    was chosen, and leaves only the last, whose loops get schedules with fewer registers
-    where machine code spills. What ``auto`` compiles in no other way is compiled
-    without staging, unless the author asks something of the passes that would be left
-    out.
+    something than there is, an assembler or a scheduler gives up what makes it fast, or
+    a pass refuses it, the next one is tried, and last the plain preset, whose refusal
+    is the user's. What two choices are refused for in the same words, other than fit,
+    is not for what was chosen, and leaves only the last, whose loops get schedules with
+    fewer registers where machine code spills. What ``auto`` compiles in no other way is
+    compiled without staging, unless the author asks something of the passes that would
+    be left out.
 
     Args:
         options: The options of the user.
         kernel: What to compile.
         session: Where plugins are.
-        compiled: Compiles by options that leave nothing open.
+        compiled: Compiles by options that leave nothing open; told how many other
+            choices are left.
         check: Refuses a choice that compiles, and could not be used.
         after: The choice that failed; those before it did so earlier.
 
@@ -132,9 +133,9 @@ def first_that_fits(
     if after in better:
         better = better[better.index(after) + 1 :]
     refused: UserError | None = None
-    for choice in better:
+    for left, choice in zip(range(len(better), 0, -1), better, strict=True):
         try:
-            found = compiled(choice, traces)
+            found = compiled(choice, traces, left)
             check(found)
         except UserError as error:
             if not depends_on_tiles(error) and says_the_same(error, refused):
@@ -142,20 +143,17 @@ def first_that_fits(
             refused = error
             continue
         return found
+
+    def at_last(settled: WaveCompileOptions) -> T:
+        return compiled(settled, traces, 0)
+
     try:
-        return with_room(last, lambda settled: compiled(settled, traces))
+        return with_room(last, at_last)
     except UserError as error:
         asked = options.preset != AUTO or _asks_of_passes(options)
         if asked:
             raise
-        return _barest(
-            error,
-            last,
-            kernel,
-            session,
-            lambda settled: compiled(settled, traces),
-            check,
-        )
+        return _barest(error, last, kernel, session, at_last, check)
 
 
 OF_PASSES = frozenset({"disable_passes", "passes", "pipeline"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from wave_core.compile.backends import backend_of
@@ -111,7 +110,9 @@ def compile_instead(
         found = _compile(options, kernel, session, failed.options)
     elif (other := roomier(failed.options, error)) is not None:
         traces = Traces(kernel, session)
-        found = _compiled_for(failed.device, kernel, session, other, traces)
+        found = _compiled_for(
+            failed.device, kernel, session, other, traces, chosen=False
+        )
     else:
         return None
     key = memo_key(options, kernel, session)
@@ -177,7 +178,10 @@ def _compile(
     _check_stages(options, device)
     if options.backend:
         backend_of(session, target, options.backend)  # refuses one that does not fit
-    compiled = partial(_compiled_for, device, kernel, session)
+
+    def compiled(settled: WaveCompileOptions, traces: Traces, left: int) -> Compiled:
+        return _compiled_for(device, kernel, session, settled, traces, chosen=left > 0)
+
     return first_that_fits(options, kernel, session, compiled, _check_machine, after)
 
 
@@ -187,12 +191,18 @@ def _compiled_for(
     session: Session,
     options: WaveCompileOptions,
     traces: Traces,
+    *,
+    chosen: bool,
 ) -> Compiled:
     """The kernel for ``device``, by options that leave nothing open."""
     front = front_of(options, kernel, session, device, traces)
     spec = device.spec
     lowered = lower_front(
-        front, kernel, spec.stop_after, machine_code=spec.backend is not None
+        front,
+        kernel,
+        spec.stop_after,
+        machine_code=spec.backend is not None,
+        chosen=chosen,
     )
     total_s = time.perf_counter() - front.started
     return Compiled(
@@ -267,6 +277,7 @@ def lower_front(
     stop_after: str | None = None,
     *,
     machine_code: bool = False,
+    chosen: bool = False,
 ) -> Lowered:
     """Run the pipeline on a copy of what was traced: all of it, or to a phase.
 
@@ -275,6 +286,8 @@ def lower_front(
         kernel: The kernel.
         stop_after: The last phase; all of them by default.
         machine_code: Whether a backend follows, for which the kernel has to fit.
+        chosen: Whether the options are a choice among several, which is refused where
+            a pass gives up what makes it fast, and warns of that otherwise.
 
     Raises:
         UserError: for what the passes refuse.
@@ -303,6 +316,9 @@ def lower_front(
             raise with_targets(error, session) from None
         # What concerns no line of the kernel concerns an option.
         raise at_options(error, options.location) from None
+    lost = [row for row in context.collector.warnings if "lost" in row.data]
+    if chosen and lost:
+        raise UserError(lost)
     if options.timing:
         to_stderr(f"timing of {kernel.name}", timing_table(front.trace_s, report))
     for warning in context.collector.warnings:

@@ -72,8 +72,12 @@ def emit(
         options,
         kernel,
         session,
-        lambda settled, traces: _emitted(
-            front_of(settled, kernel, session, traces=traces), kernel, form, spec
+        lambda settled, traces, left: _emitted(
+            front_of(settled, kernel, session, traces=traces),
+            kernel,
+            form,
+            spec,
+            chosen=left > 0,
         ),
     )
     if memo is not None:
@@ -82,7 +86,12 @@ def emit(
 
 
 def _emitted(
-    front: Traced, kernel: LaunchableWave, form: str, spec: BackendSpec
+    front: Traced,
+    kernel: LaunchableWave,
+    form: str,
+    spec: BackendSpec,
+    *,
+    chosen: bool,
 ) -> Emitted:
     """The files from the cache on disk, or made."""
     session = front.session
@@ -96,7 +105,7 @@ def _emitted(
         schedule is not None and schedule.replay is not None
     )
     disk = None if has_no_key else session_cache(session)
-    make = partial(_made, front, kernel, spec, backend, form)
+    make = partial(_made, front, kernel, spec, backend, form, chosen=chosen)
     if disk is not None and not asked_of(front.options, session).reports:
         return Emitted(*disk.fetch(digest(), make), digest)
     files = make()
@@ -126,9 +135,11 @@ def _made(
     spec: BackendSpec,
     backend: Backend,
     form: str,
+    *,
+    chosen: bool,
 ) -> Mapping[str, bytes]:
     backend.prepare()
-    lowered = lower_front(front, kernel, machine_code=True).graph
+    lowered = lower_front(front, kernel, machine_code=True, chosen=chosen).graph
     off = front.options.disable_passes
     table = front.session.plugins.lowering_table(spec.name, off)
     return backend.emit(lowered, front.target, front.options, table, form)

@@ -156,6 +156,8 @@ def _refused(work: Work, way: Way, need: Need, target: Target) -> str:
     if file.conditions and way.fewest:
         # The scheduler leaves as many without use; what needs them is not pipelined.
         limit -= file.granule
+    if way.direct and not all(each.evenly for each in work.staged):
+        return "rows of a tile are no power of two, which no direct copies bring"
     if way.waves > 1 and work.units < way.waves * file.simds:
         return f"waves of a SIMD have to alternate: {work.units} waves are too few"
     if work.trips < way.fewest:

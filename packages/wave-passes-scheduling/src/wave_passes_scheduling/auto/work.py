@@ -65,6 +65,8 @@ class Fetched:
         piece: Bytes that rows are a multiple of, as far as sizes are known: no lane can
             move more than that at a time, wherever it begins.
         boxed: Whether its tiles are boxes of memory, as far as sizes are known.
+        evenly: Whether rows of its tile have a power of two of elements: of others
+            lanes bring pieces that no direct copy has.
         masked: For each piece that a lane moves, the registers for its condition where
             lanes keep such: one, and two where it changes with the iteration.
         turned: Transposed reads of a wave: rows of LDS are not those of the operand,
@@ -80,6 +82,7 @@ class Fetched:
     in_place: bool = False
     piece: int = 0
     boxed: bool = False
+    evenly: bool = True
     masked: int = 0
     turned: float = 0.0
     repeated: float = 1.0
@@ -357,6 +360,7 @@ class _Counting:
             in_place,
             self._piece(op),
             op.mapping is None and self._piece(op) % WIDE == 0,
+            self._evenly(op),
             self._masked(op),
             self._turned(op, products, of_wave) if staged else 0.0,
             repeated,
@@ -433,6 +437,10 @@ class _Counting:
         run = max(1, min(run, *panels)) if panels else max(1, run)
         step = gcd(run, line, self._pitch(op))
         return (run + line - step) / run
+
+    def _evenly(self, op: Read) -> bool:
+        row = self._group(op.memory.memory_type.dims[-1])
+        return row & (row - 1) == 0
 
     def _panel(self, op: Read, product: Mma) -> int:
         """Bytes of a row that are copied together for a product; 0 where all are."""
