@@ -126,10 +126,12 @@ def test_what_is_wrong_is_refused_after_right_launches(kernel, case, make_sessio
     assert len(make_session.calls()) == before
 
 
-def test_gradients_are_asked_for_at_each_launch(kernel):
+def test_gradients_are_asked_for_at_each_launch(kernel, checked):
     tracked = A.clone().requires_grad_()
     with torch.no_grad():
-        kernel(tracked, 1.0, 7, B)
+        for _ in range(3):
+            kernel(tracked, 1.0, 7, B)
+    assert len(checked) == 1
     with pytest.raises(LaunchError):
         kernel(tracked, 1.0, 7, B)
 

@@ -3,7 +3,8 @@
 All that `prepare` checks follows from four things: what a glance shows of each array
 (shape, element type, strides, place), the values of integers, the range of floats, and
 addresses. The first two are the key of what is remembered; ranges and addresses are
-looked at in each launch. Where a glance leaves a doubt, `prepare` is asked again.
+looked at in each launch, and whether torch records what is computed. Where a glance
+leaves a doubt, `prepare` is asked again.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wave_core.compile.launch.scalars import overflows
+from wave_core.compile.launch.tensors import tracks_gradients
 from wave_runtime.arrays import glances
 from wave_runtime.errors import RuntimeFailure
 
@@ -41,6 +43,7 @@ class Accepted:
         spans: The first byte of each array and the one after its last, counted from
             its address; equal for an empty one.
         unit: Bytes that addresses are multiples of.
+        tracked: Whether gradients flow through some array, as long as torch lets them.
     """
 
     sizes: Mapping[str, int]
@@ -49,6 +52,7 @@ class Accepted:
     is_empty: bool
     spans: tuple[tuple[int, int], ...]
     unit: int
+    tracked: bool
 
     @classmethod
     def of(cls, prepared: Prepared) -> Accepted:
@@ -61,6 +65,7 @@ class Accepted:
             prepared.is_empty,
             tuple(_span(each) for each in views),
             max((each.item_bytes for each in views), default=1),
+            any(each.requires_grad for each in views),
         )
 
 
@@ -117,7 +122,9 @@ class AcceptedLaunches:
         """The common part of such launches; ``None`` where one is to be checked."""
         addresses, looks = seen
         found = self._known.get(looks)
-        return found if found is not None and self._fit(addresses, found) else None
+        if found is None or (found.tracked and tracks_gradients()):
+            return None
+        return found if self._fit(addresses, found) else None
 
     def remember(self, seen: Seen, accepted: Accepted) -> None:
         """Keep what was found out about a launch."""

@@ -94,8 +94,7 @@ def launch(
     if accepted is None or arguments is None:
         prepared = _checked(compiled, given, named)
         arguments, accepted = prepared.arguments, Accepted.of(prepared)
-        # Whether gradients are tracked is no property of an argument.
-        if seen is not None and not any(v.requires_grad for v in prepared.buffers):
+        if seen is not None:
             compiled.accepted.remember(seen, accepted)
     name, grid, sizes = compiled.device.name, accepted.grid, accepted.sizes
     logs = LaunchLogs.of(compiled.shape, sizes, arguments, compiled.executor)

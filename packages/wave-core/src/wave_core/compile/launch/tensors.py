@@ -165,7 +165,7 @@ def _check_extent(report: LaunchReport, parameter: Parameter, given: ArrayView) 
 
 
 def _check_grad(report: LaunchReport, parameter: Parameter, given: ArrayView) -> None:
-    if given.requires_grad and (parameter.is_output or _tracks_gradients()):
+    if given.requires_grad and (parameter.is_output or tracks_gradients()):
         done = "written" if parameter.is_output else "read"
         report.argument(
             "WV0714",
@@ -176,7 +176,7 @@ def _check_grad(report: LaunchReport, parameter: Parameter, given: ArrayView) ->
         )
 
 
-def _tracks_gradients() -> bool:
+def tracks_gradients() -> bool:
     """Whether torch records what is computed; only torch has such tensors."""
     torch = sys.modules.get("torch")
     return torch is not None and torch.is_grad_enabled()
