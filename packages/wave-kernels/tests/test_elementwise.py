@@ -114,6 +114,13 @@ def test_shapes(shapes, dtype):
     near(narrow, (product - x.double()).half().bfloat16(), 2**-8)
 
 
+def test_results_lie_as_a_part_of_something_does():
+    x = torch.randn(2, 5, 3, 4)[:, :, 1:].transpose(1, 2)
+    (found,) = elementwise(one("mul", 0, 1), x, torch.randn(4))
+    assert found.shape == (2, 2, 5, 4)
+    assert found.transpose(1, 2).is_contiguous()
+
+
 @pytest.mark.parametrize("name", FOLDS)
 @pytest.mark.parametrize("shapes", [((7,), ()), *SHAPES[3:12]])
 def test_rows(name, shapes):

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from torch import Tensor
 from torch._decomp import get_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch._aot_autograd.utils import make_boxed_func
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch.utils._triton import has_triton
 
 from wave_core.diagnostics import user_error
 from wave_torch.graphs.elements import DECOMPOSED
@@ -21,8 +23,11 @@ from wave_torch.report import EAGER, INDUCTOR, GraphReport
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import torch
     from torch import fx
+
+
+AUTO = "auto"
+"""The rest by whom it suits."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +35,12 @@ class Options:
     """What `torch.compile` takes as ``options`` for this backend.
 
     Attributes:
-        rest: Who computes what has no kernel: ``eager`` or ``inductor``.
+        rest: Who computes what has no kernel: ``eager`` or ``inductor``; ``auto`` is
+            ``inductor`` on a GPU for which it can generate code, else ``eager``.
         report: Gets the report of each graph when it is compiled.
     """
 
-    rest: str = EAGER
+    rest: str = AUTO
     report: Callable[[GraphReport], object] = lambda _: None
 
     @classmethod
@@ -50,10 +56,18 @@ class Options:
             if name not in known:
                 raise _refused("WV0821", f"has no option `{name}`", known)
         found = cls(**given)
-        if found.rest not in (EAGER, INDUCTOR):
+        if found.rest not in (AUTO, EAGER, INDUCTOR):
             what = f"has no `rest` called `{found.rest}`"
-            raise _refused("WV0823", what, (EAGER, INDUCTOR))
+            raise _refused("WV0823", what, (AUTO, EAGER, INDUCTOR))
         return found
+
+    def on(self, inputs: Sequence[object]) -> Options:
+        """The same, once it is known where the arguments of a graph are."""
+        if self.rest != AUTO:
+            return self
+        devices = {each.device.type for each in inputs if isinstance(each, Tensor)}
+        generates = "cuda" in devices and has_triton()
+        return replace(self, rest=INDUCTOR if generates else EAGER)
 
 
 def _refused(code: str, what: str, known: Sequence[str]) -> Exception:
@@ -66,7 +80,7 @@ def _refused(code: str, what: str, known: Sequence[str]) -> Exception:
 
 def compile_graph(
     module: fx.GraphModule,
-    inputs: Sequence[torch.Tensor],
+    inputs: Sequence[Tensor],
     *,
     options: Mapping[str, Any] | None = None,
     mode: str | None = None,
@@ -88,7 +102,7 @@ def compile_graph(
     """
     if mode is not None:
         raise _refused("WV0821", f"has no mode `{mode}`", ("options={...}",))
-    chosen = Options.of(options or {})
+    chosen = Options.of(options or {}).on(inputs)
     chosen.report(replace_functions(module))
     compilers = {
         "fw_compiler": _compiler("forward", chosen),
@@ -107,7 +121,7 @@ def compile_graph(
 def _compiler(phase: str, chosen: Options) -> Callable[..., Any]:
     """What AOTAutograd calls with a graph of ops."""
 
-    def compile_ops(module: fx.GraphModule, inputs: Sequence[torch.Tensor]) -> Any:
+    def compile_ops(module: fx.GraphModule, inputs: Sequence[Tensor]) -> Any:
         chosen.report(place(module, phase, chosen.rest))
         if chosen.rest == EAGER:
             return make_boxed_func(module.forward)

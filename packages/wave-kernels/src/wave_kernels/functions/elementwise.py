@@ -42,10 +42,10 @@ def elementwise(program: Program, *tensors: torch.Tensor) -> tuple[torch.Tensor,
         tensors: Its operands, which broadcast: float32, float16, bfloat16 or bool.
 
     Returns:
-        Its results, of the shape to which operands broadcast, and as the first operand
-        of that shape lies; values of rows have 1 for the last dimension. Accuracy: each
-        step is f32, functions to 1e-5, folds to 1e-5 of the sum of absolute values;
-        results are rounded once.
+        Its results, of the shape to which operands broadcast, with dims in the order in
+        which the first operand of that shape has them in memory; values of rows have 1
+        for the last dimension. Accuracy: each step is f32, functions to 1e-5, folds to
+        1e-5 of the sum of absolute values; results are rounded once.
 
     Raises:
         LaunchError: WV0704, WV0705, WV0708, WV0714 for operands that do not fit, WV0707
@@ -127,13 +127,18 @@ def _check_whole(
 def _order(
     tensors: Sequence[torch.Tensor], whole: tuple[int, ...], *, folds: bool
 ) -> tuple[int, ...] | None:
-    """The dims as the first whole operand has them in memory, if not as usual."""
+    """The dims as the first whole operand has them in memory, if not as usual.
+
+    It may be a part of something bigger.
+    """
     first = next((each for each in tensors if each.shape == whole), None)
     if folds or first is None or first.is_contiguous():
         return None
     strides = first.stride()
+    if 0 in strides:
+        return None
     order = tuple(sorted(range(len(whole)), key=lambda dim: -strides[dim]))
-    return order if first.permute(order).is_contiguous() else None
+    return order if order != tuple(range(len(whole))) else None
 
 
 def _turned(

@@ -110,11 +110,16 @@ class _Call:
         return found
 
     def _heads_inside(self) -> bool:
-        """Whether operands lie as [batch, sequence, head, channel] in memory."""
+        """Whether operands lie as [batch, sequence, head, channel] in memory.
+
+        Those that are part of something bigger are copied in either layout; results
+        of the other ones lie as most models go on with them.
+        """
         operands = [self.value(name) for name in ("query", "key", "value")]
-        return all(
-            each.ndim == 4 and each.transpose(1, 2).is_contiguous() for each in operands
-        )
+        if any(each.ndim != 4 or each.is_contiguous() for each in operands):
+            return all(_is_inside(each) for each in operands)
+        strides = self.value("query").stride()
+        return strides[1] < strides[2]
 
     def _laid(self, name: str, layout: str) -> fx.Node:
         """An operand with four dimensions in an order; keys that nobody sees cut off.
@@ -145,3 +150,8 @@ class _Call:
         shown = emit(self.node, torch.zeros_like, mask, dtype=dtype)
         hidden = emit(self.node, torch.logical_not, mask)
         return emit(self.node, torch.masked_fill, shown, hidden, float("-inf"))
+
+
+def _is_inside(operand: torch.Tensor) -> bool:
+    """Whether an operand lies as [batch, sequence, head, channel]."""
+    return operand.ndim == 4 and operand.transpose(1, 2).is_contiguous()
