@@ -1,171 +1,116 @@
-"""Programs of elements against torch in f64, and what they refuse."""
+"""Formulas of elements against torch in f64, and what they refuse."""
 
 from __future__ import annotations
-
-import doctest
 
 import pytest
 import torch
 
-from wave_core.diagnostics import LaunchError
-from wave_core.lang import bf16, f16, f32, i8
-from wave_kernels.definitions.elementwise import FOLDS, FUNCTIONS, Number, Program, Step
-from wave_kernels.functions import elementwise as module
-from wave_kernels.functions.elementwise import elementwise
-from wave_kernels.functions.rows import LONGEST
+from wave_core.diagnostics import LaunchError, UserError
+from wave_kernels.definitions.elementwise import FOLDS, FUNCTIONS
+from wave_kernels.functions import elementwise, launches
+from wave_kernels.functions.formulas import CALLED, WRITTEN
 
-
-def of_torch(*names):
-    """Functions by the names that torch has for them."""
-    return {name: getattr(torch, name) for name in names}
-
-
-UNARY = {
-    **of_torch("abs", "ceil", "cos", "erf", "exp", "exp2", "floor", "log", "log2"),
-    **of_torch("neg", "reciprocal", "round", "rsqrt", "sigmoid", "sin", "sqrt", "tanh"),
-    "gelu": torch.nn.functional.gelu,
-    "silu": torch.nn.functional.silu,
+ROUNDED = {torch.float32: 1e-5, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
+FORMULAS = {
+    "x, y -> (x + y) * 2 - x / (y - 9)": lambda x, y: (x + y) * 2 - x / (y - 9),
+    "x, y -> -x ** 2 + y ** 3": lambda x, y: -(x**2) + y**3,
+    "x, y -> where(x > -0.5, maximum(x, y), minimum(y, 1e-1))": lambda x, y: (
+        torch.where(x > -0.5, torch.maximum(x, y), y.clamp(max=0.1))
+    ),
+    "a, b -> a - mean(a * b)": lambda x, y: x - (x * y).mean(-1, keepdim=True),
+    "x, y -> amax(x) + sum(y)": lambda x, y: (
+        x.amax(-1, keepdim=True) + y.sum(-1, keepdim=True)
+    ),
 }
-BINARY = of_torch("add", "div", "maximum", "minimum", "mul", "pow", "sub")
-COMPARED = of_torch("eq", "ge", "gt", "le", "lt", "ne")
-JOINED = {"and": torch.logical_and, "or": torch.logical_or}
 
 
-def one(name, *operands, result=f32):
-    """The program of one step on tensors."""
-    tensors = sum(isinstance(each, int) for each in operands)
-    return Program(tensors, (Step(name, operands),), ((tensors, result),))
+def near(found, wanted):
+    accuracy = ROUNDED[found.dtype]
+    torch.testing.assert_close(found.double(), wanted, rtol=accuracy, atol=accuracy)
 
 
-def near(found, wanted, accuracy=1e-5):
-    torch.testing.assert_close(
-        found.double(), wanted.double(), rtol=accuracy, atol=accuracy, equal_nan=True
-    )
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("dtype", ROUNDED)
+@pytest.mark.parametrize("device", [("sim-logical", "generic"), ("emulator", "sm_90a")])
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_formulas(formula, device, dtype, monkeypatch):
+    monkeypatch.setattr(launches, "ON_CPU", device)
+    x, y = torch.randn(3, 11).to(dtype), torch.randn(11).to(dtype)
+    wanted = FORMULAS[formula](x.double(), y.double())
+    near(elementwise(formula, (x, y)), wanted)
+    out = torch.full(wanted.shape, torch.nan)
+    assert elementwise(formula, [x, y], out_dtype=torch.float32, out=out) is out
+    near(out, wanted)
 
 
-def test_every_function_is_tested():
-    others = {"not", "where"}
-    assert set(FUNCTIONS) == {*UNARY, *BINARY, *COMPARED, *JOINED, *others}
+def test_truths_are_bool():
+    x, y = torch.tensor([1.0, 2.0, torch.nan]), torch.tensor([True, False, True])
+    found = elementwise("x, y -> (x != 2) & ~y | (x >= 2)", (x, y))
+    assert found.tolist() == [False, True, False]
+    out = torch.ones(3, dtype=torch.bool)
+    assert elementwise("x -> x < 0", (x,), out=out) is out
+    assert not out.any()
 
 
-def odd(*shape):
-    """Positive numbers, behind zeros, infinities and NaN."""
-    x = torch.rand(shape) + 0.1
-    x.view(-1)[:5] = torch.tensor([0.0, -0.0, torch.inf, -torch.inf, torch.nan])
-    return x
+def test_functions_have_signs_or_names():
+    assert {*CALLED, *WRITTEN} == {*FUNCTIONS, *FOLDS}
 
 
-@pytest.mark.parametrize("name", UNARY)
-def test_functions_of_one_value(name):
-    x = odd(3, 11)
-    near(*elementwise(one(name, 0), x), UNARY[name](x.double()))
+def test_types_promote_as_in_torch():
+    half, brain = torch.ones(2).half(), torch.ones(2).bfloat16()
+    assert elementwise("x, y -> x + y", (half, brain)).dtype == torch.float32
+    assert elementwise("x, y -> where(y, x, 0)", (half, half > 0)).dtype == half.dtype
+    assert elementwise("y -> where(y, 1, 0)", (half > 0,)).dtype == torch.float32
 
 
-@pytest.mark.parametrize("name", BINARY)
-def test_functions_of_two_values(name):
-    x, y = torch.rand(2, 9) + 0.1, odd(9)
-    near(*elementwise(one(name, 0, 1), x, y), BINARY[name](x.double(), y.double()))
+X, Y = torch.zeros(2, 3), torch.zeros(3)
+NO_FORMULAS = {
+    "x + y": "it has no arrow",
+    "x, x -> x": "it is of x, x",
+    "x, -> x": "it is of x,",
+    "x -> x": "it is of 1 tensors",
+    "x, y -> z": "`z` is nothing that it has",
+    "x, y -> x.y": "`x.y` is nothing",
+    "x, y -> x @ y": "`x @ y` is nothing",
+    "x, y -> x < y < 1": "`x < y < 1` is nothing",
+    "x, y -> -True": "`True` is nothing",
+    "x, y -> 1j * x": "`1j` is nothing",
+    "x, y -> exp(x": "it cannot be read",
+    "x, y -> sine(x)": "there is no function `sine`",
+    "x, y -> exp(x, y)": "`exp` has 2 arguments",
+    "x, y -> x + (x > y)": "`x > y` is true or false",
+    "x, y -> where(x, x, y)": "`x` is a number",
+    "x, y -> 3": "it is one number",
+    f"x, y -> x * 1{'0' * 400}": "beyond all floats",
+    f"x, y -> {' + '.join(['x'] * 3000)}": "it is too deep",
+}
 
 
-@pytest.mark.parametrize("name", COMPARED)
-def test_comparisons(name):
-    x, y = odd(3, 5).round(), odd(5, 3).round().mT
-    (found,) = elementwise(one(name, 0, 1, result=i8), x, y)
-    assert found.dtype == torch.bool
-    assert torch.equal(found, COMPARED[name](x, y))
+@pytest.mark.parametrize("formula", NO_FORMULAS, ids=lambda text: text[:30])
+def test_what_is_no_formula_is_refused_by_its_words(formula):
+    with pytest.raises(UserError) as raised:
+        elementwise(formula, (X, Y))
+    assert raised.value.code == "WV0823"
+    assert NO_FORMULAS[formula] in str(raised.value)
+    assert "test_elementwise.py" in str(raised.value)
 
 
-def test_truths():
-    x, y = torch.rand(7) > 0.5, torch.rand(4, 7) > 0.5
-    steps = Step("and", (0, 1)), Step("not", (2,)), Step("or", (3, 0))
-    (found,) = elementwise(Program(2, steps, ((4, i8),)), x, y)
-    assert torch.equal(found, ~(x & y) | x)
-    (chosen,) = elementwise(one("where", 0, Number("2.0"), Number("-0.0")), x)
-    assert torch.equal(chosen, torch.where(x, 2.0, -0.0))
-    assert torch.equal(chosen.signbit(), ~x)
-
-
-# What operands look like: whole, one a column, one a row, and what needs copies.
-SHAPES = [
-    ((), ()),
-    ((1, 1), (1,)),
-    ((7,), ()),
-    ((257,), (257,)),
-    ((3, 5), (5,)),
-    ((3, 5), (3, 1)),
-    ((3, 1), (1, 5)),
-    ((5, 1025), (1025,)),
-    ((2, 3, 4), (3, 1)),
-    ((2, 3, 4), (2, 1, 4)),
-    ((2, 3, 4, 5), (3, 1, 5)),
-    ((2, 1, 4, 1), (1, 3, 1, 5)),
-    ((0, 4), (4,)),
-]
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("shapes", SHAPES)
-def test_shapes(shapes, dtype):
-    x, y = (torch.randn(shape).to(dtype) for shape in shapes)
-    steps = Step("mul", (0, 1)), Step("sub", (2, 0)), Step("f16", (3,))
-    narrow, wide = elementwise(Program(2, steps, ((4, bf16), (2, f32))), x, y)
-    product = x.double() * y.double()
-    near(wide, product)
-    near(narrow, (product - x.double()).half().bfloat16(), 2**-8)
-
-
-def test_results_lie_as_a_part_of_something_does():
-    x = torch.randn(2, 5, 3, 4)[:, :, 1:].transpose(1, 2)
-    (found,) = elementwise(one("mul", 0, 1), x, torch.randn(4))
-    assert found.shape == (2, 2, 5, 4)
-    assert found.transpose(1, 2).is_contiguous()
-
-
-@pytest.mark.parametrize("name", FOLDS)
-@pytest.mark.parametrize("shapes", [((7,), ()), *SHAPES[3:12]])
-def test_rows(name, shapes):
-    x, y = map(torch.randn, shapes)
-    steps = Step("add", (0, 1)), Step(name, (2,)), Step("tanh", (3,))
-    program = Program(2, (*steps, Step("mul", (4, 2))), ((5, f32), (4, f16)))
-    whole, rows = elementwise(program, x, y)
-    total = x.double() + y.double()
-    wanted = getattr(torch, name)(total, dim=-1, keepdim=True).tanh()
-    assert rows.dtype == torch.float16
-    near(whole, wanted * total, 1e-4)
-    near(rows, wanted, 1e-3)
-
-
-def test_rows_with_nan():
-    x = odd(4, 6)
-    for name in FOLDS:
-        (found,) = elementwise(one(name, 0), x)
-        near(found, getattr(torch, name)(x.double(), dim=-1, keepdim=True))
-
-
-def test_results_lie_as_operands_do():
-    x = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
-    (found,) = elementwise(one("add", 0, 1), x, torch.ones(3, 1, 1))
-    assert found.stride() == x.stride()
-    near(found, x + 1)
-
-
-def test_what_is_the_same_is_not_copied(monkeypatch):
-    seen = []
-    monkeypatch.setattr(module, "launch", lambda *call: seen.extend(call[3]))
-    elementwise(one("add", 0, 1), torch.ones(6, 5), torch.ones(5).expand(6, 5))
-    assert [each.shape for each in seen] == [(6, 5), (5,), (6, 5)]
-
-
-X = torch.zeros(2, 3)
 REFUSED = [
-    ("WV0704", lambda: elementwise(one("add", 0, 1), X, 1.0)),
-    ("WV0705", lambda: elementwise(one("abs", 0), X.double())),
-    ("WV0707", lambda: elementwise(one("add", 0, 1), X, X.mT)),
-    ("WV0707", lambda: elementwise(one("sum", 0), torch.zeros(2, 0))),
-    ("WV0707", lambda: elementwise(one("sum", 0), torch.zeros(1, LONGEST + 1))),
-    ("WV0707", lambda: elementwise(one("sum", 0), torch.zeros(()))),
-    ("WV0708", lambda: elementwise(one("add", 0, 1), X, X.to("meta"))),
-    ("WV0714", lambda: elementwise(one("abs", 0), X.clone().requires_grad_())),
+    ("WV0704", lambda: elementwise(3, (X, Y))),
+    ("WV0704", lambda: elementwise("x -> x", X)),
+    ("WV0704", lambda: elementwise("x -> x", ())),
+    ("WV0704", lambda: elementwise("x -> x", [])),
+    ("WV0705", lambda: elementwise("x -> x", (X.double(),))),
+    ("WV0705", lambda: elementwise("x -> x", (X,), out_dtype=torch.int8)),
+    ("WV0705", lambda: elementwise("x -> x > 0", (X,), out_dtype=torch.float32)),
+    ("WV0705", lambda: elementwise("x -> x", (X,), out=X.half())),
+    ("WV0707", lambda: elementwise("x, y -> x + y", (X, X.mT))),
+    ("WV0707", lambda: elementwise("x -> sum(x)", (X[:, :0],))),
+    ("WV0707", lambda: elementwise("x -> sum(x)", (X,), out=torch.zeros(2, 3))),
+    ("WV0708", lambda: elementwise("x, y -> x + y", (X, Y.to("meta")))),
+    ("WV0709", lambda: elementwise("x -> x", (X,), out=torch.zeros(3, 2).mT)),
+    ("WV0712", lambda: elementwise("x -> x", (X,), out=X)),
+    ("WV0714", lambda: elementwise("x -> x", (X.clone().requires_grad_(),))),
 ]
 
 
@@ -175,10 +120,3 @@ def test_what_does_not_fit_is_refused_at_the_call(code, call):
         call()
     assert raised.value.code == code
     assert "test_elementwise.py" in str(raised.value)
-
-
-def test_the_example():
-    found = doctest.DocTestParser().get_doctest(
-        elementwise.__doc__, {}, "elementwise", None, 0
-    )
-    assert doctest.DocTestRunner().run(found).failed == 0

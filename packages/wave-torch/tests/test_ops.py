@@ -55,6 +55,17 @@ def ragged(dtype):
     return (*rows, *(torch.tensor(each, dtype=torch.int32) for each in starts))
 
 
+PRODUCT = "x, w -> silu(x * w) + x ** 2"
+CHOSEN = "x, c -> where(c, maximum(x, 0.5), -x) - mean(x)"
+FORMULAS = {
+    PRODUCT: lambda x, w: torch_functions.silu(x * w) + x**2,
+    CHOSEN: lambda x, c: (
+        torch.where(c, x.clamp(min=0.5), -x) - x.mean(-1, keepdim=True)
+    ),
+    "x -> exp(x)": torch.exp,
+}
+
+
 def scattered(dtype):
     """Tables, places of which some come twice, and rows for these."""
     places = torch.tensor([[4, 0], [0, 1]])
@@ -236,6 +247,15 @@ CALLS = {
         ),
     ],
     "topk": lambda dtype: [(leaf(2, 2, 7, dtype=dtype), 3), (leaf(4, dtype=dtype), 4)],
+    "elementwise": lambda dtype: [
+        (PRODUCT, [leaf(3, 5, dtype=dtype), leaf(5, dtype=dtype)]),
+        (
+            *(CHOSEN, [leaf(2, 1, 5, dtype=dtype), torch.rand(4, 1) > 0.5]),
+            torch.float32,
+        ),
+        ("x -> exp(x)", [leaf(3, 7, dtype=dtype)]),
+        ("x -> x > 0", [torch.randn(7, 4).to(dtype).mT]),
+    ],
     "gather_rows": lambda dtype: [
         (leaf(5, 3, dtype=dtype), torch.tensor([[4, 0], [0, 1]])),
         (leaf(2, 4, dtype=dtype), torch.tensor([1, 1, 0]).int(), False),
@@ -397,6 +417,7 @@ REFERENCES = {
     "conv2d_input": conv2d_input,
     "conv2d_weight": conv2d_weight,
     "cross_entropy": cross_entropy,
+    "elementwise": lambda text, tensors, *_: FORMULAS[text](*tensors),
     "grouped_matmul": grouped_matmul,
     "grouped_matmul_weight": grouped_matmul_weight,
     "grouped_swiglu": grouped_swiglu,
@@ -490,7 +511,8 @@ def first(results):
 
 def leaves(arguments):
     """The tensors that have gradients."""
-    return [a for a in arguments if isinstance(a, torch.Tensor) and a.requires_grad]
+    every = [b for a in arguments for b in (a if isinstance(a, list) else [a])]
+    return [a for a in every if isinstance(a, torch.Tensor) and a.requires_grad]
 
 
 def gradients(function, arguments, weights):
@@ -501,7 +523,9 @@ def gradients(function, arguments, weights):
 
 def widened(arguments):
     return [
-        a.detach().double().requires_grad_(a.requires_grad)
+        widened(a)
+        if isinstance(a, list)
+        else a.detach().double().requires_grad_(a.requires_grad)
         if isinstance(a, torch.Tensor) and a.is_floating_point()
         else a
         for a in arguments
@@ -532,7 +556,7 @@ def check_gradients(name, arguments, dtype):
 
 @pytest.mark.parametrize(("name", "dtype"), TRAINED)
 def test_gradients(name, dtype):
-    for arguments in CALLS[name](dtype):
+    for arguments in filter(leaves, CALLS[name](dtype)):
         check_gradients(name, arguments, dtype)
 
 
@@ -637,7 +661,7 @@ def test_autocast_does_what_it_does_to_operators_of_torch(name, dtype):
 @pytest.mark.parametrize("name", REFERENCES)
 def test_gradients_under_autocast(name):
     dtype = torch.bfloat16
-    for arguments in CALLS[name](torch.float32):
+    for arguments in filter(leaves, CALLS[name](torch.float32)):
         with torch.autocast("cpu", dtype):
             found = first(getattr(WAVE, name)(*arguments))
         accuracy = 4 * EPSILON[dtype] if ROWS[name].narrowed else 1e-5

@@ -45,6 +45,12 @@ def gated_activation(dtype, m, n):
     return Trial((x,), (torch_functions.silu(gate) * factor,), (1e-5,))
 
 
+def elementwise(dtype, b, m, n):
+    x, y = random(b, m, n, dtype=dtype), random(m, 1, dtype=dtype)
+    wanted = torch_functions.silu(x.double() * y.double()) + 1
+    return Trial(("x, y -> silu(x * y) + 1", (x, y)), (wanted,), (1e-5,))
+
+
 def cross_entropy(dtype, m, n):
     logits, targets = random(m, n, dtype=dtype), torch.randint(max(n, 1), (m,))
     wide = logits.double()
@@ -119,6 +125,10 @@ ROWS = {
     ),
     "cross_entropy": Boundary(
         cross_entropy, {"m": M, "n": Axis(37, tile=1024, long=5003, least=1)}
+    ),
+    "elementwise": Boundary(
+        elementwise,
+        {"b": Axis(2, tile=4), "m": Axis(3, tile=4), "n": ANY_N},
     ),
     "gated_activation": Boundary(
         gated_activation,

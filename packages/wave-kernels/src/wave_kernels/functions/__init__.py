@@ -16,6 +16,7 @@ from wave_kernels.functions.convolution_gradients import conv2d_input, conv2d_we
 from wave_kernels.functions.convolutions import conv1d, conv2d
 from wave_kernels.functions.cross_entropy import cross_entropy
 from wave_kernels.functions.decode_attention import attention_decode
+from wave_kernels.functions.elementwise import elementwise
 from wave_kernels.functions.experts import (
     combine_tokens,
     group_tokens,
@@ -52,6 +53,7 @@ __all__ = [
     "conv2d_weight",
     "cross_entropy",
     "cumsum",
+    "elementwise",
     "gated_activation",
     "gather_rows",
     "group_tokens",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import fx
 
-from wave_kernels.functions.elementwise import elementwise
+from wave_kernels.functions.programs import compute
 from wave_torch.graphs.elements import ELEMENTS, FOLDED, why_no_step
 from wave_torch.graphs.nodes import (
     KERNEL,
@@ -46,7 +46,7 @@ class Chain(torch.nn.Module):
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Its results; values of rows have 1 for the last dimension."""
-        return elementwise(self._program, *tensors)
+        return compute(self._program, *tensors)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import torch
 from torch import fx
 
 from wave_kernels.definitions.elementwise import Number, Program, Step
-from wave_kernels.functions.elementwise import TRUTH
 from wave_kernels.functions.launches import DTYPES
+from wave_kernels.functions.programs import TRUTH
 from wave_torch.graphs.nodes import arguments_of, dtype_of, tensor_of
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from wave_core.diagnostics import capture_location, launch_error
 from wave_kernels import functions
@@ -94,18 +95,35 @@ def _save(row: WaveOp, names: Sequence[str]) -> Callable[..., None]:
     def save(ctx: Any, inputs: Sequence[object], output: Results) -> None:
         values = dict(zip(names, inputs, strict=True))
         for name, value in values.items():
-            _check_differentiable(row, name, value)
+            for each in _tensors(value):
+                _check_differentiable(row, name, each)
         results = output if isinstance(output, tuple) else (output,)
         named = {result_name(place): each for place, each in enumerate(results)}
         values |= named
         ctx.mark_non_differentiable(*(named[n] for n in named if n in row.without))
         kept = {name: values[name] for name in row.saved}
-        tensors = {n: v for n, v in kept.items() if isinstance(v, torch.Tensor)}
-        ctx.save_for_backward(*tensors.values())
-        ctx.tensors = tuple(tensors)
-        ctx.others = {n: v for n, v in kept.items() if n not in tensors}
+        leaves, ctx.kept = tree_flatten(kept)
+        ctx.places = [i for i, v in enumerate(leaves) if isinstance(v, torch.Tensor)]
+        ctx.save_for_backward(*(leaves[place] for place in ctx.places))
+        others = [None if isinstance(v, torch.Tensor) else v for v in leaves]
+        ctx.others = others
 
     return save
+
+
+def _tensors(value: Any) -> list[Any]:
+    """An argument, or what it is a list of."""
+    return [*value] if isinstance(value, list | tuple) else [value]
+
+
+def _any(asked: object) -> bool:
+    """Whether somebody wants a gradient of an argument, or of one in a list."""
+    return any(_tensors(asked))
+
+
+def _none(asked: object) -> Any:
+    """No gradient of an argument, or none of each in a list."""
+    return [None for _ in _tensors(asked)] if isinstance(asked, list) else None
 
 
 def _check_differentiable(row: WaveOp, name: str, value: object) -> None:
@@ -134,11 +152,16 @@ def _check_differentiable(row: WaveOp, name: str, value: object) -> None:
 
 def _backward(gradient: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
     def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        saved = dict(zip(ctx.tensors, ctx.saved_tensors, strict=True))
+        leaves = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            leaves[place] = tensor
+        saved = tree_unflatten(leaves, ctx.kept)
         # Defaults at the end of a call were not given, so nobody asks for them.
         needed = dict(zip(names, ctx.needs_input_grad, strict=False))
-        wanted = frozenset(name for name, asked in needed.items() if asked)
-        found = gradient(Call({**saved, **ctx.others}, wanted), *grads)
-        return tuple(found[n] if n in wanted else None for n in needed)
+        wanted = frozenset(name for name, asked in needed.items() if _any(asked))
+        found = gradient(Call(saved, wanted), *grads)
+        return tuple(
+            found[n] if n in wanted else _none(asked) for n, asked in needed.items()
+        )
 
     return backward

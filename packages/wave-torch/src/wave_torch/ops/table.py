@@ -12,6 +12,7 @@ from wave_torch.ops.attention import (
 from wave_torch.ops.columns import COLUMN_SUMS
 from wave_torch.ops.convolutions import CONVOLUTIONS
 from wave_torch.ops.cross_entropy import CROSS_ENTROPY
+from wave_torch.ops.elementwise import ELEMENTWISE
 from wave_torch.ops.experts import COMBINE_TOKENS, GROUP_TOKENS, MOE, ROUTE_TOKENS
 from wave_torch.ops.gated import GATED_ACTIVATION
 from wave_torch.ops.gather import GATHER_ROWS
@@ -41,6 +42,7 @@ TABLE = (
     *CONVOLUTIONS,
     CROSS_ENTROPY,
     CUMSUM,
+    ELEMENTWISE,
     GATED_ACTIVATION,
     GATHER_ROWS,
     GROUPED_MATMUL,
