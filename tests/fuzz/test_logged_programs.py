@@ -26,7 +26,6 @@ REFUSALS = {
     "WV0341": "a scan inside a conditional that lanes or waves may skip",
     "WV0406": "more LDS than there is",
     "WV0412": "a barrier inside a conditional that waves may skip",
-    "WV0601": "8-bit floats on a chip that does not convert them",
     "WV0702": "a matrix instruction that the chip does not have",
 }
 """Why a random program may be refused, by code."""

@@ -34,7 +34,6 @@ REFUSALS = {
     "WV0406": "more LDS than there is",
     "WV0412": "a barrier inside a conditional that waves may skip",
     "WV0415": "a direct copy to a buffer that is laid out by hand",
-    "WV0601": "8-bit floats on a chip that does not convert them",
     "WV0605": "more registers than a small chip has",
     "WV0702": "a matrix instruction that the chip does not have",
 }

@@ -18,7 +18,6 @@ import torch
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_core.compile import Config, Session, wave_compile
-from wave_core.diagnostics import UserError
 from wave_core.types import DTYPES
 
 if TYPE_CHECKING:
@@ -181,26 +180,6 @@ def launch_sizes(count):
     return [size for size in (0, 1, 63, 64, 65) if size < count] + [count]
 
 
-def takes(where, name):
-    """Whether a device has arithmetic on a type: AMD's chips convert their own f8."""
-    device, chip = where
-    if device != "emulator" or chip.startswith("sm_"):
-        return True
-    if DTYPES[name].bits > 8 or name in INTEGERS:
-        return True
-    return name.endswith("fnuz") == (chip == "gfx942")
-
-
-def launch_or_refuse(run, where, name):
-    """Run, or see that types which the chip does not convert are refused by name."""
-    if takes(where, name):
-        return run()
-    with pytest.raises(UserError) as caught:
-        run()
-    assert caught.value.diagnostics[0].code == "WV0601"
-    return None
-
-
 def elementwise(rows, count, dtype, result):
     """A kernel of all rows; each writes its results to a row of ``c``."""
 
@@ -243,12 +222,7 @@ def results(session, rows, operands, where, result):
 def check(session, rows, operands, where, name):
     """The results of all rows are near those in f64."""
 
-    def run():
-        return results(session, rows, operands, where, DTYPES[name])
-
-    found = launch_or_refuse(run, where, name)
-    if found is None:
-        return
+    found = results(session, rows, operands, where, DTYPES[name])
     wide = [torch.from_numpy(each.astype(np.float64)) for each in operands]
     for title, row in rows.items():
         wanted = row.reference(*wide).numpy()
@@ -283,12 +257,7 @@ def test_functions_of_two(session, name, where):
 def test_comparisons(session, name, where):
     operands = pairs(name)
 
-    def run():
-        return results(session, COMPARISONS, operands, where, tkl.bool)
-
-    found = launch_or_refuse(run, where, name)
-    if found is None:
-        return
+    found = results(session, COMPARISONS, operands, where, tkl.bool)
     wide = [e.astype(np.float64) if name in FLOATS else e for e in operands]
     for title, row in COMPARISONS.items():
         np.testing.assert_array_equal(found[title], row.reference(*wide), title)
@@ -314,7 +283,7 @@ def converted(values, name):
 @pytest.mark.parametrize("name", EACH_NUMBER)
 def test_conversions(session, name, where):
     """To every type, and from there to f64 and i64, which hold what it holds."""
-    targets = [each for each in (*NUMBERS, "bool") if takes(where, each)]
+    targets = [*NUMBERS, "bool"]
 
     @tkw.wave(ROWS)
     def kernel(
@@ -335,12 +304,7 @@ def test_conversions(session, name, where):
     f = np.zeros((len(targets), len(a)))
     n = np.zeros(f.shape, np.int64)
 
-    def run():
-        compiled(session, kernel, where, M=len(a), P=len(targets))(a, f, n)
-        return f, n
-
-    if launch_or_refuse(run, where, name) is None:
-        return
+    compiled(session, kernel, where, M=len(a), P=len(targets))(a, f, n)
     values = a.astype(np.float64) if name in FLOATS else a
     for row, target in enumerate(targets):
         wanted, fits = converted(values, target)
@@ -413,9 +377,7 @@ def test_folds(session, name, where):
         return a, c, d
 
     for built, width in ((empty, 0), *((spread, n) for n in (1, 63, 65, 128))):
-        found = launch_or_refuse(lambda: run(built, width), where, name)  # noqa: B023
-        if found is not None:
-            assert_folded(name, *found)
+        assert_folded(name, *run(built, width))
 
 
 def assert_folded(name, a, c, d):
@@ -473,18 +435,11 @@ def test_selections(session, name, where):
         tkw.write(tkw.topk(x, K, dim=N)[0], few)
         tkw.write(tkw.sort(x, dim=N)[1], places)
 
-    def run(width=17):
-        a = some_rows(name, width)
-        ends, places = (np.zeros(s, np.int32) for s in ((2, len(a)), a.shape))
-        few = np.zeros((len(a), 3), a.dtype)
-        sizes = {"M": len(a), "N": width, "K": 3, "P": 2}
-        compiled(session, kernel, where, **sizes)(a, ends, few, places)
-        return a, ends, few, places
-
-    found = launch_or_refuse(run, where, name)
-    if found is None:
-        return
-    a, ends, few, places = found
+    a = some_rows(name, 17)
+    ends, places = (np.zeros(s, np.int32) for s in ((2, len(a)), a.shape))
+    few = np.zeros((len(a), 3), a.dtype)
+    sizes = {"M": len(a), "N": 17, "K": 3, "P": 2}
+    compiled(session, kernel, where, **sizes)(a, ends, few, places)
     wide = a.astype(np.float64) if dtype.is_float else a
     assert (ends == [wide.argmax(1), wide.argmin(1)]).all()
     wanted = np.argsort(wide, axis=1, kind="stable")

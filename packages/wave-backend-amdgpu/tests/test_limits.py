@@ -239,21 +239,3 @@ def test_edited_mlir_is_for_code_objects(lowered):
     with pytest.raises(UserError) as caught:
         compile_vmfb(graph, chip, Settings(override="module {}"))
     assert caught.value.code == "WV0823"
-
-
-# ---- element types
-
-
-def test_bytes_of_another_flavour(emitted):
-    @tkw.wave([tkw.WorkgroupConstraint(M, 16, 0), tkw.HardwareConstraint()])
-    def widen(
-        a: tkl.Memory[M, N, GLOBAL, tkl.f8e4m3fn], b: tkl.Memory[M, N, GLOBAL, tkl.f32]
-    ):
-        tkw.write(tkw.cast(tkw.read(a), tkl.f32), b)
-
-    with pytest.raises(UserError) as caught:
-        emitted(widen, "mlir", "gfx942", {M: 16, N: 64})
-    assert caught.value.code == "WV0601"
-    assert "gfx942 has no instructions for `cast` of f8e4m3fn" in str(caught.value)
-    assert "gfx950, gfx1201 and gfx1250" in str(caught.value)
-    assert emitted(widen, "mlir", "gfx950", {M: 16, N: 64})

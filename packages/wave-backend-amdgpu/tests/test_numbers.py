@@ -79,6 +79,51 @@ def test_narrowing_saturates_and_keeps_nan(emitted):
     assert torch.equal(b.float().nan_to_num(9), wanted.float().nan_to_num(9))
 
 
+BYTES = {
+    "f8e4m3fn": torch.float8_e4m3fn,
+    "f8e5m2": torch.float8_e5m2,
+    "f8e4m3fnuz": torch.float8_e4m3fnuz,
+    "f8e5m2fnuz": torch.float8_e5m2fnuz,
+}
+
+
+def around(codes, kind):
+    """For each code its number, made a bit smaller, larger, and a tie with the next."""
+    values = codes.float()
+    following = (codes.view(torch.uint8) + 1).view(kind).float()
+    ends = torch.tensor([torch.inf, -torch.inf, torch.nan, 0.0, 1e-30, 3e38])
+    ties = ((values + following) / 2).flatten()
+    ties[: len(ends)] = ends
+    return [values * 0.99, values * 1.01, ties.reshape(4, 64)]
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", BYTES)
+def test_every_chip_converts_every_byte(emitted, name, target):
+    """With instructions for the type or without, all codes and what lies between."""
+    small, kind = getattr(tkl, name), BYTES[name]
+
+    @tkw.wave(ROWS)
+    def both_ways(
+        a: tkl.Memory[M, N, GLOBAL, small],
+        b: tkl.Memory[M, N, GLOBAL, tkl.f32],
+        x: tkl.Memory[M, N, GLOBAL, tkl.f32],
+        y: tkl.Memory[M, N, GLOBAL, small],
+    ):
+        tkw.write(tkw.cast(tkw.read(a), tkl.f32), b)
+        tkw.write(tkw.cast(tkw.read(x), small), y)
+
+    codes = torch.arange(256).to(torch.uint8).reshape(4, 64).view(kind)
+    for x in around(codes, kind):
+        b, y = torch.zeros(4, 64), torch.zeros_like(codes)
+        run(emitted, both_ways, target, codes, b, x, y)
+        torch.testing.assert_close(b, codes.float(), rtol=0, atol=0, equal_nan=True)
+        limited = x.clamp(-448, 448) if name == "f8e4m3fn" else x
+        wanted = limited.to(kind).float()
+        torch.testing.assert_close(y.float(), wanted, rtol=0, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_fast_math_keeps_infinities_and_nan(emitted, target):
     @tkw.wave(ROWS)

@@ -14,6 +14,7 @@ from wave_core.constraints import fast_math_of
 from wave_core.ir import LANDING
 from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.sync import SharedMemoryBarrier
+from wave_core.targets import Float8
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.interface import Interface
@@ -24,8 +25,16 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.symbols import Expr, Facts
     from wave_core.targets import Target
+    from wave_core.types import DType
 
 BACKEND = "amdgpu"
+
+CONVERTED = {
+    Float8.NONE: frozenset[str](),
+    Float8.FNUZ: frozenset({"f8e4m3fnuz", "f8e5m2fnuz"}),
+    Float8.OCP: frozenset({"f8e4m3fn", "f8e5m2"}),
+}
+"""Floats of 8 bits that a chip has instructions to convert."""
 
 
 class Emitter(Emission):
@@ -70,6 +79,10 @@ class Emitter(Emission):
             if isinstance(op, GatherToLDS)
         )
         self.probes: list[str] = []
+
+    def converts(self, dtype: DType) -> bool:
+        """Whether the chip has instructions for a float of 8 bits."""
+        return dtype.name in CONVERTED[self.target.float8]
 
     def word(self, position: int) -> str:
         """A word by its place behind the pointers."""

@@ -66,6 +66,11 @@ class Emission(ABC):
         graph = self.graph
         return Geometry(graph.constraints, graph.bindings, self.target, graph.location)
 
+    def converts(self, dtype: DType) -> bool:
+        """Whether ``extf`` and ``truncf`` take a float of 8 bits; else bits do."""
+        del dtype
+        return True
+
     @abstractmethod
     def word(self, position: int) -> str:
         """A 32-bit word that comes with the launch, as ``i32``."""

@@ -24,7 +24,7 @@ def widened(emit: Emission, name: str, dtype: DType, registers: int) -> str:
     """A narrow float as f32; any other as it is."""
     if not dtype.is_float or dtype.bits >= F32.bits:
         return name
-    if is_small(dtype):
+    if is_small(emit, dtype):
         return whole(emit, name, dtype, registers)[0]
     kind = Kind(element(dtype), registers)
     return emit.instructions.convert("extf", kind, element(F32), name)
@@ -34,8 +34,6 @@ def narrowed(emit: Emission, name: str, dtype: DType, registers: int) -> str:
     """An f32 value rounded once to ``dtype``; f64 and f32 as they are."""
     if not dtype.is_float or dtype.bits >= F32.bits:
         return name
-    if is_small(dtype):
-        return small(emit, name, dtype, registers)
     make, kind = emit.instructions, Kind(element(F32), registers)
     limit = SATURATING.get(dtype.name)
     if limit is not None:
@@ -43,6 +41,8 @@ def narrowed(emit: Emission, name: str, dtype: DType, registers: int) -> str:
         low = emit.constant(-limit, F32, registers)
         name = make.apply("minimumf", kind, name, high)
         name = make.apply("maximumf", kind, name, low)
+    if is_small(emit, dtype):
+        return small(emit, name, dtype, registers)
     return make.convert("truncf", kind, element(dtype), name)
 
 

@@ -1,4 +1,4 @@
-"""Elements below a byte, and powers of two: taken from their bits and made of them.
+"""Floats of a byte and less, and powers of two: taken from bits and made of them.
 
 No instruction of all chips converts them, so registers of 32 bits do, one for each
 element.
@@ -33,16 +33,23 @@ _MANTISSA, _BIAS = 23, 127
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Bits of the exponent and of the mantissa, and the exponent of one."""
+    """How the bits of an element stand for a number.
 
-    exponent: int
+    Attributes:
+        mantissa: Its bits.
+        bias: The exponent of one.
+        greatest: The code of the greatest number.
+        above: What is too large becomes this code; infinity, where there is one.
+        nan: A code of NaN; where there is none, what NaN becomes.
+        signs_zero: Whether zero has a sign; else its code is the one of NaN.
+    """
+
     mantissa: int
     bias: int
-
-    @property
-    def greatest(self) -> int:
-        """The code of the greatest magnitude: there is neither infinity nor NaN."""
-        return (1 << (self.exponent + self.mantissa)) - 1
+    greatest: int
+    above: int
+    nan: int
+    signs_zero: bool = True
 
     @property
     def step(self) -> float:
@@ -51,18 +58,29 @@ class Format:
 
 
 FORMATS = {
-    "f4e2m1fn": Format(2, 1, 1),
-    "f6e2m3fn": Format(2, 3, 1),
-    "f6e3m2fn": Format(3, 2, 3),
+    "f4e2m1fn": Format(1, 1, 0x07, 0x07, 0x07),
+    "f6e2m3fn": Format(3, 1, 0x1F, 0x1F, 0x1F),
+    "f6e3m2fn": Format(2, 3, 0x1F, 0x1F, 0x1F),
+    "f8e5m2": Format(2, 15, 0x7B, 0x7C, 0x7E),
+    "f8e4m3fn": Format(3, 7, 0x7E, 0x7F, 0x7F),
+    "f8e5m2fnuz": Format(2, 16, 0x7F, 0x80, 0x80, signs_zero=False),
+    "f8e4m3fnuz": Format(3, 8, 0x7F, 0x80, 0x80, signs_zero=False),
 }
-"""Source: OCP microscaling formats specification 1.0, section 5.3."""
+"""Source: OCP microscaling formats specification 1.0, section 5.3; OCP 8-bit floating
+point specification 1.0, section 5; the last two: Noune et al., 8-bit numerical formats
+for deep neural networks (2022)."""
+
+_INFINITY, _NAN = 0x7F800000, 0x7FC00000
+"""Bits of f32."""
 
 SCALE = "f8e8m0fnu"
 
 
-def is_small(dtype: DType) -> bool:
+def is_small(emit: Emission, dtype: DType) -> bool:
     """Whether elements go through registers of 32 bits here."""
-    return dtype.is_packed or dtype.name == SCALE
+    if dtype.is_packed or dtype.name == SCALE:
+        return True
+    return dtype.name in FORMATS and not emit.converts(dtype)
 
 
 class _Words:
@@ -125,7 +143,7 @@ def whole(emit: Emission, name: str, dtype: DType, registers: int) -> tuple[str,
 
 
 def small(emit: Emission, name: str, dtype: DType, registers: int) -> str:
-    """An f32 rounded to nearest even, at most the greatest; or an i32 that wraps."""
+    """An f32 rounded to nearest even; or an i32 that wraps."""
     words = _Words(emit, registers)
     if dtype.is_integer:
         code = words.apply("andi", name, (1 << dtype.bits) - 1)
@@ -136,24 +154,37 @@ def small(emit: Emission, name: str, dtype: DType, registers: int) -> str:
 
 
 def _float_bits(words: _Words, code: str, dtype: DType) -> str:
-    row = FORMATS[dtype.name]
-    size = words.apply("andi", code, row.greatest)
+    row, sign_bit = FORMATS[dtype.name], 1 << (dtype.bits - 1)
+    size = words.apply("andi", code, sign_bit - 1)
     exponents = (_BIAS - row.bias) << _MANTISSA
     shifted = words.apply("shli", size, _MANTISSA - row.mantissa)
-    steps = words.apply("andi", size, (1 << row.mantissa) - 1)
     bits = words.where(
         *("ult", size, 1 << row.mantissa),
-        words.scaled(steps, row.step),
+        words.scaled(words.apply("andi", size, (1 << row.mantissa) - 1), row.step),
         words.apply("addi", shifted, exponents),
     )
+    bits = _with_specials(words, bits, size, row)
     sign = words.apply("shrui", code, dtype.bits - 1)
-    return words.apply("ori", bits, words.apply("shli", sign, WORD - 1))
+    bits = words.apply("ori", bits, words.apply("shli", sign, WORD - 1))
+    if row.signs_zero:
+        return bits
+    return words.where("eq", code, row.nan, words.number(_NAN), bits)
+
+
+def _with_specials(words: _Words, bits: str, size: str, row: Format) -> str:
+    """The bits with NaN and infinity where codes stand for these."""
+    if not row.signs_zero or row.nan == row.greatest:
+        return bits
+    bits = words.where("ugt", size, row.greatest, words.number(_NAN), bits)
+    if row.above == row.nan:
+        return bits
+    return words.where("eq", size, row.above, words.number(_INFINITY), bits)
 
 
 def _float_code(words: _Words, name: str, dtype: DType) -> str:
     """Rounded as integers, or around 0 by an addition that keeps whole steps.
 
-    NaN and infinities have bits above all numbers, so they become the greatest one.
+    NaN and infinities have bits above all numbers.
     """
     row = FORMATS[dtype.name]
     bits = words.of_float(name)
@@ -169,14 +200,25 @@ def _float_code(words: _Words, name: str, dtype: DType) -> str:
     )
     first = (_BIAS + 1 - row.bias) << _MANTISSA
     code = words.where("ult", size, first, steps, above)
-    code = words.apply("minui", code, row.greatest)
+    code = _limited(words, code, size, row)
     sign = words.apply("shrui", bits, WORD - 1)
-    return words.apply("ori", code, words.apply("shli", sign, dtype.bits - 1))
+    signed = words.apply("ori", code, words.apply("shli", sign, dtype.bits - 1))
+    if row.signs_zero:
+        return signed
+    return words.where("eq", code, 0, code, signed)
+
+
+def _limited(words: _Words, code: str, size: str, row: Format) -> str:
+    """The code, or that of what is too large, or that of NaN."""
+    if row.nan == row.greatest:
+        return words.apply("minui", code, row.greatest)
+    code = words.where("ugt", code, row.greatest, words.number(row.above), code)
+    return words.where("ugt", size, _INFINITY, words.number(row.nan), code)
 
 
 def _power_bits(words: _Words, code: str, _dtype: DType) -> str:
     bits = words.apply("shli", code, _MANTISSA)
-    least, nan = words.number(1 << (_MANTISSA - 1)), words.number(0x7FC00000)
+    least, nan = words.number(1 << (_MANTISSA - 1)), words.number(_NAN)
     bits = words.where("ult", code, 1, least, bits)
     return words.where("ugt", code, 254, nan, bits)
 
