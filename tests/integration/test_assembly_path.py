@@ -28,16 +28,11 @@ QUICK = ("attention-merge", "copy", "cumsum", "gemm", "gemm-staged", "layer-norm
 """Kernels of the library that take little, and touch most rules."""
 
 REFUSED = {
-    "attention-varlen": "",
-    "conv2d-input": "`divui` of i64",
-    "conv2d-weight": "`divui` of i64",
-    "gemm-split-k": "not selected yet",
-    "gemm-stream-k": "not selected yet",
+    ("attention-varlen", "gfx942"): "WV0611",
+    ("attention-varlen", "gfx950"): "WV0611",
+    ("gemm-mxfp", "gfx950"): "WV0610",
 }
-"""Kernels that the path refuses, with the reason; no reason: too few registers."""
-
-REFUSED_ON = {("gemm-mxfp", "gfx950")}
-"""The same on one chip."""
+"""Kernels that the path refuses on a chip, with the code."""
 
 
 @pytest.fixture(scope="module")
@@ -81,25 +76,23 @@ def test_schedules_are_kept(session, schedule, chip):
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_kernel_is_right_or_refused(session, name, chip):
-    if name not in REFUSED and (name, chip) not in REFUSED_ON:
+    refusal = REFUSED.get((name, chip))
+    if refusal is None:
         checked(session, name, chip)
         return
     with pytest.raises(UserError) as refused:
         checked(session, name, chip)
-    (diagnostic,) = refused.value.diagnostics
-    reason = REFUSED.get(name, "products with scales")
-    assert diagnostic.code == ("WV0610" if reason else "WV0611")
-    assert reason in " ".join(diagnostic.notes)
+    assert refused.value.diagnostics[0].code == refusal
 
 
-def joined(dtype, join):
-    """A kernel of two memories, by tiles of 4 rows and 64 columns."""
+def joined(dtype, join, columns=64):
+    """A kernel of two memories, by tiles of 4 rows."""
     kind = tkl.Memory[M, N, GLOBAL, dtype]
 
     @tkw.wave(
         [
             tkw.WorkgroupConstraint(M, 4, 0),
-            tkw.WorkgroupConstraint(N, 64, 1),
+            tkw.WorkgroupConstraint(N, columns, 1),
             tkw.HardwareConstraint(),
         ]
     )
@@ -141,6 +134,44 @@ JOINS = {
     "larger": tkw.maximum,
     "chosen": lambda a, b: tkw.select(a > b, a, b),
 }
+
+
+UPDATES = {
+    "sum": tkw.atomic_add, "least": tkw.atomic_min, "largest": tkw.atomic_max,
+    "either": tkw.atomic_or, "other": tkw.atomic_xchg,
+}  # fmt: skip
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("dtype", ["i32", "f32"])
+@pytest.mark.parametrize("update", UPDATES)
+def test_updates_have_the_bits_of_the_simulator(session, update, dtype):
+    if dtype == "f32" and update in {"least", "largest", "either"}:
+        dtype = "i32"
+    kind, torch_kind = DTYPES[dtype]
+    memory = tkl.Memory[M, N, GLOBAL, kind]
+
+    @tkw.wave(
+        [
+            tkw.WorkgroupConstraint(M, 4, 0),
+            tkw.WorkgroupConstraint(N, 64, 1),
+            tkw.HardwareConstraint(),
+        ]
+    )
+    def updated(a: memory, b: memory, c: memory):
+        before = UPDATES[update](tkw.read(a), c)
+        tkw.write(before, b)
+
+    arrays = values(torch_kind, (5, 67)), torch.zeros(5, 67, dtype=torch_kind)
+    same_bits(session, updated, arrays, "gfx942")
+
+
+@pytest.mark.parametrize("schedule", ["none", "fetch-ahead"])
+def test_copies_to_lds_are_waited_for_in_groups(session, schedule):
+    options = {"preset": "default", "schedule": schedule, "use_global_to_shared": True}
+    sizes = {"M": 64, "N": 64, "K": 256}
+    report = checked(session, "gemm", "gfx950", {"STAGED": 1}, sizes, **options)
+    assert " lds" in report.kernel.asm
 
 
 def values(dtype, shape):
@@ -208,11 +239,18 @@ def test_an_op_without_instructions_is_refused_with_the_way_out(session):
 
 
 def test_values_without_room_are_refused_with_their_line(session):
+    kernel = joined(tkl.f32, JOINS["sum"], 64 * 160)
+    options = tkw.WaveCompileOptions(
+        subs={M: 4, N: 64 * 160}, target="gfx942", device="emulator", backend="asm"
+    )
     with pytest.raises(UserError) as refused:
-        checked(session, "attention-varlen", "gfx942")
+        wave_compile(options, kernel, session=session)(
+            *(torch.zeros(4, 64 * 160) for _ in range(3))
+        )
     text = str(refused.value)
     assert text.startswith("error[WV0611]: registers of gfx942 do not hold the values")
     assert "scalar registers are live at" in text
+    assert "test_assembly_path.py:" in text
 
 
 def test_a_backend_that_does_not_know_the_target_is_refused(session):

@@ -7,6 +7,7 @@ import torch
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
+import workspace
 from wave_core.compile import Config, Session, wave_compile
 from wave_core.lang import GET_ITER_ARG
 
@@ -25,21 +26,25 @@ PLACES = (
     ("sim", "gfx942"),
     ("emulator", "gfx942"),
     ("emulator", "gfx950"),
+    ("asm", "gfx942"),
 )
+"""Devices and targets; `asm` is the emulator, on code of that backend."""
 
 pytestmark = pytest.mark.parametrize(
-    ("device", "target"), PLACES, ids=["tiles", "lanes", "gfx942", "gfx950"]
+    ("device", "target"), PLACES, ids=["tiles", "lanes", "gfx942", "gfx950", "assembly"]
 )
 
 
 @pytest.fixture
 def run(device, target):
-    session = Session(config=Config(cache=False), announce=lambda _: None)
+    config, points = Config(cache=False), workspace.plugins()
+    session = Session(config=config, entry_points=points, announce=lambda _: None)
+    place = {"device": device, "target": target}
+    if device == "asm":
+        place |= {"device": "emulator", "backend": "asm"}
 
     def compile_and_call(kernel, subs, *arguments, **options):
-        chosen = tkw.WaveCompileOptions(
-            subs=subs, device=device, target=target, **options
-        )
+        chosen = tkw.WaveCompileOptions(subs=subs, **place, **options)
         compiled = wave_compile(chosen, kernel, session=session)
         compiled(*arguments)
         assert compiled.last_run.reports == ()

@@ -90,19 +90,53 @@ def compare_steps(lines, fixed, chip, budget=None):
         step = found.step
         assert (step.name, step.unit) == (wanted.name, wanted.unit), text
         assert (step.reads, step.writes) == (wanted.reads, wanted.writes), text
-        assert step.stored == wanted.stored, text
+        if "STORE" in step.name:  # the tables ask of no others
+            assert step.stored == wanted.stored, text
         assert (step.crosses_lanes, step.passes) == (
             wanted.crosses_lanes, wanted.passes,
         ), text  # fmt: skip
+        assert step.to_lds == wanted.to_lds, text
         assert step.scalar_offset == wanted.scalar_offset, text
         assert (found.counter, found.pending) == (
             bound.usage.counter, bound.usage.pending,
         ), text  # fmt: skip
 
 
+def of_each_form():
+    """An instruction of each form, and operands that are easily mistaken."""
+    lane, word, pair, wide = Virtual(), Virtual(), Virtual(2), Virtual(4)
+    mask, quad, once = Virtual(2, SCALARS), Virtual(4, SCALARS), Virtual(1, SCALARS)
+    where = (lane.all, quad.all, once.all)
+    quick = "quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf"
+    rows = [
+        ("buffer_load_dwordx4", (wide.all,), where, "offen offset:16"),
+        ("buffer_store_dwordx4", (), (wide.all, *where), "offen"),
+        ("buffer_load_dword", (), where, "offen lds"),
+        ("buffer_atomic_add", (word.all,), where, "offen sc0"),
+        ("ds_read_b64", (pair.all,), (lane.all,), "offset:8"),
+        ("ds_write_b64", (), (lane.all, pair.all), ""),
+        ("ds_add_rtn_u32", (word.all,), (lane.all, word.all), ""),
+        ("ds_bpermute_b32", (word.all,), (lane.all, word.all), ""),
+        ("v_mov_b32_dpp", (word.all,), (lane.all,), quick),
+        ("v_cndmask_b32_e64", (word.all,), (lane.all, 1, mask.all), ""),
+        ("v_cmp_lt_f32_e64", (mask.all,), (lane.all, word.all), ""),
+        ("v_add_co_u32_e64", (word.all, mask.all), (lane.all, word.all), ""),
+        ("v_div_scale_f32", (word.all, "vcc"), (word.all, lane.all, word.all), ""),
+        ("v_div_fmas_f32", (word.all,), (word.all, lane.all, word.all), ""),
+        ("v_readfirstlane_b32", (once.all,), (word.all,), ""),
+        ("v_mfma_f32_16x16x16_f16", (wide.all,), (pair.all, pair.all, 0), ""),
+        ("s_and_saveexec_b64", (mask.all,), (mask.all,), ""),
+        ("s_mov_b32", ("m0",), (once.all,), ""),
+        ("s_mov_b64", ("exec",), (mask.all,), ""),
+        ("s_barrier", (), (), ""),
+    ]
+    return [Instruction(*row) for row in rows]
+
+
 @pytest.mark.parametrize("chip", CHIPS)
 def test_each_instruction_is_what_the_emulator_decodes(chip):
     compare_steps(powers(2), FIXED, chip)
+    compare_steps(of_each_form(), {}, chip)
 
 
 def test_a_mnemonic_without_a_form_is_refused():

@@ -21,19 +21,21 @@ FAMILIES = (
     ),
     *(
         f"wave_backend_asm.codegen.rules.{name}"
-        for name in ("control", "matrix", "memory", "shuffles", "sync")
+        for name in (
+            "atomic",
+            "control",
+            "direct",
+            "matrix",
+            "memory",
+            "shuffles",
+            "sync",
+        )
     ),
 )
 """The modules of rules: core's, which every machine has, and our own."""
 
 UNSUPPORTED = dict.fromkeys(
-    (
-        *("while", "memory_counter_wait", "fence", "gather_to_lds", "scaled_mma"),
-        *("transposed_read", "shared_tile", "breakpoint", "atomic_add", "atomic_min"),
-        *("atomic_max", "atomic_and", "atomic_or", "atomic_xor", "atomic_xchg"),
-        "atomic_cas",
-    ),
-    "not selected yet",
+    ("scaled_mma", "shared_tile", "breakpoint"), "not selected yet"
 )
 """Ops of core without a rule, by name, with the reason."""
 

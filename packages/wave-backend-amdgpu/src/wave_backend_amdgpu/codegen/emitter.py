@@ -8,12 +8,11 @@ from wave_backend_amdgpu.codegen.builder import Builder
 from wave_backend_amdgpu.codegen.index import index_of
 from wave_backend_amdgpu.codegen.instructions import MlirInstructions
 from wave_backend_amdgpu.codegen.interface import constant_argument
-from wave_backend_amdgpu.codegen.memories import copies_are_marked
 from wave_core.backends.emission import Emission, Kind, unsupported as refused
+from wave_core.backends.emission.copies import copies_are_left, copies_are_marked
 from wave_core.constraints import fast_math_of
 from wave_core.ir import LANDING
 from wave_core.ops.memory import GatherToLDS
-from wave_core.ops.sync import SharedMemoryBarrier
 from wave_core.targets import Float8
 
 if TYPE_CHECKING:
@@ -69,10 +68,7 @@ class Emitter(Emission):
         self.builder = builder
         self.memories: dict[int, Memory] = {}
         self.marks_copies = copies_are_marked(graph)
-        self.leaves_copies = any(
-            isinstance(op, SharedMemoryBarrier) and op.groups_left
-            for op in graph.walk()
-        )
+        self.leaves_copies = copies_are_left(graph)
         self.masks_copies = any(
             (landing := graph.facts.get(LANDING, op)) and landing.mask is not None
             for op in graph.walk()

@@ -18,7 +18,7 @@ from wave_core.backends.emission.memories import (
 )
 from wave_core.ir import Graph, resolve
 from wave_core.ops.atomic import Atomic
-from wave_core.ops.memory import Allocate, GatherToLDS, Read, Write
+from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.symbols import Expr, constant
 from wave_core.types.dtype import i8
 
@@ -72,19 +72,6 @@ class Memory:
     def outside(self) -> int:
         """An index that a buffer instruction takes for out of bounds."""
         return BUFFER_LIMIT // self.dtype.bytes
-
-
-def copies_are_marked(graph: Graph) -> bool:
-    """Whether barriers alone say when copies to LDS have landed.
-
-    The compiler then places no waits of its own for them: barriers between accesses
-    are proved. In buffers whose barriers are the author's it looks after each copy.
-    """
-    copies = [op for op in graph.walk() if isinstance(op, GatherToLDS)]
-    buffers = [resolve(op.destination) for op in copies]
-    return bool(copies) and all(
-        isinstance(buffer, Allocate) and buffer.guarded for buffer in buffers
-    )
 
 
 def pointed_memories(graph: Graph) -> set[int]:

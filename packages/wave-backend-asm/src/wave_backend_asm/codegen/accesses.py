@@ -34,11 +34,20 @@ class Address:
     immediate: int
 
 
-def buffer_address(emit: Emitter, memory: Memory, piece: Piece) -> Address:
-    """What loops add is the wave's; a masked lane is beyond every buffer."""
+def buffer_address(
+    emit: Emitter, memory: Memory, piece: Piece, *, folded: bool = True
+) -> Address:
+    """What loops add is the wave's; a masked lane is beyond every buffer.
+
+    Args:
+        emit: where it is computed.
+        memory: the buffer.
+        piece: what is touched.
+        folded: whether the instruction may take a constant.
+    """
     steady, moving = split_piece(emit, memory, piece)
     size = memory.dtype.bytes
-    lane, immediate = _split(emit, steady * size, _BUFFER_IMMEDIATE)
+    lane, immediate = _split(emit, steady * size, _BUFFER_IMMEDIATE if folded else 1)
     name = emit.indices.wrapped(lane)
     word = emit.b.words(name)[0]
     if piece.mask is not None:

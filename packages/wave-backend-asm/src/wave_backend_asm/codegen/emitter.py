@@ -12,8 +12,10 @@ from wave_backend_asm.select.builder import Builder
 from wave_backend_asm.select.instructions import AsmInstructions
 from wave_backend_asm.select.missing import MissingError
 from wave_core.backends.emission import Emission, Kind
+from wave_core.backends.emission.copies import copies_are_left, copies_are_marked
 from wave_core.constraints import fast_math_of
 from wave_core.diagnostics import user_error
+from wave_core.ops.memory import GatherToLDS
 from wave_core.ops.traits import Trait
 
 if TYPE_CHECKING:
@@ -39,6 +41,9 @@ class Emitter(Emission):
         b: where code goes, and what names stand for.
         memories: by the key of the defining op.
         starts: bytes of LDS in front of each buffer, by key.
+        copies: the copies to LDS.
+        marks_copies: whether barriers alone say when they have landed.
+        leaves_copies: whether some barrier leaves groups of them under way.
         fixed: registers that a wave starts with.
         pointers: arguments in front of the words.
     """
@@ -61,6 +66,9 @@ class Emitter(Emission):
         self.pointers = pointers
         self.memories: dict[int, Memory] = {}
         self.starts = starts_in_lds(graph)
+        self.copies = [op for op in graph.walk() if isinstance(op, GatherToLDS)]
+        self.marks_copies = copies_are_marked(graph)
+        self.leaves_copies = copies_are_left(graph)
         self._item = Virtual(name="the work-item")
         self._arguments = Virtual(2, SCALARS, "the arguments")
         self._groups = [Virtual(1, SCALARS, "the workgroup") for _ in range(3)]

@@ -22,6 +22,7 @@ class Form:
         counter: the counter that they raise.
         scalar: they complete in any order.
         stored: the operand that goes to memory.
+        updates: they read their result, too.
         reads: registers that they read without naming them.
         writes: registers that they write without naming them.
     """
@@ -30,6 +31,7 @@ class Form:
     counter: str = ""
     scalar: bool = False
     stored: int | None = None
+    updates: bool = False
     reads: int = 0
     writes: int = 0
 
@@ -49,8 +51,12 @@ _FORMS = tuple(
         (r"buffer_store_\w+", Form("vmem", "vm", stored=0)),
         (r"global_store_\w+", Form("vmem", "vm", stored=1)),
         (r"(buffer|global)_load_\w+", Form("vmem", "vm")),
+        (r"buffer_atomic_\w+", Form("vmem", "vm", updates=True)),
+        (r"buffer_wbl2", Form("vmem", "vm")),
+        (r"buffer_inv", Form("vmem")),
         (r"v_mfma_\w+", Form("mfma")),
         (r"v_div_fmas_\w+", Form("valu", reads=VCC_BITS)),
+        (r"v_\w+_dpp", Form("valu", updates=True)),
         (r"v_\w+", Form("valu")),
     )
 )

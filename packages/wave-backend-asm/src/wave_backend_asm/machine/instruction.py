@@ -9,7 +9,7 @@ from typing import NamedTuple
 from wave_backend_asm.code import Part
 from wave_backend_asm.machine.forms import form_of, plain_name
 from wave_backend_asm.machine.operands import Operand, Places, bits_of, text_of
-from wave_backend_asm.waits.issued import Issued
+from wave_backend_asm.waits.issued import NO_GROUPS, Groups, Issued
 from wave_isa_amdgcn.matrix import MATRIX_FLOPS, matrix_cycles
 from wave_isa_amdgcn.step import Step
 
@@ -39,6 +39,7 @@ class Instruction:
         modifiers: what stands behind the operands.
         keeps: registers of which it writes a part, so that it reads them too.
         demands: operations that each counter may have in flight in front of it.
+        groups: what it has to do with groups of copies to LDS.
         target: the label that it may jump to.
         at: the author's line.
     """
@@ -49,6 +50,7 @@ class Instruction:
     modifiers: str = ""
     keeps: tuple[Part, ...] = ()
     demands: Mapping[str, int] = field(default_factory=dict[str, int])
+    groups: Groups = NO_GROUPS
     target: str = ""
     at: Source = NOWHERE
 
@@ -93,8 +95,14 @@ class Instruction:
             form.counter,
             written if form.counter else 0,
             form.scalar,
+            self.groups,
             self.demands,
         )
+
+    def _read(self) -> tuple[Operand, ...]:
+        """What the machine reads; what is kept is not read but by updates."""
+        updated = self.results if form_of(self.name).updates else ()
+        return (*self.operands, *updated)
 
     def _step(self, places: Places, chip: str) -> Step:
         form, name = form_of(self.name), plain_name(self.name)
@@ -104,12 +112,13 @@ class Instruction:
         return Step(
             name=name,
             unit=form.unit,
-            reads=form.reads | _union((*self.operands, *self.keeps), places),
+            reads=form.reads | _union(self._read(), places),
             writes=form.writes | _union(self.results, places),
             sources=sources,
             stored=stored,
+            to_lds=self.modifiers.endswith(" lds"),
             crosses_lanes=self.name.endswith("_dpp"),
-            scalar_offset=name.startswith("BUFFER") and bool(sources[-1]),
+            scalar_offset=name.startswith("BUFFER") and bool(sources and sources[-1]),
             passes=passes if form.unit == "mfma" else 0,
         )
 

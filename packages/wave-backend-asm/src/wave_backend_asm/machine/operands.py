@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from wave_backend_asm.code import Part, Value, whole
-from wave_isa_amdgcn.registers import ACCUMULATOR, EXEC_BITS, SCALAR, VCC_BITS
+from wave_isa_amdgcn.registers import (
+    ACCUMULATOR,
+    EXEC_BITS,
+    M0_BIT,
+    SCALAR,
+    VCC_BITS,
+)
 
 if TYPE_CHECKING:
     from wave_backend_asm.allocate.registers import Place
@@ -23,7 +29,7 @@ SCALARS, VECTORS, ACCUMULATORS = ("s",), ("v",), ("v", "a")
 
 _FIRST_BITS = {"v": 0, "a": ACCUMULATOR, "s": SCALAR}
 
-_WORDS = {"exec": EXEC_BITS, "vcc": VCC_BITS}
+_WORDS = {"exec": EXEC_BITS, "vcc": VCC_BITS, "m0": M0_BIT}
 
 _INLINE_FLOATS = frozenset(
     struct.unpack("<I", struct.pack("<f", sign * value))[0]

@@ -7,7 +7,7 @@ Source: CDNA3 ISA, "Vector ALU operations", "Constant bus".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from wave_backend_asm.machine.operands import (
 )
 from wave_backend_asm.machine.program import Line
 from wave_backend_asm.select.data import Datum
+from wave_backend_asm.waits.issued import NO_GROUPS, Groups
 from wave_core.backends.emission import Kind, Regions
 
 if TYPE_CHECKING:
@@ -126,13 +127,14 @@ class Builder(Regions[Line]):
         modifiers: str = "",
         *,
         keeps: Sequence[Part] = (),
-        demands: dict[str, int] | None = None,
+        demands: Mapping[str, int] | None = None,
+        groups: Groups = NO_GROUPS,
         target: str = "",
     ) -> None:
         """Append an instruction as it is."""
         made = Instruction(
             name, tuple(results), tuple(operands), modifiers, tuple(keeps),
-            demands or {}, target, self._at,
+            demands or {}, groups, target, self._at,
         )  # fmt: skip
         self.append(made, self.here)
 

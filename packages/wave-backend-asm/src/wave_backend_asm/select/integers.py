@@ -15,6 +15,7 @@ from wave_backend_asm.machine.operands import (
 from wave_backend_asm.select.basics import basic, lane_test, lanes
 from wave_backend_asm.select.conversions import chosen
 from wave_backend_asm.select.divisions import DIVISIONS
+from wave_backend_asm.select.long_division import divided
 
 if TYPE_CHECKING:
     from wave_backend_asm.select.builder import Builder
@@ -43,6 +44,10 @@ def wide(b: Builder, word: str, one: Pair, two: Pair) -> Pair | None:
         return _product(b, one, two)
     if word in ("addi", "subi"):
         return _carried(b, word, one, two)
+    if word in ("divui", "remui"):
+        return divided(b, one, two)[word == "remui"]
+    if word in ("divsi", "remsi", "floordivsi"):
+        return _signed(b, word, one, two)
     if word in _EXTREMES:
         test = compared_wide(b, _EXTREMES[word], one, two)
         low, high = (chosen(b, test, x, y) for x, y in zip(one, two, strict=True))
@@ -53,6 +58,30 @@ def wide(b: Builder, word: str, one: Pair, two: Pair) -> Pair | None:
         low, high = pair.parts()
         return low, high
     return None
+
+
+def _signed(b: Builder, word: str, one: Pair, two: Pair) -> Pair:
+    """By magnitudes; rounded down, the quotient is one less where a rest is left."""
+    signs = [basic(b, "shrsi", each[1], 31) for each in (one, two)]
+    above, below = (
+        _flipped(b, each, sign) for each, sign in zip((one, two), signs, strict=True)
+    )
+    quotient, rest = divided(b, above, below)
+    if word == "remsi":
+        return _flipped(b, rest, signs[0])
+    differs = basic(b, "xori", *signs)
+    found = _flipped(b, quotient, differs)
+    if word == "divsi":
+        return found
+    some = basic(b, "minui", basic(b, "ori", *rest), 1)
+    less = basic(b, "andi", some, differs)
+    return _carried(b, "subi", found, (less, 0))
+
+
+def _flipped(b: Builder, number: Pair, sign: Operand) -> Pair:
+    """The number, negated where the sign is -1."""
+    low, high = (basic(b, "xori", each, sign) for each in number)
+    return _carried(b, "subi", (low, high), (sign, sign))
 
 
 _EXTREMES = {"minsi": "slt", "maxsi": "sgt", "minui": "ult", "maxui": "ugt"}

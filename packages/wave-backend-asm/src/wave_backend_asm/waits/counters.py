@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from wave_backend_asm.waits.issued import MOST, Issued, Run, preceding
+from wave_backend_asm.waits.issued import (
+    GROUP,
+    GROUPS,
+    MOST,
+    Issued,
+    Run,
+    preceding,
+)
 from wave_isa_amdgcn.registers import SCALAR, rows_of
 
 
@@ -52,8 +59,23 @@ class Flight:
         """One more, which may be the last of so many that a counter can tell."""
         self.behind = {row: min(n + 1, limit) for row, n in self.behind.items()}
         self.behind |= dict.fromkeys(rows_of(operation.pending), 0)
+        if operation.groups.joins:
+            self.behind[GROUP] = 0
         self.most = min(self.most + 1, limit + 1)
         self.scalar |= operation.scalar
+
+    def close(self) -> None:
+        """The open group of copies is the latest of those that are closed."""
+        found: dict[int, int] = {}
+        for row, count in self.behind.items():
+            after = min(row + 1, GROUP + GROUPS) if row >= GROUP else row
+            found[after] = min(count, found.get(after, count))
+        self.behind = found
+
+    def landed(self, left: int) -> int | None:
+        """How many may be in flight when all groups but so many have landed."""
+        rows = [row for row in self.behind if row >= GROUP + left]
+        return self.needed(rows)
 
     def needed(self, rows: Iterable[int]) -> int | None:
         """How many may be in flight when registers are touched; ``None``: any."""
@@ -109,6 +131,8 @@ def _pass(state: State, issued: Issued) -> dict[str, int]:
         if needed is not None:
             found[counter] = needed
             flight.wait(needed)
+        if issued.groups.closes:
+            flight.close()
     if issued.counter:
         state[issued.counter].issue(issued, MOST[issued.counter])
     return found
@@ -121,6 +145,8 @@ def _needed(flight: Flight, issued: Issued, counter: str) -> int | None:
         # One counter fills registers in the order of issue, but for scalar loads.
         touched &= ~(issued.pending & ((1 << SCALAR) - 1)) | step.reads
     wanted = [flight.needed(rows_of(touched)), _demanded(flight, issued, counter)]
+    if issued.groups.left is not None:
+        wanted.append(flight.landed(issued.groups.left))
     numbers = [number for number in wanted if number is not None]
     return min(numbers) if numbers else None
 

@@ -13,6 +13,31 @@ MOST = {"vm": 63, "lgkm": 15}
 """What the fields of S_WAITCNT can say. Source: CDNA3 ISA, S_WAITCNT."""
 
 
+GROUP = 4096
+"""The row of the open group of copies; those that were closed before stand behind."""
+
+GROUPS = 8
+"""Groups that are told apart; the last row is all older ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """What an instruction has to do with groups of copies to LDS.
+
+    Attributes:
+        joins: it belongs to the open group.
+        left: in front of it all groups but so many have landed; ``None`` says nothing.
+        closes: it ends the open group.
+    """
+
+    joins: bool = False
+    left: int | None = None
+    closes: bool = False
+
+
+NO_GROUPS = Groups()
+
+
 @dataclass(frozen=True, eq=False)
 class Issued:
     """One instruction, and what of it is not done when the next one begins.
@@ -22,6 +47,7 @@ class Issued:
         counter: the counter that it raises, ``vm`` or ``lgkm``; empty for most.
         pending: registers that are filled when the counter says so.
         scalar: it completes in any order, as loads to scalar registers do.
+        groups: what it has to do with groups of copies to LDS.
         demands: operations that each counter may still have in flight before it, where
             something other than a register asks for it: a barrier, a copy to LDS.
     """
@@ -30,6 +56,7 @@ class Issued:
     counter: str = ""
     pending: int = 0
     scalar: bool = False
+    groups: Groups = NO_GROUPS
     demands: Mapping[str, int] = field(default_factory=dict[str, int])
 
 

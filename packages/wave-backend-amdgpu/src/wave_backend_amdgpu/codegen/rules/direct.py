@@ -9,12 +9,11 @@ from wave_backend_amdgpu.codegen.rules.memory import place_of
 from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
 from wave_core.backends.emission import stored
-from wave_core.backends.emission.accesses import Piece, simple
-from wave_core.constraints.machine import LANE, REGISTER
+from wave_core.backends.emission.accesses import simple
+from wave_core.backends.emission.copies import copied_piece, landing_base
 from wave_core.diagnostics import internal_error
-from wave_core.ir import ACCESS, LANDING, Access, resolve
+from wave_core.ir import ACCESS, LANDING, resolve
 from wave_core.ops.memory import GatherToLDS
-from wave_core.symbols import Expr, constant, eq, total
 
 _CONVERGENT = (
     "rocdl.sched.barrier "
@@ -35,8 +34,8 @@ def gather_to_lds(op: GatherToLDS, emit: Emitter) -> None:
         )
     _check_machine(op, emit, source, row.registers * source.dtype.bits)
     probe(op, op.source, emit)
-    index = place_of(emit, source, _piece(op, emit, source, row))
-    base = emit.index(_base(op, emit, target, landing))
+    index = place_of(emit, source, copied_piece(op, emit, source, row))
+    base = emit.index(landing_base(op, emit, target, landing))
     kind = vector(stored(source.dtype), row.registers)
     late = "async " if emit.marks_copies else ""
     text = (
@@ -76,36 +75,3 @@ def _check_machine(op: GatherToLDS, emit: Emitter, source: Memory, bits: int) ->
     if source.space is not Space.BUFFER:
         why = "the memory is larger than what buffer instructions reach"
         raise unsupported(op, why, "leave direct copies out for this memory")
-
-
-def _offset(emit: Emitter, memory: Memory, row: Access) -> Expr:
-    rows = zip(row.coordinates, memory.strides, strict=True)
-    return emit.expr(total([place * stride for place, stride in rows]))
-
-
-def _piece(op: GatherToLDS, emit: Emitter, memory: Memory, row: Access) -> Piece:
-    """The elements that a lane reads: neighbours that exist together."""
-    offset = _offset(emit, memory, row)
-    first = offset.subs({REGISTER: constant(0)})
-    mask = None if row.mask is None else emit.expr(row.mask)
-    alone = mask is None or REGISTER not in mask.free_symbols
-    if not (alone and _equal(emit, offset, first + REGISTER, row.registers)):
-        raise unsupported(op, "the elements of a lane do not lie side by side")
-    mask = None if mask is None else simple(emit.facts, mask)
-    return Piece(0, row.registers, first, mask, memory.dtype.bytes)
-
-
-def _base(op: GatherToLDS, emit: Emitter, memory: Memory, row: Access) -> Expr:
-    """Where the first lane lands; the machine adds the number of the lane."""
-    offset = _offset(emit, memory, row)
-    base = offset.subs({LANE: constant(0), REGISTER: constant(0)})
-    wanted = base + LANE * row.registers + REGISTER
-    if not _equal(emit, offset, wanted, row.registers):
-        raise unsupported(op, "the lanes do not land side by side")
-    return base
-
-
-def _equal(emit: Emitter, one: Expr, other: Expr, registers: int) -> bool:
-    if one is other:
-        return True
-    return emit.facts.with_range(REGISTER, 0, registers - 1).prove(eq(one, other))

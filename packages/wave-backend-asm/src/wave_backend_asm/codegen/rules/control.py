@@ -11,7 +11,7 @@ from wave_backend_asm.select.data import Datum
 from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value
 from wave_core.backends.emission.elements import as_index
-from wave_core.ops.control import Conditional, Iterate, SetSymbol
+from wave_core.ops.control import Conditional, Iterate, SetSymbol, While
 from wave_core.ops.structure import GetResult
 from wave_core.symbols import as_expr, symbol
 
@@ -76,9 +76,7 @@ def iterate(op: Iterate, emit: Emitter) -> None:
     iterations = emit.expr(as_expr(op.count))
     count = b.uniform(b.words(emit.indices.wrapped(iterations))[0])
     inits = [emit.value(value) for value in op.inits]
-    carried = [_Carried(b.data[init.name]) for init in inits]
-    for each, init in zip(carried, inits, strict=True):
-        each.take(b, b.words(init.name), keep=False)
+    carried = _carried(b, inits)
     for argument, each in zip(region.arguments, carried, strict=False):
         emit.define(argument, Value(b.of(each.kind, each.words), *each.kind))
     counter, outer = Virtual(1, SCALARS, "a counter"), dict(emit.renamed)
@@ -107,7 +105,9 @@ def _iteration(emit: Emitter, counter: Virtual, count: Expr) -> Expr:
     return found
 
 
-def _carry(b: Builder, carried: list[_Carried], names: list[str]) -> None:
+def _carry(
+    b: Builder, carried: list[_Carried], names: list[str], *, keep: bool = False
+) -> None:
     """Hold the values of the next iteration, all at once.
 
     What another of them holds is saved first, for it may be overwritten before.
@@ -125,7 +125,7 @@ def _carry(b: Builder, carried: list[_Carried], names: list[str]) -> None:
         found.append(words)
     for each, words in zip(carried, found, strict=True):
         if words != each.words:
-            each.take(b, words, keep=False)
+            each.take(b, words, keep=keep)
 
 
 def _close_loop(
@@ -148,6 +148,68 @@ def _close_loop(
     b.say("s_cmp_lt_i32", (), (counter.all, count))
     b.say("s_cbranch_scc1", target=again)
     lines.append(Label(done, b.depth))
+
+
+@lowers(While)
+def while_loop(op: While, emit: Emitter) -> None:
+    """A loop that asks in front of each turn; each lane may leave it by itself."""
+    b, region = emit.b, op.body
+    inits = [emit.value(value) for value in op.inits]
+    carried = _carried(b, inits)
+    outer = dict(emit.renamed)
+    b.depth += 1
+    with b.region() as before:
+        _name_carried(op, emit, carried)
+        if op.condition is not None:
+            held = b.words(emit.indices.truth(emit.expr(op.condition)))[0]
+        else:
+            held = carried[0].words[0]
+    with b.region() as body:
+        for argument, each in zip(region.arguments, carried, strict=False):
+            emit.define(argument, Value(b.of(each.kind, each.words), *each.kind))
+        _name_carried(op, emit, carried)
+        emit.lower(region)
+        b.locate(op.location)
+        pairs = zip(emit.yielded(region), carried, strict=True)
+        names = [emit.spread(v, c.kind.registers) for v, c in pairs]
+        _carry(b, carried, names, keep=op.by_lane)
+    b.depth -= 1
+    emit.renamed = outer
+    _close_while(b, before.lines, b.mask(held), body.lines, by_lane=op.by_lane)
+    emit.set_results(op, tuple(Value(b.of(c.kind, c.words), *c.kind) for c in carried))
+
+
+def _carried(b: Builder, inits: list[Value]) -> list[_Carried]:
+    """Registers for what a loop carries, which hold what it begins with."""
+    found = [_Carried(b.data[init.name]) for init in inits]
+    for each, init in zip(found, inits, strict=True):
+        each.take(b, b.words(init.name), keep=False)
+    return found
+
+
+def _name_carried(op: While, emit: Emitter, carried: list[_Carried]) -> None:
+    """Let the symbols of a loop stand for what it carries."""
+    for named, each, first in zip(op.symbols, carried, op.inits, strict=False):
+        value = Value(emit.b.of(each.kind, each.words), *each.kind)
+        _name(emit, named, value, emit.dtype(first))
+
+
+def _close_while(
+    b: Builder, before: Sequence[Line], held: Operand, body: Sequence[Line], *,
+    by_lane: bool,
+) -> None:  # fmt: skip
+    again, done, lines = b.label("again"), b.label("done"), b.blocks[b.here].lines
+    saved = Virtual(2, SCALARS).all
+    b.say("s_mov_b64", (saved,), ("exec",))
+    lines.append(Label(again, b.depth + 1))
+    lines += before
+    on = "exec" if by_lane else Virtual(2, SCALARS).all
+    b.say("s_and_b64", (on,), (held, "exec"))
+    b.say("s_cbranch_scc0", target=done)
+    lines += body
+    b.say("s_branch", target=again)
+    lines.append(Label(done, b.depth))
+    b.say("s_mov_b64", ("exec",), (saved,))
 
 
 @lowers(Conditional)

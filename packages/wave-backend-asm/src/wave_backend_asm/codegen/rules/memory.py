@@ -16,14 +16,14 @@ from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value, element
 from wave_core.backends.emission.accesses import Piece, pieces
 from wave_core.ir import resolve
-from wave_core.ops.memory import Allocate, Read, Write
+from wave_core.ops.memory import Allocate, Read, TransposedRead, Write
 
 if TYPE_CHECKING:
     from wave_backend_asm.code import Part
     from wave_backend_asm.codegen.emitter import Emitter
     from wave_backend_asm.codegen.memories import Memory
 
-_FLAGS = {"none": "", "nontemporal": " nt"}
+_FLAGS = {"none": "", "nontemporal": " nt", "volatile": " sc0 sc1"}
 """What the language says of an access, and the bits of the instruction."""
 
 _BUFFER_WORDS = {4: "dwordx4", 3: "dwordx3", 2: "dwordx2", 1: "dword"}
@@ -55,6 +55,28 @@ def read(op: Read, emit: Emitter) -> None:
     emit.define(op, Value(emit.b.name(datum), *kind))
 
 
+_TRANSPOSED = {16: "ds_read_b64_tr_b16", 8: "ds_read_b64_tr_b8"}
+"""By bits of an element. Source: CDNA4 ISA, "LDS transpose loads"."""
+
+
+@lowers(TransposedRead)
+def transposed_read(op: TransposedRead, emit: Emitter) -> None:
+    """One instruction: all that a lane fetches lies side by side."""
+    memory = emit.memories[resolve(op.memory).ident]
+    (piece,) = pieces(op, emit, memory)
+    words = Virtual(piece.count * memory.dtype.bits // WORD)
+    if memory.dtype.bits not in _TRANSPOSED or words.width != 2:
+        raise MissingError(f"transposed reads of {piece.count} x {memory.dtype}")
+    if piece.mask is not None:
+        raise MissingError("transposed reads under a mask")
+    place = lds_address(emit, memory, piece)
+    modifiers = f"offset:{place.immediate}" if place.immediate else ""
+    name, lane = _TRANSPOSED[memory.dtype.bits], emit.b.in_vector(place.lane)
+    emit.b.say(name, (words.all,), (lane,), modifiers)
+    kind = Kind(element(memory.dtype), piece.count)
+    emit.define(op, Value(emit.b.of(kind, words.parts()), *kind))
+
+
 @lowers(Write)
 def write(op: Write, emit: Emitter) -> None:
     """Piece by piece."""
@@ -69,9 +91,10 @@ def write(op: Write, emit: Emitter) -> None:
 
 
 def _flags(op: Read | Write) -> str:
-    if op.flags not in _FLAGS:
+    words = op.flags.replace("|", " ").split()
+    if any(word not in _FLAGS for word in words):
         raise MissingError(f"`{op.flags}` accesses")
-    return _FLAGS[op.flags]
+    return "".join(_FLAGS[word] for word in words)
 
 
 def _put_together(emit: Emitter, kind: Kind, parts: list[Datum]) -> tuple[Operand, ...]:
@@ -191,7 +214,7 @@ def _lds_load(
     b = emit.b
     name = f"ds_read_{_name(_LDS_BITS, _LDS_LOADS, size)}"
     address, modifiers = b.in_vector(place.lane), f"offset:{at}" if at else ""
-    mask = _mask(emit, piece)
+    mask = held_mask(emit, piece)
     if mask is None:
         b.say(name, (words.all,), (address,), modifiers)
         return
@@ -206,7 +229,7 @@ def _lds_store(
     b = emit.b
     name = f"ds_write_{_name(_LDS_BITS, _LDS_STORES, size)}"
     address, modifiers = b.in_vector(place.lane), f"offset:{at}" if at else ""
-    mask = _mask(emit, piece)
+    mask = held_mask(emit, piece)
     if mask is None:
         b.say(name, (), (address, data), modifiers)
         return
@@ -214,7 +237,7 @@ def _lds_store(
         b.say(name, (), (address, data), modifiers)
 
 
-def _mask(emit: Emitter, piece: Piece) -> Part | None:
+def held_mask(emit: Emitter, piece: Piece) -> Part | None:
     """The mask of a guarded access, in registers."""
     if piece.mask is None:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.select.missing import MissingError
+from wave_backend_asm.waits.issued import Groups
 from wave_core.backends import lowers
 from wave_core.ops import sync
 
@@ -17,10 +18,44 @@ _LDS_DONE = {"lgkm": 0}
 
 @lowers(sync.SharedMemoryBarrier)
 def shared_memory_barrier(op: sync.SharedMemoryBarrier, emit: Emitter) -> None:
-    """Wait for the wave's own LDS accesses, then for the others."""
-    if op.tensor_wait or op.wait_async_ops:
-        raise MissingError("copies to LDS under way")
-    emit.b.say("s_barrier", demands=_LDS_DONE)
+    """Wait for the wave's own LDS accesses (and copies), then for the others."""
+    if op.tensor_wait:
+        raise MissingError("copies of boxes")
+    if not emit.marks_copies:
+        copies = {"vm": 0} if emit.copies else {}
+        emit.b.say("s_barrier", demands={**_LDS_DONE, **copies})
+        return
+    waits = op.wait_async_ops
+    left = min(op.groups_left, sync.MOST_GROUPS) if waits else None
+    closes = waits or emit.leaves_copies
+    groups = Groups(left=left, closes=closes)
+    emit.b.say("s_barrier", demands=_LDS_DONE, groups=groups)
+
+
+@lowers(sync.MemoryCounterWait)
+def memory_counter_wait(op: sync.MemoryCounterWait, emit: Emitter) -> None:
+    """Wait for the counters that are named; loads and stores have one."""
+    both = [each for each in (op.load, op.store) if each is not None]
+    demands = {"vm": min(both)} if both else {}
+    if op.ds is not None:
+        demands["lgkm"] = op.ds
+    emit.b.say("s_nop", (), (0,), demands=demands)
+
+
+_SCOPES = {"workgroup": "", "device": "sc1", "system": "sc0 sc1"}
+"""Bits of instructions on caches. Source: LLVM, "Memory Model gfx942"."""
+
+
+@lowers(sync.Fence)
+def fence(op: sync.Fence, emit: Emitter) -> None:
+    """Wait for the wave's accesses, write back and drop what caches hold."""
+    bits, b, done = _SCOPES[op.scope], emit.b, {"vm": 0, "lgkm": 0}
+    if op.order != "acquire" and bits:
+        b.say("buffer_wbl2", (), (), bits, demands=done)
+    if op.order != "release" and bits:
+        b.say("buffer_inv", (), (), bits, demands=done)
+    else:
+        b.say("s_nop", (), (0,), demands=done)
 
 
 @lowers(sync.WorkgroupBarrier)
