@@ -4,8 +4,9 @@ Each session says which risk it covers. The packages and the Python versions are
 from the workspace. Every installation is constrained by deps/tested.txt.
 
 Installing torch takes the longest, so most sessions share the environment `workspace`:
-they name it with `requires` and run programs from it. `nox -R -s tests` skips
-installing when no dependency changed.
+they name it with `requires` and run programs from it. Those that need one of their own
+require `stock` and install from its files. `nox -R -s tests` skips installing when no
+dependency changed.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ nox.options.sessions = ["lint", "imports", "types", "size", "tests"]
 PACKAGES = ws.packages()
 PYTHONS = nox.project.python_versions(ws.closure(PACKAGES[0])[0].pyproject)
 ENVIRONMENTS = ROOT / ".nox"
+STOCK = ENVIRONMENTS / "stock"
 OUT = ROOT / "out"
 BIN = "Scripts" if os.name == "nt" else "bin"
 
@@ -48,20 +50,29 @@ def install(session: nox.Session, *arguments: str) -> None:
     session.install("-c", str(ws.TESTED), *arguments)
 
 
-def install_editable(session: nox.Session, packages: tuple[ws.Package, ...]) -> None:
-    """Install packages of this repository so that edits take effect at once."""
-    install(session, *BUILD_TOOLS)
-    paths = [part for each in packages for part in ("-e", each.installable)]
-    install(session, "--no-build-isolation", *paths)
+def install_from_stock(session: nox.Session, *arguments: str) -> None:
+    """Install the tested versions of what is asked for, in about a second.
 
-
-def discard(session: nox.Session) -> None:
-    """Give back the disk of an environment that CI does not enter again.
-
-    Each with torch takes 1.4 GB, and a run of CI makes one for every package.
+    The files of an environment are links to one copy that all of them share: torch
+    alone has 1.4 GB, and a run of CI makes an environment for every package.
     """
-    if "CI" in os.environ:
-        shutil.rmtree(session.virtualenv.location)
+    uv = shutil.which("uv", path=STOCK / BIN)
+    if uv is None:
+        session.error("uv is not in stock: run it without -R")
+    files = ("--no-index", "--find-links", str(STOCK / "wheels"))
+    place = ("--python", session.virtualenv.location)
+    copy = {"UV_CACHE_DIR": str(STOCK / "unpacked")}
+    what = (*place, *files, "-c", str(ws.TESTED), *arguments)
+    session.run_install(uv, "pip", "install", "--quiet", *what, env=copy, external=True)
+
+
+def editable(packages: tuple[ws.Package, ...]) -> list[str]:
+    """What installs packages of this repository so that edits take effect at once.
+
+    The environment needs BUILD_TOOLS before that.
+    """
+    paths = [part for each in packages for part in ("-e", each.installable)]
+    return ["--no-build-isolation", *paths]
 
 
 def shared(session: nox.Session, environment: str, *command: str) -> None:
@@ -88,8 +99,21 @@ def pytest(session: nox.Session, *arguments: str) -> None:
 @nox.session(default=False)
 def workspace(session: nox.Session) -> None:
     """Environment: all packages, editable, with what tests and types need."""
-    install_editable(session, PACKAGES)
-    install(session, *ws.foreign_requirements(), *TEST_TOOLS, *TYPE_TOOLS)
+    install(session, *BUILD_TOOLS)
+    wanted = (*ws.foreign_requirements(), *TEST_TOOLS, *TYPE_TOOLS)
+    install(session, *editable(PACKAGES), *wanted)
+
+
+@nox.session(default=False)
+def stock(session: nox.Session) -> None:
+    """Environment: uv, and the files of whatever packages and their tests ask for.
+
+    pip gets the files, as it alone knows where some machines keep theirs.
+    """
+    install(session, "uv")
+    wanted = (*ws.foreign_requirements(), *TEST_TOOLS, *BUILD_TOOLS)
+    getting = ("python", "-m", "pip", "wheel", "-w", str(STOCK / "wheels"))
+    session.run_install(*getting, "-c", str(ws.TESTED), *wanted)
 
 
 @nox.session(default=False)
@@ -118,21 +142,21 @@ def tests(session: nox.Session) -> None:
     pytest(session, "-n", "2")
 
 
-@nox.session
+@nox.session(requires=["stock"])
 @nox.parametrize("package", [nox.param(each, id=each.name) for each in PACKAGES])
 def tests_isolated(session: nox.Session, package: ws.Package) -> None:
     """Risk: an undeclared dependency. One package, only what it declares installed.
 
     What a test needs depends on single values of its parameters, not on their products.
     """
-    install_editable(session, ws.closure(package))
+    install_from_stock(session, *BUILD_TOOLS)
     others = {each.name for each in PACKAGES}
     asked = package.test_requirements
     wanted = [r for r in asked if ws.requirement_name(r) not in others]
-    install(session, *wanted, *TEST_TOOLS)
+    packages = editable(ws.closure(package))
+    install_from_stock(session, *packages, *wanted, *TEST_TOOLS)
     tests = ("-n", "2", "--each-value", str(package.tests))
     session.run("pytest", *tests, *session.posargs)
-    discard(session)
 
 
 @nox.session(python=PYTHONS, default=False)
@@ -164,11 +188,8 @@ def test_with_versions(session: nox.Session, versions: dict[str, str]) -> None:
     rows = (f"{name}=={version}\n" for name, version in sorted(exact.items()))
     constraints.write_text("".join(rows), encoding="utf-8")
     session.install(*BUILD_TOOLS)
-    paths = [part for each in PACKAGES for part in ("-e", each.installable)]
-    wanted = (*paths, *ws.foreign_requirements(), *TEST_TOOLS)
-    session.install(
-        "--no-build-isolation", "--upgrade", "-c", str(constraints), *wanted
-    )
+    wanted = (*editable(PACKAGES), *ws.foreign_requirements(), *TEST_TOOLS)
+    session.install("--upgrade", "-c", str(constraints), *wanted)
     session.run("python", "-m", "pip", "list")
     session.run("pytest", "-n", "2", *session.posargs)
 
@@ -243,13 +264,14 @@ def docs(session: nox.Session) -> None:
 # ------------------------------------------------------------ what others receive
 
 
-@nox.session
+@nox.session(requires=["stock"])
 def third_party(session: nox.Session) -> None:
     """Risk: only we can extend Wave. Plugins from outside, installed and tested.
 
     They are the example, and what `wave init` writes.
     """
-    install_editable(session, PACKAGES)
+    install_from_stock(session, *BUILD_TOOLS)
+    install_from_stock(session, *editable(PACKAGES))
     place = Path(session.create_tmp()).resolve()
     started = [place / name for name in ("my-kernels", "my-pass")]
     for folder in started:
@@ -257,12 +279,11 @@ def third_party(session: nox.Session) -> None:
         session.run("wave", "init", folder.name, "-o", str(place))
     for project in (ROOT / "examples" / "third-party-pass", *started):
         tools = ("pytest", "pytest-timeout")
-        install(session, "--no-build-isolation", str(project), *tools)
+        install_from_stock(session, "--no-build-isolation", str(project), *tools)
         session.run("pytest", str(project), *session.posargs)
-    discard(session)
 
 
-@nox.session(reuse_venv=False)
+@nox.session(reuse_venv=False, requires=["stock"])
 def wheels(session: nox.Session) -> None:
     """Risk: works here, broken installed. Build, install in a fresh place, smoke."""
     install(session, *BUILD_TOOLS)
@@ -275,12 +296,11 @@ def wheels(session: nox.Session) -> None:
     for package in light:
         install(session, "--no-index", built[package.name])
         session.run("python", "-c", f"import {package.module}")
-    install(session, *built.values())
+    install_from_stock(session, *built.values())
     session.run("python", "-m", "pip", "check")
     for package in PACKAGES:
         session.run("python", "-c", f"import {package.module}")
     session.run("wave", "plugins")
-    discard(session)
 
 
 @nox.session(default=False, python=False, requires=["checks"])
