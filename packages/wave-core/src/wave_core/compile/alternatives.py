@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wave_core.compile.kernels import KernelCase
+    from wave_core.compile.launchable import LaunchableWave
+    from wave_core.compile.options import WaveCompileOptions
     from wave_core.compile.session import Session
     from wave_core.plugin.results import Choice
 
@@ -49,6 +51,24 @@ def all_choices(case: KernelCase, session: Session) -> list[Row]:
 def _order(row: Row) -> tuple[bool, float]:
     choice = row[1]
     return bool(choice.refused), choice.figures.get(CYCLES, 0.0)
+
+
+def estimated_cycles(
+    options: WaveCompileOptions, kernel: LaunchableWave, session: Session
+) -> float | None:
+    """The cycles of a launch by the estimate of the preset; ``None`` without one.
+
+    Raises:
+        PluginError: WV0819 where the chooser fails.
+        UserError: for mistakes in the kernel, its constraints or the bindings.
+    """
+    if not session.plugins.choosers_for(options.preset):
+        return None
+    if session.target(options.target, options.location).peaks is None:
+        return None
+    found = choices(options, kernel, session)
+    fitting = (row.figures.get(CYCLES) for row in found if not row.refused)
+    return next((cycles for cycles in fitting if cycles is not None), None)
 
 
 def as_tried(rows: Sequence[Row], session: Session) -> list[Row]:

@@ -15,12 +15,15 @@ import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_kernels.definitions.epilogue import PLAIN, Epilogue
 from wave_kernels.definitions.products import (
+    PARTS,
     K,
     M,
     N,
     operand_dims,
     product_constraints,
     sums_of,
+    tiles,
+    tiles_in_parts,
 )
 from wave_kernels.definitions.staging import ADDRESS_SPACE
 
@@ -31,6 +34,21 @@ if TYPE_CHECKING:
 B = tkl.sym.B
 
 
+def _constraints(
+    dtype: DType, mma_type: tkl.MMAType | None, *, batched: bool, parts: bool
+) -> list[Any]:
+    """How a product spreads; a workgroup has one of the batch, and all parts of K."""
+    tried = tiles_in_parts(dtype) if parts else tiles(dtype)
+    found = product_constraints(dtype, mma_type, tried=tried)
+    if batched:
+        found.append(tkw.WorkgroupConstraint(B, 1, 2))
+    if parts:
+        axis = 3 if batched else 2
+        found.append(tkw.WorkgroupConstraint(PARTS, PARTS, axis))
+        found.append(tkw.WaveConstraint(PARTS, 1))
+    return found
+
+
 def gemm_kernel(
     dtype: DType = tkl.f16,
     mma_type: tkl.MMAType | None = None,
@@ -39,6 +57,7 @@ def gemm_kernel(
     result: DType | None = None,
     epilogue: Epilogue = PLAIN,
     batched: bool = False,
+    parts: bool = False,
 ) -> Any:
     """``c[m, n] = sum_k a[m, k] * b[k, n]``, whatever the order in memory.
 
@@ -52,7 +71,9 @@ def gemm_kernel(
     bf16, f32, floats of 8 bits or i8, where the target has a matrix instruction for it;
     ``c`` ``result``, by default what is summed in, which is f32, or i32 for i8, and
     then nothing is added. Symbols to bind: ``M``, ``N``, ``K`` and ``B``, which may be
-    dynamic. Tiles, counts of waves and ``ADDRESS_SPACE`` are open. Accuracy: of
+    dynamic. Tiles, counts of waves and ``ADDRESS_SPACE`` are open. With ``parts`` the
+    dimension ``K`` of a and b is ``PARTS, K``, each part ``K`` long: waves of a
+    workgroup sum one each, and add up what they have in LDS. Accuracy: of
     max(abs(a) abs(b)) 1e-3, and half a unit in the last place of ``result``; i32 is
     exact, modulo 2**32. Sums are finished in f32 and rounded once.
 
@@ -62,11 +83,11 @@ def gemm_kernel(
     """
     sums = sums_of(dtype)
     lead = (B,) if batched else ()
-    a_dims, b_dims = ((*lead, *dims) for dims in operand_dims(layout))
+    operands = operand_dims(layout, parts=parts)
+    a_dims, b_dims = ((*lead, *dims) for dims in operands)
     c_dims = (*lead, M, N)
-    constraints = product_constraints(dtype, mma_type)
-    if batched:
-        constraints.append(tkw.WorkgroupConstraint(B, 1, 2))
+    sum_dims = (*lead, PARTS, M, N) if parts else c_dims
+    constraints = _constraints(dtype, mma_type, batched=batched, parts=parts)
 
     lhs = tkl.Memory[*a_dims, ADDRESS_SPACE, dtype]
     rhs = tkl.Memory[*b_dims, ADDRESS_SPACE, dtype]
@@ -76,11 +97,11 @@ def gemm_kernel(
     out = tkl.Memory[*c_dims, tkl.GLOBAL_ADDRESS_SPACE, stored]
 
     def product(a: Any, b: Any) -> Any:
-        @tkw.iterate(K, init_args=[tkl.Register[*c_dims, sums](0)])
-        def repeat(acc: tkl.Register[*c_dims, sums]) -> tkl.Register[*c_dims, sums]:
+        @tkw.iterate(K, init_args=[tkl.Register[*sum_dims, sums](0)])
+        def repeat(acc: tkl.Register[*sum_dims, sums]) -> tkl.Register[*sum_dims, sums]:
             return tkw.mma(tkw.read(a), tkw.read(b), acc)
 
-        return repeat
+        return tkw.sum(repeat, dim=PARTS, block=True) if parts else repeat
 
     def wide(added: Any) -> Any:
         each = tkw.cast(tkw.read(added), sums)
@@ -104,10 +125,6 @@ def gemm_kernel(
     ) -> None:
         tkw.write(epilogue.activated(product(a, b) + wide(bias)) + wide(residual), c)
 
-    kernels = {
-        (False, False): gemm,
-        (True, False): gemm_bias,
-        (False, True): gemm_residual,
-        (True, True): gemm_bias_residual,
-    }
-    return kernels[epilogue.bias, epilogue.residual]
+    if epilogue.residual:
+        return gemm_bias_residual if epilogue.bias else gemm_residual
+    return gemm_bias if epilogue.bias else gemm

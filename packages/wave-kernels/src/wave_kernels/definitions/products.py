@@ -28,6 +28,9 @@ WAVES_N = tkl.sym.WAVES_N
 
 MMA_ROWS = tkl.sym.MMA_ROWS
 
+PARTS = tkl.sym.PARTS
+"""Of ``K``, each summed by waves of its own."""
+
 _Rows = tuple[tuple[int, ...], ...]
 
 _TILES = (
@@ -73,6 +76,24 @@ _THIN_OF_32 = (
 )
 """The same for waves of 32 lanes, whose instructions have eight."""
 
+_IN_PARTS_OF_64 = (
+    (16, 16, 128, 1, 1, 0),
+    (16, 32, 128, 1, 1, 0),
+    (16, 16, 256, 1, 1, 0),
+    (32, 32, 128, 1, 1, 0),
+)
+"""Of each part of ``K``, where waves share what there is of it: narrower still."""
+
+_IN_PARTS_OF_32 = (
+    (16, 8, 128, 1, 1, 0),
+    (16, 16, 128, 1, 1, 0),
+    (16, 16, 64, 1, 1, 0),
+    (16, 32, 64, 1, 1, 0),
+    (32, 8, 128, 1, 1, 0),
+    (32, 16, 64, 1, 1, 0),
+)
+"""The same for waves of 32 lanes."""
+
 _TALL = (
     (128, 256, 64, 2, 1, 64),
     (256, 128, 64, 2, 1, 64),
@@ -115,6 +136,18 @@ def tiles(
     )
 
 
+def tiles_in_parts(dtype: DType) -> tkw.Tunable:
+    """Tiles worth a try where waves share ``K``; deeper of elements of one byte."""
+    more = max(16 // dtype.bits, 1)
+    wide, narrow = (
+        tuple((m, n, more * k, *rest) for m, n, k, *rest in rows)
+        for rows in (_IN_PARTS_OF_64, _IN_PARTS_OF_32)
+    )
+    return tkw.Tunable(
+        (BLOCK_M, BLOCK_N, BLOCK_K, WAVES_M, WAVES_N, MMA_ROWS), wide, narrow=narrow
+    )
+
+
 def product_constraints(
     dtype: DType,
     mma_type: tkl.MMAType | None,
@@ -145,8 +178,10 @@ def product_constraints(
     ]
 
 
-def operand_dims(layout: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """The dims of a and b in memory, slowest first.
+def operand_dims(
+    layout: str, *, parts: bool = False
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The dims of a and b in memory, slowest first; ``parts`` are those of ``K``.
 
     Raises:
         UserError: WV0823 for a layout that is none of `LAYOUTS`.
@@ -158,7 +193,9 @@ def operand_dims(layout: str) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
             help=f"it is one of {', '.join(LAYOUTS)}",
         )
     a, b = layout
-    return (M, K) if a == "N" else (K, M), (K, N) if b == "N" else (N, K)
+    depth = (PARTS, K) if parts else (K,)
+    lhs = (M, *depth) if a == "N" else (*depth, M)
+    return lhs, (*depth, N) if b == "N" else (N, *depth)
 
 
 def sums_of(dtype: DType) -> DType:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 import wave_core.lang as tkl
 from wave_core.compile import WaveKernel, default_session, wave_compile
+from wave_core.compile.alternatives import estimated_cycles
 from wave_core.compile.launch.tensors import CODES
 from wave_core.diagnostics import capture_location, launch_error
 from wave_kernels.functions.requests import Request, is_kept
@@ -15,7 +17,7 @@ from wave_kernels.prebuilt import PrebuiltKernel, installed
 from wave_runtime import LaunchRefused, RuntimeFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from wave_core.compile.session import Session
     from wave_core.types import DType
@@ -46,6 +48,9 @@ ON_GPU = ("auto", "auto")
 """The GPU that is here."""
 
 
+GAIN = 1.1
+"""How much faster another kernel has to be by an estimate to be taken."""
+
 FEWEST, MOST = 16, 128
 """Rows of a tile of a product."""
 
@@ -74,22 +79,83 @@ def launch(
         dynamic: Symbols whose values come from the arguments, with each launch.
     """
     request = Request(make, what, sizes, dynamic)
-    if is_kept(request):
+    if not is_kept(request):
+        _run(Call(request, arguments))
+
+
+@dataclass(frozen=True)
+class Call:
+    """A kernel that is asked for, and what it is called with.
+
+    Attributes:
+        request: The kernel.
+        arguments: As `launch` takes them.
+    """
+
+    request: Request
+    arguments: Sequence[Any]
+
+    @property
+    def device(self) -> torch.device:
+        """Where its tensors are."""
+        return next(a.device for a in self.arguments if isinstance(a, torch.Tensor))
+
+    @property
+    def key(self) -> tuple[Hashable, ...]:
+        """Equal for calls of one compiled kernel."""
+        asked = self.request
+        names = (*asked.what.items(), *asked.sizes.items(), *asked.dynamic)
+        return (asked.make, *names, self.device.type)
+
+
+def launch_faster(usual: Call, other: Callable[[], Call]) -> None:
+    """Launch one of two kernels that give the same, as `launch` does.
+
+    Args:
+        usual: What is taken unless ``other`` is faster by the estimate of `auto`, and
+            where kernels are prebuilt.
+        other: Gives another call of the same results.
+    """
+    if is_kept(usual.request):
         return
-    device = next(a.device for a in arguments if isinstance(a, torch.Tensor))
-    key = (make, *what.items(), *sizes.items(), *dynamic, device.type)
     session = default_session()
-    kernel = session.remembered(key)
+    key = ("other", *usual.key)
+    gains = session.remembered(key)
+    if not isinstance(gains, bool):
+        prebuilt = usual.device.type != "cpu" and bool(installed().libraries)
+        gains = not prebuilt and _gains(usual, other())
+        session.remember(key, gains)
+    _run(other() if gains else usual)
+
+
+def _gains(usual: Call, other: Call) -> bool:
+    """Whether the other call is estimated to take clearly less time."""
+    before, after = map(_cycles, (usual, other))
+    return before is not None and after is not None and before > GAIN * after
+
+
+def _cycles(call: Call) -> float | None:
+    """Of the best way to compile it, where the target has figures."""
+    where = ON_CPU if call.device.type == "cpu" else ON_GPU
+    kernel = call.request.make(**call.request.what)
+    return estimated_cycles(call.request.options(*where), kernel, default_session())
+
+
+def _run(call: Call) -> None:
+    """Compile what is not compiled yet, and run it."""
+    request, device, session = call.request, call.device, default_session()
+    kernel = session.remembered(call.key)
     if not isinstance(kernel, WaveKernel | PrebuiltKernel):
         kernel = _prebuilt(request, device, session) or _compiled(request, device)
-        session.remember(key, kernel)
-    given = [*map(addressable, arguments)]
+        session.remember(call.key, kernel)
+    given = [*map(addressable, call.arguments)]
     try:
         kernel(*given)
     except LaunchRefused as refusal:
         # A kernel that was compiled here says so itself.
-        raise _refused(make, refusal) from None
-    for argument, copy, row in zip(arguments, given, kernel.parameters, strict=True):
+        raise _refused(request.make, refusal) from None
+    rows = zip(call.arguments, given, kernel.parameters, strict=True)
+    for argument, copy, row in rows:
         if copy is not argument and row.is_output:
             argument.copy_(copy)
 

@@ -11,8 +11,15 @@ import torch
 from wave_kernels.definitions.epilogue import Epilogue
 from wave_kernels.definitions.gemm import gemm_kernel
 from wave_kernels.functions.arguments import FLOATS, Arguments
-from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.launches import (
+    ALIGNED,
+    DTYPES,
+    Call,
+    launch,
+    launch_faster,
+)
 from wave_kernels.functions.options import stored_type
+from wave_kernels.functions.requests import Request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +29,13 @@ __wave_frames__ = "internal"
 
 F8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 """Operands of one byte, whose products are stored wider."""
+
+PARTS = 4
+"""Of ``K``, where waves share it: a wave for each SIMD of a compute unit."""
+
+FEW, LONG = 32, 1024
+"""The most rows, and the least ``K``, of products whose waves may share it: larger ones
+have tiles for all compute units, or end before these would matter."""
 
 
 def matmul(
@@ -86,18 +100,20 @@ def matmul(
     second, layout_b = as_it_lies(b.reshape(sizes.b), "NT")
     if residual is not None:
         added[-1] = added[-1].view(sizes.c)
-    launch(
-        gemm_kernel,
-        {
-            "dtype": DTYPES[a.dtype],
-            "layout": layout_a + layout_b,
-            "result": DTYPES[stored],
-            "epilogue": epilogue,
-            "batched": sizes.batched,
-        },
-        sizes.symbols,
-        (first, second, *added, found.view(sizes.c)),
-    )
+    what = {
+        "dtype": DTYPES[a.dtype],
+        "layout": layout_a + layout_b,
+        "result": DTYPES[stored],
+        "epilogue": epilogue,
+        "batched": sizes.batched,
+    }
+    rest = (*added, found.view(sizes.c))
+    asked = Request(gemm_kernel, what, sizes.symbols)
+    usual = Call(asked, (first, second, *rest))
+    if sizes.have_parts(a.element_size()):
+        launch_faster(usual, lambda: _in_parts(asked, first, second, rest))
+    else:
+        launch(gemm_kernel, what, sizes.symbols, usual.arguments)
     return found
 
 
@@ -132,6 +148,34 @@ class _Sizes:
         """By the names that the kernel has for them."""
         found = {"M": self.m, "N": self.n, "K": self.k}
         return {**found, "B": self.batch} if self.batched else found
+
+    def have_parts(self, bytes_each: int) -> bool:
+        """Whether waves may share ``K``: of few rows, in long parts, each aligned."""
+        aligned = self.k * bytes_each % (PARTS * ALIGNED) == 0
+        return aligned and not self.batched and self.m <= FEW and self.k >= LONG
+
+
+def _in_parts(
+    usual: Request,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    rest: Sequence[torch.Tensor],
+) -> Call:
+    """The same product with ``K`` in parts, each summed by waves of its own."""
+    layout_a, layout_b = usual.what["layout"]
+    operands = (
+        _cut(a, 1 if layout_a == "N" else 0),
+        _cut(b, 0 if layout_b == "N" else 1),
+    )
+    sizes = {**usual.sizes, "K": usual.sizes["K"] // PARTS, "PARTS": PARTS}
+    request = Request(usual.make, {**usual.what, "parts": True}, sizes)
+    return Call(request, (*operands, *rest))
+
+
+def _cut(matrix: torch.Tensor, dim: int) -> torch.Tensor:
+    """With one dimension in `PARTS`."""
+    before, cut, after = matrix.shape[:dim], matrix.shape[dim], matrix.shape[dim + 1 :]
+    return matrix.view(*before, PARTS, cut // PARTS, *after)
 
 
 def _sizes(given: Arguments, a: torch.Tensor, b: object) -> _Sizes:
