@@ -38,10 +38,16 @@ HEADS = [
     )
 ]
 DYNAMIC = {"DYNAMIC": 1}
+FLOAT8 = {"DTYPE": "f8e4m3fn", "RESULT": "bf16"}
+HALF = {"DTYPE": "bf16", "RESULT": "bf16"}
+LAYOUTS = ("gemm", "gemm-nn", "gemm-tn", "gemm-tt")
 
 CASES = [
     *(("gemm", sizes, {}) for sizes in MATRICES),
     ("gemm", MATRICES[4], DYNAMIC),
+    *((name, MATRICES[6], HALF) for name in LAYOUTS),
+    *((name, MATRICES[7], HALF) for name in LAYOUTS),
+    *((name, sizes, FLOAT8) for name in LAYOUTS for sizes in MATRICES),
     *(("gemm-staged", sizes, {}) for sizes in MATRICES),
     *(("gemm-stream-k", sizes, {}) for sizes in MATRICES),
     *(
@@ -57,6 +63,10 @@ CASES = [
     ("conv2d-weight", {}, {"PADDING": 1}),
     ("conv-depthwise", {}, {"PADDING": 1}),
 ]
+
+
+LISTED = {name for name, *_ in CASES}
+OTHERS = sorted(set(Session(announce=lambda _: None).plugins.kernels) - LISTED)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +102,9 @@ def test_nothing_is_spilled(spilled, caplog, name, sizes, settings, target):
 @pytest.mark.fuzz
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
-@pytest.mark.parametrize(("name", "sizes", "settings"), CASES)
+@pytest.mark.parametrize(
+    ("name", "sizes", "settings"), [*CASES, *((name, {}, {}) for name in OTHERS)]
+)
 def test_nothing_is_spilled_at_any_size(spilled, name, sizes, settings, target):
     assert spilled(name, sizes, settings, target) == (0, 0)
 

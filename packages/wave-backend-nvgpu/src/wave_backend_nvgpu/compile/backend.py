@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,10 +15,10 @@ from wave_backend_nvgpu.compile.limits import check_limits
 from wave_backend_nvgpu.compile.lines import without_lines
 from wave_backend_nvgpu.compile.request import Request
 from wave_backend_nvgpu.compile.settings import Settings
+from wave_backend_nvgpu.compile.spills import check_spills, tell_spills
 from wave_backend_nvgpu.compile.versions import ptx_version, versions_with
 from wave_core.backends.emission.manifest import MachineCode, artifact_of
-from wave_core.diagnostics import UserError, make_diagnostic, user_error
-from wave_core.diagnostics.diagnostic import Severity
+from wave_core.diagnostics import UserError, user_error
 
 if TYPE_CHECKING:
     from wave_backend_nvgpu.compile.assemble import Assembled
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from wave_core.ir import Graph
     from wave_core.targets import Target
     from wave_runtime.artifact import Artifact
-
-_LOG = logging.getLogger("wave_core")
 
 
 @dataclass(frozen=True)
@@ -136,8 +133,9 @@ def compile_graph(
     """The artifact of a lowered graph: machine code, or PTX without an assembler.
 
     Raises:
-        UserError: as `ptx_of`; WV0604 where the assembler refuses, WV0606 where it
-            crashes or reaches a limit, WV0823 where the path given for it is wrong.
+        UserError: as `ptx_of`; WV0604 where the assembler refuses, WV0605 where its
+            code spills and there are other ways, WV0606 where it crashes or reaches a
+            limit, WV0823 where the path given for it is wrong.
     """
     settings = settings or Settings()
     tool = settings.find_assembler()
@@ -146,7 +144,9 @@ def compile_graph(
         artifact = _artifact(texts, graph, target, texts.ptx.encode(), None)
         return _dumped(Output(artifact, texts, None), graph, target, settings)
     texts, done = _with_fewest_spills(texts, tool, graph, target, settings)
-    _tell_spills(done.remarks, graph, target)
+    if graph.gives_way and settings.llvm is None and settings.ptx is None:
+        check_spills(done.remarks, graph, target)
+    tell_spills(done.remarks, graph, target)
     artifact = _artifact(texts, graph, target, done.cubin, tool)
     return _dumped(Output(artifact, texts, done.remarks), graph, target, settings)
 
@@ -223,27 +223,6 @@ def _check_entry(texts: Texts, graph: Graph, what: str) -> None:
         label="this kernel",
         help=f"`wave compile --emit {form}` shows what it stands in for",
     )
-
-
-def _tell_spills(remarks: Remarks, graph: Graph, target: Target) -> None:
-    """Warn where registers go to memory and back."""
-    if not remarks.spilled_bytes:
-        return
-    warning = make_diagnostic(
-        "WV0608",
-        f"`{graph.name}` spills registers on {target.name}:"
-        f" {remarks.spill_store_bytes} bytes are written to local memory and"
-        f" {remarks.spill_load_bytes} read back, with {remarks.registers} registers of"
-        " a thread in use",
-        at=graph.location,
-        label="this kernel",
-        help=(
-            "split the tile among more waves: a smaller WaveConstraint",
-            "or use smaller tiles, fewer stages, or narrower element types",
-        ),
-        severity=Severity.WARNING,
-    )
-    _LOG.warning(warning.render())
 
 
 def _dumped(output: Output, graph: Graph, target: Target, settings: Settings) -> Output:

@@ -319,6 +319,7 @@ def lower_front(
     lost = [row for row in context.collector.warnings if "lost" in row.data]
     if chosen and lost:
         raise UserError(lost)
+    lowered.gives_way |= chosen
     if options.timing:
         to_stderr(f"timing of {kernel.name}", timing_table(front.trace_s, report))
     for warning in context.collector.warnings:

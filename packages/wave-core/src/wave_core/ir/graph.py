@@ -179,8 +179,8 @@ class Graph:
         constraints: How dimensions spread over the machine.
         facts_present: Names of the facts that hold for the whole graph.
         logs: The parameters that a launch allocates, behind the author's.
-        gives_way: Whether a loop has a schedule in place of which there are others,
-            with fewer registers.
+        gives_way: Whether there are other ways to compile it, with fewer registers:
+            another schedule of a loop, or another choice.
     """
 
     name: str

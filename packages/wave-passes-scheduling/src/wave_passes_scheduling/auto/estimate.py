@@ -32,6 +32,9 @@ of it."""
 SPARE = 17
 """Registers for addresses and whatever else the code needs."""
 
+TURNING = 3
+"""Registers for each of an operand that is turned: as it was, on the way, and after."""
+
 SCATTERED = 4.0
 """How much more of the path to memory a matrix operand takes that is not staged: lanes
 read short pieces of many rows, unless memory has them in the order of lanes."""
@@ -73,10 +76,13 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     registers += way.ahead * fetched + way.turned * work.turned
     # What goes through no LDS is on its way in the registers of who works on it.
     registers += max(0.0, way.ahead - live) * work.unstaged
+    registers += TURNING * work.turning
     registers = round(registers + SPARE)
     if target.registers.conditions:
         registers += _conditions(work, way)
     lds = work.lds * way.copies + work.kept
+    # A schedule that overlaps iterations has two copies of what is kept aside.
+    lds += work.aside * work.waves * min(2, way.copies)
     resident = _resident(work.units, registers, lds, target, target.registers)
     return Need(registers, lds, resident)
 
@@ -173,10 +179,9 @@ def _of_sets(work: Work, way: Way, sets: tuple[float, float], target: Target) ->
     costs, peaks, file = target.costs, target.peaks, target.registers
     assert peaks is not None, "who asks has looked"
     assert file is not None, "who asks has looked"
-    through = sum(each.of_wave for each in work.staged)
     pieces = sum(e.of_wave * (1.0 if e.whole else SCATTERED) for e in work.direct)
     lines = sum(each.lines for each in work.staged)
-    lds = (work.waves * through + work.lds) / _lds_rate(target)
+    lds = (work.waves * work.through + work.lds) / _lds_rate(target)
     memory = (lines + work.waves * pieces) / peaks.l2_bytes
     count, size = max(1, round(sets[0])), sets[1]
     groups = sets[0] * size * file.simds / work.units / count
@@ -204,8 +209,7 @@ def _alternating(work: Work, way: Way, target: Target) -> float:
     assert target.registers is not None, "who asks has looked"
     assert target.peaks is not None, "who asks has looked"
     turns = work.units / target.registers.simds
-    through = sum(each.of_wave for each in work.staged)
-    lds = (work.waves * through + work.lds) / _lds_rate(target)
+    lds = (work.waves * work.through + work.lds) / _lds_rate(target)
     memory = sum(each.lines for each in work.staged) / target.peaks.l2_bytes
     behind = way.behind * work.turned * work.product * target.costs.valu_cycles
     return max(lds + memory + turns * behind, turns * work.matrix)

@@ -62,6 +62,8 @@ class Fetched:
         lines: Bytes of the cache lines that hold these.
         staged: Whether it goes through LDS.
         in_place: Whether products read it where it is in LDS.
+        turning: Whether products want it in another order than it comes in, and each
+            wave turns its part in registers; what is read in place it keeps beside.
         piece: Bytes that rows are a multiple of, as far as sizes are known: no lane can
             move more than that at a time, wherever it begins.
         boxed: Whether its tiles are boxes of memory, as far as sizes are known.
@@ -80,6 +82,7 @@ class Fetched:
     lines: float
     staged: bool
     in_place: bool = False
+    turning: bool = False
     piece: int = 0
     boxed: bool = False
     evenly: bool = True
@@ -137,7 +140,27 @@ class Work:
     @property
     def fragments(self) -> float:
         """Registers of what a wave reads in an iteration."""
-        return self._held(each for each in self.fetched if not each.in_place)
+        plain = (e for e in self.fetched if not e.in_place and not e.turning)
+        return self._held(plain)
+
+    @property
+    def aside(self) -> float:
+        """Bytes of LDS that a wave keeps in another order beside the tiles of all."""
+        return sum(e.of_wave for e in self.fetched if e.turning and e.in_place)
+
+    @property
+    def through(self) -> float:
+        """Bytes that a wave moves between LDS and its registers or products.
+
+        What lies in another order is read, written, and read again.
+        """
+        beside = 2 * self.aside
+        return beside + sum(each.of_wave for each in self.staged)
+
+    @property
+    def turning(self) -> float:
+        """Registers of what a wave turns."""
+        return self._held(each for each in self.fetched if each.turning)
 
     @property
     def unstaged(self) -> float:
@@ -358,6 +381,7 @@ class _Counting:
             lines,
             staged,
             in_place,
+            any(self._turning(op, product) for product in products),
             self._piece(op),
             op.mapping is None and self._piece(op) % WIDE == 0,
             self._evenly(op),
@@ -395,6 +419,22 @@ class _Counting:
         row = instruction_of(product, self.geometry, self.target)
         ends = (product.lhs, row.lhs_in), (product.rhs, row.rhs_in)
         return any(operand is read and SHARED in place for operand, place in ends)
+
+    def _turning(self, read: Read, product: Mma) -> bool:
+        """Whether what is summed is not along its rows, and would have to be.
+
+        Elements that share a register are then put together one by one, unless a read
+        of LDS or the instruction turns them.
+        """
+        stored, turned = read.memory.memory_type, self.target.transposed_read_bits
+        if read not in product.operands or not turned or stored.dtype.bits >= 32:
+            return False
+        row = instruction_of(product, self.geometry, self.target)
+        if stored.dims[-1] == str(matrix_roles(product).k):
+            return False
+        if self._stays(read, product):
+            return not row.columns_first
+        return stored.dtype.bits not in dict(turned)
 
     def _piece(self, op: Read) -> int:
         """Bytes that divide all rows of a memory."""

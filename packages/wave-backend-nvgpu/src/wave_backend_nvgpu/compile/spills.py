@@ -1,0 +1,67 @@
+"""Registers that machine code spills: told, or refused where there is another way."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from wave_core.diagnostics import make_diagnostic, user_error
+from wave_core.diagnostics.diagnostic import Severity
+
+if TYPE_CHECKING:
+    from wave_backend_nvgpu.compile.remarks import Remarks
+    from wave_core.ir import Graph
+    from wave_core.targets import Target
+
+_LOG = logging.getLogger("wave_core")
+
+_BYTES = 4
+"""Of a register."""
+
+
+def check_spills(remarks: Remarks, graph: Graph, target: Target) -> None:
+    """Refuse code that spills where another tile or schedule takes fewer registers.
+
+    Raises:
+        UserError: WV0605, with what is ``spilled``.
+    """
+    if not remarks.spilled_bytes:
+        return
+    most = max(remarks.spill_store_bytes, remarks.spill_load_bytes)
+    spilled, limit = -(-most // _BYTES), remarks.registers
+    raise user_error(
+        "WV0605",
+        f"the schedule of `{graph.name}` needs {limit + spilled} registers of each"
+        f" lane on {target.name}, and a wave has {limit}: {spilled} are spilled",
+        at=graph.location,
+        label="this kernel",
+        help=(
+            "preset `auto` finds a schedule that fits",
+            "or split the tile among more waves, or use a smaller one",
+            f"or let schedules leave as many free: `spare_registers={spilled}`",
+        ),
+        needed=limit + spilled,
+        limit=limit,
+        spilled=spilled,
+    )
+
+
+def tell_spills(remarks: Remarks, graph: Graph, target: Target) -> None:
+    """Warn where registers go to memory and back."""
+    if not remarks.spilled_bytes:
+        return
+    warning = make_diagnostic(
+        "WV0608",
+        f"`{graph.name}` spills registers on {target.name}:"
+        f" {remarks.spill_store_bytes} bytes are written to local memory and"
+        f" {remarks.spill_load_bytes} read back, with {remarks.registers} registers of"
+        " a thread in use",
+        at=graph.location,
+        label="this kernel",
+        help=(
+            "split the tile among more waves: a smaller WaveConstraint",
+            "or use smaller tiles, fewer stages, or narrower element types",
+        ),
+        severity=Severity.WARNING,
+    )
+    _LOG.warning(warning.render())
