@@ -38,6 +38,14 @@ def test_keys_may_be_symbols_expressions_or_names():
     }
 
 
+def test_values_are_found_by_what_they_were_given_for():
+    """Where the compiler settles what was open, users ask by symbols of theirs."""
+    options = WaveCompileOptions(subs={M: 1, "K": 3})
+    assert [options.subs[key] for key in (M, symbol("M"), "M", "K")] == [1, 1, 1, 3]
+    assert (M in options.subs, N in options.subs) == (True, False)
+    assert options.subs.get(N, 7) == 7
+
+
 @pytest.mark.parametrize(
     ("value", "wanted"),
     [

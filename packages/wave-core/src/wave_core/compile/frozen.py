@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -31,3 +31,16 @@ class FrozenMap(Mapping[K, V]):
 
     def __repr__(self) -> str:
         return f"FrozenMap({self._rows!r})"
+
+
+class BoundSymbols(FrozenMap[Any, Any]):
+    """Values by symbol, and by what users have in its place: their own, or its name."""
+
+    __slots__ = ("_named",)
+
+    def __init__(self, rows: Mapping[Any, Any] | None = None) -> None:
+        super().__init__(rows)
+        self._named = {str(symbol): value for symbol, value in self._rows.items()}
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._rows[key] if key in self._rows else self._named[str(key)]

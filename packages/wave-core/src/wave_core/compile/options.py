@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from wave_core.compile.bindings import Bound, bound_value, symbol_of
-from wave_core.compile.frozen import FrozenMap
+from wave_core.compile.frozen import BoundSymbols, FrozenMap
 from wave_core.compile.option_rows import (
     AMDGPU,
     MEMORY,
@@ -101,7 +101,7 @@ class WaveCompileOptions:
     """
 
     subs: Mapping[Any, Any] = option(
-        FrozenMap[Any, Any](), "values of symbols: integers, address spaces, symbols"
+        BoundSymbols(), "values of symbols: integers, address spaces, symbols"
     )
     dynamic_symbols: Sequence[Any] = option(
         (), "symbols that take their value from the arguments of each launch"
@@ -190,7 +190,7 @@ class WaveCompileOptions:
         rows = cast("Mapping[Any, Any]", given).items()
         symbols = {symbol_of(key, where): value for key, value in rows}
         bound = {key: bound_value(key, v, where) for key, v in symbols.items()}
-        self._set("subs", FrozenMap(bound))
+        self._set("subs", BoundSymbols(bound))
         for name in ("disable_passes", "print_ir_after", "print_ir_before"):
             self._set(name, names(name, getattr(self, name), where))
         if not isinstance(self.checks, bool):
