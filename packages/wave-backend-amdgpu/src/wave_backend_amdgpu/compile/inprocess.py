@@ -11,6 +11,7 @@ import msgspec
 from wave_backend_amdgpu.bindings import Compiler, CompilerError, compile_program
 from wave_backend_amdgpu.compile.request import Answer, Form, Request
 from wave_backend_amdgpu.compile.steps import edited, refused
+from wave_backend_amdgpu.link.toolbox import LinkError, Toolbox
 
 _LOADED_BY = os.getpid()
 """The process that loaded the compiler, whose threads a fork of it does not have."""
@@ -21,8 +22,14 @@ _DUMP = "--iree-hal-dump-executable-intermediates-to="
 class InProcess:
     """The compiler in this process, and what it keeps between requests."""
 
-    def __init__(self) -> None:
+    def __init__(self, toolbox: Toolbox | None = None) -> None:
+        """Nothing is compiled yet.
+
+        Args:
+            toolbox: What links code objects; IREE's own linker by default.
+        """
         self._compiler = Compiler()
+        self._toolbox = toolbox
 
     def run(self, request: Request) -> Answer:
         """Compile. The compiler may end the process; see `worker`."""
@@ -51,6 +58,8 @@ class InProcess:
             output = self._output(request, flags)
         except CompilerError as error:
             return refused(error)
+        except LinkError as error:
+            return Answer(errors=(str(error),))
         if folder is None:
             return Answer(output=output)
         return Answer(
@@ -60,6 +69,15 @@ class InProcess:
         )
 
     def _output(self, request: Request, flags: tuple[str, ...]) -> bytes:
+        whole = request.form is Form.PROGRAM
+        toolbox = self._toolbox
+        if toolbox is None:
+            return self._made(request, flags)
+        with toolbox.tools(linking=whole):
+            found = self._made(request, flags)
+        return found if whole else toolbox.code(found)
+
+    def _made(self, request: Request, flags: tuple[str, ...]) -> bytes:
         if request.form is Form.PROGRAM:
             return compile_program(request.text, flags)
         generated = not request.steps and not request.verified

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from wave_backend_amdgpu.compile.request import Request
+from wave_backend_amdgpu.link import Toolbox
 from wave_core.backends.process import serve
 
 if TYPE_CHECKING:
@@ -15,9 +17,11 @@ if TYPE_CHECKING:
 
 def load() -> Callable[[bytes], bytes]:
     """The compiler, as what answers requests."""
-    from wave_backend_amdgpu.compile.inprocess import InProcess  # noqa: PLC0415
+    toolbox = Toolbox.found()
+    with nullcontext() if toolbox is None else toolbox.tools():
+        from wave_backend_amdgpu.compile.inprocess import InProcess  # noqa: PLC0415
 
-    compiler = InProcess()
+    compiler = InProcess(toolbox)
 
     def answer(data: bytes) -> bytes:
         request = msgspec.msgpack.decode(data, type=Request)
