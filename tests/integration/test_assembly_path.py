@@ -222,6 +222,19 @@ def test_functions_are_within_steps_of_the_last_bit(session, name):
     torch.testing.assert_close(found, exact.float(), rtol=3e-7, atol=3e-45)
 
 
+def test_signs_of_zero_are_kept(session):
+    kernel = joined(tkl.f32, lambda a, b: (a * 0.0) - (b / -0.0) * -0.0)
+    arrays = torch.randn(2, 64), torch.randn(2, 64)
+    same_bits(session, kernel, arrays, "gfx942")
+
+
+@pytest.mark.parametrize("offset", [1, 5, 16, 33, 40])
+def test_lanes_exchange_by_any_distance(session, offset):
+    kernel = joined(tkl.i32, lambda a, b: tkw.shuffle(a, offset, 64) + b)
+    arrays = values(torch.int32, (4, 64)), values(torch.int32, (4, 64))
+    same_bits(session, kernel, arrays, "gfx950")
+
+
 def test_an_op_without_instructions_is_refused_with_the_way_out(session):
     kernel = joined(tkl.f64, lambda a, b: a + b)
     options = tkw.WaveCompileOptions(

@@ -9,6 +9,7 @@ from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.allocate.registers import Place
 from wave_backend_asm.assemble.document import Argument, Kernel, document
 from wave_backend_asm.bindings import assemble
+from wave_backend_asm.machine.accumulators import with_accumulators
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
 from wave_backend_asm.machine.operands import SCALARS, Virtual
@@ -75,6 +76,7 @@ def test_a_program_runs(chip):
 def compare_steps(lines, fixed, chip, budget=None):
     """Each instruction is to us what it is to the emulator, which decodes it."""
     budget = budget or Budget.of_waves(1)
+    lines = with_accumulators(lines, fixed)
     places = assembled_program(lines, chip, budget, fixed).allocation.places
     ours = [line for line in lines if isinstance(line, Instruction) and not line.target]
     texts = [line.text(places) for line in ours]
@@ -142,3 +144,26 @@ def test_each_instruction_is_what_the_emulator_decodes(chip):
 def test_a_mnemonic_without_a_form_is_refused():
     with pytest.raises(KeyError, match="image_load"):
         form_of("image_load")
+
+
+def test_what_only_products_touch_may_live_in_accumulators():
+    """300 registers of loaded factors, and a sum that an instruction of lanes reads."""
+    lane, total, out = Virtual(), Virtual(4), Virtual()
+    factors = [Virtual(4) for _ in range(75)]
+    where = (lane.all, Virtual(4, SCALARS).all, 0)
+    lines = [
+        *(Instruction("buffer_load_dwordx4", (f.all,), where, "offen")
+          for f in factors),
+        *(
+            Instruction(
+                "v_mfma_f32_16x16x16_f16", (total.all,),
+                (f.all._replace(width=2), f.all._replace(first=2, width=2), 0),
+            )
+            for f in factors
+        ),
+        Instruction("v_add_f32", (out.all,), (total.parts()[0], total.parts()[0])),
+    ]  # fmt: skip
+    budget = Budget.of_waves(1)
+    found = assembled_program(lines, "gfx942", budget, {}).allocation
+    assert found.places[total].file == found.places[lane].file == "v"
+    assert found.used["a"] > 0

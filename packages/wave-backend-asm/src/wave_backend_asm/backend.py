@@ -6,10 +6,12 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from wave_backend_asm.assemble.messages import AssemblerError
 from wave_backend_asm.bindings import assemble
 from wave_backend_asm.codegen.module import Generated, generate
 from wave_core.analysis.capacity import check_lds, rounded_lds_bytes
 from wave_core.backends.emission.manifest import MachineCode, artifact_of
+from wave_core.diagnostics import internal_error
 from wave_runtime.artifact import MANIFEST, Artifact, code_file
 
 if TYPE_CHECKING:
@@ -62,10 +64,27 @@ class AsmBackend:
 
 
 def _artifact(code: Generated, graph: Graph, target: Target) -> Artifact:
-    data = assemble(code.text, target.name)
+    try:
+        data = assemble(code.text, target.name)
+    except AssemblerError as error:
+        raise _refused(error, code.text, graph) from None
     lds = rounded_lds_bytes(graph)
     made = MachineCode(code.kernel.name, "hsaco", data, lds, versions())
     return artifact_of(code, made, graph, target)
+
+
+def _refused(error: AssemblerError, text: str, graph: Graph) -> Exception:
+    """The fault of ours that our own text does not assemble, with its lines."""
+    lines = text.splitlines()
+    rows = [
+        f"{lines[message.line - 1]}: {message.why}" for message in error.messages[:4]
+    ]
+    return internal_error(
+        "WV9905",
+        f"the assembler refuses the code of `{graph.name}`",
+        at=graph.location,
+        notes=rows or error.said,
+    )
 
 
 @cache

@@ -31,8 +31,8 @@ def forwarded(lines: Sequence[Line], fixed: Collection[Value]) -> list[Line]:
     homes = _homes(lines, fixed)
     if not homes:
         return [*lines]
-    renamed = [_renamed(line, homes) for line in lines]
-    return [line for line in renamed if not _is_idle(line)]
+    found = [renamed(line, homes) for line in lines]
+    return [line for line in found if not _is_idle(line)]
 
 
 def _homes(lines: Sequence[Line], fixed: Collection[Value]) -> dict[Value, Part]:
@@ -55,7 +55,8 @@ def _homes(lines: Sequence[Line], fixed: Collection[Value]) -> dict[Value, Part]
     return homes
 
 
-def _renamed(line: Line, homes: dict[Value, Part]) -> Line:
+def renamed(line: Line, homes: dict[Value, Part]) -> Line:
+    """A line whose values are parts of others, or others."""
     if isinstance(line, Label):
         return line
     if isinstance(line, Copy):
@@ -77,7 +78,10 @@ def _renamed_instruction(line: Instruction, homes: dict[Value, Part]) -> Instruc
 
 
 def _home(part: Part, homes: dict[Value, Part]) -> Part:
-    return homes.get(part.value, part)
+    home = homes.get(part.value)
+    if home is None:
+        return part
+    return Part(home.value, home.first + part.first, part.width)
 
 
 def _home_of(operand: Operand, homes: dict[Value, Part]) -> Operand:

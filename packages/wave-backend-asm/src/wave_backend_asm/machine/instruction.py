@@ -27,6 +27,8 @@ class Source(NamedTuple):
 
 NOWHERE = Source()
 
+_TO_AGPR = "v_accvgpr_write_b32"
+
 
 @dataclass(frozen=True, eq=False)
 class Instruction:
@@ -83,8 +85,14 @@ class Instruction:
     def text(self, places: Places) -> str:
         """The line of assembly."""
         named = [text_of(each, places) for each in (*self.results, *self.operands)]
-        words = [self.name, ", ".join([*named, *filter(None, [self.target])])]
+        words = [self._name(places), ", ".join([*named, *filter(None, [self.target])])]
         return " ".join(filter(None, [*words, self.modifiers]))
+
+    def _name(self, places: Places) -> str:
+        """The mnemonic; numbers move to AGPRs by an instruction of its own."""
+        result = self.results[0] if self.results else ""
+        to_vectors = isinstance(result, str | int) or places[result.value].file != "a"
+        return _TO_AGPR if self.name == "v_mov_b32" and not to_vectors else self.name
 
     def issued(self, places: Places, chip: str) -> Issued:
         """What waits and wait states are placed by."""
@@ -95,8 +103,8 @@ class Instruction:
             form.counter,
             written if form.counter else 0,
             form.scalar,
-            self.groups,
             self.demands,
+            self.groups,
         )
 
     def _read(self) -> tuple[Operand, ...]:
@@ -105,7 +113,7 @@ class Instruction:
         return (*self.operands, *updated)
 
     def _step(self, places: Places, chip: str) -> Step:
-        form, name = form_of(self.name), plain_name(self.name)
+        form, name = form_of(self.name), plain_name(self._name(places))
         sources = tuple(bits_of(each, places) for each in self.operands)
         stored = 0 if form.stored is None else sources[form.stored]
         passes = matrix_cycles(name, MATRIX_FLOPS[chip]) // 4
@@ -135,7 +143,7 @@ _MOVES = {
     ("v", "v"): "v_mov_b32_e32",
     ("v", "s"): "v_mov_b32_e32",
     ("v", "a"): "v_accvgpr_read_b32",
-    ("a", "v"): "v_accvgpr_write_b32",
+    ("a", "v"): _TO_AGPR,
     ("a", "a"): "v_accvgpr_mov_b32",
 }
 """The instruction that copies a register, by the files of result and operand."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from wave_backend_asm.allocate.registers import Allocation, Place, allocate
 from wave_backend_asm.code import Block, Value
+from wave_backend_asm.machine.accumulators import with_accumulators
 from wave_backend_asm.machine.forwarding import forwarded
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
 from wave_backend_asm.machine.sinking import counted, sunk
@@ -62,7 +63,8 @@ def assembled_program(
     Raises:
         NoRoomError: values do not fit the registers.
     """
-    stretches = _stretches(forwarded(lines, fixed.keys()))
+    moved = with_accumulators(forwarded(lines, fixed.keys()), fixed.keys())
+    stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:
         each.operations = sunk(each.operations, writes)

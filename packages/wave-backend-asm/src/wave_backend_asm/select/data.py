@@ -80,10 +80,8 @@ def number_bits(value: float, dtype: DType) -> int | None:
         return int(value)
     if dtype.name == "bf16":
         return _upper_half(value)
-    if value == 0:
-        return 0
     if dtype.name not in _FLOATS:
-        return None
+        return 0 if value == 0 and math.copysign(1, value) > 0 else None
     made, read = _FLOATS[dtype.name]
     try:
         return int(struct.unpack(read, struct.pack(made, value))[0])

@@ -47,17 +47,17 @@ class Issued:
         counter: the counter that it raises, ``vm`` or ``lgkm``; empty for most.
         pending: registers that are filled when the counter says so.
         scalar: it completes in any order, as loads to scalar registers do.
-        groups: what it has to do with groups of copies to LDS.
         demands: operations that each counter may still have in flight before it, where
             something other than a register asks for it: a barrier, a copy to LDS.
+        groups: what it has to do with groups of copies to LDS.
     """
 
     step: Step
     counter: str = ""
     pending: int = 0
     scalar: bool = False
-    groups: Groups = NO_GROUPS
     demands: Mapping[str, int] = field(default_factory=dict[str, int])
+    groups: Groups = NO_GROUPS
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,9 @@ def _iteration(emit: Emitter, counter: Virtual, count: Expr) -> Expr:
     found = symbol(f"$iteration:{name[1:]}")
     emit.indices.bind(found, name, 32, emit.b.level)
     emit.indices.counters[found] = count
+    most = emit.facts.bounds(count).hi
+    if most is not None and most > 0:
+        emit.learn(found, 0, most - 1)
     return found
 
 

@@ -9,7 +9,7 @@ from wave_core.backends import lowers
 from wave_core.backends.emission import Value
 from wave_core.constraints.machine import LANE
 from wave_core.ops.reduce import Shuffle
-from wave_core.symbols import ge, select
+from wave_core.symbols import ge, select, xor
 
 if TYPE_CHECKING:
     from wave_backend_asm.codegen.emitter import Emitter
@@ -67,5 +67,4 @@ def partner(op: Shuffle, width: int) -> Expr:
         return select(beyond, LANE, LANE + op.offset)
     if op.mode == "idx":
         return LANE - place + op.offset
-    inside = place % (2 * op.offset)
-    return select(ge(inside, op.offset), LANE - op.offset, LANE + op.offset)
+    return xor(LANE, op.offset)

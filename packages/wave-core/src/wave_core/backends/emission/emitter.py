@@ -151,6 +151,10 @@ class Emission(ABC):
 
     # ---- symbols
 
+    def learn(self, named: Expr, low: int, high: int) -> None:
+        """Know the range of a symbol from here on; nothing has used it yet."""
+        self.facts = self.indices.facts = self.facts.with_range(named, low, high)
+
     def expr(self, value: Expr) -> Expr:
         """``value`` with bound and renamed symbols replaced."""
         value = value.subs(self.graph.bindings)

@@ -57,11 +57,12 @@ class Expressions:
     Attributes:
         counters: The symbols that count the iterations of loops, with how many there
         are.
+        facts: What is known about symbols.
     """
 
     def __init__(self, make: Instructions, facts: Facts) -> None:
         self._make = make
-        self._facts = facts
+        self.facts = facts
         self._bound: dict[Expr, Bound] = {}
         self.counters: dict[Expr, Expr] = {}
         self._levels: dict[Expr, int] = {}
@@ -81,7 +82,7 @@ class Expressions:
 
     def fits(self, value: Expr) -> bool:
         """Whether 32 bits hold every value of the expression."""
-        interval = self._facts.bounds(value)
+        interval = self.facts.bounds(value)
         low, high = interval.lo, interval.hi
         return low is not None and high is not None and low >= -_LIMIT and high < _LIMIT
 
@@ -184,7 +185,7 @@ class Expressions:
 
     def _extended(self, value: Expr) -> str:
         name = self._number(value, NARROW)
-        low = self._facts.bounds(value).lo
+        low = self.facts.bounds(value).lo
         word = "extui" if low is not None and low >= 0 else "extsi"
         return self._make.convert(word, I32, "i64", name, self.level(value))
 
@@ -286,8 +287,8 @@ class Expressions:
         return self._remember(key, "muli", width, (name, number), level)
 
     def _nonnegative(self, value: Expr) -> bool:
-        low = self._facts.bounds(value).lo
-        return (low is not None and low >= 0) or self._facts.prove_nonnegative(value)
+        low = self.facts.bounds(value).lo
+        return (low is not None and low >= 0) or self.facts.prove_nonnegative(value)
 
     def _quotient(self, above: Expr, below: Expr, width: int, level: int) -> str:
         name = self._number(above, width)
