@@ -114,7 +114,7 @@ class Refuses(Pass):
 def test_a_pass_that_refuses_leaves_the_stages_before_it(view, monkeypatch):
     @hookimpl
     def wave_register_passes():
-        yield PassSpec("refuses", Phase.OPTIMIZE, "refusing:Refuses")
+        yield PassSpec("refuses", Phase.OPTIMIZE, "refusing:Refuses", essential=True)
 
     refusing = types.ModuleType("refusing")
     refusing.REQUIRES_API, refusing.Refuses = (1, 0), Refuses

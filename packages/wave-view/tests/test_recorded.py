@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+import viewed_kernels
 
 from wave_core.cli.app import run_command
 from wave_core.diagnostics import UserError
@@ -181,7 +182,8 @@ def traced(monkeypatch, view, tmp_path, capsys):
     write_trace(tmp_path, code, waves=(WAVE,) * 3)
 
     def run(*options):
-        code = run_command(["trace", "copy", "--read", ".", *options])
+        kernel = f"{viewed_kernels.__file__}:doubled"
+        code = run_command(["trace", kernel, "--read", ".", *options])
         return code, *capsys.readouterr()
 
     return run
