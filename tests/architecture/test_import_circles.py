@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cache
+from itertools import accumulate
 
 import workspace
 
@@ -54,11 +55,15 @@ def edges(trees, *, late):
     found = {}
     for name, tree in trees.items():
         targets = set(imported(tree, late=late))
-        targets |= {
-            target.rpartition(".")[0] for target in targets if target not in trees
-        }
-        found[name] = (targets & trees.keys()) - {name}
+        targets |= {package for each in targets for package in packages_of(each)}
+        # Its own packages are being imported when a module is.
+        found[name] = (targets & trees.keys()) - {name, *packages_of(name)}
     return found
+
+
+def packages_of(name):
+    """The packages that a module is in, which are imported before it is."""
+    return list(accumulate(name.split(".")[:-1], "{}.{}".format))
 
 
 def in_circles(graph):
@@ -88,3 +93,10 @@ def test_no_circle_through_functions():
 def test_a_circle_is_seen():
     graph = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}
     assert in_circles(graph) == ["b", "c"]
+
+
+def test_a_module_needs_the_packages_that_it_is_in():
+    """Which it is imported after: a.b cannot be the first that anybody imports."""
+    texts = {"a.b": "import a.c.d", "a.c": "import a.c.e", "a.c.e": "import a.b"}
+    trees = {name: ast.parse(texts.get(name, "")) for name in ("a", "a.c.d", *texts)}
+    assert in_circles(edges(trees, late=False)) == ["a.b", "a.c", "a.c.e"]

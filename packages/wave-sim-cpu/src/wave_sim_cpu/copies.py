@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wave_sim_cpu.lanes.epochs import COPIES, PRODUCTS
+from wave_sim_cpu.epochs import COPIES, PRODUCTS
 
 if TYPE_CHECKING:
     from wave_core.ops.base import Op

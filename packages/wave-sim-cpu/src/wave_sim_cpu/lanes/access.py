@@ -12,10 +12,10 @@ from wave_core.ir.graph import resolve
 from wave_core.ops.memory import Read, Write
 from wave_core.types import dynamic_symbol
 from wave_sim_cpu import codes
+from wave_sim_cpu.epochs import COPIES, PRODUCTS
 from wave_sim_cpu.lanes.addressing import AccessPlan, Cells
 from wave_sim_cpu.lanes.collisions import check_collisions, element
 from wave_sim_cpu.lanes.counting import AccessCounter
-from wave_sim_cpu.lanes.epochs import COPIES, PRODUCTS
 from wave_sim_cpu.lanes.program import Program, Step, not_lowered
 from wave_sim_cpu.lanes.value import Poison, Value, spread
 from wave_sim_cpu.launch import coordinates

@@ -13,7 +13,7 @@ from wave_core.ops.structure import region_of
 from wave_core.types import RegisterType
 from wave_sim_cpu import codes
 from wave_sim_cpu.arrays import misfit
-from wave_sim_cpu.lanes.epochs import PRODUCTS, Epochs
+from wave_sim_cpu.epochs import PRODUCTS, Epochs
 from wave_sim_cpu.lanes.value import Value
 from wave_sim_cpu.meetings import Meetings
 from wave_sim_cpu.options import Check

@@ -10,8 +10,8 @@ from wave_core.diagnostics import internal_error
 from wave_core.ir import BOX, PLACEMENT, resolve
 from wave_core.ops.memory import Allocate
 from wave_sim_cpu.copies import Flight
+from wave_sim_cpu.epochs import PRODUCTS
 from wave_sim_cpu.lanes.access import Accessor, gather, whole_waves
-from wave_sim_cpu.lanes.epochs import PRODUCTS
 from wave_sim_cpu.lanes.program import GROUP
 from wave_sim_cpu.options import Check
 
