@@ -197,9 +197,8 @@ def test_the_current_stream_of_torch(monkeypatch, quick):
         fast._cuda_getCurrentRawStream = {3: 21}.get
     else:
         slow.current_stream = {"cuda:3": SimpleNamespace(cuda_stream=21)}.get
-    torch = SimpleNamespace(Tensor=GpuTensor, cuda=slow)
+    torch = SimpleNamespace(Tensor=GpuTensor, cuda=slow, _C=fast)
     monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setitem(sys.modules, "torch._C", fast)
     assert stream_of([1.5, GpuTensor()]) == 21
 
 

@@ -148,8 +148,12 @@ def glances(values: Iterable[Any], stream: int) -> tuple[list[int], list[Hashabl
     """
     addresses: list[int] = []
     keys: list[Hashable] = []
+    kind, glance = None, _glance_interface
     for value in values:
-        address, key = reader_of(value.__class__).glance(value, stream)
+        if value.__class__ is not kind:
+            kind = value.__class__
+            glance = reader_of(kind).glance
+        address, key = glance(value, stream)
         addresses.append(address)
         keys.append(key)
     return addresses, keys
@@ -242,15 +246,10 @@ def dtype_name(dtype: Hashable) -> str:
 def _glance_torch(value: Any, stream: int) -> tuple[int, Hashable]:
     del stream
     try:
-        plain = value.is_contiguous() and not value.is_neg()
-        key = (
-            value.shape,
-            value.dtype,
-            plain,
-            value.device,
-            value.requires_grad,
-        )
-        return value.data_ptr(), key if plain else (*key, value.stride())
+        key = value.shape, value.dtype, value.device, value.requires_grad
+        if value.is_contiguous() and not value.is_neg():
+            return value.data_ptr(), key
+        return value.data_ptr(), (*key, value.is_neg(), value.stride())
     except RuntimeError:
         # Nothing that lies in memory: the view says what it is.
         return _view_torch(value).pointer, None

@@ -61,8 +61,10 @@ class LoadedKernel:
         self._planner = Planner(manifest, device)
         self.code = device.load(artifact)
         place = {name: i for i, name in enumerate(manifest.parameters)}
+        self._count = len(manifest.parameters)
         self._tensors = [place[row.name] for row in manifest.bindings]
         self._in_order = sorted(self._tensors)
+        self._all = self._in_order == [*range(self._count)]
         self._ranks = [self._in_order.index(each) for each in self._tensors]
         self._written = [i for i, row in enumerate(manifest.bindings) if row.written]
         rows = [row for row in manifest.constants if row.parameter]
@@ -91,7 +93,7 @@ class LoadedKernel:
             LaunchRefused: where an argument does not fit; nothing runs.
             DeviceError: where the driver reports an error.
         """
-        if len(arguments) != len(self.manifest.parameters):
+        if len(arguments) != self._count:
             raise self._miscounted(len(arguments))
         queue = stream if type(stream) is int else _handle(stream, arguments)
         addresses, key = seen or self._see(arguments, queue)
@@ -109,7 +111,8 @@ class LoadedKernel:
             self.code.launch(plan.grid, buffers, sizes + scalars, queue)
 
     def _see(self, arguments: Sequence[Any], queue: int) -> Seen:
-        addresses, looks = glances([arguments[i] for i in self._in_order], queue)
+        arrays = arguments if self._all else [arguments[i] for i in self._in_order]
+        addresses, looks = glances(arrays, queue)
         if self._deciding:
             looks += [arguments[place] for place in self._deciding]
         return addresses, tuple(looks)
@@ -203,7 +206,7 @@ def _current_stream(torch: Any, tensor: Any) -> int:
     Torch's own compiled code asks for the handle alone, which takes a thirtieth of the
     time in which the public function makes an object; builds without it have that one.
     """
-    quick = getattr(sys.modules.get("torch._C"), "_cuda_getCurrentRawStream", None)
+    quick = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # noqa: SLF001
     if quick is not None:
         return int(quick(tensor.get_device()))
     return int(torch.cuda.current_stream(tensor.device).cuda_stream)
