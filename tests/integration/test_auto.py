@@ -303,3 +303,13 @@ def test_few_rows_are_right_as_machine_code(target, rows, columns, depth):
     report = run_case(case, options=asked, session=SESSION, seed=rows)
     assert report.passed, report.to_json()
     assert report.record.reports == ()
+
+
+@pytest.mark.parametrize("layout", ["bhsd", "bshd"])
+def test_attention_is_pipelined_however_its_heads_lie(layout):
+    shape = {"B": 1, "M": 256, "H": 2, "N": 128, "K1": 128, "K2": 256}
+    factory = SESSION.plugins.load_kernel("attention-heads")
+    settings = {"LAYOUT": layout, "CAUSAL": 1, "LSE": 0}
+    case = make_case(factory, "attention-heads", shape, settings, "sm_90a")
+    options = replace(case.options, preset="auto")
+    assert not wave_compile(options, case.kernel, session=SESSION).compiled.warnings

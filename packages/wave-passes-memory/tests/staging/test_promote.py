@@ -162,3 +162,35 @@ def test_sizes_that_no_tile_divides(sizes):
     kernel = compiled_gemm(sizes, (64, 64, 32), target="generic")
     error, result = run_gemm(kernel, sizes)
     assert (error, result.reports) == (0, ())
+
+
+def test_dims_of_one_element_stand_where_registers_have_them():
+    # Products take the last two dims of a buffer as rows and columns.
+    heads = tkl.sym.H
+    constraints = [
+        tkw.WorkgroupConstraint(M, TILE, 0),
+        tkw.WorkgroupConstraint(heads, 1, 1),
+        tkw.HardwareConstraint(vector_shapes={heads: 0}),
+    ]
+    i, j, k = (tkw.IndexMapping.iterator(n) for n in range(3))
+    turned = tkw.IndexMapping(
+        num_iterators=3,
+        inputs={M: j, heads: i, N: k},
+        outputs={heads: i, M: j, N: k},
+    )
+
+    @tkw.wave(constraints)
+    def kernel(
+        a: tkl.Memory[M, heads, N, SHARED, tkl.f16],
+        out: tkl.Memory[heads, M, N, GLOBAL, tkl.f16],
+    ) -> None:
+        tkw.write(tkw.read(a, mapping=turned), out)
+
+    options = tkl.WaveCompileOptions(subs={M: 37, heads: 3, N: 64}, target="generic")
+    compiled = wave_compile(options, kernel, session=session())
+    a = np.arange(37 * 3 * 64, dtype=np.float16).reshape(37, 3, 64) % 97
+    out = np.full((3, 37, 64), np.nan, np.float16)
+    assert not simulate(compiled, [a, out]).reports
+    assert np.array_equal(out, a.swapaxes(0, 1))
+    (buffer,) = ops(compiled.graph, "allocate")
+    assert [str(dim) for dim in buffer.shape] == ["H", "M", "N"]

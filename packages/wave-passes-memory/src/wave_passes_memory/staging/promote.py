@@ -59,12 +59,29 @@ class Tile:
 def tile_of(read: Read, geometry: Geometry, loops: Mapping[str, Expr]) -> Tile | None:
     """The workgroup's tile of a read, or ``None`` where its size is not known."""
     plain = only_reorders(read)
-    shape = read.memory.memory_type.shape if plain else _contiguous_last(read)
-    extents = [_extent(dim_name(dim), geometry, loops) for dim in shape]
-    known = [e for e in extents if e is not None]
+    own, turned = read.memory.memory_type.shape, _contiguous_last(read)
+    shape = own if plain else turned
+    extents = {dim: _extent(dim_name(dim), geometry, loops) for dim in shape}
+    known = {dim: extent for dim, extent in extents.items() if extent is not None}
     if len(known) < len(extents) or not shape:
         return None
-    return Tile(shape, tuple(known), plain)
+    if plain and own != turned and _alike(own, turned, known):
+        shape, plain = turned, False
+    return Tile(shape, tuple(known[dim] for dim in shape), plain)
+
+
+def _alike(
+    one: tuple[Expr, ...], other: tuple[Expr, ...], extents: Mapping[Expr, Expr]
+) -> bool:
+    """Whether elements lie the same way: dims of one element may stand elsewhere.
+
+    Products take tiles whose rows and columns are the last two dims.
+    """
+    wide = [
+        [dim for dim in dims if extents[dim].constant_value != 1]
+        for dims in (one, other)
+    ]
+    return wide[0] == wide[1]
 
 
 def only_reorders(read: Read) -> bool:
