@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import types
+from typing import Any
 
 import pytest
 import sympy
@@ -140,6 +141,20 @@ def inner_annotated(dtype):
 def test_names_in_string_annotations(make):
     assert make(1) == make(1) is not None
     assert make(1) != make(2)
+
+
+def calls_what_takes_anything():
+    return takes_anything(3)
+
+
+def takes_anything(value: Any) -> Any:
+    return value
+
+
+def test_words_for_any_type_say_nothing_hidden():
+    key = fingerprint(calls_what_takes_anything)
+    assert key is not None
+    assert key == fingerprint(calls_what_takes_anything)
 
 
 def reads_environment():

@@ -45,7 +45,9 @@ from wave_core.types import DType
 _LANGUAGE = "wave_core"
 
 #: Modules whose compiled functions and classes do so too.
-_PURE_MODULES = frozenset({"_functools", "_operator", "functools", "itertools", "math"})
+_PURE_MODULES = frozenset({
+    "_functools", "_operator", "functools", "itertools", "math", "typing",
+})  # fmt: skip
 
 #: Builtins that do, and that reach nothing but what they are given.
 _PURE_BUILTINS = frozenset({
