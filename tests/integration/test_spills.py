@@ -16,6 +16,7 @@ from wave_core.compile.emission import emit
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
 from wave_core.plugin import Choice
+from wave_kernels.definitions.gemm import gemm_kernel
 
 M, N, K = tkw.sym.M, tkw.sym.N, tkw.sym.K
 SIDE = 4096
@@ -236,3 +237,22 @@ def test_ping_pong_takes_as_many_clusters_as_registers_ask_for(session):
         return sum(row.get("clusters", 0) for row in rows)
 
     assert clusters("gfx950") > 2
+
+
+def test_code_that_fills_shared_memory_has_the_registers_that_are_left(session):
+    """Two workgroups fit; the assembler would spill to have registers for seven."""
+    sym = tkw.sym
+    tile = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 128, "WAVES_M": 2, "WAVES_N": 2}
+    sizes = {"M": 64, "N": 4096, "K": 4096, "MMA_ROWS": 0, **tile}
+    subs = {getattr(sym, name): value for name, value in sizes.items()}
+    options = tkw.WaveCompileOptions(
+        subs={**subs, sym.ADDRESS_SPACE: tkw.SHARED_ADDRESS_SPACE},
+        target="sm_90a",
+        preset="fetch-ahead",
+        multi_buffer_count=4,
+        passes=("copy-direct-to-lds{cheaper=true}",),
+    )
+    kernel = gemm_kernel(tkw.bf16, result=tkw.bf16)
+    (made,) = emit(options, kernel, "metrics", session).files.values()
+    taken = json.loads(made)["resources"]
+    assert (taken["spill_store_bytes"], taken["waves_per_simd"]) == (0, 2)

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from wave_core.targets import Target
     from wave_runtime.artifact import Artifact
 
+MOST_GROUPS = 32
+"""Workgroups of a multiprocessor. Source: CUDA C++ Programming Guide, compute
+capability 8.0 and 9.0."""
+
 
 @dataclass(frozen=True)
 class Texts:
@@ -154,7 +158,7 @@ def compile_graph(
 def _with_fewest_spills(
     texts: Texts, tool: Tool, graph: Graph, target: Target, settings: Settings
 ) -> tuple[Texts, Assembled]:
-    """The machine code, or that with less in registers, where that spills less.
+    """The machine code, or another that spills less: with more room, or more sunk.
 
     PTX of the user is assembled as it is. Raises as `compile_graph`.
     """
@@ -167,15 +171,30 @@ def _with_fewest_spills(
         graph=graph,
         lines=settings.lines,
     )
-    usual = texts, assembled(texts.ptx)
-    if not usual[1].remarks.spilled_bytes or not texts.llvm:
-        return usual
-    try:
-        ptx = _ptx(texts.llvm, graph, target, settings, sinking=True)
-        other = replace(texts, ptx=ptx), assembled(ptx)
-    except UserError:
-        return usual
-    return min(usual, other, key=lambda each: each[1].remarks.spilled_bytes)
+    found = [(texts, assembled(texts.ptx))]
+    others = [partial(_ptx, texts.llvm, graph, target, settings, sinking=True)]
+    if texts.code.lds_bytes:
+        others.insert(0, partial(_roomy, texts, target))
+    for other in others if texts.llvm else ():
+        if not found[-1][1].remarks.spilled_bytes:
+            break
+        try:
+            ptx = other()
+            found.append((replace(texts, ptx=ptx), assembled(ptx)))
+        except UserError:
+            continue
+    return min(found, key=lambda each: each[1].remarks.spilled_bytes)
+
+
+def _roomy(texts: Texts, target: Target) -> str:
+    """The PTX, which says how many workgroups shared memory has room for.
+
+    The assembler does not know what a launch asks for, and spills to have registers
+    for more workgroups than there can be. Source: PTX ISA, ".minnctapersm".
+    """
+    groups = min(target.memory.lds_bytes // texts.code.lds_bytes, MOST_GROUPS)
+    told = rf"\g<0>\n.minnctapersm {groups}"
+    return re.sub(r"^\.maxntid .*$", told, texts.ptx, count=1, flags=re.MULTILINE)
 
 
 def compile_text(
