@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.allocate.budget import Budget
@@ -26,7 +27,6 @@ from wave_core.diagnostics import user_error
 from wave_core.types import MemoryType
 
 if TYPE_CHECKING:
-    from wave_backend_asm.machine.program import Line, Program
     from wave_core.backends import LoweringTable
     from wave_core.ir import Graph
     from wave_core.ops.structure import Argument as Parameter
@@ -83,6 +83,22 @@ def generate(
         UserError: WV0610 for an op without a rule, WV0611 where registers do not
             suffice.
     """
+    made = partial(_generated, graph, target, table, fast_math=fast_math, waves=waves)
+    try:
+        return made(hoists=True)
+    except NoRoomError:
+        pass
+    try:
+        return made(hoists=False)
+    except NoRoomError as error:
+        raise _no_room(error, graph, target) from None
+
+
+def _generated(
+    graph: Graph, target: Target, table: LoweringTable, *, fast_math: bool | None,
+    waves: int | None, hoists: bool,
+) -> Generated:  # fmt: skip
+    """The assembly; values that loops do not change are kept, or computed again."""
     geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
     constants = constants_of(graph, geometry)
     parameters = [p for p in graph.parameters if isinstance(p.type, MemoryType)]
@@ -90,15 +106,16 @@ def generate(
         graph, target, facts_of(graph, geometry, constants), table,
         pointers=len(parameters), fast_math=fast_math,
     )  # fmt: skip
-    emit.geometry = geometry
+    emit.geometry, emit.b.hoists = geometry, hoists
     emit.b.locate(graph.location)
     bind_constants(emit, constants)
     bind_machine(emit, geometry)
     bindings = tuple([_bound(emit, p, n) for n, p in enumerate(parameters)])
     emit.lower(graph.body)
     emit.b.say("s_endpgm")
-    on_simd = waves or -(-geometry.waves_per_workgroup // 4)
-    program = _allocated(emit, emit.b.blocks[0].lines, on_simd)
+    budget = Budget.of_waves(waves or -(-geometry.waves_per_workgroup // 4))
+    lines = emit.b.blocks[0].lines
+    program = assembled_program(lines, target.name, budget, emit.fixed)
     words = sum(row.words for row in constants)
     kernel = Kernel(
         graph.name, target.name,
@@ -124,18 +141,13 @@ def _bound(emit: Emitter, parameter: Parameter, position: int) -> Binding:
     )  # fmt: skip
 
 
-def _allocated(emit: Emitter, lines: list[Line], waves: int) -> Program:
-    graph = emit.graph
-    try:
-        return assembled_program(
-            lines, emit.target.name, Budget.of_waves(waves), emit.fixed
-        )
-    except NoRoomError as error:
-        raise user_error(
-            "WV0611",
-            f"registers of {emit.target.name} do not hold the values of `{graph.name}`",
-            at=graph.location,
-            label="this kernel",
-            notes=str(error),
-            help=("choose a smaller tile, or a schedule with fewer stages", MLIR_PATH),
-        ) from None
+def _no_room(error: NoRoomError, graph: Graph, target: Target) -> Exception:
+    """The refusal of a kernel whose values do not fit, with what is live and where."""
+    return user_error(
+        "WV0611",
+        f"registers of {target.name} do not hold the values of `{graph.name}`",
+        at=graph.location,
+        label="this kernel",
+        notes=str(error),
+        help=("choose a smaller tile, or a schedule with fewer stages", MLIR_PATH),
+    )

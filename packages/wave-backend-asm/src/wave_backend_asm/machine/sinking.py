@@ -33,8 +33,20 @@ def sunk(operations: Sequence[Operation], writes: Counter[Value]) -> list[Operat
     """
     held: dict[Value, Instruction] = {}
     found: list[Operation] = []
-    for operation, follows in zip(operations, [*operations[1:], None], strict=True):
-        if isinstance(operation, Instruction) and _may_sink(operation, writes):
+    end = 0
+    for at, operation in enumerate(operations):
+        follows = operations[at + 1] if at + 1 < len(operations) else None
+        if isinstance(operation, Instruction) and _narrows(operation):
+            end = _restored(operations, at)
+            for each in operations[at + 1 : end]:
+                # All lanes are on here, and not there.
+                found += [*_needed(each, held), *_overwritten(each, held)]
+        outside = at >= end
+        if (
+            outside
+            and isinstance(operation, Instruction)
+            and _may_sink(operation, writes)
+        ):
             held[operation.defines[0].value] = operation
             continue
         wanted = [operation]
@@ -43,7 +55,7 @@ def sunk(operations: Sequence[Operation], writes: Counter[Value]) -> list[Operat
         if not _reads_condition(operation):
             for each in wanted:
                 found += _needed(each, held)
-            found += _endangered(operation, held)
+            found += _endangered(operation, held, within=at <= end)
         found.append(operation)
     return [*found, *_released([*held.values()], held)]
 
@@ -81,14 +93,38 @@ def _released(
 
 
 def _endangered(
+    operation: Operation, held: dict[Value, Instruction], *, within: bool
+) -> list[Instruction]:
+    """What reads registers that an operation is about to write, or EXEC.
+
+    Code that fewer lanes run, up to the point where all are on again, is jumped over.
+    """
+    changes = isinstance(operation, Instruction) and _writes_exec(operation)
+    if changes and not within:
+        return _released([*held.values()], held)
+    return _overwritten(operation, held)
+
+
+def _overwritten(
     operation: Operation, held: dict[Value, Instruction]
 ) -> list[Instruction]:
-    """What reads registers that an operation is about to write, or EXEC."""
-    if isinstance(operation, Instruction) and _writes_exec(operation):
-        return _released([*held.values()], held)
     written = {part.value for part in operation.defines}
     rows = [row for row in held.values() if any(p.value in written for p in row.uses)]
     return _released(rows, held)
+
+
+def _narrows(operation: Instruction) -> bool:
+    """Fewer lanes run what follows."""
+    return bool(form_of(operation.name).writes)
+
+
+def _restored(operations: Sequence[Operation], start: int) -> int:
+    """Where all lanes are on again behind an operation; or in front of it."""
+    for at in range(start + 1, len(operations)):
+        each = operations[at]
+        if isinstance(each, Instruction) and _writes_exec(each):
+            return at if "exec" in each.results else start - 1
+    return start - 1
 
 
 def _writes_exec(operation: Instruction) -> bool:

@@ -50,12 +50,15 @@ class Builder(Regions[Line]):
     Attributes:
         data: what each name stands for.
         depth: loops around the innermost region.
+        hoists: whether code may go to regions further out; else it is computed again
+            in each region, and takes no registers in others.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.data: dict[str, Datum] = {}
         self.depth = 0
+        self.hoists = True
         self._level: int | None = None
         self._at: Source = NOWHERE
         self._labels = 0
@@ -88,7 +91,7 @@ class Builder(Regions[Line]):
     def at(self, level: int | None) -> Generator[None]:
         """Append to a region further out meanwhile; ``None`` changes nothing."""
         before = self._level
-        self._level = before if level is None else level
+        self._level = before if level is None or not self.hoists else level
         try:
             yield
         finally:
