@@ -31,8 +31,8 @@ DEVICES = ("cpu", "cuda")
 DIFFERENTIABLE = (torch.float32, torch.float16, torch.bfloat16)
 """Types of arguments that may ask for a gradient."""
 
-TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.flexible_layout)
-"""Strides are the functions' to look at, so none have to be kept for them."""
+TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
+"""Graphs choose layouts by how operands lie, so Inductor is to leave them so."""
 
 
 def register(rows: Iterable[WaveOp]) -> torch.library.Library:
