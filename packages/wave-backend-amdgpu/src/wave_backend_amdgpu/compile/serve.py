@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 def load() -> Callable[[bytes], bytes]:
     """The compiler, as what answers requests."""
     toolbox = Toolbox.found()
-    with nullcontext() if toolbox is None else toolbox.tools():
-        from wave_backend_amdgpu.compile.inprocess import InProcess  # noqa: PLC0415
+    from wave_backend_amdgpu.compile.inprocess import InProcess  # noqa: PLC0415
 
     compiler = InProcess(toolbox)
 

@@ -5,8 +5,8 @@ again: a third of the time of a small kernel. It looks for it beside its own lib
 the path that the library was loaded from. Here that is a folder of links in which
 ``iree-lld`` may be one that hands the object on unlinked.
 
-The folder is there while something is compiled, and no longer: a compiler's process is
-ended without notice.
+The folder is there while the library is opened and while something is compiled, and no
+longer: a compiler's process is ended without notice, most often while it gets ready.
 """
 
 from __future__ import annotations
