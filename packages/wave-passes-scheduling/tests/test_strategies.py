@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from loop_problems import random_problem
 from pipelined_kernels import K, M, N, staged_gemm, statistics
 
 import wave_core.lang as tkw
@@ -126,22 +125,6 @@ def test_parts_of_what_is_read_are_taken_in_each_stage_that_uses_them():
     carried = {op.op_name for op in made.kernel.body.end.operands}
     assert "read" in carried
     assert "assemble" not in carried
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_groups_come_first_one_after_the_other(seed):
-    """With all that they wait for; a schedule is right whatever comes first."""
-    problem = random_problem(seed)
-    *_, last = tasks = range(problem.size)
-    groups = [{last}, set(tasks[::3]) - {last}]
-    schedule = staged_schedule(problem, [0] * problem.size, first=groups)
-    assert schedule.violations() == ()
-    needed: set[int] = set(groups[0] | groups[1])
-    for row in sorted(problem.dependences, key=lambda row: -row.target):
-        if row.distance == 0 and row.target in needed:
-            needed.add(row.source)
-    end = max(schedule.cycles[task] for task in needed)
-    assert all(schedule.cycles[task] > end for task in {*tasks} - needed)
 
 
 @pytest.mark.parametrize(

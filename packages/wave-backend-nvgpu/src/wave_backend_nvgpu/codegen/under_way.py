@@ -20,7 +20,7 @@ from wave_core.ops.matrix import Mma
 from wave_core.ops.sync import MemoryCounterWait
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from wave_backend_nvgpu.codegen.instructions import LlvmInstructions
     from wave_core.ir import Region
@@ -76,7 +76,6 @@ class UnderWay:
     _read: dict[str, None] = field(default_factory=dict[str, None])
     _pasts: tuple[Past, ...] = (NOTHING,)
     _open: int = 0
-    _left: set[Op] = field(default_factory=set["Op"])
 
     def is_asynchronous(self, op: Op) -> bool:
         """Whether an op is a product that goes on after it is issued."""
@@ -97,10 +96,6 @@ class UnderWay:
     def words(self, value: Value) -> Value:
         """The registers of an operand, as the last fence has ordered them."""
         return self._words.get(value.name, value)
-
-    def begins(self, op: Op) -> bool:
-        """Whether a wait leaves a product to go on, and none before it."""
-        return op in self._left
 
     # ---- what is issued
 
@@ -142,11 +137,6 @@ class UnderWay:
         self.values[result.name] = result
         self._ordered.add(result.name)
         self._open += 1
-
-    def begin(self, op: Op) -> None:
-        """End the group before a product that a wait leaves: only whole ones are."""
-        if op in self._left:
-            self._close()
 
     def wait(self, products: int) -> None:
         """Let at most so many go on; what no fence has ordered still needs one.
@@ -196,7 +186,6 @@ class UnderWay:
         values, before, read = dict(self.values), self._pasts, self._read
         self._read = dict(read)
         self._ordered, self._words = set(), {}
-        self._left.update(self._first_left(region))
         if repeats:
             again = Past(tuple(self._sizes(region)), whole=False)
             self._pasts = tuple(dict.fromkeys((*before, again)))
@@ -208,24 +197,10 @@ class UnderWay:
             self.values, self._read = values, read
         self._pasts = tuple(dict.fromkeys((*before, *self._pasts)))
 
-    def _first_left(self, region: Region) -> Iterator[Op]:
-        """Of the products that each wait of a region leaves, the first."""
-        seen: list[Op] = []
-        for op in region.ops:
-            if self.is_asynchronous(op):
-                seen.append(op)
-            elif op.regions:
-                seen.clear()
-            elif isinstance(op, MemoryCounterWait) and 0 < (op.mma or 0) < len(seen):
-                yield seen[-(op.mma or 0)]
-
     def _sizes(self, region: Region) -> list[int]:
         """Sizes of the groups at the end of a region, as it will be issued."""
         sizes, count = list[int](), 0
         for op in region.ops:
-            if op in self._left and count:
-                sizes.append(count)
-                count = 0
             if self.is_asynchronous(op):
                 count += 1
             elif op.regions or (

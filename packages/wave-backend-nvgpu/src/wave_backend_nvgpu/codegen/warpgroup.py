@@ -84,24 +84,6 @@ def wait(
     return _assembly(make, text, [value.kind for value in values], values, inputs)
 
 
-_MEET = (
-    "{ .reg .pred p; .reg .b32 yes, no; setp.lt.f32 p, $0, $1;"
-    " vote.sync.ballot.b32 yes, p, -1; vote.sync.ballot.b32 no, !p, -1;"
-    " or.b32 yes, yes, no; bar.warp.sync yes; }"
-)
-"""Lanes meet, all of them, whatever the two numbers are: one vote has who the other
-has not. The assembler does not find that out."""
-
-
-def compute_first(make: LlvmInstructions, numbers: Sequence[str]) -> None:
-    """Have the wait that follows come behind what computes these numbers.
-
-    A wait names no registers, so that the assembler issues it as soon as it can: what
-    is to be computed while products go on, it would compute behind the wait for them.
-    """
-    make.assembly(_MEET, ("f", "f"), [f"float {name}" for name in numbers])
-
-
 @dataclass(frozen=True)
 class Product:
     """One of the products of a piece of assembly.

@@ -8,7 +8,7 @@ from wave_passes_scheduling.modulo.schedule import Schedule
 from wave_passes_scheduling.orders import raise_to, sorted_by
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from wave_passes_scheduling.problem import Dependence, LoopProblem, Use
 
@@ -18,10 +18,7 @@ class StageError(Exception):
 
 
 def staged_schedule(
-    problem: LoopProblem,
-    stages: Sequence[int],
-    order: Sequence[int] | None = None,
-    first: Sequence[Collection[int]] = (),
+    problem: LoopProblem, stages: Sequence[int], order: Sequence[int] | None = None
 ) -> Schedule:
     """The schedule that keeps to ``stages`` and lists tasks by their urgency.
 
@@ -34,18 +31,16 @@ def staged_schedule(
         problem: The loop.
         stages: The stage of each task.
         order: The rank of each task, the smallest first; by urgency if left out.
-        first: Tasks that come, with what they need, before all others; group by group.
 
     Raises:
         StageError: a task would have to wait for one of a later iteration.
     """
     if problem.grain > 1:
-        coarse = staged_schedule(problem.coarser(problem.grain), stages, order, first)
+        coarse = staged_schedule(problem.coarser(problem.grain), stages, order)
         return coarse.finer(problem)
     near, far = _sorted_out(problem, stages)
     ranks = order if order is not None else [-u for u in _urgency(problem, near)]
-    turns = _turns(problem, near, first)
-    places = _list_schedule(problem, near, ranks, turns)
+    places = _list_schedule(problem, near, ranks)
     length = 1 + max(places, default=0)
     for task, place in zip(problem.tasks, places, strict=True):
         length = max(length, *(place + u.offset + u.cycles for u in task.uses), 1)
@@ -84,39 +79,19 @@ def _urgency(problem: LoopProblem, near: list[Dependence]) -> list[int]:
     raise StageError("tasks of one iteration wait for each other in a circle")
 
 
-def _turns(
-    problem: LoopProblem, near: list[Dependence], first: Sequence[Collection[int]]
-) -> list[int]:
-    """Which group each task belongs to, or is needed for: the last one for no group."""
-    turns = [-len(first)] * problem.size
-    for turn, group in enumerate(first):
-        for task in group:
-            turns[task] = -turn
-    raise_to(turns, [(row.target, row.source, 0) for row in near])
-    return [-turn for turn in turns]
-
-
 def _list_schedule(
-    problem: LoopProblem,
-    near: list[Dependence],
-    ranks: Sequence[int],
-    turns: Sequence[int],
+    problem: LoopProblem, near: list[Dependence], ranks: Sequence[int]
 ) -> list[int]:
-    """The cycle of each task within the iteration, those of no group behind others."""
+    """The cycle of each task within the iteration."""
     before: list[list[Dependence]] = [[] for _ in problem.tasks]
     for row in near:
         before[row.target].append(row)
-    key = {task: (turns[task], ranks[task], task) for task in range(problem.size)}
-    end, last = 0, max(turns, default=0)
+    key = {task: (ranks[task], task) for task in range(problem.size)}
     taken: list[list[int]] = [[] for _ in problem.resources]
     places = [0] * problem.size
     for task in sorted_by(key, [(row.source, row.target) for row in near]):
         earliest = max((places[r.source] + r.latency for r in before[task]), default=0)
-        if turns[task] == last:
-            earliest = max(earliest, end)
         places[task] = _first_free(problem, taken, task, earliest)
-        if turns[task] < last:
-            end = max(end, places[task] + 1)
     return places
 
 

@@ -138,17 +138,12 @@ _FETCH = frozenset(
 )
 
 
-def attention_stages(analysed: ScheduledLoop, *, whole: bool = False) -> list[int]:
+def attention_stages(analysed: ScheduledLoop) -> list[int]:
     """Three stages: fetch for the first product; that product and softmax; the second.
 
     The first products are the matrix ops that wait for no other matrix op of their
     iteration but through their accumulators' own chains. What only the second
     products use is fetched a stage later than what the first ones use.
-
-    Args:
-        analysed: The loop.
-        whole: Whether all of softmax comes with the first products; else what only
-            second ones need of it comes with those, and takes fewer registers.
 
     Raises:
         StageError: the loop has no two products in a row.
@@ -164,9 +159,7 @@ def attention_stages(analysed: ScheduledLoop, *, whole: bool = False) -> list[in
             wanted[task] = 0 if task in before_first else 1
         elif task in second or kind is OpKind.WRITE_GLOBAL:
             wanted[task] = 2
-        elif kind in {OpKind.MMA, OpKind.SHUFFLE, OpKind.READ_SHARED} or (
-            whole and kind is OpKind.VALU
-        ):
+        elif kind in {OpKind.MMA, OpKind.SHUFFLE, OpKind.READ_SHARED}:
             wanted[task] = 1
     return settle_stages(analysed, wanted, last=2)
 

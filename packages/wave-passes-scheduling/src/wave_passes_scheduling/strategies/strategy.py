@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wave_passes_scheduling.modulo.scheduler import modulo_schedule
-from wave_passes_scheduling.strategies.issued import going_on, issued
 from wave_passes_scheduling.strategies.staged import staged_schedule
 from wave_passes_scheduling.strategies.stages import (
     FOUR_STAGE,
@@ -61,24 +60,6 @@ def _ahead(
     return staged_schedule(analysed.problem, stages or otherwise(analysed))
 
 
-def _beside_each_other(analysed: ScheduledLoop) -> Schedule:
-    """The products of attention, and softmax while they go on, where they do.
-
-    Those with values, of the iteration before, then take the matrix unit from the first
-    ones, which softmax waits for. All of softmax comes behind that wait: an assembler
-    leaves nothing between products that does not wait for one of them.
-    """
-    going = going_on(analysed)
-    if not going:
-        return staged_schedule(analysed.problem, attention_stages(analysed))
-    stages = attention_stages(analysed, whole=True)
-    turns = [
-        {task for task in going if stages[task] == stage}
-        for stage in sorted({stages[task] for task in going})
-    ]
-    return staged_schedule(issued(analysed, going), stages, first=turns)
-
-
 def _modulo(analysed: ScheduledLoop) -> Schedule:
     """The shortest interval; products that go on leave the matrix unit no gap."""
     stages = in_flight_stages(analysed)
@@ -114,7 +95,7 @@ FOUR_STAGES = Strategy(
 """Global read, LDS write, LDS read and compute, each an iteration apart."""
 
 ATTENTION = Strategy(
-    _beside_each_other,
+    lambda loop: staged_schedule(loop.problem, attention_stages(loop)),
     2,
     2,
     "prefetch-attention",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wave_backend_nvgpu.codegen.emitter import Emitter, unsupported
-from wave_backend_nvgpu.codegen.rules.warpgroup import await_products
 from wave_core.analysis.waves import wave_number
 from wave_core.backends import lowers
 from wave_core.ops import sync
@@ -146,7 +145,7 @@ def memory_counter_wait(op: sync.MemoryCounterWait, emit: Emitter) -> None:
     if op.load is not None:
         close_group(emit, 0)
     if op.mma is not None:
-        await_products(op, emit)
+        emit.under_way.wait(op.mma)
 
 
 @lowers(sync.SetWavePrio, sync.SchedulingBarrier, sync.SchedulingGroupBarrier)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import dropwhile, takewhile
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from wave_backend_nvgpu.codegen import warpgroup
@@ -15,13 +15,10 @@ from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value, element, recast, sliced
 from wave_core.ir import region_of, resolve
 from wave_core.ops.constant import Splat
-from wave_core.ops.elementwise import Binary
 from wave_core.ops.matrix import Mma, SharedTile
 from wave_core.ops.memory import GatherToLDS
-from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import Argument, GetResult
 from wave_core.ops.sync import MemoryCounterWait
-from wave_core.types.dtype import f32
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,7 +43,6 @@ def product(op: Mma, emit: Emitter, row: MatrixInstruction) -> None:
         return
     if not isinstance(op.rhs, SharedTile):
         raise emit.unsupported(op, f"`{row.name}` has its columns in shared memory")
-    emit.under_way.begin(op)
     _order(op, emit)
     together = list(_together(op, emit))
     _issue(together, emit, row)
@@ -59,32 +55,6 @@ def product(op: Mma, emit: Emitter, row: MatrixInstruction) -> None:
         emit.under_way.wait(0)
 
 
-def await_products(op: MemoryCounterWait, emit: Emitter) -> None:
-    """Let as many products go on as the wait says, when the rest is computed."""
-    assert op.mma is not None, "who asks has looked"
-    found = _computed_meanwhile(op)
-    if found is not None:
-        value, last = emit.value(found), emit.registers(found) - 1
-        numbers = [sliced(emit, value, at, 1) for at in (0, last)]
-        warpgroup.compute_first(emit.builder, numbers)
-    emit.under_way.wait(op.mma)
-
-
-def _computed_meanwhile(op: MemoryCounterWait) -> Op | None:
-    """The last numbers that are computed while what a wait left goes on."""
-    found, going = None, False
-    for each in takewhile(lambda other: other is not op, region_of(op).ops):
-        if isinstance(each, MemoryCounterWait) and each.mma is not None:
-            found, going = None, each.mma > 0
-        elif going and isinstance(each, Binary) and _is_wide(each):
-            found = each
-    return found
-
-
-def _is_wide(op: Binary) -> bool:
-    return op.register_type.dtype == f32
-
-
 def _together(op: Mma, emit: Emitter) -> Iterator[Mma]:
     """The op and its neighbours by the same instruction.
 
@@ -94,17 +64,10 @@ def _together(op: Mma, emit: Emitter) -> Iterator[Mma]:
     product would have to wait for that.
     """
     found: set[Op] = set()
-    passed: set[Op] = set()
     for each in dropwhile(lambda other: other is not op, region_of(op).ops):
-        if isinstance(each, Assemble):
-            passed.add(each)
-        if isinstance(each, SharedTile | Splat | Assemble) or is_box(each):
+        if isinstance(each, SharedTile) or is_box(each):
             continue
-        if each is not op and emit.under_way.begins(each):
-            return
         if not isinstance(each, Mma) or not emit.under_way.is_asynchronous(each):
-            return
-        if not passed.isdisjoint((each.lhs, each.acc)):
             return
         acc = resolve(each.acc)
         if _made_by(each) != _made_by(op) or (acc in found and len(acc.users) > 1):
@@ -187,18 +150,12 @@ def _is_used_up(op: Mma) -> bool:
 def _run(op: Mma, emit: Emitter) -> Iterator[Mma]:
     """The op and the products behind it, up to an op that computes something else.
 
-    Copies past the registers may come between, constants, and what only names parts of
-    registers, for others.
+    Copies past the registers may come between.
     """
-    passed: set[Op] = set()
     for each in dropwhile(lambda other: other is not op, region_of(op).ops):
         if isinstance(each, Mma) and emit.under_way.is_asynchronous(each):
-            if not passed.isdisjoint((each.lhs, each.acc)):
-                return
             yield each
-        elif isinstance(each, Assemble):
-            passed.add(each)
-        elif not isinstance(each, SharedTile | GatherToLDS | Splat):
+        elif not isinstance(each, SharedTile | GatherToLDS):
             return
 
 
