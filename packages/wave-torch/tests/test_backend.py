@@ -623,16 +623,22 @@ def test_other_sizes():
 @pytest.mark.filterwarnings("default::DeprecationWarning")  # Inductor's own
 def test_inductor_takes_the_rest():
     linear, x = torch.nn.Linear(4, 3).half(), rand(2, 4).requires_grad_()
-    options = {"rest": "inductor"}
+    reports = []
+    options = {"rest": "inductor", "report": reports.append}
 
     def model(x):
-        return linear(x).sin().cos() * 2
+        return torch_functions.silu(linear(x).sin()).cos() * 2
 
     run = compiled(model, options=options)
     found, wanted = run(x), model(x)
     near(found, wanted)
     slopes = [torch.autograd.grad(y.sum(), [x])[0] for y in (found, wanted)]
     near(*slopes)
+    gated, x = Gated().half(), rand(5, 8)
+    with torch.no_grad():
+        near(compiled(gated, options=options)(x), gated(x))
+    details = [each.detail for each in reports[-1].placements]
+    assert details == ["swiglu with silu", "matmul"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from torch.utils._triton import has_triton
 
 from wave_core.diagnostics import user_error
 from wave_torch.graphs.elements import DECOMPOSED
-from wave_torch.graphs.placing import RULES, place, replace_functions
+from wave_torch.graphs.placing import KEPT, place, replace_functions
 from wave_torch.report import EAGER, INDUCTOR, GraphReport
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _compiler(phase: str, chosen: Options) -> Callable[..., Any]:
     """What AOTAutograd calls with a graph of ops."""
 
     def compile_ops(module: fx.GraphModule, inputs: Sequence[Tensor]) -> Any:
-        chosen.report(place(module, phase, chosen.rest))
+        chosen.report(place(module, phase, chosen.rest, _of_inductor(chosen.rest)))
         if chosen.rest == EAGER:
             return make_boxed_func(module.forward)
         from torch._inductor.compile_fx import compile_fx_inner  # noqa: PLC0415 - slow
@@ -133,10 +133,16 @@ def _compiler(phase: str, chosen: Options) -> Callable[..., Any]:
 
 
 def _decompositions(rest: str) -> dict[Any, Any]:
-    """What is taken apart; never what has a rule."""
+    """What is taken apart; never what is looked for."""
     if rest == EAGER:
         return get_decompositions(DECOMPOSED)
+    return {op: how for op, how in _of_inductor(rest).items() if op not in KEPT}
+
+
+def _of_inductor(rest: str) -> Mapping[Any, Any]:
+    """What Inductor takes apart, where it takes the rest."""
+    if rest == EAGER:
+        return {}
     from torch._inductor.decomposition import select_decomp_table  # noqa: PLC0415 - slow
 
-    table = select_decomp_table()
-    return {op: how for op, how in table.items() if op not in RULES}
+    return select_decomp_table()

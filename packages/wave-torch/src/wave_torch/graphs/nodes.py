@@ -123,12 +123,12 @@ def emit(
         made = before.graph.call_function(target, args, kwargs)
     key = next(key for key in VALUE_KEYS if key in before.meta)
     plain, named = map_arg((args, kwargs), value_of)
-    with _fake_mode(before):
+    with fake_mode(before):
         made.meta[key] = target(*plain, **named)
     return made
 
 
-def _fake_mode(node: fx.Node) -> Any:
+def fake_mode(node: fx.Node) -> Any:
     """The mode in which the shapes of a graph are computed."""
     leaves = tree_leaves(value_of(node))
     return next(each.fake_mode for each in leaves if isinstance(each, FakeTensor))

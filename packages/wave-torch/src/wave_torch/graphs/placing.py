@@ -29,18 +29,22 @@ from wave_torch.graphs.nodes import (
     origin,
     seen_through_views,
 )
-from wave_torch.graphs.products import MATMUL, PRODUCTS, finished
+from wave_torch.graphs.products import ACTIVATIONS, MATMUL, PRODUCTS, finished
 from wave_torch.graphs.rows import ROWS
 from wave_torch.graphs.sums import SUMS
+from wave_torch.graphs.taking_apart import take_apart
 from wave_torch.report import EAGER, GRAPH, WAVE, GraphReport, Placement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 ATEN = torch.ops.aten
 
 RULES = {**CONVOLUTIONS, **GROUPS, **PRODUCTS, **ROWS}
 """Op of torch -> its rule: what is computed instead, written in front of it."""
+
+KEPT = {*RULES, *ACTIVATIONS}
+"""Ops that are looked for, and so not taken apart before."""
 
 NO_KERNEL = "no kernel does this"
 
@@ -56,8 +60,16 @@ def replace_functions(module: fx.GraphModule) -> GraphReport:
     return GraphReport("functions", tuple(placements))
 
 
-def place(module: fx.GraphModule, phase: str, rest: str) -> GraphReport:
-    """Put kernels into a graph of ops; ``rest`` computes what has none."""
+def place(
+    module: fx.GraphModule,
+    phase: str,
+    rest: str,
+    decompositions: Mapping[Any, Callable[..., Any]],
+) -> GraphReport:
+    """Put kernels into a graph of ops; ``rest`` computes what has none.
+
+    Inductor has ``decompositions`` for what it takes of it.
+    """
     placements: list[Placement] = []
     for part in _parts(module):
         _drop_copies(part.graph)
@@ -70,6 +82,8 @@ def place(module: fx.GraphModule, phase: str, rest: str) -> GraphReport:
             left = fuse_chains(part) | left
             _loosen_views(part.graph)
             write_in_place(part.graph)
+        else:
+            take_apart(part.graph, decompositions)
         placements += _placements(part.graph, left, rest)
         part.graph.lint()
         part.recompile()
