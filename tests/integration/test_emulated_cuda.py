@@ -10,7 +10,7 @@ from wave_runtime import cuda
 
 CASES = {
     "copy": ("M=100,N=70", (2, 7, 1)),
-    "gemm": ("M=128,N=64,K=64", (2, 1, 1)),
+    "gemm": ("M=128,N=64,K=64", (8, 2, 1)),
 }
 
 

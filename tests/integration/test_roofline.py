@@ -20,17 +20,17 @@ def wave(capsys):
 
 def test_work_is_what_the_simulator_counts(wave, capsys):
     """Where no lane is masked, both count the same bytes and instructions."""
-    given = ("gemm", "--shape", "M=128,N=256,K=64", "--set", "STAGED=1")
+    given = ("gemm", "--shape", "M=128,N=256,K=512", "--set", "STAGED=1")
     _, out, _ = wave(*given, "--target", "gfx942", "--json")
     found = json.loads(out)
     run_command(["run", *given, "--target", "gfx942", "--device", "sim", "--json"])
     counted = json.loads(capsys.readouterr().out)["counters"]
     moved = counted["bytes"]
-    assert found["matrix_flops"] == {"f16": 2 * 128 * 256 * 64}
+    assert found["matrix_flops"] == {"f16": 2 * 128 * 256 * 512}
     assert found["matrix_flops"]["f16"] == counted["instructions"]["mma"] * 2 * 16**3
     assert found["global_bytes"] == moved["global_read"] + moved["global_write"]
     assert found["lds_bytes"] == moved["lds_read"] + moved["lds_write"]
-    assert found["least_bytes"] == 2 * (128 + 256) * 64 + 4 * 128 * 256
+    assert found["least_bytes"] == 2 * (128 + 256) * 512 + 4 * 128 * 256
 
 
 def test_roofs_of_a_large_product(wave):
