@@ -31,7 +31,7 @@ READ = {
     "attention-varlen": {"KEYS": 128, "QUERIES": 40},
     "gemm-grouped": {"M": 40, "GROUP": 0, "FIRST": 0, "LEFT": 40},
     "gemm-grouped-weights": {"FIRST": 0, "COUNT": 512},
-    "scatter-add": {"FIRST": 0, "COUNT": 8},
+    "scatter-add": {"FIRST": 0, "COUNT": 64},
 }
 """What kernels read from memory: the longest sequence, one group of rows."""
 
