@@ -264,7 +264,7 @@ def docs(session: nox.Session) -> None:
 # ------------------------------------------------------------ what others receive
 
 
-@nox.session(requires=["stock"])
+@nox.session(reuse_venv=False, requires=["stock"])
 def third_party(session: nox.Session) -> None:
     """Risk: only we can extend Wave. Plugins from outside, installed and tested.
 
