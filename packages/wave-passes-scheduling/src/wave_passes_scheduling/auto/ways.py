@@ -163,7 +163,7 @@ WAYS = (
     ),
     Way("prefetch", 0.8, 0.0, **_DIRECT, live=0.9, late=0.5),
     Way("fetch-ahead", 0.5, 0.0, copies=2, fewest=3, live=1.3, late=0.9, **_DIRECT),
-    Way("fetch-ahead", 0.05, 0.0, **_STREAMING),
+    Way("fetch-ahead", 0.05, 0.0, **_STREAMING, linked=(0.6, 0.0)),
     Way("prefetch-attention", 0.15, 0.0, **_AHEAD, chained=True, placed=1.0),
     Way("prefetch-attention", 0.15, 0.0, **_AHEAD, chained=True, unroll=2),
     Way("pingpong", 0.08, 0.0, **_ALTERNATING, unroll=2),
