@@ -34,7 +34,9 @@ FAMILIES = (
     ),
     *(
         f"wave_core.backends.emission.rules.{name}"
-        for name in ("arithmetic", "compare", "constants", "random", "shape")
+        for name in (
+            *("arithmetic", "compare", "constants", "control", "random", "shape"),
+        )
     ),
 )
 """The modules of rules: of this package, and those of core that no vendor owns."""

@@ -17,7 +17,9 @@ REQUIRES_API = (1, 6)
 FAMILIES = (
     *(
         f"wave_core.backends.emission.rules.{name}"
-        for name in ("arithmetic", "compare", "constants", "random", "shape")
+        for name in (
+            *("arithmetic", "compare", "constants", "control", "random", "shape"),
+        )
     ),
     *(
         f"wave_backend_asm.codegen.rules.{name}"

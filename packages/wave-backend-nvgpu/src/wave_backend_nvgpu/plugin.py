@@ -28,7 +28,9 @@ _CHIPS = "wave_backend_nvgpu.targets.chips"
 FAMILIES = (
     *(
         f"wave_core.backends.emission.rules.{name}"
-        for name in ("arithmetic", "compare", "constants", "random", "shape")
+        for name in (
+            *("arithmetic", "compare", "constants", "control", "random", "shape"),
+        )
     ),
     *(
         f"wave_backend_nvgpu.codegen.rules.{name}"

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from wave_core.diagnostics import UserError, user_error
+from wave_core.analysis.capacity import too_many_spilled
+from wave_core.diagnostics import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -104,21 +105,7 @@ def check_spills(output: bytes, graph: Graph, target: Target) -> None:
     if not spilled or not graph.gives_way:
         return
     limit = max(row.vgpr_count for row in _kernels(output))
-    raise user_error(
-        "WV0605",
-        f"the schedule of `{graph.name}` needs {limit + spilled} registers of each"
-        f" lane on {target.name}, and a wave has {limit}: {spilled} are spilled",
-        at=graph.location,
-        label="this kernel",
-        help=(
-            "preset `auto` finds a schedule that fits",
-            "or split the tile among more waves, or use a smaller one",
-            f"or let schedules leave as many free: `spare_registers={spilled}`",
-        ),
-        needed=limit + spilled,
-        limit=limit,
-        spilled=spilled,
-    )
+    raise too_many_spilled(graph, target, limit, spilled)
 
 
 def _kernels(output: bytes) -> list[_Kernel]:

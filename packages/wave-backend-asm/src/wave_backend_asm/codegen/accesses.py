@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.select.conversions import chosen
@@ -55,8 +56,10 @@ def buffer_address(
         truth = emit.indices.truth(piece.mask)
         test = emit.b.words(truth)[0]
         with emit.b.at(level):
-            make = lambda: chosen(emit.b, test, word, memory.outside)  # noqa: E731
-            word = emit.b.kept(("masked", test, word), make)
+            word = emit.b.kept(
+                ("masked", test, word),
+                partial(chosen, emit.b, test, word, memory.outside),
+            )
     wave: Operand = 0
     if not moving.is_constant:
         offset = emit.indices.wrapped(moving * size)

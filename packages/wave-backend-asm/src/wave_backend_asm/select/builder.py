@@ -202,8 +202,7 @@ class Builder(Regions[Line]):
         """A word in a register of each lane."""
         if isinstance(operand, Part) and not is_scalar(operand):
             return operand
-        make = lambda: self.valu("v_mov_b32", operand)  # noqa: E731
-        found = self.kept(("v", operand), make)
+        found = self.kept(("v", operand), lambda: self.valu("v_mov_b32", operand))
         assert isinstance(found, Part), "made so"
         return found
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from wave_core.diagnostics import make_diagnostic, user_error
+from wave_core.analysis.capacity import too_many_spilled
+from wave_core.diagnostics import make_diagnostic
 from wave_core.diagnostics.diagnostic import Severity
 
 if TYPE_CHECKING:
@@ -29,21 +30,7 @@ def check_spills(remarks: Remarks, graph: Graph, target: Target) -> None:
         return
     most = max(remarks.spill_store_bytes, remarks.spill_load_bytes)
     spilled, limit = -(-most // _BYTES), remarks.registers
-    raise user_error(
-        "WV0605",
-        f"the schedule of `{graph.name}` needs {limit + spilled} registers of each"
-        f" lane on {target.name}, and a wave has {limit}: {spilled} are spilled",
-        at=graph.location,
-        label="this kernel",
-        help=(
-            "preset `auto` finds a schedule that fits",
-            "or split the tile among more waves, or use a smaller one",
-            f"or let schedules leave as many free: `spare_registers={spilled}`",
-        ),
-        needed=limit + spilled,
-        limit=limit,
-        spilled=spilled,
-    )
+    raise too_many_spilled(graph, target, limit, spilled)
 
 
 def tell_spills(remarks: Remarks, graph: Graph, target: Target) -> None:

@@ -16,6 +16,7 @@ from wave_core.ops.control import Iterate
 from wave_core.types import RegisterType
 
 if TYPE_CHECKING:
+    from wave_core.diagnostics import UserError
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.ops.memory import Allocate
@@ -106,6 +107,27 @@ def check_carried(graph: Graph, target: Target) -> None:
         if total > file.per_wave:
             widest = Pressure(total, loop, held)
             raise _too_many(graph, target, widest, file.per_wave)
+
+
+def too_many_spilled(
+    graph: Graph, target: Target, limit: int, spilled: int
+) -> UserError:
+    """WV0605: machine code has ``limit`` registers of a lane, and spills others."""
+    return user_error(
+        "WV0605",
+        f"the schedule of `{graph.name}` needs {limit + spilled} registers of each"
+        f" lane on {target.name}, and a wave has {limit}: {spilled} are spilled",
+        at=graph.location,
+        label="this kernel",
+        help=(
+            "preset `auto` finds a schedule that fits",
+            "or split the tile among more waves, or use a smaller one",
+            f"or let schedules leave as many free: `spare_registers={spilled}`",
+        ),
+        needed=limit + spilled,
+        limit=limit,
+        spilled=spilled,
+    )
 
 
 def _is_carried(value: Argument) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -95,12 +96,12 @@ class Call:
     request: Request
     arguments: Sequence[Any]
 
-    @property
+    @cached_property
     def device(self) -> torch.device:
         """Where its tensors are."""
         return next(a.device for a in self.arguments if isinstance(a, torch.Tensor))
 
-    @property
+    @cached_property
     def key(self) -> tuple[Hashable, ...]:
         """Equal for calls of one compiled kernel."""
         asked = self.request

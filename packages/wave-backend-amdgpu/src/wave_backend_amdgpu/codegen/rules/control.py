@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 from wave_backend_amdgpu.codegen.types import vector
 from wave_core.backends import lowers
-from wave_core.backends.emission import Kind, Value
-from wave_core.backends.emission.elements import as_index
+from wave_core.backends.emission import Value
+from wave_core.backends.emission.rules.control import name_first
 from wave_core.ops.control import Conditional, Iterate, SetSymbol, While
-from wave_core.ops.structure import GetResult
 from wave_core.symbols import as_expr, symbol
 
 if TYPE_CHECKING:
     from wave_backend_amdgpu.codegen.builder import Block
     from wave_backend_amdgpu.codegen.emitter import Emitter
     from wave_core.ir import Region
-    from wave_core.symbols import Expr
-    from wave_core.types import DType
 
 
 @lowers(Iterate)
@@ -114,7 +111,7 @@ def while_loop(op: While, emit: Emitter) -> None:
         for named, name, first in zip(op.symbols, names, op.inits, strict=False):
             value = emit.value(first)
             given = Value(name, value.item, value.registers)
-            _name(emit, named, given, emit.dtype(first))
+            name_first(emit, named, given, emit.dtype(first))
         test = names[0] if op.by_lane else ""
         if op.condition is not None:
             test = emit.indices.truth(emit.expr(op.condition))
@@ -124,7 +121,7 @@ def while_loop(op: While, emit: Emitter) -> None:
     with builder.region() as after:
         carried = _bind_carried(emit, region, inits)
         for named, argument in zip(op.symbols, region.arguments, strict=False):
-            _name(emit, named, emit.value(argument), emit.dtype(argument))
+            name_first(emit, named, emit.value(argument), emit.dtype(argument))
         emit.lower(region)
         builder.locate(op.location)
         _yield(emit, emit.yielded(region), inits)
@@ -170,25 +167,7 @@ def conditional(op: Conditional, emit: Emitter) -> None:
     emit.set_results(op, _unpack(pack, otherwise))
 
 
-@lowers(GetResult)
-def get_result(op: GetResult, emit: Emitter) -> None:
-    """A result of a loop or a condition."""
-    emit.define(op, emit.results(op.source)[op.position])
-
-
 @lowers(SetSymbol)
 def set_symbol(op: SetSymbol, emit: Emitter) -> None:
     """The value of the first active lane, in a scalar register."""
-    _name(emit, op.symbol, emit.value(op.value), emit.dtype(op.value))
-
-
-def _name(emit: Emitter, named: Expr, value: Value, dtype: DType) -> None:
-    """Let ``named`` stand for the value of the first active lane, from here on."""
-    make, name = emit.instructions, value.name
-    if value.registers > 1:
-        name = make.extract(value.kind, name, 0)
-    name, width = as_index(emit, name, dtype)
-    first = emit.uniform(name, Kind(f"i{width}"))
-    stand_in = symbol(f"$set:{first[1:]}", nonnegative=named.nonnegative)
-    emit.indices.bind(stand_in, first, width, make.level)
-    emit.renamed[named] = stand_in
+    name_first(emit, op.symbol, emit.value(op.value), emit.dtype(op.value))

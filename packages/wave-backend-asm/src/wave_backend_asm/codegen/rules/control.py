@@ -10,9 +10,8 @@ from wave_backend_asm.select.builder import consecutive
 from wave_backend_asm.select.data import Datum
 from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value
-from wave_core.backends.emission.elements import as_index
+from wave_core.backends.emission.rules.control import name_first
 from wave_core.ops.control import Conditional, Iterate, SetSymbol, While
-from wave_core.ops.structure import GetResult
 from wave_core.symbols import as_expr, symbol
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from wave_backend_asm.machine.program import Line
     from wave_backend_asm.select.builder import Builder
     from wave_core.symbols import Expr
-    from wave_core.types import DType
 
 
 class _Carried:
@@ -194,7 +192,7 @@ def _name_carried(op: While, emit: Emitter, carried: list[_Carried]) -> None:
     """Let the symbols of a loop stand for what it carries."""
     for named, each, first in zip(op.symbols, carried, op.inits, strict=False):
         value = Value(emit.b.of(each.kind, each.words), *each.kind)
-        _name(emit, named, value, emit.dtype(first))
+        name_first(emit, named, value, emit.dtype(first))
 
 
 def _close_while(
@@ -248,25 +246,7 @@ def _close_condition(b: Builder, mask: Operand, body: Sequence[Line]) -> None:
     b.say("s_mov_b64", ("exec",), (saved,))
 
 
-@lowers(GetResult)
-def get_result(op: GetResult, emit: Emitter) -> None:
-    """A result of a loop or a condition."""
-    emit.define(op, emit.results(op.source)[op.position])
-
-
 @lowers(SetSymbol)
 def set_symbol(op: SetSymbol, emit: Emitter) -> None:
     """The value of the first active lane."""
-    _name(emit, op.symbol, emit.value(op.value), emit.dtype(op.value))
-
-
-def _name(emit: Emitter, named: Expr, value: Value, dtype: DType) -> None:
-    """Let ``named`` stand for the value of the first active lane, from here on."""
-    make, name = emit.instructions, value.name
-    if value.registers > 1:
-        name = make.extract(value.kind, name, 0)
-    name, width = as_index(emit, name, dtype)
-    first = emit.uniform(name, Kind(f"i{width}"))
-    stand_in = symbol(f"$set:{first[1:]}", nonnegative=named.nonnegative)
-    emit.indices.bind(stand_in, first, width, make.level)
-    emit.renamed[named] = stand_in
+    name_first(emit, op.symbol, emit.value(op.value), emit.dtype(op.value))

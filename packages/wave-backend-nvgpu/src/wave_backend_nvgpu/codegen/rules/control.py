@@ -18,7 +18,6 @@ from wave_core.ops.control import (
     While,
 )
 from wave_core.ops.reduce import Shuffle
-from wave_core.ops.structure import GetResult
 from wave_core.ops.sync import WaveFence
 from wave_core.symbols import as_expr, symbol
 
@@ -200,12 +199,6 @@ def _ballot(emit: Emitter, lanes: str, test: str) -> str:
     """The lanes of a mask, all of which are here, for which a test holds."""
     arguments = [("i32", lanes), ("i1", test)]
     return emit.builder.call("llvm.nvvm.vote.ballot.sync", "i32", arguments)
-
-
-@lowers(GetResult)
-def get_result(op: GetResult, emit: Emitter) -> None:
-    """A result of a loop or a condition."""
-    emit.define(op, emit.results(op.source)[op.position])
 
 
 @lowers(SetSymbol)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from wave_backend_nvgpu.codegen import warpgroup
 from wave_backend_nvgpu.codegen.descriptors import descriptor
 from wave_backend_nvgpu.codegen.memories import is_box
-from wave_backend_nvgpu.codegen.rules.control import get_result
 from wave_backend_nvgpu.targets.matrix import PIECE_BITS
 from wave_core.analysis.operands import is_across, unturned
 from wave_core.backends import lowers
 from wave_core.backends.emission import Kind, Value, element, recast, sliced
+from wave_core.backends.emission.rules.control import get_result
 from wave_core.ir import region_of, resolve
 from wave_core.ops.constant import Splat
 from wave_core.ops.matrix import Mma, SharedTile
