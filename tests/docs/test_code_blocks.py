@@ -8,6 +8,7 @@ import sys
 import tomllib
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -56,9 +57,18 @@ def folder(tmp_path, monkeypatch):
     yield tmp_path
     default_session.cache_clear()
     for name in set(sys.modules) - known:
-        found = getattr(sys.modules[name], "__file__", None)
-        if found and Path(found).is_relative_to(tmp_path):
+        places = places_of(sys.modules[name])
+        if any(place.is_relative_to(tmp_path) for place in places):
             del sys.modules[name]
+
+
+def places_of(module: ModuleType) -> list[Path]:
+    """Where a module was found: its file, and its folders, which is all that a
+    package without `__init__.py` has."""
+    if module.__spec__ is None:
+        return []
+    folders = module.__spec__.submodule_search_locations or ()
+    return [Path(each) for each in (module.__spec__.origin, *folders) if each]
 
 
 @contextmanager
