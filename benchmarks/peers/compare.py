@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import select
 import statistics
 import subprocess
@@ -160,7 +161,7 @@ def rows_of(name, target, python, preset, repeats):
         seconds = alternated(sides, repeats)
     for side, spent in zip(sides, seconds, strict=True):
         if not side.found:
-            yield job.title, target, side.title, *["-"] * 5, f"{spent:.2f}"
+            yield job.title, target, side.title, *["-"] * 5, milliseconds(spent)
             continue
         cycles, loop = side.found["cycles"], side.found["loop"]
         yield (
@@ -170,13 +171,19 @@ def rows_of(name, target, python, preset, repeats):
             f"{cycles['total']:,.0f}",
             f"{cycles['microseconds']:,.0f}",
             f"{cycles['matrix_tflops']:,.0f}",
-            f"{spent:.2f}",
+            milliseconds(spent),
         )  # fmt: skip
+
+
+def milliseconds(seconds):
+    """Of a compilation, with three digits that count: ``53.4``, ``287``, ``1270``."""
+    digits = max(0, 2 - math.floor(math.log10(seconds * 1e3)))
+    return f"{seconds * 1e3:.{digits}f}"
 
 
 TITLES = (
     "kernel", "chip", "whose", "matrix units", "others/kFLOP", "cycles", "us",
-    "TFLOP/s", "compile CPU s",
+    "TFLOP/s", "compile CPU ms",
 )  # fmt: skip
 
 
