@@ -278,6 +278,22 @@ def test_alias_follows_its_dimension(run):
     assert torch.equal(y, x[:, ::2])
 
 
+def test_memories_have_the_shape_of_their_storage(run):
+    longer = tkl.MemoryLayout(shape=(None, N + 8))
+
+    @tkw.wave([HARDWARE, tkw.WorkgroupConstraint(M, BLOCK_M, 0)])
+    def doubled(
+        x: tkl.Memory[M, N, SHARED, tkl.f32, longer],
+        y: tkl.Memory[M, N, GLOBAL, tkl.f32, longer],
+    ):
+        tkw.write(tkw.read(x) * 2.0, y)
+
+    x, y = torch.randn(5, 18), poisoned(5, 18)
+    run(doubled, {M: 5, N: 10, BLOCK_M: 4}, x, y)
+    assert torch.equal(y[:, :10], 2 * x[:, :10])
+    assert y[:, 10:].isnan().all()
+
+
 def test_scalars_bind_sizes_and_values(run):
     LIMIT = sym.LIMIT
 

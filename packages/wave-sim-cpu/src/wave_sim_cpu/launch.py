@@ -235,7 +235,7 @@ def _check_shape(
     found: tuple[int, ...],
     values: Mapping[Expr, int],
 ) -> None:
-    shape = parameter.memory_type.shape
+    shape = parameter.memory_type.storage_shape
     free = {s.name for extent in shape for s in extent.free_symbols - set(values)}
     if free:
         raise launch_error(
