@@ -254,9 +254,8 @@ def size(session: nox.Session) -> None:
 @nox.session(python=False, requires=["workspace", "checks"])
 def docs(session: nox.Session) -> None:
     """Risk: pages that lead nowhere. Links, the reference, and the site with search."""
-    shared(session, "workspace", "python", "tools/generate_reference.py")
-    shared(session, "workspace", "python", "tools/check_links.py")
     shared(session, "workspace", "python", "tools/site_source.py")
+    shared(session, "workspace", "python", "tools/check_links.py")
     session.env["NO_MKDOCS_2_WARNING"] = "1"
     shared(session, "checks", "mkdocs", "build", "--strict", "--quiet")
 

@@ -24,6 +24,7 @@ _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```\s*$",
     re.MULTILINE | re.DOTALL,
 )
+_HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 _PATH = re.compile(r"# (?P<path>[\w./-]+\.(py|toml))")
 _SETTING = re.compile(r"(?P<name>[A-Z_]+)=(?P<value>.*)")
 _ANYTHING = re.compile(r" *\.\.\. *")
@@ -96,6 +97,13 @@ def blocks_of(text: str) -> list[Block]:
         )
         for match in _FENCE.finditer(text)
     ]
+
+
+def headings(text: str, line: int) -> tuple[str, str]:
+    """The title of a page, and the nearest heading above a line of it."""
+    above = "".join(text.splitlines(keepends=True)[: line - 1])
+    found = _HEADING.findall(_FENCE.sub("", above))
+    return found[0], found[-1]
 
 
 def _dedent(text: str, width: int) -> str:

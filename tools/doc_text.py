@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _LISTED = ("Args:", "Attributes:", "Raises:")
-_ENTRY = re.compile(r"    (?P<name>[\w., *]+): (?P<text>.*)")
+_ENTRY = re.compile(r"    (?P<name>[\w*][\w., *]*): (?P<text>.*)")
 _LITERAL = re.compile(r"``(.+?)``")
 _INDENT = "    "
 # A blank line after an opening fence or before a closing one.

@@ -1,9 +1,9 @@
 """The reference pages, from the declarations of what is installed.
 
-    python tools/generate_reference.py [--out out/docs/reference]
+    python tools/generate_reference.py [--out out/site-source/docs/reference]
 
 Needs the packages of this repository. The same packages give the same pages, byte by
-byte; nothing in them is written by hand.
+byte; nothing in them is written by hand. Their links lead to pages of the site.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import typer.main
 
 import wave_core.constraints as constraint_module
-import wave_core.lang as language
 import workspace
 from doc_text import code, codes, fields_of, first_sentence, markdown, table
+from language_page import language_page, signature
 from op_tables import op_tables
 from wave_core.cli.app import app
 from wave_core.compile import Config, option_table
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.passes import Pass
 
-OUT = workspace.ROOT / "out" / "docs" / "reference"
+OUT = workspace.ROOT / "out" / "site-source" / "docs" / "reference"
 _VARIABLE = re.compile(r"WAVE_[A-Z_]+")
 _GENERATED = "This page is generated from the declarations in the code."
 
@@ -66,70 +66,6 @@ _FAMILIES = {
     "WV09": "Simulation",
     "WV99": "Faults of Wave itself",
 }
-
-
-# ------------------------------------------------------------------------ language
-
-
-def language_page(host: PluginHost) -> str:
-    """Everything that the author of a kernel imports."""
-    del host
-    parts = ["# `wave_core.lang`\n"]
-    groups = _language_groups()
-    for title, names in groups.items():
-        parts.append(f"## {title}\n")
-        parts += [_language_entry(name) for name in names]
-    return "\n".join(parts)
-
-
-def _language_groups() -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": []}
-    for name in sorted(dir(language), key=lambda n: (n.lower(), n)):
-        value = getattr(language, name)
-        if inspect.isclass(value):
-            groups["Classes"].append(name)
-        elif inspect.isfunction(value):
-            groups["Functions"].append(name)
-        else:
-            groups["Values"].append(name)
-    return groups
-
-
-def _language_entry(name: str) -> str:
-    value = getattr(language, name)
-    if inspect.isfunction(value):
-        return f"### `{name}`\n\n{_signature(name, value)}\n{_function_doc(value)}"
-    if inspect.isclass(value):
-        return f"### `{name}`\n\n{markdown(value.__doc__)}{_members(value)}"
-    ours = type(value).__module__.startswith("wave_core")
-    meaning = first_sentence(type(value).__doc__) if ours else "A symbol."
-    if type(value).__repr__ is object.__repr__:
-        return f"### `{name}`\n\n{meaning}\n"
-    return f"### `{name}`\n\n`{value}`. {meaning}\n"
-
-
-def _function_doc(value: object) -> str:
-    """The documentation of a function; what derives from an op is said with the op."""
-    cls = getattr(value, "op_class", None)
-    if cls is None:
-        return markdown(getattr(value, "__doc__", None))
-    return f"{first_sentence(cls.__doc__)} See [`{cls.op_name}`](ops.md).\n"
-
-
-def _signature(name: str, value: Callable[..., object]) -> str:
-    found = inspect.signature(value)
-    plain = [
-        each.replace(annotation=inspect.Parameter.empty)
-        for each in found.parameters.values()
-    ]
-    bare = found.replace(parameters=plain, return_annotation=inspect.Signature.empty)
-    return f"```python\n{name}{bare}\n```\n"
-
-
-def _members(cls: type) -> str:
-    if not issubclass(cls, Enum):
-        return ""
-    return "\n" + table(("member", "value"), ((m.name, str(m.value)) for m in cls))
 
 
 # ----------------------------------------------------------------------------- ops
@@ -219,7 +155,7 @@ def constraints_page(host: PluginHost) -> str:
     for name, cls in constraint_classes().items():
         shown = inspect.signature(cls)
         own = [p for p in shown.parameters.values() if p.name not in _INHERITED]
-        bare = _signature(name, cls) if not own else _signature_of(name, own)
+        bare = signature(name, cls) if not own else _signature_of(name, own)
         parts.append(f"## `{name}`\n\n{bare}\n{markdown(cls.__doc__)}")
     return "\n".join(parts)
 

@@ -1,36 +1,51 @@
-"""Every function of the language stands in an example that runs."""
+"""Every name of the language has an example in the reference, one that runs."""
 
 from __future__ import annotations
 
-import inspect
-import re
-
 import pytest
 
-import doc_pages
+import language_page
+import name_examples
 import wave_core.lang as tkl
+from wave_core.plugin import PluginHost
 
-FUNCTIONS = [
-    name
-    for name, found in inspect.getmembers(tkl, inspect.isfunction)
-    if not name.startswith("_")
-]
+NAMES = dir(tkl)
+#: What fits on a screen.
+LINES = 24
 
 
 @pytest.fixture(scope="module")
-def examples():
-    blocks = (
-        doc_pages.blocks_of(page.read_text("utf-8")) for page in doc_pages.pages()
-    )
-    return "\n".join(
-        each.text for page in blocks for each in page if each.language == "python"
-    )
+def page():
+    return language_page.language_page(PluginHost(()))
 
 
-def test_there_are_functions():
-    assert {"read", "mma", "cumsum", "atomic_add", "stagger"} <= set(FUNCTIONS)
+def section(page, name):
+    """What the reference says of a name."""
+    assert f"\n### `{name}`\n" in page
+    return page.partition(f"\n### `{name}`\n")[2].partition("\n##")[0]
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_page_shows(name, examples):
-    assert re.search(rf"\btk[lw]\.{name}\b", examples), f"no page shows `{name}`"
+def test_there_are_names():
+    assert {"read", "mma", "MMA_DELAY", "f16", "Value", "stagger"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES} - {*name_examples.in_torch()}))
+def test_the_reference_shows(name, page):
+    shown = section(page, name)
+    assert "\nFrom [" in shown, f"no page has an example of `{name}`"
+    example = shown.rpartition('```python hl_lines="')[2].partition("```")[0]
+    assert name in example
+    assert example.count("\n") <= LINES + 1
+
+
+def test_functions_of_elements_have_a_row(page):
+    assert "| `cbrt(value)` | The cube root" in page
+    assert "| `x ** (1 / 3)` |" in page
+    for name in name_examples.in_torch():
+        assert f"\n| `{name}(" in page
+
+
+def test_the_shortest_example_of_the_first_folder_is_shown():
+    shown = name_examples.examples()["write"].shown("write")
+    assert shown.startswith('```python hl_lines="7"\n@tkw.wave(constraints)\ndef copy(')
+    assert shown.endswith("](../tutorial/1-copy.md#the-kernel).\n")

@@ -6,11 +6,12 @@ import inspect
 
 import pytest
 
-import check_links
 import doc_text
 import generate_reference
 import op_tables
+import wave_core.lang as language
 import workspace
+from name_examples import in_torch
 from wave_core.compile import option_table
 from wave_core.lang.absent import INSTEAD
 from wave_core.plugin import PluginHost
@@ -22,11 +23,6 @@ HOST = PluginHost(workspace.plugins())
 @pytest.fixture(scope="module")
 def pages():
     return dict(generate_reference.pages(HOST))
-
-
-def test_links_hold(tmp_path):
-    generate_reference.generate(tmp_path)
-    assert check_links.broken_links(tmp_path) == []
 
 
 def test_pages_are_the_same_each_time(pages):
@@ -105,8 +101,8 @@ def test_every_pass_and_its_options_are_listed(pages):
 
 
 def test_every_name_of_the_language_is_listed(pages):
-    names = dir(generate_reference.language)
-    headings = {f"### `{name}`" for name in names}
+    names = dir(language)
+    headings = {f"### `{name}`" for name in names if name not in in_torch()}
     assert headings <= set(pages["language.md"].splitlines())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, cleandoc
 from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import capture_location
@@ -55,7 +55,7 @@ def document(cls: type[Op]) -> str:
     """The declaration's documentation with its fields."""
     rows = [f"    {field.name}: {field.help}" for field in cls.fields if field.help]
     fields = ("\n\nArgs:\n" + "\n".join(rows)) if rows else ""
-    return (cls.__doc__ or "").strip() + fields
+    return cleandoc(cls.__doc__ or "") + fields
 
 
 def value_type(value: Any) -> RegisterType | None:
