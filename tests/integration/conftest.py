@@ -20,3 +20,26 @@ def same_torch_inputs():
     import torch
 
     torch.manual_seed(20240517)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """From a target to the requests of calls that run in its emulator."""
+    from wave_core.compile import default_session
+    from wave_kernels.functions import launches
+
+    default_session().forget()
+    found = []
+    run = launches._run
+
+    def kept(call):
+        found.append(call.request)
+        run(call)
+
+    def emulated(target):
+        monkeypatch.setattr(launches, "ON_CPU", ("emulator", target))
+        monkeypatch.setattr(launches, "_run", kept)
+        return found
+
+    yield emulated
+    default_session().forget()

@@ -12,26 +12,6 @@ from wave_kernels.functions import launches, matmul
 TARGETS = ("sm_80", "sm_90a", "gfx942", "gfx950")
 
 
-@pytest.fixture
-def asked(monkeypatch):
-    """From a target to the requests of calls that run in its emulator."""
-    default_session().forget()
-    found = []
-    run = launches._run
-
-    def kept(call):
-        found.append(call.request)
-        run(call)
-
-    def emulated(target):
-        monkeypatch.setattr(launches, "ON_CPU", ("emulator", target))
-        monkeypatch.setattr(launches, "_run", kept)
-        return found
-
-    yield emulated
-    default_session().forget()
-
-
 SIZES = ((1, 1, 1024), (7, 33, 1056), (16, 40, 1024), (17, 33, 1056))
 """M, N and K, whose parts of K no tile divides in some."""
 

@@ -162,30 +162,31 @@ class Heads:
     dtype: DType = tkl.f16
     result: DType = tkl.f32
 
-    def dims(self, *, head: Any, rows: Any, channel: Any) -> tuple[Any, ...]:
-        """Those of a memory, slowest first."""
-        middle = (head, rows) if self.layout == "bhsd" else (rows, head)
-        return (B, *middle, channel)
+    def dims(self, *each: Any) -> tuple[Any, ...]:
+        """Those of a memory, slowest first, of batch, head, row and channel."""
+        batch, head, row, channel = each
+        middle = (head, row) if self.layout == "bhsd" else (row, head)
+        return (batch, *middle, channel)
 
     @property
     def query(self) -> tuple[Any, ...]:
         """The dims of the queries."""
-        return self.dims(head=H, rows=M, channel=K1)
+        return self.dims(B, H, M, K1)
 
     @property
     def key(self) -> tuple[Any, ...]:
         """The dims of the keys."""
-        return self.dims(head=self.shared, rows=K2, channel=K1)
+        return self.dims(B, self.shared, K2, K1)
 
     @property
     def value(self) -> tuple[Any, ...]:
         """The dims of the values."""
-        return self.dims(head=self.shared, rows=K2, channel=N)
+        return self.dims(B, self.shared, K2, N)
 
     @property
     def output(self) -> tuple[Any, ...]:
         """The dims of the output."""
-        return self.dims(head=H, rows=M, channel=N)
+        return self.dims(B, H, M, N)
 
     @property
     def shared(self) -> Any:
@@ -230,13 +231,14 @@ def head_attention_kernel(
         gk_scaling = tkl.Register[B, H, M, K2, tkl.f32](scale)
         slopes = slopes_of(given["slopes"]) if scoring.alibi else None
 
+        def added() -> Any:
+            return tkw.read(given["bias"])
+
         def scores() -> Any:
             q_reg = tkw.read(given["query"], mapping=q_mapping)
             k_reg = tkw.read(given["key"], mapping=k_mapping)
             x_j = products(k_reg, q_reg, lead, mma_types[0]) * gk_scaling
-            return scoring.hidden(
-                scoring.finished(x_j, scored, given.get("bias"), slopes)
-            )
+            return scoring.hidden(scoring.finished(x_j, scored, slopes, added))
 
         def values() -> Any:
             return tkw.read(given["value"], mapping=v_mapping)
@@ -278,7 +280,12 @@ def _operands(heads: Heads, scoring: Scoring, *, lse: bool) -> dict[str, Any]:
 
 def slopes_of(memory: Any) -> Any:
     """Those of the heads, for base 2."""
-    return tkw.read(memory) * tkl.Register[H, tkl.f32](LOG2_E)
+    return base_2(tkw.read(memory), H)
+
+
+def base_2(numbers: Any, *dims: Any) -> Any:
+    """Logarithms, which have these dims, for base 2."""
+    return numbers * tkl.Register[*dims, tkl.f32](LOG2_E)
 
 
 def _log_sum(greatest: Any, total: Any) -> Any:

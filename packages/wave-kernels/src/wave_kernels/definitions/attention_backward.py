@@ -83,13 +83,16 @@ class _Tile:
         ``products`` of queries and keys, ``grads`` of values and the result's
         gradient; ``lse`` in base 2, and ``delta``, are ``[B, H, M]``.
         """
-        scoring, bias = self.scoring, self.given.get("bias")
+        scoring = self.scoring
         alibi = slopes_of(self.given["slopes"]) if scoring.alibi else None
         scaled = products * tkl.Register[*SCORED, tkl.f32](self.scale)
-        scores = scoring.hidden(scoring.finished(scaled, SCORED, bias, alibi))
+        scores = scoring.hidden(scoring.finished(scaled, SCORED, alibi, self._bias))
         powers = tkw.exp2(scores - tkw.broadcast(lse, target_shape=[*SCORED]))
         inner = powers * (grads - tkw.broadcast(delta, target_shape=[*SCORED]))
         return powers, inner * scoring.steepness(scaled, SCORED)
+
+    def _bias(self) -> Any:
+        return tkw.read(self.given["bias"])
 
 
 def _log_sums(memory: Any) -> Any:
@@ -223,7 +226,7 @@ def key_gradient_kernel(
 
 def gradient_memories(heads: Heads) -> tuple[tuple[Any, ...], tuple[Any, ...], DType]:
     """The dims of gradients of keys and of values, and their type."""
-    keys, values = (heads.dims(head=H, rows=K2, channel=c) for c in (K1, N))
+    keys, values = (heads.dims(B, H, K2, c) for c in (K1, N))
     return keys, values, heads.dtype if heads.group == 1 else tkl.f32
 
 

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from functools import reduce
 from math import e, log2
 from operator import and_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
 from wave_kernels.definitions.attention_tiles import BLOCK_K2, BLOCK_M, K2, M
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MIN_INF = float("-inf")
 
@@ -32,15 +35,15 @@ LOWEST = -3.4028234663852886e38
 class Scoring:
     """``scores = cap(scale * q k^T) + bias - slope * distance``, some of them hidden.
 
-    A query stands at key ``m * step + offset``; its ``distance`` to key j is
-    ``abs(m * step + offset - j)``.
+    Row m stands at key ``m + offset``, or where rows have turns at
+    ``m % turn + offset``; its ``distance`` to a key is how far that is from there.
 
     Attributes:
         causal: Whether keys behind a query's own place are hidden from it.
         window: Keys of this distance and more are hidden; 0 for none.
         offset: The place of query 0 among the keys, an expression of sizes.
-        step: From a query's place to that of the next one; 0 where all rows, heads of
-            one query, stand at the same.
+        turn: How many rows stand one behind the other, before the next one, of another
+            head, stands where the first does; 0 where all do.
         keys: How many keys there are, an expression of at most `K2`; the others are
             hidden.
         softcap: ``cap(x) = softcap * tanh(x / softcap)``; 0 for no cap.
@@ -55,7 +58,7 @@ class Scoring:
     causal: bool = False
     window: int = 0
     offset: Any = 0
-    step: int = 1
+    turn: int = 0
     keys: Any = K2
     softcap: float = 0.0
     bias: tuple[Any, ...] = ()
@@ -105,21 +108,25 @@ class Scoring:
         return {"start": skipped * BLOCK_M, "iters": sympy.Max(tiles - skipped, 0)}
 
     def finished(
-        self, scores: Any, dims: tuple[Any, ...], bias: Any, slopes: Any
+        self,
+        scores: Any,
+        dims: tuple[Any, ...],
+        slopes: Any,
+        added: Callable[[], Any] | None = None,
     ) -> Any:
         """The scores, of ``dims``, times `LOG2_E`.
 
-        ``bias`` is a memory, ``slopes`` a register of one number a head; they are not
-        looked at where there are none.
+        ``slopes`` is a register of one number a head, ``added`` reads the bias; they
+        are not looked at where there are none.
         """
         if self.softcap:
             cap = tkl.Register[*dims, tkl.f32](self.softcap * LOG2_E)
             inverse = tkl.Register[*dims, tkl.f32](1 / (self.softcap * LOG2_E))
             scores = tkw.tanh(scores * inverse) * cap
-        if self.bias:
-            added = tkw.cast(tkw.read(bias), tkl.f32)
-            added *= tkl.Register[*self.bias, tkl.f32](LOG2_E)
-            scores += tkw.broadcast(added, target_shape=[*dims])
+        if self.bias and added:
+            bias = tkw.cast(added(), tkl.f32)
+            bias *= tkl.Register[*self.bias, tkl.f32](LOG2_E)
+            scores += tkw.broadcast(bias, target_shape=[*dims])
         if self.alibi:
             far = tkw.broadcast(self._distance(), target_shape=[*dims])
             scores -= tkw.broadcast(slopes, target_shape=[*dims]) * far
@@ -157,8 +164,8 @@ class Scoring:
     def _place(self, beyond: int) -> Any:
         """The number of the key that lies so far beyond each query's place."""
         own = tkw.self_index(M, tkl.i32)
-        if not self.step:
-            own = tkw.apply_expr(own, lambda m: m * 0)
+        if self.turn:
+            own = tkw.apply_expr(own, lambda m: m % self.turn)
         if (beyond := beyond + self.offset) != 0:
             own = tkw.apply_expr(own, lambda m: m + beyond)
         return _over_keys(own)

@@ -22,8 +22,8 @@ import sympy
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_kernels.definitions.attention import attended, products, weighted
-from wave_kernels.definitions.attention_scores import LOG2_E, LOWEST, PLAIN, Scoring
+from wave_kernels.definitions.attention import attended, base_2, products, weighted
+from wave_kernels.definitions.attention_scores import LOWEST, PLAIN, Scoring
 from wave_kernels.definitions.attention_tiles import (
     BLOCK_K2,
     BLOCK_M,
@@ -50,6 +50,9 @@ SEQUENCES, HEADS = tkl.sym.SEQUENCES, tkl.sym.HEADS
 
 SPLIT = tkl.sym.SPLIT
 """Parts of a sequence."""
+
+TOGETHER = 16
+"""Parts that are merged at once: what they gave is fetched at the same time."""
 
 START, LENGTH = tkl.sym.START, tkl.sym.LENGTH
 """The first key of a workgroup's sequence, and how many there are."""
@@ -123,7 +126,7 @@ def decode_attention_kernel(
     starts and table i32, slopes and sums f32. Accuracy: as `attention_kernel`.
     """
     keys, last = decoding.keys, LENGTH - 1 - decoding.first
-    own = replace(scoring, offset=last, step=0, keys=keys, complete=True)
+    own = replace(scoring, offset=last, turn=1, keys=keys, complete=True)
     operands = _operands(decoding, own)
     places = _Places(decoding)
     out = mapping(*LEAD, N, M, to=(*LEAD, M, N), written=True)
@@ -134,13 +137,13 @@ def decode_attention_kernel(
         given = dict(zip(operands, memories, strict=True))
         _enter(given["key_starts"], decoding.splits)
         factor = tkl.Register[*LEAD, M, K2, tkl.f32](scale)
-        slopes = _slopes(given["slopes"]) if own.alibi else None
+        slopes = base_2(tkw.read(given["slopes"]), H, M) if own.alibi else None
 
         def scores() -> Any:
             q_reg = places.queries(given["query"])
             k_reg = places.keys(given["key"], given.get("table"), (K2, K1))
             x_j = products(k_reg, q_reg, LEAD, None) * factor
-            return own.hidden(own.finished(x_j, (*LEAD, M, K2), None, slopes))
+            return own.hidden(own.finished(x_j, (*LEAD, M, K2), slopes))
 
         def values() -> Any:
             return places.keys(given["value"], given.get("table"), (N, K2))
@@ -193,11 +196,6 @@ class _Places:
         return tkw.read(table, mapping=found, bounds={K2: self.decoding.keys})
 
 
-def _slopes(memory: Any) -> Any:
-    """Those of the heads, for base 2."""
-    return tkw.read(memory) * tkl.Register[H, M, tkl.f32](LOG2_E)
-
-
 def _enter(starts: Any, splits: int) -> None:
     """Set where the workgroup's sequence starts, and how many keys it has."""
     part = _ITERATORS[0]
@@ -246,7 +244,7 @@ def merge_kernel(dtype: DType = tkl.f16) -> Any:
         tkw.WorkgroupConstraint(N, 64, 0),
         tkw.WorkgroupConstraint(HEADS, 1, 1),
         tkw.WorkgroupConstraint(SEQUENCES, 1, 2),
-        tkw.TilingConstraint(SPLIT, 1),
+        tkw.TilingConstraint(SPLIT, TOGETHER),
         tkw.WaveConstraint(N, 64),
         tkw.FastMath(maxima_drop_nan=True),
     ]

@@ -98,7 +98,7 @@ def ragged_attention_kernel(
             k_reg = places.keys(given["key"], given.get("table"), (K2, K1))
             x_j = products(k_reg, q_reg, lead, mma_types[0]) * gk_scaling
             masks = [places.drafts(given["tree"])] if tree else []
-            return own.hidden(own.finished(x_j, scored, None, slopes), *masks)
+            return own.hidden(own.finished(x_j, scored, slopes), *masks)
 
         def values() -> Any:
             return places.keys(given["value"], given.get("table"), (N, K2))

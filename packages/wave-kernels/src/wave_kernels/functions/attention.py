@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from wave_kernels.definitions.attention import head_attention_kernel
 from wave_kernels.functions.attention_calls import Call, Variant
 from wave_kernels.functions.launches import launch
+from wave_kernels.functions.split_attention import attend_in_parts, parts_of
 
 if TYPE_CHECKING:
     import torch
@@ -60,7 +61,9 @@ def attention(  # noqa: PLR0913 - one word for each variant
         or infinity among what a query sees makes of its result what torch makes of it;
         one among values of keys that are hidden may do so too.
 
-        For each set of sizes and numbers a kernel is compiled, once.
+        For each set of sizes and numbers a kernel is compiled, once; two where queries
+        are few and keys many, which are cut in parts then, so that the whole GPU reads
+        them. A call gives the same bits each time.
 
     Raises:
         LaunchError: WV0704 to WV0709, WV0714 for arguments that do not fit.
@@ -78,6 +81,9 @@ def attention(  # noqa: PLR0913 - one word for each variant
     found = call.given.result(out, call.sizes.output, query.dtype)
     if not found.numel() or not call.sizes.keys:
         return found.zero_()
+    if parts := parts_of(call):
+        attend_in_parts(call, parts, found)
+        return found
     operands = (*call.operands, found)
     launch(head_attention_kernel, call.what, call.sizes.symbols, operands)
     return found

@@ -20,7 +20,7 @@ from wave_kernels.functions.attention_calls import (
     factor_of,
     scoring_of,
 )
-from wave_kernels.functions.launches import DTYPES, launch
+from wave_kernels.functions.launches import DTYPES, compute_units, launch
 from wave_kernels.functions.options import whole
 from wave_kernels.functions.ragged_attention import check_starts, power_of_two
 
@@ -38,9 +38,6 @@ _LEAST = 256
 
 _HELD = 8
 """Workgroups of one wave that a compute unit should have."""
-
-_ON_CPU = 4
-"""Compute units that the simulator is taken to have."""
 
 _ROWS = 16
 """Of a tile: heads that share keys."""
@@ -178,17 +175,9 @@ def _parts(
     if splits is not None:
         return whole(given, "splits", splits, 1, MOST_SPLITS)
     tiles = sizes["SEQUENCES"] * sizes["H"] * -(-sizes["M"] // _ROWS)
-    wanted = _HELD * _units(given.first.device) // max(tiles, 1)
+    wanted = _HELD * compute_units(given.first.device) // max(tiles, 1)
     # Rounded down to a power of two, so that few kernels are compiled.
     return 1 << max(min(wanted, seen // _LEAST), 1).bit_length() - 1
-
-
-def _units(device: torch.device) -> int:
-    """Compute units of a GPU."""
-    if device.type == "cpu":
-        return _ON_CPU
-    cuda: Any = torch.cuda
-    return int(cuda.get_device_properties(device).multi_processor_count)
 
 
 def _launch(
@@ -212,8 +201,15 @@ def _launch(
     sums = found.new_empty(rows, dtype=torch.float32)
     asked = {**what, "decoding": replace(decoding, result=DTYPES[torch.float32])}
     launch(decode_attention_kernel, asked, symbols, (*operands, parts, sums), dynamic)
-    heads = found.shape[1]
-    merged = {"SEQUENCES": sequences, "SPLIT": splits, "HEADS": heads, "N": sizes["N"]}
-    each = (sequences, splits, heads)
-    operands = [parts.view(*each, sizes["N"]), sums.view(each), found]
-    launch(merge_kernel, {"dtype": decoding.dtype}, merged, operands)
+    each = (sequences, splits, found.shape[1])
+    merge(parts.view(*each, sizes["N"]), sums.view(each), found)
+
+
+def merge(parts: torch.Tensor, sums: torch.Tensor, found: torch.Tensor) -> None:
+    """Put the mean of ``[sequences, splits, rows, N]`` into ``[sequences, rows, N]``.
+
+    ``sums``, ``[sequences, splits, rows]``, weigh the parts as `merge_kernel` says.
+    """
+    sequences, splits, rows, n = parts.shape
+    sizes = {"SEQUENCES": sequences, "SPLIT": splits, "HEADS": rows, "N": n}
+    launch(merge_kernel, {"dtype": DTYPES[found.dtype]}, sizes, [parts, sums, found])

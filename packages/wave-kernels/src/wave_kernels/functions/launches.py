@@ -52,6 +52,9 @@ ON_GPU = ("auto", "auto")
 GAIN = 1.1
 """How much faster another kernel has to be by an estimate to be taken."""
 
+ELSEWHERE = 4
+"""Compute units that the simulator is taken to have."""
+
 FEWEST, MOST = 16, 128
 """Rows of a tile of a product."""
 
@@ -59,6 +62,14 @@ FEWEST, MOST = 16, 128
 def tile_rows(rows: int) -> int:
     """``BLOCK_M`` for so many rows: the power of two that holds them, if one does."""
     return min(max(1 << (rows - 1).bit_length() if rows else 0, FEWEST), MOST)
+
+
+def compute_units(device: torch.device) -> int:
+    """How many a GPU has; a few where tensors are of no GPU."""
+    if device.type != "cuda":
+        return ELSEWHERE
+    cuda: Any = torch.cuda
+    return int(cuda.get_device_properties(device).multi_processor_count)
 
 
 def launch(

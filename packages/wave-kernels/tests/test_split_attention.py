@@ -1,0 +1,110 @@
+"""`attention` of few queries, whose keys are cut in parts, against f64."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from attention_formula import assert_accurate, attended
+
+from wave_kernels.functions import attention, split_attention
+
+VARIANTS = {
+    "plain": {},
+    "causal": {"causal": True},
+    "window": {"window": 290},
+    "biased": {"bias": "b"},
+    "biased heads": {"bias": "h", "causal": True, "window": 270},
+    "all": {
+        "bias": "bhm",
+        "causal": True,
+        "window": 300,
+        "softcap": 2.0,
+        "slopes": torch.rand(6),
+    },
+}
+"""A bias has these dims of the scores, and keys."""
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The requests of the calls of a test."""
+    found = []
+    launch = split_attention.launch
+
+    def kept(make, what, sizes, *others):
+        found.append((what["cut"], sizes))
+        return launch(make, what, sizes, *others)
+
+    monkeypatch.setattr(split_attention, "launch", kept)
+    return found
+
+
+def tensors(*, b=2, h=6, kvh=2, m=1, s=513, d=20, dv=17, dtype=torch.float16):
+    shapes = (b, h, m, d), (b, kvh, s, d), (b, kvh, s, dv)
+    return [torch.randn(shape).to(dtype) for shape in shapes]
+
+
+def check(given, layout="bhsd", **variant):
+    right, shown = attended(*given, **variant), given
+    if layout == "bshd":
+        right, shown = right.transpose(1, 2), [each.transpose(1, 2) for each in given]
+    out = torch.full(right.shape, torch.nan).to(given[0].dtype)
+    assert attention(*shown, layout=layout, out=out, **variant) is out
+    assert_accurate(out, right, given[2])
+    assert torch.equal(attention(*shown, layout=layout, **variant), out)
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("keys", [512, 513, 767])
+@pytest.mark.parametrize("queries", [1, 5])
+@pytest.mark.parametrize("kvh", [1, 2, 6])
+@pytest.mark.parametrize("layout", ["bhsd", "bshd"])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_parts_and_variants(asked, dtype, variant, layout, kvh, queries, keys):
+    words = dict(VARIANTS[variant])
+    if dims := words.get("bias"):
+        whole = {"b": 2, "h": 6, "m": queries}
+        shape = [size if dim in dims else 1 for dim, size in whole.items()]
+        words["bias"] = torch.randn(*shape, keys).to(dtype)
+    check(tensors(kvh=kvh, m=queries, s=keys, dtype=dtype), layout, **words)
+    assert asked
+
+
+def test_tiles_of_several_waves(asked):
+    check(tensors(b=1, h=10, kvh=1, m=6, s=300), causal=True)
+    assert asked[0][0].splits > 1
+
+
+def test_parts_fill_the_units_and_none_is_empty(asked):
+    for b, keys, wanted in (
+        (1, 1024, (8, True, 128)),
+        (1, 1031, (6, False, 192)),
+        (2, 1024, (4, True, 256)),
+        (9, 1024, (1, True, 1024)),
+    ):
+        attention(*tensors(b=b, s=keys))
+        cut, sizes = asked[-1]
+        assert (cut.splits, cut.even, sizes["K2"]) == wanted
+        assert (cut.splits - 1) * sizes["K2"] < keys
+
+
+def test_many_queries_or_few_keys_have_no_parts(asked):
+    attention(*tensors(m=22, s=300))
+    attention(*tensors(s=255))
+    attention(*tensors(s=300), window=200)
+    attention(*tensors(b=9, m=6, s=300))
+    assert not asked
+
+
+def test_rows_that_see_no_key_and_numbers_that_are_none():
+    query, key, value = tensors(m=3, s=600)
+    bias = torch.zeros(3, 600, dtype=torch.float16)
+    bias[1], bias[2, :300] = -torch.inf, -torch.inf
+    check([query, key, value], bias=bias)
+    query[0, 0, 1, 2], key[0, 1, 3, 0], value[1, 0, 599, 4] = torch.nan, torch.inf, 9e4
+    found = attention(query, key, value)
+    right = torch.nn.functional.scaled_dot_product_attention(
+        query.double(), key.double(), value.double(), enable_gqa=True
+    )
+    torch.testing.assert_close(found.double(), right, atol=4e-3, rtol=0, equal_nan=True)
