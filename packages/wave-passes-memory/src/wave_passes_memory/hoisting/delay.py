@@ -19,6 +19,8 @@ from wave_core.passes import Pass
 from wave_passes_memory.hoisting.pressure import crowded_loops
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wave_core.ir import Graph
     from wave_core.ops.base import Op
     from wave_core.passes import PassContext
@@ -95,6 +97,8 @@ class _Delay:
         self._place: dict[Op, float] = dict(zip(self._ops, count(), strict=False))
         self._written = written_memories(graph.body)
         self._sharing = sharing_buffers(graph)
+        self._fences = [i for i, op in enumerate(self._ops) if _is_fence(op)]
+        self._written_at = _places_of_writes(self._ops)
         touched = [_shared(op) for op in self._ops]
         self._reads = [i for i, kind in enumerate(touched) if kind is Read]
         self._writes = [i for i, kind in enumerate(touched) if kind is Write]
@@ -127,13 +131,7 @@ class _Delay:
         if not isinstance(op, Read) or isinstance(resolve(op.memory), Argument):
             return []
         near = self._sharing[resolve(op.memory)]
-        return [
-            i
-            for i, other in enumerate(self._ops)
-            if other.regions
-            or other.has(Trait.ORDERED)
-            or not near.isdisjoint(written_by(other))
-        ]
+        return [*self._fences, *(i for m in near for i in self._written_at.get(m, ()))]
 
     def _movable(self) -> list[Op]:
         """Reads that may wait, and what only names their registers anew."""
@@ -159,3 +157,17 @@ def _shared(op: Op) -> type[Op] | None:
     if isinstance(op, Read | Write) and isinstance(resolve(op.memory), Allocate):
         return type(op)
     return None
+
+
+def _is_fence(op: Op) -> bool:
+    """Whether no read may pass, whatever it reads."""
+    return bool(op.regions) or op.has(Trait.ORDERED)
+
+
+def _places_of_writes(ops: Sequence[Op]) -> dict[Op, list[int]]:
+    """Where each memory is written, by the numbers of the ops."""
+    found: dict[Op, list[int]] = {}
+    for place, op in enumerate(ops):
+        for memory in written_by(op):
+            found.setdefault(memory, []).append(place)
+    return found

@@ -28,7 +28,7 @@ from wave_passes_memory.layouts.patterns import (
 from wave_passes_memory.layouts.schemes import Scheme, schemes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable, Iterable, Iterator
 
     from wave_core.analysis.region_facts import RegionFacts
     from wave_core.ir import Access, Graph
@@ -216,14 +216,15 @@ class Chooser:
             tried.append((self._weight(scheme, found), scheme))
             if not tried[-1][0] and not few_addresses:
                 break
+        before, plain = tried[0]
         ordered = sorted(tried, key=lambda row: row[0])
-        most = self._addresses(tried[0][1]) + MORE_ADDRESSES if few_addresses else 0
+        most = len({*self._addresses(plain)}) + MORE_ADDRESSES if few_addresses else 0
         weight, best = next(
             row
             for row in ordered
-            if not few_addresses or self._addresses(row[1]) <= most
+            if not few_addresses or at_most(most, self._addresses(row[1]))
         )
-        return best, tried[0][0], weight
+        return best, before, weight
 
     def apply(self, scheme: Scheme) -> None:
         """Give the buffer the layout."""
@@ -275,10 +276,9 @@ class Chooser:
             total += int((cycles * pattern.weights).sum())
         return total
 
-    def _addresses(self, scheme: Scheme) -> int:
-        """Registers for addresses: those of a constant distance share one."""
+    def _addresses(self, scheme: Scheme) -> Iterator[Expr]:
+        """Those of the accesses, less constants: equal ones share a register."""
         row = self._row_bytes + scheme.padding
-        found: set[Expr] = set()
         for op in self._accesses:
             access = self._row(op)
             facts = self._known.facts(region_of(op), access.registers)
@@ -286,5 +286,14 @@ class Chooser:
             column = moved.coordinates[-1].subs({REGISTER: constant(0)})
             size = self._buffer.dtype.bytes
             place = row_of(moved, self._kind) * row + column * size
-            found.add(place - place.linear()[0])
-        return len(found)
+            yield place - place.linear()[0]
+
+
+def at_most(count: int, values: Iterable[Hashable]) -> bool:
+    """Whether so many of the values differ, or fewer; looks at no more than it must."""
+    found: set[Hashable] = set()
+    for value in values:
+        found.add(value)
+        if len(found) > count:
+            return False
+    return True
