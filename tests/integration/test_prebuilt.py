@@ -177,6 +177,10 @@ def build(folder, *arguments):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+CORES, LONGEST_S = 2, 300
+"""What a whole library may take, for each target."""
+
+
 @pytest.mark.fuzz
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "sm_80", "sm_90a"])
@@ -184,6 +188,7 @@ def test_whole_wheels_have_equal_bytes(target, tmp_path):
     found = [build(tmp_path / each, "--targets", target) for each in ("one", "two")]
     assert [each["failed"] for each in found] == [[], []]
     assert found[0]["built"] == len(every_call())
+    assert min(each["cpu_seconds"] for each in found) <= CORES * LONGEST_S
     one, two = (Path(each["wheel"]).read_bytes() for each in found)
     assert one == two
 

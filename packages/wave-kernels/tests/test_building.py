@@ -39,6 +39,13 @@ class TestWorkers:
         assert problems[3] == ""
         assert {row.number: row.result for row in found}[3] == 42
 
+    def test_those_that_are_done_may_tidy_up(self, tmp_path):
+        left = f"{str(tmp_path / 'left')!r}, 'w'"
+        text = f"[__import__('atexit').register(open, {left}), 42][1]"
+        (found,) = outcomes("builtins:eval", [(text,)], 1, 60.0)
+        assert found.result == 42
+        assert (tmp_path / "left").exists()
+
     def test_whoever_stops_listening_leaves_no_process(self):
         import multiprocessing
 

@@ -94,14 +94,16 @@ def _report(built: Built, wanted: Wanted, seconds: float, *, as_json: bool) -> N
     count = len(built.outcomes) - len(built.failed)
     if as_json:
         pieces = wanted.pieces()
+        slowest = sorted(built.outcomes, key=lambda each: -each.seconds)
         print_json(
             {
                 "wheel": str(built.wheel),
                 "bytes": built.wheel.stat().st_size,
                 "seconds": seconds,
+                "cpu_seconds": _cpu_seconds_of_workers(),
                 "built": count,
                 "failed": [[*pieces[e.number], e.problem] for e in built.failed],
-                "slowest_s": max((e.seconds for e in built.outcomes), default=0.0),
+                "kernels": [[*pieces[e.number], round(e.seconds, 3)] for e in slowest],
             }
         )
         return
@@ -109,3 +111,9 @@ def _report(built: Built, wanted: Wanted, seconds: float, *, as_json: bool) -> N
     note = f"{count} kernels, {size:.1f} MB, {seconds:.0f} s"
     Console(stderr=True, highlight=False).print(note)
     print(built.wheel)  # noqa: T201 - the result of the command
+
+
+def _cpu_seconds_of_workers() -> float:
+    """Of processes that ended, and of the compilers that they started."""
+    times = os.times()
+    return times.children_user + times.children_system

@@ -83,7 +83,10 @@ class _Worker:
         return None
 
     def stop(self) -> None:
+        """End the process: it may tidy up, unless it is at work."""
         self.connection.close()
+        if self.number is None:
+            self.process.join(_PATIENCE_S)
         self.process.kill()
         self.process.join(_PATIENCE_S)
 
@@ -128,6 +131,8 @@ def _go_on(
     if left and not outcome.problem:
         worker.give(*left.pop())
         return
+    if not outcome.problem:
+        worker.number = None
     worker.stop()
     workers.remove(worker)
 
