@@ -9,16 +9,15 @@ from torch.nn.functional import scaled_dot_product_attention
 from wave_kernels.functions import attention, split_attention
 
 FORMS = {
-    "even": ((1, 2, 1, 1, 256), {}),
-    "shared": ((2, 1, 5, 1, 150), {"layout": "bshd"}),
-    "rows": ((1, 2, 2, 3, 131), {"causal": True}),
-    "biased": ((1, 2, 2, 2, 200), {"causal": True, "bias": True}),
+    "even": ((1, 2, 1, 1, 128), {}),
+    "shared": ((2, 1, 5, 1, 100), {"layout": "bshd"}),
+    "biased": ((1, 2, 2, 3, 97), {"causal": True, "bias": True}),
 }
 """Sequences, heads of keys, those that share one, queries and keys; variants."""
 
 
 @pytest.mark.covering(1)
-@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "gfx942", "gfx950"])
+@pytest.mark.parametrize("target", ["sm_90a", "gfx942"])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_keys_that_workgroups_share(asked, monkeypatch, target, form, dtype):
@@ -26,7 +25,7 @@ def test_keys_that_workgroups_share(asked, monkeypatch, target, form, dtype):
     requests = asked(target)
     (b, kvh, group, m, s), variant = FORMS[form]
     words = {"layout": "bhsd", "causal": False, **variant}
-    shapes = (b, kvh * group, m, 24), (b, kvh, s, 24), (b, kvh, s, 17)
+    shapes = (b, kvh * group, m, 20), (b, kvh, s, 20), (b, kvh, s, 17)
     given = [torch.randn(shape).to(dtype) for shape in shapes]
     mask = torch.zeros(m, s, dtype=torch.float64)
     if words.pop("bias", False):

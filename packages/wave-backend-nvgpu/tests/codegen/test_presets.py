@@ -14,6 +14,7 @@ PRODUCT = {"M": 65, "N": 100, "K": 72}
 SIZES = {
     "attention": {"B": 1, "M": 64, "N": 64, "K1": 64, "K2": 128},
     "attention-decode": {"B": 1, "M": 3, "H": 2, "N": 20, "K1": 24, "K2": 66},
+    "attention-split": {"B": 1, "M": 3, "H": 2, "N": 20, "K1": 24, "K2": 66},
     "conv-depthwise": {"N": 1, "H": 9, "W": 10, "C": 65},
     "conv2d": {"N": 1, "H": 9, "W": 10, "C": 16, "NF": 32},
     "conv2d-input": {"N": 1, "H": 9, "W": 10, "C": 16, "NF": 32},

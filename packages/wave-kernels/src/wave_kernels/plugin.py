@@ -46,6 +46,11 @@ KERNELS: tuple[KernelSpec, ...] = (
         "gradient of attention's queries",
     ),
     KernelSpec(
+        "attention-split",
+        f"{_CASES}.split_attention:split_attention_case",
+        "flash attention of few queries, in parts",
+    ),
+    KernelSpec(
         "attention-varlen",
         f"{_CASES}.ragged_attention:ragged_attention_case",
         "flash attention of sequences of different lengths",

@@ -41,12 +41,7 @@ def decode_attention_case(
     """
     sizes, given = with_defaults(shape, _SIZES), with_defaults(settings, _SETTINGS)
     decoded = _Decoded(sizes, **{name.lower(): given[name] for name in _SETTINGS})
-    if decoded.share * (decoded.split - 1) >= min(decoded.lengths):
-        raise user_error(
-            "WV0823",
-            f"of {min(decoded.lengths)} keys {decoded.split} parts are none",
-            help="give more of K2, or fewer of SPLIT",
-        )
+    refuse_empty_parts(min(decoded.lengths), decoded.share, decoded.split)
     kernel = decode_attention_kernel(
         decoded.scale * LOG2_E, decoding=Decoding(decoded.split, bool(decoded.paged))
     )
@@ -61,6 +56,20 @@ def decode_attention_case(
         tolerance=POWERS["f16"] + ROUNDING["f32"],
         scale=lambda _: 1.0,
     )
+
+
+def refuse_empty_parts(keys: int, share: int, split: int) -> None:
+    """See that each of ``split`` parts of keys has some, and but the last ``share``.
+
+    Raises:
+        UserError: WV0823 where one has none.
+    """
+    if share * (split - 1) >= keys:
+        raise user_error(
+            "WV0823",
+            f"of {keys} keys {split} parts are none",
+            help="give more of K2, or fewer of SPLIT",
+        )
 
 
 @dataclass(frozen=True)
