@@ -15,7 +15,8 @@ from tinygrad.renderer.amd.dsl import s, v
 from tinygrad.runtime.autogen.amd.cdna import ins as cdna
 
 from wave_backend_asm.allocate.budget import Budget
-from wave_backend_asm.allocate.registers import Allocation, Place, allocate
+from wave_backend_asm.allocate.files import Place
+from wave_backend_asm.allocate.registers import Allocation, allocate
 from wave_backend_asm.code import Part, whole
 from wave_backend_asm.waits.inserted import inserted
 from wave_backend_asm.waits.issued import Issued, Run

@@ -6,8 +6,11 @@ import pytest
 from programs_by_hand import Part, Val, move, op
 
 from wave_backend_asm.allocate.budget import Budget
+from wave_backend_asm.allocate.files import Place
+from wave_backend_asm.allocate.liveness import Flow
 from wave_backend_asm.allocate.pressure import NoRoomError, peak_of
-from wave_backend_asm.allocate.registers import Place, allocate
+from wave_backend_asm.allocate.ranges import Ranges
+from wave_backend_asm.allocate.registers import allocate
 from wave_backend_asm.code import Block
 
 
@@ -17,6 +20,10 @@ def made(*values):
 
 def used(*values, source=""):
     return op(None, (), values, source=source)
+
+
+def peak(blocks):
+    return peak_of(Ranges.of(Flow.of(blocks)))
 
 
 def places(code, budget=Budget(512), fixed=None):  # noqa: B008 - it is immutable
@@ -105,7 +112,7 @@ def test_what_a_loop_carries_lives_through_it():
     ]
     found = allocate(blocks, Budget(512))
     assert found.used == {"v": 2}
-    assert peak_of(blocks).vectors == 2
+    assert peak(blocks).vectors == 2
 
 
 @pytest.mark.parametrize(
@@ -149,6 +156,6 @@ def test_tiles_need_as_many_registers_as_are_live_and_nothing_moves(shape):
     blocks = tiles(*shape)
     found = allocate(blocks, Budget.of_waves(1))
     vectors = found.used["v"] + found.used.get("a", 0)
-    assert vectors == peak_of(blocks).vectors
+    assert vectors == peak(blocks).vectors
     copies = [each for each in blocks[1].operations if each.copies]
     assert all(map(found.idle, copies))

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from wave_backend_asm.allocate.budget import Budget
-from wave_backend_asm.allocate.registers import Place
+from wave_backend_asm.allocate.files import Place
 from wave_backend_asm.assemble.document import Argument, Kernel, document
 from wave_backend_asm.bindings import assemble
-from wave_backend_asm.machine.accumulators import with_accumulators
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
 from wave_backend_asm.machine.operands import SCALARS, Virtual
@@ -76,7 +75,6 @@ def test_a_program_runs(chip):
 def compare_steps(lines, fixed, chip, budget=None):
     """Each instruction is to us what it is to the emulator, which decodes it."""
     budget = budget or Budget.of_waves(1)
-    lines = with_accumulators(lines, fixed)
     places = assembled_program(lines, chip, budget, fixed).allocation.places
     ours = [line for line in lines if isinstance(line, Instruction) and not line.target]
     texts = [line.text(places) for line in ours]

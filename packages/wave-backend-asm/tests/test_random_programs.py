@@ -22,7 +22,7 @@ from programs_by_hand import (
 )
 from tinygrad.renderer.amd.dsl import v
 
-from wave_backend_asm.allocate.liveness import Bits, live_out
+from wave_backend_asm.allocate.liveness import Flow
 from wave_backend_asm.code import Block
 from wave_backend_asm.order.listing import Region, schedule
 
@@ -172,11 +172,11 @@ def blocks_of(parts):
 def reordered(parts, vectors):
     """The same program, its straight parts in the order of the list scheduler."""
     blocks = blocks_of(parts)
-    bits = Bits.of(blocks)
-    behind = live_out(blocks, bits)
+    flow = Flow.of(blocks)
+    bits = flow.bits
     straight, ends = [parts[0], parts[1], parts[3]], [(), parts[2], ()]
     found = []
-    for operations, end, live in zip(straight, ends, behind, strict=True):
+    for operations, end, live in zip(straight, ends, flow.behind, strict=True):
         for each in reversed(end):
             live = live & ~bits.parts(each.defines) | bits.parts(each.uses)  # noqa: PLW2901
         region = Region(tuple(operations), live, bits)

@@ -3,6 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from wave_isa_amdgcn.registers import EXEC_BITS, M0_BIT, VCC_BITS
+
+_SPECIAL = EXEC_BITS | M0_BIT | VCC_BITS
+
+
+class Sort(NamedTuple):
+    """What rows ask about an instruction alone, without another beside it.
+
+    Attributes:
+        special: EXEC, VCC and M0, if it writes them.
+        stored: registers of the data that it writes to memory.
+    """
+
+    name: str
+    unit: str
+    special: int
+    stored: int
+    codes: frozenset[int]
+    crosses_lanes: bool
+    writes_part: bool
+    to_lds: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +63,19 @@ class Step:
     scalar_offset: bool = False
     immediate: int = 0
     passes: int = 0
+
+    @cached_property
+    def sort(self) -> Sort:
+        """What producers and consumers of rows ask."""
+        return Sort(
+            self.name, self.unit, self.writes & _SPECIAL, self.stored.bit_count(),
+            self.codes, self.crosses_lanes, self.writes_part, self.to_lds,
+        )  # fmt: skip
+
+    def meets(self, later: Step) -> bool:
+        """Whether one of the two writes a register that the other touches."""
+        touched = later.reads | later.writes
+        return bool(self.writes & touched or self.reads & later.writes)
 
     def source(self, number: int) -> int:
         """Registers of an operand; 0 where there is none."""

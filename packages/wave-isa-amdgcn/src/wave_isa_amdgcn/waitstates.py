@@ -70,6 +70,7 @@ class Row:
         needed: wait states between the two, by architecture; 0 where none are.
         architectures: where the row holds.
         between: an instruction that has to lie between, for the row to hold.
+        meets: it asks for nothing where neither writes what the other touches.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Row:
     needed: Needed
     architectures: tuple[str, ...] = _ALL
     between: Test | None = None
+    meets: bool = True
 
 
 def _executes(*units: str) -> Test:
@@ -260,16 +262,18 @@ ROWS = (
     Row("VALU writes VCC, V_DIV_FMAS reads it", 4, _valu, _named("V_DIV_FMAS"),
         _read(4, VCC_BITS)),
     Row("VALU writes VCC, VALU reads VCCZ", 5, _both(_valu, _writes(VCC_BITS)),
-        _both(_valu, _reads_code(VCCZ)), _always(5)),
+        _both(_valu, _reads_code(VCCZ)), _always(5), meets=False),
     Row("VALU writes EXEC, VALU reads EXECZ", 5, _both(_valu, _writes(EXEC_BITS)),
-        _both(_valu, _reads_code(EXECZ)), _always(5)),
+        _both(_valu, _reads_code(EXECZ)), _always(5), meets=False),
     Row("VALU writes a VGPR, DPP reads it", 2, _valu, _dpp, _read(2, VECTOR)),
-    Row("VALU writes EXEC, DPP", 5, _both(_valu, _writes(EXEC_BITS)), _dpp, _always(5)),
+    Row("VALU writes EXEC, DPP", 5, _both(_valu, _writes(EXEC_BITS)), _dpp,
+        _always(5), meets=False),
     Row("SALU writes M0, a copy to LDS, S_MOVREL or S_SENDMSG uses it", 1,
-        _both(_salu, _writes(M0_BIT)), _uses_m0, _always(1)),
+        _both(_salu, _writes(M0_BIT)), _uses_m0, _always(1), meets=False),
     Row("S_SETREG, S_GETREG of one register", 2, _MODE, _named("S_GETREG"),
-        _same_register),
-    Row("S_SETREG, S_SETREG of one register", 2, _MODE, _MODE, _same_register),
+        _same_register, meets=False),
+    Row("S_SETREG, S_SETREG of one register", 2, _MODE, _MODE, _same_register,
+        meets=False),
     Row("a store of more than 8 bytes, VALU writes its data", 2, _wide_store, _valu,
         _overwritten),
     Row("a transcendental, VALU reads its result", 1, _SLOW, _QUICK, _read(1, VECTOR),
@@ -281,20 +285,20 @@ ROWS = (
     Row("VALU writes a VGPR, V_READLANE reads it", 1, _valu, _named(*_READ_LANE),
         _read(1, VECTOR), _LATER),
     Row("VALU writes EXEC, lane access", 4, _both(_valu, _writes(EXEC_BITS)),
-        _named("V_READFIRSTLANE", *_LANE), _always(4), _LATER),
+        _named("V_READFIRSTLANE", *_LANE), _always(4), _LATER, meets=False),
     Row("VALU writes a VGPR, V_PERMLANE_SWAP uses it", 2, _valu, _SWAP,
         lambda _a, one, two: 2 if one.writes & (two.reads |
         two.writes) & VECTOR else 0, ("gfx950",)),
     Row("V_CMPX writes EXEC, V_PERMLANE_SWAP", 4, _named("V_CMPX"), _SWAP, _always(4),
-        ("gfx950",)),
+        ("gfx950",), meets=False),
     Row("VALU writes EXEC, MFMA", 4, _both(_valu, _writes(EXEC_BITS)), _mfma,
-        _always(4)),
+        _always(4), meets=False),
     Row("VALU writes a VGPR, MFMA reads it", 2, _PLAIN, _mfma, _read(2, VECTOR)),
     Row("DOT, another VALU or its A or B reads the result", 3, _dot, _valu, _dot_read),
     Row("DOT, another VALU overwrites the result", 3, _dot, _valu, _dot_write),
     Row("VALU writes a VGPR, MFMA of f64, memory reads it", 2, _valu, _memory,
         _read(2, VECTOR), ("gfx90a",), between=_f64),
-    Row("MFMA of f64, FMA of f64", 2, _f64, _FMA64, _always(2)),
+    Row("MFMA of f64, FMA of f64", 2, _f64, _FMA64, _always(2), meets=False),
     Row("MFMA, VALU or memory reads its result", 20, _mfma, _USES,
         lambda chip, one, two:
         _matrix_result(chip, one, two.reads, memory=_memory(two))),

@@ -44,3 +44,8 @@ class Budget:
         if file == "v":
             return min(_ADDRESSED, self.vector)
         return min(_ADDRESSED, self.vector - -(-vgprs // 4) * 4)
+
+
+def granted(registers: int) -> int:
+    """What a wave that needs so many vector registers is given."""
+    return -(-registers // _GRANULE) * _GRANULE

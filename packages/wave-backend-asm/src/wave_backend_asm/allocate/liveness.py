@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from wave_backend_asm.code import Block, Operation, Part, Value
+
+
+class Touch(NamedTuple):
+    """An operation, and the bits of what it defines and uses."""
+
+    operation: Operation
+    defined: int
+    used: int
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,8 @@ class Bits:
 
     def part(self, part: Part) -> int:
         """The bits of some registers of a value."""
-        return ((1 << part.width) - 1) << (self.first[part.value] + part.first)
+        value, first, width = part
+        return ((1 << width) - 1) << (self.first[value] + first)
 
     def parts(self, parts: Sequence[Part]) -> int:
         """The bits of several."""
@@ -59,34 +68,64 @@ class Bits:
             bits = bits >> end << end
         return found
 
+    def touched(self, operations: Sequence[Operation]) -> list[Touch]:
+        """What each operation defines and uses."""
+        return [Touch(o, self.parts(o.defines), self.parts(o.uses)) for o in operations]
 
-def live_out(blocks: Sequence[Block], bits: Bits) -> list[int]:
+
+@dataclass(frozen=True)
+class Flow:
+    """A program, and what is live in it.
+
+    Attributes:
+        blocks: the program.
+        bits: places of its values.
+        touched: the operations of each block.
+        behind: what is live behind each block.
+    """
+
+    blocks: Sequence[Block]
+    bits: Bits
+    touched: Sequence[Sequence[Touch]]
+    behind: Sequence[int]
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block]) -> Flow:
+        """What is live in a program, the first block of which comes first."""
+        bits = Bits.of(blocks)
+        touched = [bits.touched(block.operations) for block in blocks]
+        return cls(blocks, bits, touched, _live_out(blocks, touched))
+
+
+def _live_out(blocks: Sequence[Block], touched: Sequence[Sequence[Touch]]) -> list[int]:
     """What is live behind each block."""
+    sums = [_summed(block) for block in touched]
     into = [0] * len(blocks)
     out = [0] * len(blocks)
     changed = True
     while changed:
         changed = False
         for number in reversed(range(len(blocks))):
-            block = blocks[number]
-            for following in block.following:
+            for following in blocks[number].following:
                 out[number] |= into[following]
-            found = _before(block.operations, out[number], bits)
+            used, kept = sums[number]
+            found = out[number] & kept | used
             changed |= found != into[number]
             into[number] = found
     return out
 
 
-def _before(operations: Sequence[Operation], live: int, bits: Bits) -> int:
-    for operation in reversed(operations):
-        live = live & ~bits.parts(operation.defines) | bits.parts(operation.uses)
-    return live
+def _summed(block: Sequence[Touch]) -> tuple[int, int]:
+    """What a block uses of what comes before, and what it does not define."""
+    used, defined = 0, 0
+    for _, here, read in reversed(block):
+        used = used & ~here | read
+        defined |= here
+    return used, ~defined
 
 
-def backwards(
-    operations: Sequence[Operation], live: int, bits: Bits
-) -> Iterator[tuple[Operation, int]]:
+def backwards(block: Sequence[Touch], live: int) -> Iterator[tuple[Touch, int]]:
     """The operations from the last to the first, with what is live behind each."""
-    for operation in reversed(operations):
-        yield operation, live
-        live = live & ~bits.parts(operation.defines) | bits.parts(operation.uses)
+    for touch in reversed(block):
+        yield touch, live
+        live = live & ~touch.defined | touch.used

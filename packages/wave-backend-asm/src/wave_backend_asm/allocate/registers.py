@@ -3,30 +3,27 @@
 Webs are placed one after the other at the lowest registers that nobody beside them has.
 In the order of their first definition that is the least for values of one register;
 for tuples, the widest first may be less, and where VGPRs do not suffice, what may live
-nowhere else has to come before what may live in AGPRs. All are tried. There is no
-spilling: what does not fit is refused, with who needs most.
+nowhere else has to come before what may live in AGPRs. These are tried until one needs
+no more than are live at once. There is no spilling: what does not fit is refused, with
+who needs most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wave_backend_asm.allocate.interference import Interference, coalesce
+from wave_backend_asm.allocate.budget import granted
+from wave_backend_asm.allocate.files import Files, Place
+from wave_backend_asm.allocate.liveness import Flow
 from wave_backend_asm.allocate.pressure import NoRoomError, peak_of
-from wave_backend_asm.code import Block, Operation, Value
+from wave_backend_asm.allocate.ranges import Ranges
+from wave_backend_asm.allocate.webs import Web, webs_of
 
 if TYPE_CHECKING:
     from wave_backend_asm.allocate.budget import Budget
-
-
-@dataclass(frozen=True)
-class Place:
-    """The registers of a value: a file and the number of the first."""
-
-    file: str
-    first: int
+    from wave_backend_asm.code import Block, Operation, Value
 
 
 @dataclass(frozen=True)
@@ -41,6 +38,12 @@ class Allocation:
     places: Mapping[Value, Place]
     used: Mapping[str, int]
 
+    @property
+    def vectors(self) -> int:
+        """VGPRs and AGPRs, which begin behind a multiple of four VGPRs."""
+        lanes, accumulators = (self.used.get(file, 0) for file in "va")
+        return -(-lanes // 4) * 4 + accumulators if accumulators else lanes
+
     def idle(self, operation: Operation) -> bool:
         """Whether an operation copies registers to themselves."""
         if not operation.copies:
@@ -52,7 +55,10 @@ class Allocation:
 
 
 def allocate(
-    blocks: Sequence[Block], budget: Budget, fixed: Mapping[Value, Place] | None = None
+    blocks: Sequence[Block],
+    budget: Budget,
+    fixed: Mapping[Value, Place] | None = None,
+    spread: Collection[Value] = (),
 ) -> Allocation:
     """Registers for the values of a program.
 
@@ -60,70 +66,57 @@ def allocate(
         blocks: the program, the first block first.
         budget: registers of a wave.
         fixed: values whose registers are given, as those that a wave starts with.
+        spread: values of lanes that may live in AGPRs, too.
 
     Raises:
         NoRoomError: they do not fit.
     """
-    webs = Interference(blocks)
-    coalesce(blocks, webs, fixed or {})
-    tries = [_place(webs, order, budget, fixed or {}) for order in _ORDERS]
-    fitting = [places for places in tries if places is not None]
-    if not fitting:
-        raise NoRoomError(peak_of(blocks), budget)
-    found = [Allocation(_of_values(webs, p), _used(webs, p)) for p in fitting]
-    return min(found, key=lambda each: sum(each.used.values()))
+    flow = Flow.of(blocks)
+    ranges = Ranges.of(flow)
+    webs, peak = webs_of(flow, ranges, fixed or {}, spread), peak_of(ranges)
+    tries = (_placed(webs, order, budget, fixed or {}) for order in _ORDERS)
+    best = _best(tries, granted(peak.vectors))
+    if best is None:
+        raise NoRoomError(peak, budget)
+    return best
 
 
-_Order = Callable[[Interference, Value], tuple[int, ...]]
+def _best(tries: Iterable[Allocation | None], enough: int) -> Allocation | None:
+    """The first that takes no more vector registers than is enough; else the least."""
+    best: Allocation | None = None
+    for found in tries:
+        if found is None:
+            continue
+        if best is None or sum(found.used.values()) < sum(best.used.values()):
+            best = found
+        if granted(best.vectors) <= enough:
+            break
+    return best
+
+
+_Order = Callable[[Web], tuple[int, ...]]
 
 _ORDERS: tuple[_Order, ...] = (
-    lambda webs, web: (webs.start[web],),
-    lambda webs, web: (-web.width, webs.start[web]),
-    lambda webs, web: (-len(webs.near(web)), -web.width, webs.start[web]),
-    lambda webs, web: (len(webs.files(web)), webs.start[web]),
-    lambda webs, web: (len(webs.files(web)), -web.width, webs.start[web]),
+    lambda web: (web.start,),
+    lambda web: (-web.width, web.start),
+    lambda web: (len(web.files), web.start),
+    lambda web: (len(web.files), -web.width, web.start),
 )
 
 
-def _place(
-    webs: Interference, order: _Order, budget: Budget, fixed: Mapping[Value, Place]
-) -> dict[Value, Place] | None:
-    """Places by web; ``None`` where one does not fit."""
-    places = {webs.web(value): place for value, place in fixed.items()}
-    waiting = sorted(webs.webs.keys() - places.keys(), key=lambda w: order(webs, w))
-    for web in waiting:
-        found = _lowest(webs, web, budget, places)
-        if found is None:
+def _placed(
+    webs: Sequence[Web], order: _Order, budget: Budget, fixed: Mapping[Value, Place]
+) -> Allocation | None:
+    """Webs placed in an order; ``None`` where one does not fit."""
+    files, places = Files(budget), {**fixed}
+    for web in webs:
+        if web.values[0] in fixed:
+            files.take(web, fixed[web.values[0]])
+    for web in sorted(webs, key=order):
+        if web.values[0] in fixed:
+            continue
+        place = files.place(web)
+        if place is None:
             return None
-        places[web] = found
-    used = _used(webs, places)
-    total = -(-used.get("v", 0) // 4) * 4 + used["a"] if "a" in used else 0
-    return None if total > budget.vector else places
-
-
-def _lowest(
-    webs: Interference, web: Value, budget: Budget, places: Mapping[Value, Place]
-) -> Place | None:
-    near = [(other, places[other]) for other in webs.near(web) if other in places]
-    for file in webs.files(web):
-        taken = 0
-        for other, place in near:
-            if place.file == file:
-                taken |= ((1 << other.width) - 1) << place.first
-        mask, align = (1 << web.width) - 1, webs.align(web)
-        for first in range(0, budget.limit(file) - web.width + 1, align):
-            if not taken >> first & mask:
-                return Place(file, first)
-    return None
-
-
-def _of_values(webs: Interference, places: Mapping[Value, Place]) -> dict[Value, Place]:
-    return {v: places[web] for web, values in webs.webs.items() for v in values}
-
-
-def _used(webs: Interference, places: Mapping[Value, Place]) -> dict[str, int]:
-    used: dict[str, int] = {}
-    for web in webs.webs:
-        place = places[web]
-        used[place.file] = max(used.get(place.file, 0), place.first + web.width)
-    return used
+        places |= dict.fromkeys(web.values, place)
+    return Allocation(places, files.used) if files.fits else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from wave_backend_asm.allocate.registers import Place
+from wave_backend_asm.allocate.files import Place
 from wave_backend_asm.codegen.memories import starts_in_lds
 from wave_backend_asm.machine.operands import SCALARS, Virtual
 from wave_backend_asm.select.builder import Builder

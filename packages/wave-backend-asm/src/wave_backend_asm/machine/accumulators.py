@@ -8,66 +8,74 @@ VGPRs".
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from enum import Enum, auto
+from functools import cache
 from typing import TYPE_CHECKING
 
+from wave_backend_asm.code import Part
 from wave_backend_asm.machine.forms import form_of
-from wave_backend_asm.machine.forwarding import renamed
-from wave_backend_asm.machine.instruction import Copy, Instruction, Label
-from wave_backend_asm.machine.operands import (
-    ACCUMULATORS,
-    VECTORS,
-    Operand,
-    Virtual,
-    is_inline,
-)
+from wave_backend_asm.machine.instruction import Instruction, Label
+from wave_backend_asm.machine.operands import VECTORS, is_inline
 
 if TYPE_CHECKING:
-    from wave_backend_asm.code import Part, Value
+    from wave_backend_asm.code import Value
     from wave_backend_asm.machine.program import Line
 
 _MOVED = re.compile(r"(buffer_(load|store)_dword(x\d)?|ds_(read|write)_b(32|64|128))")
 """Accesses whose data may be in AGPRs."""
 
 
-def with_accumulators(lines: Sequence[Line], fixed: Collection[Value]) -> list[Line]:
-    """The program, whose values may live in AGPRs wherever that is possible.
+def accumulators(lines: Sequence[Line], fixed: Collection[Value]) -> set[Value]:
+    """Values that may live in AGPRs as well.
 
     Args:
         lines: the program.
         fixed: values whose registers are given.
     """
-    found = [line for line in lines if not isinstance(line, Label)]
-    kept = {part.value for line in found for part in _of_lanes(line)} | {*fixed}
-    values = {p.value: None for line in found for p in (*line.defines, *line.uses)}
-    homes = {
-        value: Virtual(value.width, ACCUMULATORS, str(value)).all
-        for value in values
-        if value not in kept and value.files == VECTORS
-    }
-    return [renamed(line, homes) for line in lines]
+    found: set[Value] = set()
+    kept: set[Value] = {*fixed}
+    for line in lines:
+        if not isinstance(line, Label):
+            found.update([part.value for part in (*line.defines, *line.uses)])
+        if isinstance(line, Instruction):
+            kept.update(_of_lanes(line))
+    return {value for value in found - kept if value.files == VECTORS}
 
 
-def _of_lanes(line: Instruction | Copy) -> Iterator[Part]:
-    """The registers that have to be VGPRs, or are none."""
-    if isinstance(line, Copy):
-        return
-    free = [*map(id, _free(line))]
-    for operand in (*line.results, *line.operands):
-        if not isinstance(operand, int | str) and id(operand) not in free:
-            yield operand
+def _of_lanes(line: Instruction) -> list[Value]:
+    """The values that have to be in VGPRs, or are none of lanes."""
+    sort, free = _sort_of(line.name), -1
+    if sort is _Data.ANY:
+        return []
+    if sort is _Data.LOADED or is_constant_move(line):
+        free = 0
+    elif sort is _Data.STORED:
+        free = len(line.results) + (form_of(line.name).stored or 0)
+    return [
+        operand.value
+        for number, operand in enumerate((*line.results, *line.operands))
+        if number != free and isinstance(operand, Part)
+    ]
 
 
-def _free(line: Instruction) -> tuple[Operand, ...]:
-    """The operands that may be in either file."""
-    if form_of(line.name).unit == "mfma":
-        return (*line.results, *line.operands)
-    if is_constant_move(line):
-        return line.results
-    if not _MOVED.fullmatch(line.name):
-        return ()
-    stored = form_of(line.name).stored
-    return line.results if stored is None else (line.operands[stored],)
+class _Data(Enum):
+    """Which operands of an instruction may be in either file."""
+
+    ANY = auto()
+    LOADED = auto()
+    STORED = auto()
+    NONE = auto()
+
+
+@cache
+def _sort_of(name: str) -> _Data:
+    form = form_of(name)
+    if form.unit == "mfma":
+        return _Data.ANY
+    if not _MOVED.fullmatch(name):
+        return _Data.NONE
+    return _Data.LOADED if form.stored is None else _Data.STORED
 
 
 def is_constant_move(line: Instruction) -> bool:

@@ -44,6 +44,8 @@ class Instruction:
         groups: what it has to do with groups of copies to LDS.
         target: the label that it may jump to.
         at: the author's line.
+        defines: registers that it writes.
+        uses: registers that it reads.
     """
 
     name: str
@@ -55,17 +57,15 @@ class Instruction:
     groups: Groups = NO_GROUPS
     target: str = ""
     at: Source = NOWHERE
+    defines: tuple[Part, ...] = field(init=False)
+    uses: tuple[Part, ...] = field(init=False)
 
-    @property
-    def defines(self) -> tuple[Part, ...]:
-        """Registers that it writes."""
-        return tuple(part for part in self.results if isinstance(part, Part))
-
-    @property
-    def uses(self) -> tuple[Part, ...]:
-        """Registers that it reads."""
-        read = tuple(part for part in self.operands if isinstance(part, Part))
-        return (*read, *self.keeps)
+    def __post_init__(self) -> None:
+        """Find its registers, which are asked for again and again."""
+        defines = tuple([part for part in self.results if isinstance(part, Part)])
+        read = [part for part in self.operands if isinstance(part, Part)]
+        object.__setattr__(self, "defines", defines)
+        object.__setattr__(self, "uses", (*read, *self.keeps))
 
     @property
     def copies(self) -> bool:

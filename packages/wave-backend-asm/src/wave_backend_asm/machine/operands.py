@@ -17,7 +17,7 @@ from wave_isa_amdgcn.registers import (
 )
 
 if TYPE_CHECKING:
-    from wave_backend_asm.allocate.registers import Place
+    from wave_backend_asm.allocate.files import Place
 
 Operand: TypeAlias = Part | int | str
 """Registers, 32 bits, or a word of the assembler: ``exec``, ``off``."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from wave_backend_asm.allocate.registers import Allocation, Place, allocate
+from wave_backend_asm.allocate.registers import Allocation, allocate
 from wave_backend_asm.code import Block, Value
-from wave_backend_asm.machine.accumulators import with_accumulators
+from wave_backend_asm.machine.accumulators import accumulators
 from wave_backend_asm.machine.forwarding import forwarded
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
 from wave_backend_asm.machine.sinking import counted, sunk
@@ -17,6 +17,7 @@ from wave_backend_asm.waits.issued import Run
 
 if TYPE_CHECKING:
     from wave_backend_asm.allocate.budget import Budget
+    from wave_backend_asm.allocate.files import Place
 
 Line: TypeAlias = Instruction | Copy | Label
 
@@ -63,13 +64,14 @@ def assembled_program(
     Raises:
         NoRoomError: values do not fit the registers.
     """
-    moved = with_accumulators(forwarded(lines, fixed.keys()), fixed.keys())
+    moved = forwarded(lines, fixed.keys())
     stretches = _stretches(moved)
     writes = counted(o for each in stretches for o in each.operations)
     for each in stretches:
         each.operations = sunk(each.operations, writes)
     blocks = _blocks(stretches)
-    found = allocate(blocks, budget, _used(blocks, fixed))
+    spread = accumulators(moved, fixed.keys())
+    found = allocate(blocks, budget, _used(blocks, fixed), spread)
     codes = [_instructions(each.operations, found) for each in stretches]
     runs = [
         Run(tuple(i.issued(found.places, chip) for i in code), block.following)

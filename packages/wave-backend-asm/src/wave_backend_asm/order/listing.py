@@ -55,8 +55,8 @@ class Region:
         vectors = self.vectors
         return max(
             (
-                ((live | self.bits.parts(each.defines)) & vectors).bit_count()
-                for each, live in backwards(operations, self.behind, self.bits)
+                ((live | each.defined) & vectors).bit_count()
+                for each, live in backwards(self.bits.touched(operations), self.behind)
             ),
             default=0,
         )
@@ -64,9 +64,9 @@ class Region:
 
 def dependences(region: Region, ordered: Ordered) -> list[set[int]]:
     """By operation: numbers of those that have to come before it."""
-    ops, bits = region.operations, region.bits
-    reads = [bits.parts(each.uses) for each in ops]
-    writes = [bits.parts(each.defines) for each in ops]
+    ops = region.operations
+    touched = region.bits.touched(ops)
+    writes, reads = [t.defined for t in touched], [t.used for t in touched]
     return [
         {
             first
