@@ -13,6 +13,7 @@ from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
 from wave_backend_asm.machine.operands import SCALARS, Virtual
 from wave_backend_asm.machine.program import assembled_program
+from wave_backend_asm.machine.sinking import counted, sunk
 from wave_emulator_amdgcn import emulate, load
 from wave_emulator_amdgcn.architectures import ARCHITECTURES
 from wave_emulator_amdgcn.hazards.steps import step_of
@@ -165,3 +166,15 @@ def test_what_only_products_touch_may_live_in_accumulators():
     found = assembled_program(lines, "gfx942", budget, {}).allocation
     assert found.places[total].file == found.places[lane].file == "v"
     assert found.used["a"] > 0
+
+
+def test_masks_are_made_in_front_of_a_jump():
+    mask, end, count = Virtual(2, SCALARS), Virtual(2, SCALARS), Virtual(1, SCALARS)
+    code = [
+        Instruction("v_cmp_ge_i32_e64", (mask.all,), (ITEM.all, 3)),
+        Instruction("s_and_b64", (end.all,), (mask.all, mask.all)),
+        Instruction("s_cmp_lt_i32", (), (count.all, 3)),
+        Instruction("s_cbranch_scc0", target="done"),
+    ]
+    found = sunk(code, counted(code))
+    assert [each.name for each in found] == [each.name for each in code]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from wave_backend_asm.allocate.webs import Web
 
 
-_ALL = ("v", "a", "s")
+_ALL: tuple[str, ...] = ("v", "a", "s")
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,9 @@ def sunk(operations: Sequence[Operation], writes: Counter[Value]) -> list[Operat
         wanted = [operation]
         if follows is not None and _reads_condition(follows):
             wanted.append(follows)  # nothing may come between the two
+        if any(map(_jumps, wanted)):
+            # What is made behind a jump is not there where it leads to.
+            found += _released([*held.values()], held)
         if not _reads_condition(operation):
             for each in wanted:
                 found += _needed(each, held)
@@ -73,6 +76,10 @@ def _reads_condition(operation: Operation) -> bool:
     return isinstance(operation, Instruction) and operation.name.startswith(
         _READS_CONDITION
     )
+
+
+def _jumps(operation: Operation) -> bool:
+    return isinstance(operation, Instruction) and bool(operation.target)
 
 
 def _needed(operation: Operation, held: dict[Value, Instruction]) -> list[Instruction]:
