@@ -150,6 +150,12 @@ def test_the_library_spills_nothing(session, kernel, target, preset):
     assert not found
 
 
+@pytest.mark.parametrize("name", ["attention-decode", "attention-varlen"])
+def test_ragged_attention_spills_nothing_where_operands_are_held_twice(session, name):
+    case = make_case(session.plugins.load_kernel(name), name, {}, {}, "gfx1100")
+    assert spilled(session, case.kernel, case.options) == 0
+
+
 @pytest.mark.parametrize("keys", [200, 256])
 def test_code_in_another_order_computes_the_same(session, keys):
     """At these tiles the compiler's usual order of instructions spills."""

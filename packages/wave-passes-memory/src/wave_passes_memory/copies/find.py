@@ -11,7 +11,7 @@ from wave_core.ir import regions, resolve, walk_op
 from wave_core.ops.control import SetSymbol
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.ops.structure import Argument
-from wave_passes_memory.copies.gathered import has_bounds, plain_source
+from wave_passes_memory.copies.gathered import plain_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,7 +118,6 @@ def _is_copy(write: Write, read: Read, region: Region) -> bool:
     """Whether a write stores what was read just for it, element for element."""
     return (
         read.owner is region
-        and not has_bounds(read)
         and list(read.users) == [write]
         and write.mapping is None
         and write.flags == "none"

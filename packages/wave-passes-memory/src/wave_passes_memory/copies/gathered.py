@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wave_core.constraints.machine import REGISTER
@@ -21,6 +22,7 @@ from wave_core.ops.control import Conditional, Iterate, While
 from wave_core.ops.memory import Read
 from wave_core.ops.structure import Argument
 from wave_core.symbols import conjuncts, constant, eq, logical_and, lt
+from wave_core.types import iterator_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,11 +53,41 @@ def has_bounds(read: Read) -> bool:
     return read.mapping is not None and read.mapping.exists is not None
 
 
-def addresses(read: Read, index: Index, known: RegionFacts) -> tuple[Expr, ...]:
-    """The coordinates that a read has for a logical index, as it maps it."""
-    if read.mapping is None:
-        return tuple(index[dim] for dim in read.memory.memory_type.dims)
-    return tuple(known.geometry.bind(c) for c in read.mapping.apply(index))
+def bounded_along(read: Read, dim: str) -> bool:
+    """Whether it depends on the index along ``dim`` if an element is within bounds."""
+    mapping = read.mapping
+    if mapping is None or mapping.exists is None or dim not in mapping.register_dims:
+        return False
+    place = iterator_symbol(mapping.register_dims.index(dim))
+    return place in mapping.exists.free_symbols
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a read finds the element of a logical index.
+
+    Attributes:
+        read: One of the reads of a copy, which all address their memory alike.
+        known: What is known of the kernel.
+    """
+
+    read: Read
+    known: RegionFacts
+
+    def addresses(self, index: Index) -> tuple[Expr, ...]:
+        """The coordinates, as the read maps the index."""
+        mapping = self.read.mapping
+        if mapping is None:
+            return tuple(index[dim] for dim in self.read.memory.memory_type.dims)
+        return tuple(self.known.geometry.bind(c) for c in mapping.apply(index))
+
+    def bounds(self, index: Index) -> list[Expr]:
+        """The conditions under which the author says that there is an element."""
+        mapping = self.read.mapping
+        condition = None if mapping is None else mapping.condition(index)
+        if condition is None:
+            return []
+        return list(conjuncts(self.known.geometry.bind(condition)))
 
 
 def same_places(
@@ -95,17 +127,7 @@ def _is_at(
     at = {dim: index[dim] for dim in dims}
     if any(REGISTER in place.free_symbols for place in at.values()):
         return False
-    return same_places(access.coordinates, addresses(source, at, known), facts)
-
-
-def conditions(read: Read) -> list[Expr]:
-    """Under which conditions the index registers of a read are read."""
-    facts = region_of(read).graph.facts
-    found: list[Expr] = []
-    for value in read.indices:
-        access = facts.known(ACCESS, resolve(value))
-        found.extend(conjuncts(access.mask))
-    return found
+    return same_places(access.coordinates, Source(source, known).addresses(at), facts)
 
 
 class Gathers:
@@ -141,7 +163,9 @@ class Gathers:
             new.tags = source.tags
             insert_before(source, new)
             mask = self._mask(at, tail)
-            facts.put(ACCESS, new, Access(addresses(source, at, self._known), 1, mask))
+            facts.put(
+                ACCESS, new, Access(Source(source, self._known).addresses(at), 1, mask)
+            )
             facts.put(PLACEMENT, new, self._rows.placement(at, 1))
             self._memo[key] = new
         return self._memo[key]

@@ -23,7 +23,7 @@ from wave_core.ops.memory import Read, Write
 from wave_core.ops.shape import Assemble
 from wave_core.ops.structure import GetResult
 from wave_core.symbols import constant, logical_and, logical_not, lt
-from wave_passes_memory.copies.gathered import Gathers
+from wave_passes_memory.copies.gathered import Gathers, Source
 from wave_passes_memory.copies.rows import Rows
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ class Loads:
         self._rows = Rows(known.geometry.lanes)
         self._gathers = Gathers(copy, box, known, self._rows)
         self._front = copy.pairs[0][0]
+        self._source = Source(self._front, known)
         self._facts = copy.region.graph.facts
 
     def emit(self, pieces: list[Piece]) -> list[Op]:
@@ -169,13 +170,16 @@ class Loads:
     def _narrow(self, piece: Piece, before: Op) -> Op:
         """The elements one by one, each where it exists."""
         width = piece.load.registers
-        *outer, inner = (place.subs(_FIRST) for place in piece.index)
+        first = [place.subs(_FIRST) for place in piece.index]
+        *outer, inner = first
         *around, end = self._box.limits
         present = [
             lt(place, limit)
             for place, limit in zip(outer, around, strict=True)
             if limit is not None
         ]
+        named = dict(zip(self._box.dims, first, strict=True))
+        present += self._source.bounds(named)
         if piece.store.mask is not None:
             present.append(piece.store.mask)
         row = self._row((*outer, inner), 1)

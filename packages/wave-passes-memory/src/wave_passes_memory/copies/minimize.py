@@ -12,10 +12,10 @@ from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass, option
 from wave_core.symbols import eq, logical_and
 from wave_passes_memory.copies.find import copies
-from wave_passes_memory.copies.gathered import drop_unused
+from wave_passes_memory.copies.gathered import Source, drop_unused
 from wave_passes_memory.copies.lane_points import LanePoints
 from wave_passes_memory.copies.loads import Branches, Loads, store
-from wave_passes_memory.copies.prove import addresses, bare_readers, prove
+from wave_passes_memory.copies.prove import bare_readers, prove
 from wave_passes_memory.copies.share import Sharer
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ class MinimizeGlobalLoads(Pass):
     written to one buffer is replaced, if it is proved to copy a box of the memory
     whole: each thread then takes an equal share, neighbours side by side, as wide as
     an access can be. Elements that do not exist become zeros in the buffer where
-    every read of it leaves them out; those reads then need no condition. Where only
+    every read of it leaves them out; those reads then need no condition. Elements out
+    of the bounds of a mapping become zeros, too, where whole rows are. Where only
     the launch decides whether rows begin and end between wide accesses, the loads
     are wide under that condition, and one by one otherwise. Nothing happens where
     the reads and writes would not become fewer.
@@ -188,7 +189,7 @@ class _Replacement:
         return Sharer(
             self._box,
             known.geometry,
-            lambda index: addresses(read, index, known),
+            Source(read, known),
             lambda registers: known.facts(copy.region, registers, guard),
             self._shape,
         )

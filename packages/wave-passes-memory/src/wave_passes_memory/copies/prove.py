@@ -15,8 +15,8 @@ from wave_core.ops.memory import Read
 from wave_core.symbols import Kind, conjuncts, constant, ge, le, logical_and, lt
 from wave_core.types import RegisterType
 from wave_passes_memory.copies.gathered import (
-    addresses,
-    conditions,
+    Source,
+    bounded_along,
     follows,
     same_places,
 )
@@ -38,7 +38,7 @@ class Box:
 
     Element ``x`` of the box lies in the buffer at ``shared + x``. It is the element
     of the memory whose index is ``base + shared + x``, or 0 where that does not
-    exist.
+    exist. What exists and is out of the bounds that the author gave is 0 as well.
 
     Attributes:
         dims: The buffer's dimensions, in order.
@@ -122,6 +122,8 @@ class _Proof:
         """The box, if all steps succeed."""
         if len(self._storage) != len(self._dims):
             return None
+        if bounded_along(self._copy.pairs[0][0], self._dims[-1]):
+            return None  # Neighbours would not exist together.
         rows = [self._row(read, write) for read, write in self._copy.pairs]
         places = {row.place for row in rows if row is not None}
         if None in rows or len(places) != 1:
@@ -147,8 +149,8 @@ class _Proof:
         if set(index) != set(self._dims) or source.registers != target.registers:
             return None
         facts = self._known.facts(self._copy.region, source.registers)
-        wanted = addresses(read, index, self._known)
-        if not same_places(source.coordinates, wanted, facts):
+        own = Source(read, self._known)
+        if not same_places(source.coordinates, own.addresses(index), facts):
             return None
         if not follows(read, index, self._dims[-1], facts, self._known):
             return None
@@ -163,8 +165,8 @@ class _Proof:
         if None in base:
             return None
         place = (tuple(h[0] for h in known), tuple(b for b in base if b is not None))
-        own = tuple(h[1] for h in known)
-        return _Row(source, target, place, own, facts, tuple(conditions(read)))
+        parts = tuple(h[1] for h in known)
+        return _Row(source, target, place, parts, facts, tuple(own.bounds(index)))
 
     def _uniform(self, value: Expr, facts: Facts) -> Expr | None:
         """``value`` in a form that no point changes."""
@@ -239,7 +241,7 @@ class _Proof:
         decided, read = self._points.conditions(row.source.mask)
         mine, written = self._points.conditions(row.target.mask)
         facts, alone = row.facts, [*decided, *mine]
-        if not equivalent(read, wanted, facts, alone):
+        if not equivalent(read, [*wanted, *row.bounds], facts, alone):
             return None
         if not implied(wanted, written, facts, alone):
             return None
@@ -262,7 +264,7 @@ def _exist_together(box: Box, index: list[Expr], row: _Row) -> list[Expr]:
 class _Row:
     """One pair: accesses, the shared parts of coordinate and index, the own part.
 
-    ``needs`` are the conditions under which its index registers are read.
+    ``bounds`` are the conditions that the author gave for its elements.
     """
 
     source: Access
@@ -270,7 +272,7 @@ class _Row:
     place: tuple[tuple[Expr, ...], tuple[Expr, ...]]
     own: tuple[Expr, ...]
     facts: Facts
-    needs: tuple[Expr, ...]
+    bounds: tuple[Expr, ...]
 
     def chosen(self, points: LanePoints) -> Array | None:
         """The points that write; ``None`` where some of them write no element."""

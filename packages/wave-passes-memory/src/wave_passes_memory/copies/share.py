@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from wave_core.constraints.geometry import Geometry
     from wave_core.symbols import Facts
+    from wave_passes_memory.copies.gathered import Source
     from wave_passes_memory.copies.prove import Box
 
-    Addresses = Callable[[dict[str, Expr]], tuple[Expr, ...]]
     FactsFor = Callable[[int], Facts]
 
 WORD_BITS = 32
@@ -66,13 +66,13 @@ class Sharer:
         self,
         box: Box,
         geometry: Geometry,
-        addresses: Addresses,
+        source: Source,
         facts: FactsFor,
         shape: tuple[Expr, ...],
     ) -> None:
         """``shape`` is the memory's, in storage."""
         self._box = box
-        self._addresses = addresses
+        self._source = source
         self._facts = facts
         self._shape = shape
         self._threads = geometry.waves_per_workgroup * geometry.lanes
@@ -126,12 +126,14 @@ class Sharer:
         store = [s + x for s, x in zip(self._box.shared, local, strict=True)]
         index = [b + c for b, c in zip(self._box.base, store, strict=True)]
         named = dict(zip(self._box.dims, index, strict=True))
-        load = [facts.simplify(c) for c in self._addresses(named)]
+        load = [facts.simplify(c) for c in self._source.addresses(named)]
         exists = self._exists(tuple(index), facts)
         tail = self._tail(chunk, width, facts)
+        first = {dim: place.subs(_FIRST) for dim, place in named.items()}
+        bounds = map(facts.simplify, self._source.bounds(first))
         return Piece(
             tuple(index),
-            Access(tuple(load), width, _both(exists, tail)),
+            Access(tuple(load), width, _all(exists, *bounds, tail)),
             Access(tuple(store), width, tail),
             exists,
         )
@@ -181,7 +183,7 @@ def flat_offset(coordinates: tuple[Expr, ...], shape: tuple[Expr, ...]) -> Expr:
     return total(parts)
 
 
-def _both(one: Expr | None, other: Expr | None) -> Expr | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return logical_and(one, other)
+def _all(*conditions: Expr | None) -> Expr | None:
+    """All conditions that there are; ``None`` without any."""
+    present = [c for c in conditions if c is not None]
+    return logical_and(*present) if present else None

@@ -14,7 +14,7 @@ from wave_core.ir import ACCESS, LANDING, Access, capture, erase, insert_before
 from wave_core.ops.memory import GatherToLDS
 from wave_core.symbols import constant, logical_and, lt, symbol
 from wave_core.targets import BufferBounds
-from wave_passes_memory.copies.prove import addresses
+from wave_passes_memory.copies.gathered import Source
 from wave_passes_memory.copies.share import flat_offset
 
 if TYPE_CHECKING:
@@ -310,10 +310,14 @@ class DirectPlan:
         transfer, box = self.transfer, self.transfer.box
         index = [b + c for b, c in zip(box.base, elements.coordinates, strict=True)]
         named = dict(zip(box.dims, index, strict=True))
-        read = transfer.copy.pairs[0][0]
-        found = addresses(read, named, transfer.known)
+        source = Source(transfer.copy.pairs[0][0], transfer.known)
+        found = source.addresses(named)
         mask = self._all_of(
-            [lt(self._chunk(number), self.chunks), *self._exists(elements)]
+            [
+                lt(self._chunk(number), self.chunks),
+                *self._exists(elements),
+                *source.bounds({d: p.subs(_FIRST) for d, p in named.items()}),
+            ]
         )
         simple = tuple(self._facts.simplify(c) for c in found)
         return Access(simple, self.width, mask)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from wave_core.constraints.geometry import Geometry
     from wave_core.symbols import Expr
     from wave_passes_memory.copies.find import Copy
+    from wave_passes_memory.copies.gathered import Source
     from wave_passes_memory.copies.prove import Box
-    from wave_passes_memory.copies.share import Addresses, FactsFor
+    from wave_passes_memory.copies.share import FactsFor
 
 WORD_BITS = 32
 """Writes of less take as long as writes of this."""
@@ -75,7 +76,7 @@ class Blocks:
         box: What is copied.
         across: The position of the dimension that becomes the contiguous one.
         geometry: How many threads there are.
-        addresses: From a logical index to coordinates of the memory.
+        source: Where in memory the element of a logical index is.
         facts: What holds for vectors of so many registers.
         bits: The width of an element.
     """
@@ -85,13 +86,13 @@ class Blocks:
         box: Box,
         across: int,
         geometry: Geometry,
-        addresses: Addresses,
+        source: Source,
         facts: FactsFor,
         bits: int,
     ) -> None:
         self._box = box
         self._across = across
-        self._addresses = addresses
+        self._source = source
         self._facts = facts
         self._bits = bits
         self._threads = geometry.waves_per_workgroup * geometry.lanes
@@ -191,9 +192,10 @@ class Blocks:
         index = [b + s + x for b, s, x in zip(box.base, box.shared, local, strict=True)]
         index = [facts.simplify(place) for place in index]
         named = dict(zip(box.dims, index, strict=True))
-        places = tuple(facts.simplify(c) for c in self._addresses(named))
+        places = tuple(facts.simplify(c) for c in self._source.addresses(named))
         first = tuple(place.subs({REGISTER: constant(0)}) for place in index)
-        conditions = [*box.exists(first), *([] if tail is None else [tail])]
+        bounds = self._source.bounds(dict(zip(box.dims, first, strict=True)))
+        conditions = [*box.exists(first), *bounds, *([] if tail is None else [tail])]
         mask = facts.simplify(logical_and(*conditions)) if conditions else None
         return Part(named, Access(places, shape.width, mask))
 

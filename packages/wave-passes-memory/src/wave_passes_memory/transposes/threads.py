@@ -17,8 +17,9 @@ from wave_core.ir.rewrite import redeclare
 from wave_core.ops.memory import Allocate, Read, Write
 from wave_core.passes import Pass, option
 from wave_passes_memory.copies.find import copies
+from wave_passes_memory.copies.gathered import Source
 from wave_passes_memory.copies.lane_points import LanePoints
-from wave_passes_memory.copies.prove import addresses, bare_readers, prove
+from wave_passes_memory.copies.prove import bare_readers, prove
 from wave_passes_memory.layouts.choose import accesses_by_buffer
 from wave_passes_memory.transposes.blocks import Blocks, emit_blocks
 from wave_passes_memory.transposes.hardware import fetches
@@ -226,7 +227,7 @@ class _Transposition:
             box,
             across,
             known.geometry,
-            lambda index: addresses(first, index, known),
+            Source(first, known),
             lambda registers: known.facts(copy.region, registers),
             self._bits,
         )
