@@ -28,7 +28,6 @@ QUICK = ("attention-merge", "copy", "cumsum", "gemm", "gemm-staged", "layer-norm
 """Kernels of the library that take little, and touch most rules."""
 
 REFUSED = {
-    ("attention-varlen", "gfx950"): "WV0611",
     ("gemm-mxfp", "gfx950"): "WV0610",
 }
 """Kernels that the path refuses on a chip, with the code."""

@@ -150,4 +150,7 @@ def _no_room(error: NoRoomError, graph: Graph, target: Target) -> Exception:
         label="this kernel",
         notes=str(error),
         help=("choose a smaller tile, or a schedule with fewer stages", MLIR_PATH),
+        # Those of another kind may be too few, or lie too far apart.
+        needed=error.peak.vectors,
+        limit=error.budget.vector,
     )
