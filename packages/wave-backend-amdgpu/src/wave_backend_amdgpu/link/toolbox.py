@@ -23,14 +23,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
 
+from wave_backend_amdgpu.link.hand_on import hand_on
 from wave_backend_amdgpu.link.read import is_object, read_object
 from wave_backend_amdgpu.link.write import write_code
 
 _LIBRARY, _LINKER, _DEVICE = "libIREECompiler.so", "iree-lld", "iree_platform_libs"
 """What IREE looks for beside its library: a linker, and functions of its devices."""
-
-_HAND_ON = '#!/bin/sh\nexec {link} -f "$4" "$6"\n'
-"""IREE's arguments are ``-flavor gnu -shared OBJECT -o CODE``."""
 
 _SIGNED = {"LLD_VERSION": "IREE"}
 """What IREE gives its linker."""
@@ -46,15 +44,14 @@ class Toolbox:
     One thread at a time.
     """
 
-    def __init__(self, package: Path, link: str) -> None:
+    def __init__(self, package: Path) -> None:
         """Load the library.
 
         Args:
             package: Where it is, with its linker and what else it looks for.
-            link: The program that gives a file another name.
         """
         self._package = package
-        self._hand_on = _HAND_ON.format(link=link)
+        self._hand_on = hand_on()
         self._folder = Path(tempfile.mkdtemp(prefix="wave-tools-"))
         self._folder.rmdir()
         with self.tools():
@@ -66,15 +63,13 @@ class Toolbox:
 
         To be called before IREE is imported.
         """
-        spec, link = find_spec("iree.compiler"), shutil.which("ln")
-        if sys.platform != "linux" or link is None or spec is None:
-            return None
-        if _LIBRARY in _loaded() or not Path("/bin/sh").exists():
+        spec = find_spec("iree.compiler")
+        if sys.platform != "linux" or spec is None or _LIBRARY in _loaded():
             return None
         for each in spec.submodule_search_locations or ():
             package = Path(each) / "_mlir_libs"
             if (package / _LIBRARY).exists() and (package / _LINKER).exists():
-                return cls(package, link)
+                return cls(package)
         return None
 
     @contextmanager
@@ -91,7 +86,7 @@ class Toolbox:
                 (self._folder / each).symlink_to(self._package / each)
             if not linking:
                 tool = self._folder / _LINKER
-                tool.write_text(self._hand_on)
+                tool.write_bytes(self._hand_on)
                 tool.chmod(0o700)
             yield
         finally:
