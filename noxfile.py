@@ -253,8 +253,11 @@ def size(session: nox.Session) -> None:
 
 @nox.session(python=False, requires=["workspace", "checks"])
 def docs(session: nox.Session) -> None:
-    """Risk: pages that lead nowhere. Links, the reference, and the site with search."""
-    shared(session, "workspace", "python", "tools/site_source.py")
+    """Risk: pages that lead nowhere. Links, reference, gallery, the site with search.
+
+    `-- --gallery all` draws every kernel, in minutes.
+    """
+    shared(session, "workspace", "python", "tools/site_source.py", *session.posargs)
     shared(session, "workspace", "python", "tools/check_links.py")
     session.env["NO_MKDOCS_2_WARNING"] = "1"
     shared(session, "checks", "mkdocs", "build", "--strict", "--quiet")

@@ -18,6 +18,7 @@ import check_links
 TABS: dict[str, tuple[str, ...]] = {
     "Wave": ("README.md", "docs/README.md"),
     "Tutorials": ("docs/tutorial/*.md",),
+    "Gallery": ("docs/gallery/*.md",),
     "Coming from": ("docs/coming-from/*.md",),
     "How to": ("docs/howto/*.md",),
     "Explanation": ("docs/explanation/*.md", "docs/*.md", "ARCHITECTURE.md"),

@@ -1,9 +1,9 @@
 """The source of the site: every page of the documentation, and what the pages link to.
 
-    python tools/site_source.py [--out out/site-source]
+    python tools/site_source.py [--out out/site-source] [--gallery all]
 
 The folder mirrors the repository, so that a link means the same on the site and in a
-checkout. The generated reference is added where its place is.
+checkout. The generated reference and the gallery are added where their places are.
 """
 
 from __future__ import annotations
@@ -11,11 +11,16 @@ from __future__ import annotations
 import argparse
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import check_links
 import doc_pages
+import gallery
 import generate_reference
 import workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 OUT = workspace.ROOT / "out" / "site-source"
 
@@ -38,12 +43,15 @@ def sources() -> list[Path]:
     return sorted(known)
 
 
-def gather(out: Path) -> list[Path]:
-    """Write the source of the site into a fresh folder."""
+def gather(out: Path, kernels: Sequence[str] = gallery.USUAL) -> list[Path]:
+    """Write the source of the site into a fresh folder; the gallery draws `kernels`."""
     shutil.rmtree(out, ignore_errors=True)
     generate_reference.generate(out / "docs" / "reference")
+    gallery.write(out / "docs" / "gallery", kernels)
     written = [path.relative_to(workspace.ROOT) for path in sources()]
     for path in written:
+        if (out / path).exists():
+            continue  # what a checkout has in the place of a generated page
         (out / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(workspace.ROOT / path, out / path)
     return written
@@ -53,8 +61,11 @@ def main() -> int:
     """Write the folder and say where."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=OUT, help="folder to write")
+    told = "kernels that the gallery draws, or `all`, which takes minutes"
+    usual = list(gallery.USUAL)
+    parser.add_argument("--gallery", nargs="+", default=usual, help=told)
     arguments = parser.parse_args()
-    gather(arguments.out)
+    gather(arguments.out, arguments.gallery)
     pages = sum(1 for _ in arguments.out.rglob("*.md"))
     print(f"{pages} pages in {arguments.out}")
     return 0

@@ -6,15 +6,18 @@ import pytest
 
 import check_links
 import doc_pages
+import gallery
 import site_hooks
 import site_source
 import workspace
+from wave_core.diagnostics import WaveError
+from wave_core.plugin import PluginHost
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
     out = tmp_path_factory.mktemp("site")
-    site_source.gather(out)
+    site_source.gather(out, ["copy"])
     return out
 
 
@@ -27,8 +30,31 @@ def test_every_page_is_in_the_navigation(source):
     assert own <= there
 
 
+def test_generated_pages_stand_in_their_places(source):
+    text = (source / "docs" / "reference" / "README.md").read_text("utf-8")
+    assert "[language.md](language.md)" in text
+
+
 def test_links_hold_on_the_site(source):
     assert check_links.broken_links(source) == []
+
+
+def test_the_gallery_shows_kernels_and_lists_all(source):
+    folder = source / "docs" / "gallery"
+    text = (folder / "README.md").read_text("utf-8")
+    assert "\n## copy\n\nb = a\n\n[![Waves of copy" in text
+    assert "over time](copy.svg)](copy.html)\n" in text
+    assert "\n| occupancy | 8 waves of a SIMD, limited by waves |\n" in text
+    known = PluginHost(workspace.plugins()).kernels
+    assert [name for name in known if f"\n| {name} | " not in text] == ["copy"]
+    assert "\n| [copy](#copy) | b = a | M=129, N=100 | 0 | 1," in text
+    assert "wave 15" in (folder / "copy.svg").read_text("utf-8")
+    assert "<html" in (folder / "copy.html").read_text("utf-8")
+
+
+def test_a_kernel_that_nobody_has_is_refused():
+    with pytest.raises(WaveError, match="WV0801"):
+        gallery.show("copied")
 
 
 @pytest.mark.parametrize(

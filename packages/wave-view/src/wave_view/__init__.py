@@ -1,7 +1,8 @@
 """A kernel as one page: every view of it, linked by the author's lines.
 
 `collect` gathers what there is about a case, `view_of_kernel` what there is about a
-compiled kernel; `page` makes HTML of either, `trace` what Perfetto opens.
+compiled kernel; `page` makes HTML of either, `picture` an SVG of its time, and
+`trace` what Perfetto opens.
 ``%load_ext wave_view`` shows kernels in notebooks. Importing registers and loads
 nothing: the plugin lies in this package.
 """
@@ -12,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wave_view.drawing import picture
     from wave_view.gather import collect, view_of_kernel
     from wave_view.html import page
     from wave_view.notebook import load_ipython_extension, unload_ipython_extension
@@ -23,6 +25,7 @@ __all__ = [
     "collect",
     "load_ipython_extension",
     "page",
+    "picture",
     "trace",
     "unload_ipython_extension",
     "view_of_kernel",
@@ -33,6 +36,7 @@ _HOMES = {
     "collect": "gather",
     "load_ipython_extension": "notebook",
     "page": "html",
+    "picture": "drawing",
     "trace": "perfetto",
     "unload_ipython_extension": "notebook",
     "view_of_kernel": "gather",

@@ -22,6 +22,7 @@ from wave_core.cli.passes import (
 )
 from wave_core.compile.devices import AUTO
 from wave_runtime.artifact import write_whole
+from wave_view.drawing import picture as make_picture
 from wave_view.gather import collect
 from wave_view.html import page
 from wave_view.perfetto import trace as make_trace
@@ -44,6 +45,9 @@ def view(  # noqa: PLR0913, PLR0917 - the options of the command
     trace: Path | None = typer.Option(  # noqa: B008 - typer's form
         None, help="A file of cycles and schedules for ui.perfetto.dev."
     ),
+    picture: Path | None = typer.Option(  # noqa: B008 - typer's form
+        None, help="A file of waves over time, as SVG."
+    ),
     shape: list[str] = typer.Option([], help="Sizes: M=512,N=512."),  # noqa: B008 - typer's form
     settings: list[str] = typer.Option([], "--set", help="Settings: BLOCK_M=128."),  # noqa: B008 - typer's form
     target: TargetHere = AUTO,
@@ -63,8 +67,10 @@ def view(  # noqa: PLR0913, PLR0917 - the options of the command
     written: list[Path] = []
     if trace is not None:
         written.append(_write(trace, json.dumps(make_trace(found)), "--trace"))
+    if picture is not None:
+        written.append(_write(picture, make_picture(found), "--picture"))
     text = page(found)
-    if output is not None or not (open_page or trace):
+    if output is not None or not (open_page or trace or picture):
         path = output or Path(f"{found.kernel}.html")
         written.append(_write(path, text, "-o"))
     _tell(found, written, as_json=as_json)

@@ -6,10 +6,10 @@ phase ``X`` have a start and a length in microseconds, and ``M`` names rows.
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import user_error
+from wave_view.spans import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,26 +53,13 @@ def _waves(view: View) -> Iterator[Event]:
         yield _name("process_name", process, 0, f"SIMD {each['simd']}")
         told = each.get("title", f"wave {number} of workgroup {each['group']}")
         yield _name("thread_name", process, number, told)
-    for wave, events in _by_wave(found["events"]).items():
-        begins = [start - stall for _, _, start, _, stall, _ in events[1:]]
-        for event, following in zip_longest(events, begins):
-            _, number, start, end, stall, reason = event
-            made = found["instructions"][number]
-            what = {key: made[key] for key in ("unit", "source", "pc")} | {"end": end}
-            if stall:
-                why = f"waits for {found['reasons'][reason]}"
-                yield _bar(why, "stall", rows[wave], start - stall, stall, what)
-            # Bars of a row may not overlap: a matrix unit works on behind the next one.
-            cycles = (end if following is None else min(end, following)) - start
-            yield _bar(made["text"], made["unit"], rows[wave], start, cycles, what)
-
-
-def _by_wave(events: list[list[Any]]) -> dict[int, list[list[Any]]]:
-    """The events of each wave, in order."""
-    found: dict[int, list[list[Any]]] = {}
-    for event in events:
-        found.setdefault(event[0], []).append(event)
-    return found
+    for span in spans(found):
+        made, row = found["instructions"][span.instruction], rows[span.wave]
+        what = {key: made[key] for key in ("unit", "source", "pc")}
+        what["end"] = span.end
+        waits = f"waits for {span.reason}" if span.reason else ""
+        kind = "stall" if waits else made["unit"]
+        yield _bar(waits or made["text"], kind, row, span.start, span.cycles, what)
 
 
 def _schedules(view: View) -> Iterator[Event]:
