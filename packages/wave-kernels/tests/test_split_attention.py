@@ -76,6 +76,11 @@ def test_tiles_of_several_waves(asked):
     assert asked[0][0].splits > 1
 
 
+def test_values_wider_than_those_of_a_workgroup(asked):
+    check(tensors(s=300, d=24, dv=200))
+    assert asked[0][0].splits > 1
+
+
 def test_parts_fill_the_units_and_none_is_empty(asked):
     for b, keys, wanted in (
         (1, 1024, (8, True, 128)),

@@ -521,6 +521,7 @@ def heads(m=3, s=5, kvh=2, d=8):
 
 HIDDEN = torch.tensor([[True, False, True, True, False]] * 3)
 HIDDEN[1] = False
+FAR = (torch.arange(300) % 7 > 2)[None]
 CALLS = {
     "plain": (heads(), {}),
     "scaled": (heads(), {"scale": 0.3}),
@@ -530,6 +531,8 @@ CALLS = {
     "truth values": (heads(), {"attn_mask": HIDDEN}),
     "numbers": (heads(), {"attn_mask": rand(2, 1, 5)}),
     "groups": (heads(kvh=1), {"enable_gqa": True}),
+    "one query": (heads(1, 300), {}),
+    "one query, keys hidden": (heads(1, 300), {"attn_mask": FAR}),
     "no batch": (tuple(each[0] for each in heads()), {}),
     "bytes apart": (tuple(rand(1, 5, 2, 8).transpose(1, 2) for _ in range(3)), {}),
     "f32": (tuple(each.float() for each in heads()), {}),

@@ -104,7 +104,7 @@ class _Split:
         found |= {"HEADS": sizes["H"], "H": sizes["H"] // group}
         found |= {"QUERIES": sizes["M"], "M": sizes["M"] * group}
         found |= {"KEYS": sizes["K2"], "K2": self.share, "BLOCK_B": 1, "BLOCK_H": 1}
-        found |= {"BLOCK_N": max(1 << (sizes["N"] - 1).bit_length(), 16)}
+        found |= {"BLOCK_N": min(max(1 << (sizes["N"] - 1).bit_length(), 16), 128)}
         return {getattr(tkl.sym, name): value for name, value in found.items()}
 
     def arguments(self, rng: np.random.Generator) -> list[np.ndarray]:

@@ -247,17 +247,18 @@ def head_attention_kernel(
         found = weighted(total, sums, lead, scoring)
         tkw.write(tkw.cast(found, heads.result), given["output"], mapping=out)
         if lse:
-            _write_once(_log_sum(greatest, total), given["lse"])
+            sums = _log_sum(greatest, total)
+            once(lambda: tkw.write(sums, given["lse"]))
 
     return attention
 
 
-def _write_once(sums: Any, memory: Any) -> None:
-    """By the workgroup of the first channels: those of others have the same sums."""
+def once(write: Callable[[], None]) -> None:
+    """Let the workgroup of the first channels write: those of others have the same."""
 
     @tkw.conditional(tkw.WORKGROUP_1 < 1)
     def first() -> None:
-        tkw.write(sums, memory)
+        write()
 
 
 def _operands(heads: Heads, scoring: Scoring, *, lse: bool) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from wave_kernels.definitions.attention import (
     Heads,
     attended,
     base_2,
+    once,
     products,
     weighted,
 )
@@ -138,8 +139,8 @@ def split_attention_kernel(
         found = tkw.cast(weighted(total, sums, LEAD, own), heads.result)
         places.write(found, given["output"], "output", (*LEAD, N, M))
         if cut.splits > 1:
-            weights = greatest + tkw.log2(total)
-            places.write(weights, given["sums"], "sums", (*LEAD, M))
+            weights, memory = greatest + tkw.log2(total), given["sums"]
+            once(lambda: places.write(weights, memory, "sums", (*LEAD, M)))
 
     return attention
 

@@ -29,6 +29,10 @@ FEW_ROWS = 16
 _LEAST = 128
 """Keys of a part: with fewer, merging costs as much as it saves."""
 
+_CHANNELS = 128
+"""Of values, whose sums the registers of a wave hold beside queries and keys; scores
+of further ones are computed once more."""
+
 _STEP = 64
 """Keys that parts have a multiple of, but for the last."""
 
@@ -99,5 +103,5 @@ def _symbols(sizes: Sizes, parts: Parts) -> Mapping[str, Any]:
         "N": sizes.dv,
         "BLOCK_B": 1,
         "BLOCK_H": 1,
-        "BLOCK_N": max(power_of_two(sizes.dv), FEW_ROWS),
+        "BLOCK_N": min(max(power_of_two(sizes.dv), 16), _CHANNELS),
     }
