@@ -100,7 +100,7 @@ def pytest(session: nox.Session, *arguments: str) -> None:
 def workspace(session: nox.Session) -> None:
     """Environment: all packages, editable, with what tests and types need."""
     install(session, *BUILD_TOOLS)
-    wanted = (*ws.foreign_requirements(), *TEST_TOOLS, *TYPE_TOOLS)
+    wanted = (*ws.foreign_requirements(), *TEST_TOOLS, *TYPE_TOOLS, "towncrier")
     install(session, *editable(PACKAGES), *wanted)
 
 
@@ -288,21 +288,49 @@ def third_party(session: nox.Session) -> None:
 @nox.session(reuse_venv=False, requires=["stock"])
 def wheels(session: nox.Session) -> None:
     """Risk: works here, broken installed. Build, install in a fresh place, smoke."""
+    build_and_install(session, PACKAGES, Path(session.create_tmp()).resolve())
+
+
+def build_and_install(
+    session: nox.Session, packages: tuple[ws.Package, ...], dist: Path
+) -> None:
+    """Make wheels of packages, and try them where nothing else is installed."""
     install(session, *BUILD_TOOLS)
-    dist = Path(session.create_tmp()).resolve()
-    for package in PACKAGES:
+    for package in packages:
         with session.chdir(package.directory):
             session.run("hatchling", "build", "-d", str(dist))
-    built = {p.name: str(next(dist.glob(f"{p.module}-*.whl"))) for p in PACKAGES}
-    light = [package for package in PACKAGES if not package.project["dependencies"]]
+    built = {p.name: str(next(dist.glob(f"{p.module}-*.whl"))) for p in packages}
+    light = [package for package in packages if not package.project["dependencies"]]
     for package in light:
         install(session, "--no-index", built[package.name])
         session.run("python", "-c", f"import {package.module}")
     install_from_stock(session, *built.values())
     session.run("python", "-m", "pip", "check")
-    for package in PACKAGES:
+    for package in packages:
         session.run("python", "-c", f"import {package.module}")
     session.run("wave", "plugins")
+
+
+@nox.session(default=False, reuse_venv=False, requires=["workspace", "checks", "stock"])
+def release(session: nox.Session) -> None:
+    """Risk: a release that nobody tried. `-- wave-core=0.2.0`, or `-- all=0.2.0`.
+
+    Versions, ranges and changelogs are written into a copy, and wheels of it are built
+    and installed; `--write` then writes them here too. Nothing is uploaded.
+    """
+    words = [word for word in session.posargs if word != "--write"]
+    place = Path(session.create_tmp()).resolve()
+    copy, dist = place / "checkout", OUT / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    prepare = ("checks", "python", "tools/release.py")
+    shared(session, *prepare, *words, "--into", str(copy))
+    agree = str(copy / "tests" / "architecture" / "test_packages.py")
+    shared(session, "workspace", "pytest", "-q", "--rootdir", str(copy), agree)
+    build_and_install(session, ws.packages(copy), dist)
+    if len(words) < len(session.posargs):
+        shared(session, *prepare, *words)
+    else:
+        session.log(f"tried, with wheels in {dist}; add `--write` to release it")
 
 
 @nox.session(default=False, python=False, requires=["checks"])

@@ -122,9 +122,9 @@ class Package:
         return sorted(self.source.rglob("*.py"))
 
 
-def packages() -> tuple[Package, ...]:
+def packages(root: Path = ROOT) -> tuple[Package, ...]:
     """Every package of the repository, by name."""
-    found = (path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
+    found = (path.parent for path in root.glob("packages/*/pyproject.toml"))
     return tuple(sorted((Package(path) for path in found), key=lambda p: p.name))
 
 
