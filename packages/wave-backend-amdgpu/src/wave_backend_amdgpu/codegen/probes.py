@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from wave_core.backends.emission.accesses import by_register
 from wave_core.backends.emission.memories import extents
-from wave_core.backends.emission.steps import within_loops
 from wave_core.ir import ACCESS, resolve
 from wave_core.ops.atomic import Atomic
 from wave_core.ops.memory import GatherToLDS, Read, Write
@@ -81,7 +80,7 @@ def _strays(op: Op, memory: Op, emit: Emitter, indices: Sequence[Op]) -> list[Ex
     rows = zip(access.coordinates, shape, strict=True)
     inside = [emit.expr(test) for c, end in rows for test in (ge(c, 0), lt(c, end))]
     mask = emit.expr(constant(1) if access.mask is None else access.mask)
-    facts = within_loops(emit)
+    facts = emit.indices.within_loops()
     found: list[Expr] = []
     for known in by_register(indices, emit, access.registers):
         where = mask.subs(known)

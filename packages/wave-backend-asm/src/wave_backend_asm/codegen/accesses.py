@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.select.conversions import chosen
-from wave_core.backends.emission.steps import split_piece, within_loops
+from wave_core.backends.emission.steps import split_piece
 from wave_core.symbols import Expr, constant
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _split(emit: Emitter, offset: Expr, limit: int) -> tuple[Expr, int]:
     """
     number, _ = offset.linear()
     rest = offset - number
-    if number <= 0 or not within_loops(emit).prove_nonnegative(rest):
+    if number <= 0 or not emit.indices.within_loops().prove_nonnegative(rest):
         return offset, 0
     field = number % limit
     return rest + constant(number - field), field

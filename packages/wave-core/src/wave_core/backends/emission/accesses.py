@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING, Protocol
@@ -67,28 +67,42 @@ def pieces(op: Read | Write, emit: Emission, memory: FlatArray) -> list[Piece]:
     rows = zip(access.coordinates, memory.strides, strict=True)
     offset = emit.expr(total([place * stride for place, stride in rows]))
     mask = None if access.mask is None else emit.expr(access.mask)
-    offsets, masks = _offsets_and_masks(op, emit, offset, mask, access.registers)
+    known = [*by_register(op.indices, emit, access.registers)]
+    steady, moving = _parts(offset, known[0])
+    offsets = [moving.subs(each) for each in known]
+    masks = _masks(emit.facts, mask, known)
     runs = _runs(emit.facts, offsets, masks)
     widest = emit.target.memory.max_access_bits // max(memory.dtype.bits, 8)
     found: list[Piece] = []
     for start, length in runs:
         for first, count in _powers(start, length, widest):
-            where = offsets[first]
+            where = steady + offsets[first]
             aligned = _alignment(emit.facts, where, memory.dtype.bytes, count)
             found.append(Piece(first, count, where, masks[first], aligned))
     return found
 
 
-def _offsets_and_masks(
-    op: Read | Write, emit: Emission, offset: Expr, mask: Expr | None, registers: int
-) -> tuple[list[Expr], list[Expr | None]]:
-    """Offset and mask of each register, with elements of index registers bound."""
-    offsets: list[Expr] = []
-    masks: list[Expr | None] = []
-    for known in by_register(op.indices, emit, registers):
-        offsets.append(offset.subs(known))
-        masks.append(None if mask is None else simple(emit.facts, mask.subs(known)))
-    return offsets, masks
+def _parts(offset: Expr, known: Mapping[Expr, Expr | int]) -> tuple[Expr, Expr]:
+    """The terms of an offset that all registers share, and those of a register."""
+    _, terms = offset.linear()
+    moving = [
+        term * factor
+        for term, factor in terms
+        if not term.free_symbols.isdisjoint(known)
+    ]
+    found = total(moving)
+    return offset - found, found
+
+
+def _masks(
+    facts: Facts, mask: Expr | None, known: Sequence[Mapping[Expr, Expr | int]]
+) -> list[Expr | None]:
+    """The mask of each register."""
+    if mask is None:
+        return [None] * len(known)
+    if mask.free_symbols.isdisjoint(known[0]):
+        return [simple(facts, mask)] * len(known)
+    return [simple(facts, mask.subs(each)) for each in known]
 
 
 def by_register(

@@ -67,10 +67,26 @@ class Expressions:
         self.counters: dict[Expr, Expr] = {}
         self._levels: dict[Expr, int] = {}
         self._narrow: dict[Expr, bool] = {}
+        self._inside: tuple[Facts, int, Facts] | None = None
 
     def bind(self, symbol: Expr, name: str, width: int, level: int) -> None:
         """Give a symbol its value; a symbol is bound once."""
         self._bound[symbol] = Bound(name, width, level)
+
+    def within_loops(self) -> Facts:
+        """Facts that hold inside the loops that were opened until now.
+
+        They are the same object while nothing new is known: it keeps what it proves.
+        """
+        known, count = self.facts, len(self.counters)
+        inside = self._inside
+        if inside is not None and inside[0] is known and inside[1] == count:
+            return inside[2]
+        facts = known
+        for counter, iterations in self.counters.items():
+            facts = facts.with_range(counter, 0, iterations - 1)
+        self._inside = known, count, facts
+        return facts
 
     def level(self, value: Expr) -> int:
         """The outermost level where all symbols of ``value`` are known."""

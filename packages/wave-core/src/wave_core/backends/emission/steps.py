@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from wave_core.symbols import Expr, Facts, constant
+from wave_core.symbols import Expr, constant
 
 if TYPE_CHECKING:
     from wave_core.backends.emission.accesses import Piece
@@ -38,7 +38,7 @@ def split_piece(emit: Emission, memory: Counted, piece: Piece) -> tuple[Expr, Ex
     moving, whole = _moving(emit, piece.offset), (piece.offset, constant(0))
     if moving.is_constant:
         return whole
-    facts, steady = within_loops(emit), piece.offset - moving
+    facts, steady = emit.indices.within_loops(), piece.offset - moving
     if not (facts.prove_nonnegative(steady) and facts.prove_nonnegative(moving)):
         return whole
     if piece.mask is not None:
@@ -56,11 +56,3 @@ def _moving(emit: Emission, offset: Expr) -> Expr:
         if all(symbol in counters for symbol in term.free_symbols):
             found = found + term * factor
     return found
-
-
-def within_loops(emit: Emission) -> Facts:
-    """Facts that hold inside the open loops."""
-    facts = emit.facts
-    for counter, count in emit.indices.counters.items():
-        facts = facts.with_range(counter, 0, count - 1)
-    return facts
