@@ -84,6 +84,7 @@ def test_refusal_has_line_and_reason(capfd):
     assert message.column == 1
     assert "invalid instruction" in message.why
     assert capfd.readouterr().err == ""
+    assert load(assemble(document(ADDED), "gfx942")).kernel().name == "added"
 
 
 def test_instruction_of_another_chip_is_refused():

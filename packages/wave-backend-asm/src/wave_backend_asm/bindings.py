@@ -14,17 +14,18 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from iree.compiler.api import Output, Session, Source, ctypes_dl
 
 from wave_backend_asm.assemble.messages import AssemblerError
 
-_MODULE = """\
-hal.executable.source public @code {{
+_EXPORT = """\
 hal.executable.export public @code ordinal(0) layout(#hal.pipeline.layout<
 constants = 0, bindings = []>) count(%device: !hal.device) -> (index, index, index) {{
 %one = arith.constant 1 : index
@@ -32,8 +33,16 @@ hal.return %one, %one, %one : index, index, index
 }}
 builtin.module attributes {{llvm.module_asm = ["{}"]}} {{
 }}
-}}
 """
+
+_ASKED = "hal.executable.source public @code {{\n" + _EXPORT + "}}"
+"""What IREE is asked to describe its machine for."""
+
+_VARIANT = re.compile(r"^ *(hal\.executable\.variant .*)\{$", re.MULTILINE)
+"""The line with which IREE begins an executable for one machine."""
+
+_RENEWED = 64
+"""Texts after which the state is made anew: all of them stay in it."""
 
 
 def assemble(text: str, chip: str) -> bytes:
@@ -42,30 +51,68 @@ def assemble(text: str, chip: str) -> bytes:
     Raises:
         AssemblerError: where it is refused.
     """
-    session = Session()
-    session.set_flags(
-        "--iree-hal-target-device=hip",
-        f"--iree-rocm-target={chip}",
-        "--iree-rocm-container-type=hsaco",
-    )
-    invocation = session.invocation()
-    source = Source.wrap_buffer(session, _module(text).encode() + b"\0")
-    try:
-        with _standard_error() as said:
-            done = invocation.parse_source(source) and invocation.execute(
-                ctypes_dl.PipelineType.IREE_COMPILER_PIPELINE_HAL_EXECUTABLE
-            )
-        if not done:
-            raise AssemblerError("".join(said))
-        return _binary(invocation)
-    finally:
-        invocation.close()
-        source.close()
+    machine = _machine(chip)
+    machine.assembled += 1
+    if machine.assembled > _RENEWED:
+        _machine.cache_clear()
+    return machine.code(text)
 
 
-def _module(text: str) -> str:
-    escaped = text.replace("\\", "\\5C").replace('"', "\\22").replace("\n", "\\0A")
-    return _MODULE.format(escaped)
+class _Machine:
+    """IREE's state for one chip, which takes longer to make than a text.
+
+    Attributes:
+        assembled: texts until now.
+    """
+
+    def __init__(self, chip: str) -> None:
+        self.assembled = 0
+        self._session = Session()
+        self._session.set_flags(
+            "--iree-hal-target-device=hip",
+            f"--iree-rocm-target={chip}",
+            "--iree-rocm-container-type=hsaco",
+            "--iree-opt-level=O0",  # of the host program, which there is not
+        )
+        _without_threads(self._session)
+        described = self._run(_ASKED.format(""), "stream", "executable-sources", _text)
+        found = _VARIANT.search(described.decode())
+        assert found is not None, "IREE describes the machine of its options"
+        self._variant = found[1]
+
+    def code(self, text: str) -> bytes:
+        """The code object, by what of IREE's pipeline makes code and links it."""
+        inner = _EXPORT.format(_escaped(text))
+        module = f"hal.executable public @code {{ {self._variant} {{ {inner} }} }}"
+        return self._run(module, "executable-targets", "hal", _binary)
+
+    def _run(
+        self, module: str, after: str, to: str, output: Callable[[Any, Output], None]
+    ) -> bytes:
+        invocation = self._session.invocation()
+        source = Source.wrap_buffer(self._session, module.encode() + b"\0")
+        try:
+            with _standard_error() as said:
+                done = invocation.parse_source(source)
+                _only(invocation, after, to)
+                done = done and invocation.execute()
+            if not done:
+                raise AssemblerError("".join(said))
+            found = Output.open_membuffer()
+            output(invocation, found)
+            return bytes(found.map_memory())
+        finally:
+            invocation.close()
+            source.close()
+
+
+@cache
+def _machine(chip: str) -> _Machine:
+    return _Machine(chip)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\5C").replace('"', "\\22").replace("\n", "\\0A")
 
 
 @contextmanager
@@ -86,10 +133,42 @@ def _standard_error() -> Generator[list[str]]:
         os.close(before)
 
 
-def _binary(invocation: Any) -> bytes:
+# ---- what the package of the compiler lacks of its C API
+
+
+class _Context(ctypes.Structure):
+    """Source: mlir-c/IR.h, MlirContext."""
+
+    _fields_ = (("pointer", ctypes.c_void_p),)
+
+
+def _without_threads(session: Session) -> None:
+    """Compile in the calling thread: there is nothing to share out."""
+    library: Any = ctypes_dl._dylib
+    borrow = library.ireeCompilerSessionBorrowContext
+    borrow.restype, borrow.argtypes = _Context, [ctypes.c_void_p]
+    choose = library.mlirContextEnableMultithreading
+    choose.restype, choose.argtypes = None, [_Context, ctypes.c_bool]
+    choose(borrow(session._session_p), False)
+
+
+def _only(invocation: Any, after: str, to: str) -> None:
+    """Run only the phases of IREE's pipeline behind one, up to another."""
+    library: Any = ctypes_dl._dylib
+    for choose, phase in (
+        (library.ireeCompilerInvocationSetCompileFromPhase, after),
+        (library.ireeCompilerInvocationSetCompileToPhase, to),
+    ):
+        choose.restype, choose.argtypes = None, [ctypes.c_void_p, ctypes.c_char_p]
+        choose(invocation._inv_p, phase.encode())
+
+
+def _text(invocation: Any, output: Output) -> None:
+    invocation.output_ir(output)
+
+
+def _binary(invocation: Any, output: Output) -> None:
     library: Any = ctypes_dl._dylib
     write = library.ireeCompilerInvocationOutputHALExecutable
     write.restype, write.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_void_p]
-    output = Output.open_membuffer()
     ctypes_dl._handle_error(write(invocation._inv_p, output._output_p))
-    return bytes(output.map_memory())

@@ -77,6 +77,7 @@ def form_of(mnemonic: str) -> Form:
     raise KeyError(mnemonic)
 
 
+@cache
 def plain_name(mnemonic: str) -> str:
     """The name without its encoding, in capitals, as tables have it."""
     return _ENCODING.sub("", mnemonic).upper()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 from wave_backend_asm.code import Part
@@ -96,39 +97,40 @@ class Instruction:
 
     def issued(self, places: Places, chip: str) -> Issued:
         """What waits and wait states are placed by."""
-        form = form_of(self.name)
-        written = _union(self.results, places)
+        form, step = form_of(self.name), self._step(places, chip)
         return Issued(
-            self._step(places, chip),
+            step,
             form.counter,
-            written if form.counter else 0,
+            step.writes & ~form.writes if form.counter else 0,
             form.scalar,
             self.demands,
             self.groups,
         )
 
-    def _read(self) -> tuple[Operand, ...]:
-        """What the machine reads; what is kept is not read but by updates."""
-        updated = self.results if form_of(self.name).updates else ()
-        return (*self.operands, *updated)
-
     def _step(self, places: Places, chip: str) -> Step:
         form, name = form_of(self.name), plain_name(self._name(places))
-        sources = tuple(bits_of(each, places) for each in self.operands)
-        stored = 0 if form.stored is None else sources[form.stored]
-        passes = matrix_cycles(name, MATRIX_FLOPS[chip]) // 4
+        sources = tuple([bits_of(each, places) for each in self.operands])
+        written = _union(self.results, places)
+        read = form.reads | (written if form.updates else 0)  # as updates alone do
+        for each in sources:
+            read |= each
         return Step(
             name=name,
             unit=form.unit,
-            reads=form.reads | _union(self._read(), places),
-            writes=form.writes | _union(self.results, places),
+            reads=read,
+            writes=form.writes | written,
             sources=sources,
-            stored=stored,
+            stored=0 if form.stored is None else sources[form.stored],
             to_lds=self.modifiers.endswith(" lds"),
             crosses_lanes=self.name.endswith("_dpp"),
             scalar_offset=name.startswith("BUFFER") and bool(sources and sources[-1]),
-            passes=passes if form.unit == "mfma" else 0,
+            passes=_passes(name, chip) if form.unit == "mfma" else 0,
         )
+
+
+@cache
+def _passes(name: str, chip: str) -> int:
+    return matrix_cycles(name, MATRIX_FLOPS[chip]) // 4
 
 
 def _union(operands: tuple[Operand, ...], places: Places) -> int:

@@ -6,6 +6,7 @@ import math
 import re
 import struct
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from wave_backend_asm.machine.operands import is_scalar
@@ -20,6 +21,7 @@ WORD = 32
 _BITS = re.compile(r"[a-z]+(\d+)")
 
 
+@cache
 def bits_of_item(item: str) -> int:
     """Bits of one element: of ``bf16`` 16, of ``f8E4M3FN`` 8."""
     found = _BITS.match(item)

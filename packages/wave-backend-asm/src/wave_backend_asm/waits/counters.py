@@ -28,22 +28,25 @@ class Flight:
 
     Attributes:
         behind: operations issued behind the one that fills a register, at the least.
+        held: the registers among its keys, as bits.
         most: operations in flight, at the most.
         scalar: one of them may complete before those in front of it.
     """
 
     behind: dict[int, int] = field(default_factory=dict[int, int])
+    held: int = 0
     most: int = 0
     scalar: bool = False
 
     def copy(self) -> Flight:
         """An equal one."""
-        return Flight(dict(self.behind), self.most, self.scalar)
+        return Flight(dict(self.behind), self.held, self.most, self.scalar)
 
     def meet(self, other: Flight) -> None:
         """Take note of what may be in flight on another way to the same point."""
         for row, count in other.behind.items():
             self.behind[row] = min(count, self.behind.get(row, count))
+        self.held |= other.held
         self.most = max(self.most, other.most)
         self.scalar |= other.scalar
 
@@ -53,12 +56,15 @@ class Flight:
             return
         self.scalar &= bool(allowed)
         self.most = min(self.most, allowed)
-        self.behind = {r: n for r, n in self.behind.items() if n < allowed}
+        for row in [row for row, n in self.behind.items() if n >= allowed]:
+            del self.behind[row]
+            self.held &= ~(1 << row)
 
     def issue(self, operation: Issued, limit: int) -> None:
         """One more, which may be the last of so many that a counter can tell."""
         self.behind = {row: min(n + 1, limit) for row, n in self.behind.items()}
         self.behind |= dict.fromkeys(rows_of(operation.pending), 0)
+        self.held |= operation.pending
         if operation.groups.joins:
             self.behind[GROUP] = 0
         self.most = min(self.most + 1, limit + 1)
@@ -74,12 +80,14 @@ class Flight:
 
     def landed(self, left: int) -> int | None:
         """How many may be in flight when all groups but so many have landed."""
-        rows = [row for row in self.behind if row >= GROUP + left]
-        return self.needed(rows)
+        return self._least([row for row in self.behind if row >= GROUP + left])
 
-    def needed(self, rows: Iterable[int]) -> int | None:
+    def needed(self, registers: int) -> int | None:
         """How many may be in flight when registers are touched; ``None``: any."""
-        counts = [self.behind[row] for row in rows if row in self.behind]
+        return self._least(rows_of(registers & self.held))
+
+    def _least(self, rows: Iterable[int]) -> int | None:
+        counts = [self.behind[row] for row in rows]
         if not counts:
             return None
         return 0 if self.scalar else min(counts)
@@ -144,7 +152,7 @@ def _needed(flight: Flight, issued: Issued, counter: str) -> int | None:
     if issued.counter == counter and not (issued.scalar or flight.scalar):
         # One counter fills registers in the order of issue, but for scalar loads.
         touched &= ~(issued.pending & ((1 << SCALAR) - 1)) | step.reads
-    wanted = [flight.needed(rows_of(touched)), _demanded(flight, issued, counter)]
+    wanted = [flight.needed(touched), _demanded(flight, issued, counter)]
     if issued.groups.left is not None:
         wanted.append(flight.landed(issued.groups.left))
     numbers = [number for number in wanted if number is not None]

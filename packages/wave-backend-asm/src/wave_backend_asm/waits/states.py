@@ -7,6 +7,8 @@ over all ways to it. The tables are those that the emulator checks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from wave_backend_asm.waits.issued import Run, preceding
 from wave_isa_amdgcn.step import Sort, Step
@@ -16,39 +18,54 @@ _Back = dict[Step, int]
 """States between an instruction and a point, at the least."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Sort:
+    """Instructions that begin the same rows and end the same.
+
+    Attributes:
+        begun: the rows whose first instruction they are.
+        ended: the rows whose second instruction they are.
+    """
+
+    begun: frozenset[Row]
+    ended: frozenset[Row]
+
+    @cached_property
+    def _known(self) -> dict[_Sort, tuple[list[Row], list[Row]]]:
+        return {}
+
+    def rows_to(self, second: _Sort) -> tuple[list[Row], list[Row]]:
+        """Rows that they begin and others end; those of them that hold for any two."""
+        found = self._known.get(second)
+        if found is None:
+            rows = [row for row in self.begun if row in second.ended]
+            found = rows, [row for row in rows if not row.meets]
+            self._known[second] = found
+        return found
+
+
 class _Tables:
-    """The rows of one architecture, and which of them instructions begin and end."""
+    """The rows of one architecture, by sorts of instructions."""
 
     def __init__(self, architecture: str) -> None:
         self.chip: States = STATES[architecture]
-        self.rows = [row for row in ROWS if architecture in row.architectures]
-        self.most = max(row.most for row in self.rows)
-        self._begun: dict[Sort, frozenset[Row]] = {}
-        self._ended: dict[Sort, frozenset[Row]] = {}
-        self._both: dict[tuple[Sort, Sort], tuple[list[Row], list[Row]]] = {}
+        self._rows = [row for row in ROWS if architecture in row.architectures]
+        self.most = max(row.most for row in self._rows)
+        self._sorts: dict[Sort, _Sort] = {}
+        self._of: dict[Step, _Sort] = {}
 
-    def begins(self, step: Step) -> frozenset[Row]:
-        """The rows whose first instruction it is."""
-        if step.sort not in self._begun:
-            begun = frozenset([row for row in self.rows if row.producer(step)])
-            self._begun[step.sort] = begun
-        return self._begun[step.sort]
+    def sort(self, step: Step) -> _Sort:
+        """The sort of an instruction."""
+        found = self._of.get(step)
+        if found is None:
+            found = self._of[step] = self._sorts.get(step.sort) or self._new(step)
+        return found
 
-    def _ends(self, step: Step) -> frozenset[Row]:
-        """The rows whose second instruction it is."""
-        if step.sort not in self._ended:
-            ended = frozenset([row for row in self.rows if row.consumer(step)])
-            self._ended[step.sort] = ended
-        return self._ended[step.sort]
-
-    def between(self, first: Step, second: Step) -> list[Row]:
-        """The rows that may ask for states between two."""
-        key = first.sort, second.sort
-        if key not in self._both:
-            rows = self.begins(first) & self._ends(second)
-            self._both[key] = [*rows], [row for row in rows if not row.meets]
-        found = self._both[key]
-        return found[not first.meets(second)]
+    def _new(self, step: Step) -> _Sort:
+        begun = frozenset([row for row in self._rows if row.producer(step)])
+        ended = frozenset([row for row in self._rows if row.consumer(step)])
+        found = self._sorts[step.sort] = _Sort(begun, ended)
+        return found
 
 
 class _Window:
@@ -61,14 +78,17 @@ class _Window:
 
     def missing(self, step: Step) -> int:
         """States that have to be added in front of an instruction."""
-        return max(self._asked(step), default=0)
-
-    def _asked(self, step: Step) -> Iterator[int]:
-        chip, clock = self._tables.chip, self.clock
+        tables, found = self._tables, 0
+        second = tables.sort(step)
+        if not second.ended:
+            return 0
         for first, at in self._issued.items():
-            for row in self._tables.between(first, step):
+            rows, always = tables.sort(first).rows_to(second)
+            for row in rows if rows and first.meets(step) else always:
                 if self._between(row, at):
-                    yield row.needed(chip, first, step) - (clock - at)
+                    states = row.needed(tables.chip, first, step)
+                    found = max(found, states - (self.clock - at))
+        return found
 
     def _between(self, row: Row, at: int) -> bool:
         """What a row asks to lie between may lie there."""
@@ -82,7 +102,7 @@ class _Window:
         gone = self.clock - self._tables.most
         for old in [old for old, at in self._issued.items() if at <= gone]:
             del self._issued[old]
-        if self._tables.begins(step):
+        if self._tables.sort(step).begun:
             self._issued[step] = self.clock
 
     @property

@@ -11,7 +11,6 @@ from wave_core.backends import lowers
 from wave_core.ops.matrix import Mma
 
 if TYPE_CHECKING:
-    from wave_backend_asm.code import Part
     from wave_backend_asm.codegen.emitter import Emitter
     from wave_backend_asm.select.data import Datum
     from wave_core.targets import MatrixInstruction
@@ -35,15 +34,15 @@ def mma(op: Mma, emit: Emitter) -> None:
     if emit.dtype(op) != row.result_dtype:
         raise MissingError(f"a product that adds up in {emit.dtype(op)}")
     b, name = emit.b, mnemonic(row, dtype)
-    lhs, rhs, acc = (b.data[emit.value(v).name] for v in op.operands)
-    count = lhs.kind.registers // row.issues
-    total = Virtual(len(acc.words), name=f"the sums of `{op.op_name}`")
-    addend = _addend(emit, acc, total)
+    left, right, acc = (emit.value(v).name for v in op.operands)
+    count = b.data[left].kind.registers // row.issues
+    total = Virtual(len(b.words(acc)), name=f"the sums of `{op.op_name}`")
+    addend = _addend(emit, b.data[acc], total)
     for issue in range(row.issues):
-        sides = [_side(emit, side, issue, count) for side in (lhs, rhs)]
+        sides = [_side(emit, side, issue, count) for side in (left, right)]
         b.say(name, (total.all,), (*sides, addend))
         addend = total.all
-    emit.set(op, b.of(acc.kind, total.parts()), acc.kind.registers)
+    emit.set(op, b.of(b.data[acc].kind, total.parts()), b.data[acc].kind.registers)
 
 
 def mnemonic(row: MatrixInstruction, dtype: DType) -> str:
@@ -71,7 +70,11 @@ def _addend(emit: Emitter, acc: Datum, total: Virtual) -> Operand:
     return total.all
 
 
-def _side(emit: Emitter, side: Datum, issue: int, count: int) -> Part:
-    """The registers of an operand that one instruction takes."""
-    words = part_of(emit.b, side, issue * count, count).words
-    return emit.b.together([*map(emit.b.in_vector, words)])
+def _side(emit: Emitter, side: str, issue: int, count: int) -> Operand:
+    """The registers of an operand that one instruction takes, found once."""
+
+    def found() -> Operand:
+        words = part_of(emit.b, emit.b.data[side], issue * count, count).words
+        return emit.b.together([*map(emit.b.in_vector, words)])
+
+    return emit.b.kept(("side", side, issue, count), found)
