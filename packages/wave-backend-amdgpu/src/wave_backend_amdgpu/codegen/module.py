@@ -94,13 +94,16 @@ def generate(
     options: CodeOptions,
     table: LoweringTable,
     interface: Interface | None = None,
+    geometry: Geometry | None = None,
 ) -> Generated:
-    """The MLIR of a lowered graph.
+    """The MLIR of a lowered graph; with its geometry, where somebody has it.
 
     Raises:
         UserError: WV0601 for an op that has no lowering.
     """
-    geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
+    geometry = geometry or Geometry(
+        graph.constraints, graph.bindings, target, graph.location
+    )
     constants = constants_of(graph, geometry)
     facts = facts_of(graph, geometry, constants)
     emit = Emitter(graph, target, options, facts, table, interface or Interface())

@@ -159,8 +159,9 @@ def mlir_of(
     graph: Graph, target: Target, settings: Settings, table: LoweringTable | None = None
 ) -> tuple[Generated, str]:
     """The interface of a kernel, and its MLIR."""
-    check_limits(graph, target)
-    code = generate(graph, target, settings.code, table or own_table())
+    geometry = check_limits(graph, target)
+    table = table or own_table()
+    code = generate(graph, target, settings.code, table, geometry=geometry)
     return code, settings.override or executable(code)
 
 
@@ -265,9 +266,9 @@ def compile_vmfb(
             at=graph.location,
             help="emit hsaco, asm or llvm of edited MLIR",
         )
-    check_limits(graph, target)
-    interface = StreamInterface()
-    code = generate(graph, target, settings.code, table or own_table(), interface)
+    geometry = check_limits(graph, target)
+    interface, rules = StreamInterface(), table or own_table()
+    code = generate(graph, target, settings.code, rules, interface, geometry)
     compiled = partial(_answer, graph, target, Form.PROGRAM, settings, table)
     text, answer = with_fewest_spills(_texts(code, program), compiled)
     check_spills(answer.output, graph, target)

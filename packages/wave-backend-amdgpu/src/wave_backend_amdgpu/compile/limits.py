@@ -18,24 +18,27 @@ GRID_LIMIT = (1 << 32) - 1
 work-items; axes but the first have one work-item a workgroup here."""
 
 
-def check_limits(graph: Graph, target: Target) -> None:
+def check_limits(graph: Graph, target: Target) -> Geometry:
     """Refuse a kernel that needs more LDS or registers than the chip has.
+
+    Gives how its dimensions spread, which is looked at on the way.
 
     Raises:
         UserError: WV0605.
     """
     check_lds(graph, target)
     check_registers(graph, target)
-    check_grid(graph, target)
+    geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
+    check_grid(graph, geometry)
+    return geometry
 
 
-def check_grid(graph: Graph, target: Target) -> None:
+def check_grid(graph: Graph, geometry: Geometry) -> None:
     """Refuse a grid known at compile time that no launch can ask for.
 
     Raises:
         UserError: WV0605.
     """
-    geometry = Geometry(graph.constraints, graph.bindings, target, graph.location)
     counts = [*geometry.grid, *[constant(1)] * 3]
     folded = product([constant(1), *geometry.grid[2:]])
     items = (counts[0] * geometry.threads, counts[1], folded)

@@ -113,6 +113,7 @@ class Geometry:
         """
         self._bindings = bindings
         self._at = at
+        self._levels: dict[tuple[object, ...], tuple[Level, ...]] = {}
         self.hardware = hardware_of(constraints, at)
         check_wave_size(self.hardware, target)
         self.lanes = lanes_of(constraints, target, bindings)
@@ -227,8 +228,15 @@ class Geometry:
             group is not None and not group.primary and group.tile_size is constant(1)
         )
 
-    def levels(self, dim: str, loops: Mapping[str, Expr]) -> list[Level]:
+    def levels(self, dim: str, loops: Mapping[str, Expr]) -> tuple[Level, ...]:
         """The levels of the dimension's distribution, outermost first."""
+        key = (dim, *loops.items())
+        found = self._levels.get(key)
+        if found is None:
+            found = self._levels[key] = tuple(self._found_levels(dim, loops))
+        return found
+
+    def _found_levels(self, dim: str, loops: Mapping[str, Expr]) -> list[Level]:
         levels: list[Level] = []
         device = _along(dim, self._devices)
         if device is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import re
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +27,9 @@ class Span(NamedTuple):
     end_column: int
     function: str
 
+
+_KEPT = 4096
+"""Places in byte code whose span is remembered: a kernel is traced more than once."""
 
 UNKNOWN_SPAN = Span("<unknown>", 0, 0, 0, 0, "")
 
@@ -72,15 +76,21 @@ def decode(code: CodeType, lasti: int) -> Span:
         code: the code object.
         lasti: offset of the instruction, in bytes (`frame.f_lasti`).
     """
+    # Codes of two files may be equal.
+    return _decoded(code, code.co_filename, lasti)
+
+
+@lru_cache(_KEPT)
+def _decoded(code: CodeType, file: str, lasti: int) -> Span:
     position = next(islice(code.co_positions(), max(lasti, 0) // 2, None), None)
     line, end_line, start, end = position or (None, None, None, None)
     if line is None:
         line, end_line, start, end = code.co_firstlineno, None, None, None
     last = line if end_line is None else end_line
-    lines = source_lines(code.co_filename, code)
+    lines = source_lines(file, code)
     column = character_column(lines, line, start)
     end_column = character_column(lines, last, end)
-    return Span(code.co_filename, line, column, last, end_column, code.co_name)
+    return Span(file, line, column, last, end_column, code.co_name)
 
 
 def character_column(lines: list[str], line: int, offset: int | None) -> int:
@@ -99,7 +109,12 @@ _MAX_DECORATOR_LINES = 200
 
 def function_span(code: CodeType) -> Span:
     """The range `def name` or `lambda`; the first line alone without source."""
-    lines = source_lines(code.co_filename, code)
+    return _head(code, code.co_filename)
+
+
+@lru_cache(_KEPT)
+def _head(code: CodeType, file: str) -> Span:
+    lines = source_lines(file, code)
     name = code.co_name
     head = r"\blambda\b" if name == "<lambda>" else rf"(async\s+)?def\s+{name}\b"
     first = code.co_firstlineno
@@ -107,8 +122,8 @@ def function_span(code: CodeType) -> Span:
         match = re.search(head, lines[number - 1])
         if match is not None:
             columns = (match.start() + 1, match.end() + 1)
-            return Span(code.co_filename, number, columns[0], number, columns[1], name)
-    return Span(code.co_filename, first, 0, first, 0, name)
+            return Span(file, number, columns[0], number, columns[1], name)
+    return Span(file, first, 0, first, 0, name)
 
 
 def parameter_span(code: CodeType, name: str) -> Span | None:

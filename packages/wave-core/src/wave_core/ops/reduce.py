@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import user_error
@@ -177,11 +178,25 @@ class Shuffle(Op, name="shuffle", traits={Trait.PURE, Trait.FOLLOWS_OPERANDS}):
 
     def partner(self, lane: int) -> int:
         """The lane whose value ``lane`` receives."""
-        group = lane - lane % self.width
-        other = {
-            "xor": lane ^ self.offset,
-            "up": lane - self.offset,
-            "down": lane + self.offset,
-            "idx": group + self.offset,
-        }[self.mode]
-        return other if group <= other < group + self.width else lane
+        return _partner(self.mode, self.offset, self.width, lane)
+
+    def reaches_over(self, reach: int) -> bool:
+        """Whether a lane gets the value of one that is not among its ``reach``."""
+        return _reaches_over(self.mode, self.offset, self.width, reach)
+
+
+def _partner(mode: str, offset: int, width: int, lane: int) -> int:
+    group = lane - lane % width
+    other = {
+        "xor": lane ^ offset,
+        "up": lane - offset,
+        "down": lane + offset,
+        "idx": group + offset,
+    }[mode]
+    return other if group <= other < group + width else lane
+
+
+@cache
+def _reaches_over(mode: str, offset: int, width: int, reach: int) -> bool:
+    partners = (_partner(mode, offset, width, lane) for lane in range(width))
+    return any(other // reach != lane // reach for lane, other in enumerate(partners))

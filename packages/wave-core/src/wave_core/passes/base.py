@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 from wave_core.passes.options import (
@@ -41,6 +42,7 @@ class Pass(ABC):
     """
 
     @classmethod
+    @cache
     def pass_name(cls) -> str:
         """The name of the pass, derived from that of the class."""
         return _CAMEL_HUMP.sub("-", cls.__name__).lower()

@@ -69,7 +69,8 @@ def option(
     return dataclass_field(default=default, metadata={_DECLARED: declared})
 
 
-def option_fields(cls: Any) -> dict[str, OptionField]:
+@cache
+def option_fields(cls: Any) -> Mapping[str, OptionField]:
     """Declarations of a dataclass's fields, by name."""
     nothing = OptionField()
     return {each.name: each.metadata.get(_DECLARED, nothing) for each in fields(cls)}

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wave_core.diagnostics import InternalError, WaveError, internal_error
 from wave_core.passes.load import load_pass
@@ -117,17 +117,16 @@ class PipelineRunner:
     def _step(
         self, entry: ResolvedPass, step: Pass, graph: Graph, context: PassContext
     ) -> PassRun:
-        own = replace(context, statistics=Counter())
-        run = PassRun(entry.name, entry.provider, entry.phase, str(step))
         with _blame(entry):
             skipped = not step.should_run(graph)
         if skipped:
             graph.facts_present |= entry.spec.provides
-            return replace(run, skipped=True)
+            return _record(entry, step, skipped=True)
+        own = replace(context, statistics=Counter())
         for observer in self.observers:
             observer.before_pass(step, graph, own)
         with _blame(entry):
-            run = _timed(run, step, graph, own)
+            run = _timed(entry, step, graph, own)
         self._settle(entry, run, graph, context)
         for observer in self.observers:
             observer.after_pass(step, graph, own, changed=run.changed)
@@ -147,11 +146,18 @@ class PipelineRunner:
             _check(entry.name, graph)
 
 
-def _timed(run: PassRun, step: Pass, graph: Graph, context: PassContext) -> PassRun:
+def _record(entry: ResolvedPass, step: Pass, **found: Any) -> PassRun:
+    return PassRun(entry.name, entry.provider, entry.phase, str(step), **found)
+
+
+def _timed(
+    entry: ResolvedPass, step: Pass, graph: Graph, context: PassContext
+) -> PassRun:
     cpu, wall = time.process_time(), time.perf_counter()
     changed = bool(step.apply(graph, context))
-    return replace(
-        run,
+    return _record(
+        entry,
+        step,
         changed=changed,
         cpu_s=time.process_time() - cpu,
         wall_s=time.perf_counter() - wall,

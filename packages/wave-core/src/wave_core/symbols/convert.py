@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 MAX_POWER = 16
 """Largest exponent of a power that is multiplied out."""
+
+_KEPT = 1024
+"""Expressions of users that are remembered."""
 
 
 def from_sympy(value: Any, obligations: list[Expr] | None = None) -> Expr:
@@ -32,7 +36,22 @@ def from_sympy(value: Any, obligations: list[Expr] | None = None) -> Expr:
     Raises:
         SymbolError: The expression has no integer meaning here.
     """
-    return _Reader(obligations).convert(value)
+    leaf = _leaf(value)
+    if leaf is not None:
+        return leaf
+    _check_known(value)
+    found, conditions = _read(value)
+    if obligations is not None:
+        obligations.extend(conditions)
+    return found
+
+
+@lru_cache(_KEPT, typed=True)
+def _read(value: Any) -> tuple[Expr, tuple[Expr, ...]]:
+    """The expression and what it relies on: constraints are made anew for each size."""
+    obligations: list[Expr] = []
+    found = _Reader(obligations).convert(value)
+    return found, tuple(obligations)
 
 
 class _Fraction(NamedTuple):
@@ -48,7 +67,7 @@ class _Reader:
     Parts are told apart by identity: sympy compares equal ones by walking both.
     """
 
-    def __init__(self, obligations: list[Expr] | None) -> None:
+    def __init__(self, obligations: list[Expr]) -> None:
         self._obligations = obligations
         self._known: dict[int, Expr] = {}
         self._parts: list[Any] = []
@@ -66,14 +85,12 @@ class _Reader:
         return found
 
     def _converted(self, value: Any) -> Expr:
+        _check_known(value)
         name = type(value).__name__
         special = _SPECIAL.get(name)
         if special is not None:
             return special(self, value)
-        builder = _FUNCTIONS.get(name)
-        if builder is None:
-            msg = f"cannot use {name} in an index: {value}"
-            raise SymbolError(msg)
+        builder = _FUNCTIONS[name]
         if name in _RELATIONS:
             return self._relation(builder, *value.args)
         return builder(*[self.convert(arg) for arg in value.args])
@@ -104,8 +121,7 @@ class _Reader:
         if condition.is_constant:
             msg = f"{num} is not known to be divisible by {den}; use // or floor"
             raise SymbolError(msg)
-        if self._obligations is not None:
-            self._obligations.append(condition)
+        self._obligations.append(condition)
         return floordiv(num, den)
 
     def _fraction(self, value: Any) -> _Fraction:
@@ -176,6 +192,13 @@ class _Reader:
             branch, condition = row.args
             result = logic.select(self.convert(condition), self.convert(branch), result)
         return result
+
+
+def _check_known(value: Any) -> None:
+    name = type(value).__name__
+    if name not in _SPECIAL and name not in _FUNCTIONS:
+        msg = f"cannot use {name} in an index: {value}"
+        raise SymbolError(msg)
 
 
 def _leaf(value: Any) -> Expr | None:

@@ -7,6 +7,7 @@ nothing else is known by looking at every one of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from wave_core.symbols import Expr
 
     Array = np.ndarray[Any, Any]
+
+
+KEPT = 64
+"""Expressions whose values are remembered: accesses of a buffer have them in common."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +55,7 @@ class LanePoints:
 
         Shapes: [waves of each axis, lanes, registers]
         """
-        rank = len(self.waves) + 2
-        sizes = (*self.waves, self.lanes, registers)
-        names = (*(wave_symbol(a) for a in range(len(self.waves))), LANE, REGISTER)
-        env: dict[Expr, Any] = {}
-        for axis, (name, size) in enumerate(zip(names, sizes, strict=True)):
-            shape = [1] * rank
-            shape[axis] = size
-            env[name] = np.arange(size, dtype=np.int64).reshape(shape)
-        return np.broadcast_to(np.asarray(evaluate(expr, env)), sizes)
+        return _values(self, expr, registers)
 
     def own_values(self, expr: Expr, registers: int) -> Array:
         """The same of any expression; symbols that all points share count as 0."""
@@ -92,3 +89,16 @@ class LanePoints:
             decided = condition.free_symbols <= self.symbols
             (alone if decided else others).append(condition)
         return alone, others
+
+
+@lru_cache(KEPT)
+def _values(points: LanePoints, expr: Expr, registers: int) -> Array:
+    rank = len(points.waves) + 2
+    sizes = (*points.waves, points.lanes, registers)
+    names = (*(wave_symbol(a) for a in range(len(points.waves))), LANE, REGISTER)
+    env: dict[Expr, Any] = {}
+    for axis, (name, size) in enumerate(zip(names, sizes, strict=True)):
+        shape = [1] * rank
+        shape[axis] = size
+        env[name] = np.arange(size, dtype=np.int64).reshape(shape)
+    return np.broadcast_to(np.asarray(evaluate(expr, env)), sizes)

@@ -10,7 +10,7 @@ from wave_core.builtin.distribute.rules import spreads
 from wave_core.builtin.expand.swaps import swap_lanes
 from wave_core.constraints.machine import LANE, REGISTER
 from wave_core.diagnostics import internal_error, user_error
-from wave_core.ops.base import Op, bind_fields
+from wave_core.ops.base import Op
 from wave_core.ops.constant import LaneExpr, Scalar, SelfIndex, Splat
 from wave_core.ops.reduce import Reduce, identity_value
 from wave_core.ops.shape import (
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 def rebuilt(op: Op, slots: tuple[Op | tuple[Op, ...] | None, ...]) -> Op:
     """An op of the same class and attributes with other operands."""
-    values = dict(op.attributes)
-    values |= {f.name: v for f, v in zip(op.operand_fields, slots, strict=True)}
-    return type(op)(**bind_fields(type(op), (), values))
+    return type(op).build(slots, dict(op.attributes))
 
 
 @expands(Scalar)

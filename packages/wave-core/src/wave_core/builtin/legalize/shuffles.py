@@ -60,7 +60,7 @@ class ExchangeWideShuffles(Pass):
         far = [
             op
             for op in graph.walk()
-            if isinstance(op, Shuffle) and reaches_over(op, geometry.in_reach)
+            if isinstance(op, Shuffle) and op.reaches_over(geometry.in_reach)
         ]
         for op in far:
             slots = Slots(graph, geometry, op, op.value)
@@ -68,11 +68,6 @@ class ExchangeWideShuffles(Pass):
             erase(op)
             context.count("shuffles")
         return bool(far)
-
-
-def reaches_over(op: Shuffle, reach: int) -> bool:
-    """Whether a lane gets the value of one that is not among its ``reach``."""
-    return any(op.partner(lane) // reach != lane // reach for lane in range(op.width))
 
 
 def _partner(op: Shuffle) -> Expr:
