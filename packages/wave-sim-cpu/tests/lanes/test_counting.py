@@ -72,3 +72,17 @@ def test_bank_conflicts(stride: int, cycles: int) -> None:
     kernel.read(buffer, (L * stride,))
     counters = lanes.run(kernel.finish(), {}, {}, generic_target()).counters
     assert counters.lds_conflict_cycles["read"] == cycles
+
+
+@pytest.mark.parametrize(("ends", "width"), [(20, 64), (24, 128), (22, 32), (21, 16)])
+def test_elements_that_do_not_exist_together_are_accesses_apart(
+    ends: int, width: int
+) -> None:
+    """Rows of 24 elements, of which each lane reads eight; a row has ``ends``."""
+    kernel = Kernel(M=64 * 24)
+    source = kernel.parameter("a", (M,), F16)
+    row, column = L // 3 * 24, L % 3 * 8 + R
+    kernel.read(source, (row + column,), 8, mask=lt(column, ends))
+    a = np.zeros(64 * 24, np.float16)
+    counters = lanes.run(kernel.finish(), {"a": a}, {}, generic_target()).counters
+    assert counters.instructions[f"global_read.b{width}"] == 128 // width

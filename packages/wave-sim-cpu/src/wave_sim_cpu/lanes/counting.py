@@ -105,13 +105,11 @@ class AccessCounter:
         if mask is None and self._separable:
             return self._by_remainder(machine, buffer, extra)
         offset = np.asarray(self._plan.offset.array(env, extra))
-        run = self._run(buffer, offset)
         full = (*machine.shape, self._plan.registers)
+        alive = None if mask is None else np.broadcast_to(mask, full)
+        run = _under_one_condition(self._run(buffer, offset), alive)
         starts = np.broadcast_to(offset, full)[..., ::run]
-        active = None
-        if mask is not None:
-            runs = np.broadcast_to(mask, full).reshape(*full[:2], -1, run)
-            active = np.asarray(runs.any(axis=3))
+        active = None if alive is None else alive[..., ::run]
         return run, self._of_starts(buffer, starts, run, active)
 
     def _by_remainder(
@@ -196,6 +194,16 @@ class AccessCounter:
             return Cost(conflict_cycles=cycles, misaligned=misaligned)
         lines, least = _lines(rows, alive, width, self._memory.cache_line_bytes)
         return Cost(lines, least, misaligned=misaligned)
+
+
+def _under_one_condition(run: int, alive: Bits | None) -> int:
+    """The most registers that exist together, of runs that lie side by side."""
+    while alive is not None and run > 1:
+        runs = alive.reshape(*alive.shape[:2], -1, run)
+        if (runs == runs[..., :1]).all():
+            break
+        run //= 2
+    return run
 
 
 def _misaligned(rows: Index, alive: Bits | None, width: int) -> int:
