@@ -60,6 +60,14 @@ def test_edges(session, name, preset, queries, keys):
     check(session, case(session, name, shape), "emulator", preset)
 
 
+def test_the_turns_of_a_loop_differ_between_workgroups(session):
+    """Where the pipelined loop has none, operands do not lie where others have them."""
+    shape = {"B": 1, "M": 129, "N": 64, "K1": 64, "K2": 131}
+    made = case(session, "attention-causal", shape)
+    options = replace(made.options, use_global_to_shared=True, multi_buffer_count=4)
+    check(session, replace(made, options=options), "emulator", "modulo")
+
+
 @pytest.mark.parametrize("name", ["attention", "attention-causal"])
 @pytest.mark.parametrize(("width", "keys"), [(64, 65), (128, 64), (128, 97)])
 def test_lanes(session, name, width, keys):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wave_core.diagnostics import Location
     from wave_core.ir import Region
     from wave_core.ops.base import Op
-    from wave_core.symbols import Expr
+    from wave_core.symbols import Expr, Facts
 
 
 def loops_around(op: Op) -> dict[str, Expr]:
@@ -100,6 +100,38 @@ def induction_range(
         return None
     first = bind(as_expr(loop.start))
     return loop.induction, first, first + (bind(loop.count) - 1) * loop.step
+
+
+def counter_ranges(
+    loops: Iterable[Iterate], bind: Callable[[Expr], Expr], facts: Facts
+) -> dict[Expr, tuple[int | None, int | None]]:
+    """The least and the greatest number of each counter, in whichever loop it counts.
+
+    Loops beside each other share a counter, and where one ends another may begin.
+    ``facts`` are those that hold before all of them.
+    """
+    found: dict[Expr, list[tuple[int | None, int | None]]] = {}
+    for loop in loops:
+        values = induction_range(loop, bind)
+        if values is not None:
+            counter, first, last = values
+            ends = facts.bounds(first).lo, facts.bounds(last).hi
+            found.setdefault(counter, []).append(ends)
+    return {counter: _around(ends) for counter, ends in found.items()}
+
+
+def _around(
+    ends: Iterable[tuple[int | None, int | None]],
+) -> tuple[int | None, int | None]:
+    """The least of the lower ends and the greatest of all, as far as there are such.
+
+    A loop that never runs ends before it begins: then there is no greatest one.
+    """
+    lows, highs = zip(*ends, strict=True)
+    low = None if None in lows else min(lows)
+    high = None if None in highs else max(highs)
+    never = low is not None and high is not None and high < low
+    return low, None if never else high
 
 
 def iterations(

@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING
 
 from wave_core.analysis.dependences.footprint import SEVERAL, Footprint, Footprints
 from wave_core.analysis.dependences.storage import AddressRange, address_range
-from wave_core.analysis.loops import enclosing_loops, induction_range
+from wave_core.analysis.loops import (
+    counter_ranges,
+    enclosing_loops,
+    induction_range,
+)
 from wave_core.ir import region_of
 from wave_core.ops.control import Iterate, Loop, While
 from wave_core.symbols import Expr, Kind, as_expr, constant, symbol
@@ -265,17 +269,22 @@ class Dependences:
         return above or below
 
     def _induction_facts(self) -> Facts:
+        """Facts that hold wherever accesses stand, also where a loop does not run."""
         if self._facts is None:
-            facts = self.geometry.facts
+            facts, bind = self.geometry.facts, self.geometry.bind
             loops = [op for op in self._graph.walk() if isinstance(op, Iterate)]
-            for values in (induction_range(loop, self.geometry.bind) for loop in loops):
-                # Bounds that change from place to place say nothing about two places.
-                if values is not None and all(map(self._footprints.steady, values[1:])):
-                    name, *ends = values
-                    for each in (name, _of("a", name), _of("b", name)):
-                        facts = facts.with_range(each, *ends)
+            ranges = counter_ranges(loops, bind, facts)
+            changing = {each.induction for each in loops if not self._ends_stay(each)}
+            for name in ranges.keys() - changing:
+                for each in (name, _of("a", name), _of("b", name)):
+                    facts = facts.with_range(each, *ranges[name])
             self._facts = facts
         return self._facts
+
+    def _ends_stay(self, loop: Iterate) -> bool:
+        """Bounds that change from place to place say nothing about two places."""
+        values = induction_range(loop, self.geometry.bind)
+        return values is not None and all(map(self._footprints.steady, values[1:]))
 
     def _shifts(
         self,

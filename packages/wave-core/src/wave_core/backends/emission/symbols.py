@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wave_core.analysis.loops import induction_range
+from wave_core.analysis.loops import counter_ranges
 from wave_core.backends.emission.elements import as_index
 from wave_core.backends.emission.instructions import I32, I64, Kind
 from wave_core.backends.emission.interface import Constant
@@ -65,16 +65,20 @@ def _launch_symbols(graph: Graph) -> list[Expr]:
 def facts_of(
     graph: Graph, geometry: Geometry, constants: tuple[Constant, ...]
 ) -> Facts:
-    """Facts about the symbols of the kernel."""
+    """Facts about the symbols of the kernel, which hold in all of it.
+
+    Of the counter of a loop that is only between which numbers it is. That it does not
+    pass the last iteration would say that there is one, and before and after the loop
+    that need not be true: see `within_loops`.
+    """
     facts = geometry.facts
     devices = {device_symbol(axis) for axis in range(len(geometry.devices))}
     for row in constants:
         if not row.parameter and symbol(row.name) not in devices:
             facts = facts.with_range(symbol(row.name), 0, EXTENT_LIMIT - 1)
-    for op in graph.walk():
-        if isinstance(op, Iterate):
-            values = induction_range(op, geometry.bind)
-            facts = facts if values is None else facts.with_range(*values)
+    loops = [op for op in graph.walk() if isinstance(op, Iterate)]
+    for counter, ends in counter_ranges(loops, geometry.bind, facts).items():
+        facts = facts.with_range(counter, *ends)
     return facts
 
 
