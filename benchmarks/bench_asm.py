@@ -1,0 +1,186 @@
+"""The assembly path beside the MLIR path, kernel by kernel of the library.
+
+``python benchmarks/bench_asm.py [--target gfx942] [--json] [KERNEL ...]``; all kernels
+on gfx942 and gfx950 without arguments, in some five minutes. A row has both paths,
+MLIR's first: CPU time from the trace to the code object, in one process and by turns;
+instructions of the hot loop; VGPRs and AGPRs together, and SGPRs; cycles of the first
+case by the emulator's model. Shapes and presets are those of a kernel with nothing set.
+With ``--json``, the rows are one line, and what they say together is another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import statistics
+import time
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from measure import Figure, report
+
+from wave_backend_amdgpu.compile.backend import compile_graph, settings_of
+from wave_backend_amdgpu.metrics.measure import measure
+from wave_core.compile import Config, Session, wave_compile
+from wave_core.compile.emission import emit
+from wave_core.compile.kernels import make_case
+from wave_core.diagnostics import UserError
+from wave_core.plugin import ViewRequest
+from wave_emulator_amdgcn.views import cycles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from wave_core.compile.kernels import KernelCase
+
+TARGETS = ("gfx942", "gfx950")
+REPEATS = 3
+"""Compilations of which the median counts; one more warms up."""
+
+SESSION = Session(config=Config(cache=False), announce=lambda _: None)
+
+
+@dataclass(frozen=True)
+class Side:
+    """What a path makes of a kernel; instructions are 0 where there is no loop."""
+
+    cpu_s: float
+    instructions: int
+    vectors: int
+    scalars: int
+    cycles: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kernel on a chip; ``asm`` is a text where the path refuses."""
+
+    kernel: str
+    target: str
+    mlir: Side
+    asm: Side | str
+
+    def better(self, name: str) -> bool:
+        """Whether the assembly path needs no more of something."""
+        if isinstance(self.asm, str):
+            return False
+        return getattr(self.asm, name) <= getattr(self.mlir, name)
+
+
+def by_mlir(case: KernelCase) -> object:
+    """A compilation within this process, whose CPU time counts."""
+    found = wave_compile(case.options, case.kernel, session=SESSION)
+    settings = replace(settings_of(found.compiled.options), worker=None)
+    return compile_graph(found.graph, found.compiled.target, settings)
+
+
+def by_asm(case: KernelCase) -> object:
+    """The same by the assembly path, which has no other process."""
+    return emit(case.options, case.kernel, "hsaco", SESSION)
+
+
+def cpu_seconds(works: tuple[Callable[[], object], ...]) -> list[float]:
+    """The median of each, by turns."""
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(REPEATS + 1):
+        for work, found in zip(works, times, strict=True):
+            gc.collect()
+            SESSION.forget()
+            start = time.process_time()
+            work()
+            found.append(time.process_time() - start)
+    return [statistics.median(found[1:]) for found in times]
+
+
+def side(case: KernelCase, cpu_s: float) -> Side:
+    """What the code of a case has."""
+    files = {form: _files(case, form) for form in ("asm", "hsaco")}
+    (text,) = files["asm"].values()
+    name, target = case.kernel.name, case.options.target_name
+    found = measure(text.decode(), name, SESSION.target(target))
+    make = partial(case.make_arguments, np.random.default_rng(0))
+    request = ViewRequest(name, target, files["hsaco"], case.shape, make, None)
+    modelled: Any = cycles(request).document
+    return Side(
+        cpu_s,
+        found.hot.counts["total"] if found.hot else 0,
+        found.resources.vgprs,
+        found.resources.sgprs,
+        modelled["cycles"]["total"],
+    )
+
+
+def _files(case: KernelCase, form: str) -> dict[str, bytes]:
+    return dict(emit(case.options, case.kernel, form, SESSION).files)
+
+
+def row_of(kernel: str, target: str) -> Row:
+    """Both paths of a kernel."""
+    case = make_case(SESSION.plugins.load_kernel(kernel), kernel, {}, {}, target)
+    own = replace(case, options=replace(case.options, backend="asm"))
+    try:
+        by_asm(own)
+    except UserError as error:
+        (spent,) = cpu_seconds((partial(by_mlir, case),))
+        return Row(kernel, target, side(case, spent), error.code)
+    spent = cpu_seconds((partial(by_mlir, case), partial(by_asm, own)))
+    return Row(kernel, target, *map(side, (case, own), spent))
+
+
+def shown(row: Row) -> list[str]:
+    """A row of the table."""
+    if isinstance(row.asm, str):
+        return [row.kernel, row.target, row.asm]
+    pairs = zip(asdict(row.mlir).values(), asdict(row.asm).values(), strict=True)
+    (slow, fast), *others = pairs
+    counts = [f"{one:.0f} {two:.0f}" for one, two in others]
+    return [row.kernel, row.target, f"{slow:.2f} {fast:.2f} {fast / slow:.2f}", *counts]
+
+
+def table(rows: list[Row]) -> None:
+    """Print the rows."""
+    from rich.console import Console  # noqa: PLC0415 - not while measuring
+    from rich.table import Table  # noqa: PLC0415 - as above
+
+    found = Table(box=None, header_style="bold")
+    for title in ("kernel", "target", "CPU s", "loop", "VGPR", "SGPR", "cycles"):
+        found.add_column(title, justify="left" if title == "kernel" else "right")
+    for row in rows:
+        found.add_row(*shown(row))
+    Console(highlight=False, width=120).print(found)
+
+
+def summary(rows: list[Row]) -> Iterator[Figure]:
+    """What all rows say together."""
+    both = [row for row in rows if not isinstance(row.asm, str)]
+    refused = len(rows) - len(both)
+    yield Figure("refused by the assembly path", refused, "rows")
+    ratios = [row.asm.cpu_s / row.mlir.cpu_s for row in both]
+    yield Figure("compile time, median", statistics.median(ratios), "of MLIR's")
+    for name in ("instructions", "vectors", "scalars", "cycles"):
+        share = 100 * sum(row.better(name) for row in both) / len(both)
+        yield Figure(f"no more {name}", share, "% of rows")
+
+
+def main() -> None:
+    """Measure what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kernels", nargs="*")
+    parser.add_argument("--target", choices=TARGETS)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    targets = (asked.target,) if asked.target else TARGETS
+    kernels = asked.kernels or sorted(SESSION.plugins.kernels)
+    rows = [row_of(kernel, target) for kernel in kernels for target in targets]
+    if asked.json:
+        print(json.dumps([asdict(row) for row in rows]))
+    else:
+        table(rows)
+    report("assembly path", summary(rows))
+
+
+if __name__ == "__main__":
+    main()
