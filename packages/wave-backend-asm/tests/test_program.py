@@ -9,6 +9,7 @@ from wave_backend_asm.allocate.budget import Budget
 from wave_backend_asm.allocate.files import Place
 from wave_backend_asm.assemble.document import Argument, Kernel, document
 from wave_backend_asm.bindings import assemble
+from wave_backend_asm.machine.accumulators import accumulators
 from wave_backend_asm.machine.forms import form_of
 from wave_backend_asm.machine.instruction import Copy, Instruction, Label, Source
 from wave_backend_asm.machine.operands import SCALARS, Virtual
@@ -132,6 +133,23 @@ def of_each_form():
         ("s_barrier", (), (), ""),
     ]
     return [Instruction(*row) for row in rows]
+
+
+def test_products_with_scales_are_what_the_emulator_decodes():
+    """Formats decide how long they take; factors, but no scales, may be in AGPRs."""
+    total, scale = Virtual(4), Virtual()
+    large, small = Virtual(8), Virtual(4)
+    name = "v_mfma_scale_f32_16x16x128_f8f6f4"
+    lines = [
+        Instruction(
+            name, (total.all,),
+            (side.all, side.all, total.all, scale.all, scale.all),
+            f"op_sel:[1,1,0] op_sel_hi:[0,0,0] cbsz:{number} blgp:{number}",
+        )
+        for side, number in ((large, 0), (small, 4))
+    ]  # fmt: skip
+    compare_steps(lines, {}, "gfx950")
+    assert accumulators(lines, ()) == {total, large, small}
 
 
 @pytest.mark.parametrize("chip", CHIPS)

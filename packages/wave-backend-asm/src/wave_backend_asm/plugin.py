@@ -36,9 +36,7 @@ FAMILIES = (
 )
 """The modules of rules: core's, which every machine has, and our own."""
 
-UNSUPPORTED = dict.fromkeys(
-    ("scaled_mma", "shared_tile", "breakpoint"), "not selected yet"
-)
+UNSUPPORTED = dict.fromkeys(("shared_tile", "breakpoint"), "not selected yet")
 """Ops of core without a rule, by name, with the reason."""
 
 TARGETS = frozenset({"gfx942", "gfx950"})

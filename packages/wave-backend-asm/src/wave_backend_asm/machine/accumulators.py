@@ -46,8 +46,9 @@ def accumulators(lines: Sequence[Line], fixed: Collection[Value]) -> set[Value]:
 def _of_lanes(line: Instruction) -> list[Value]:
     """The values that have to be in VGPRs, or are none of lanes."""
     sort, free = _sort_of(line.name), -1
-    if sort is _Data.ANY:
-        return []
+    if sort is _Data.ANY:  # but for scales, behind the sums
+        scales = line.operands[3:]
+        return [part.value for part in scales if isinstance(part, Part)]
     if sort is _Data.LOADED or is_constant_move(line):
         free = 0
     elif sort is _Data.STORED:

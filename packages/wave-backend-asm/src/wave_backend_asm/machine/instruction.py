@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -124,13 +125,19 @@ class Instruction:
             to_lds=self.modifiers.endswith(" lds"),
             crosses_lanes=self.name.endswith("_dpp"),
             scalar_offset=name.startswith("BUFFER") and bool(sources and sources[-1]),
-            passes=_passes(name, chip) if form.unit == "mfma" else 0,
+            passes=_passes(name, chip, self.modifiers) if form.unit == "mfma" else 0,
         )
 
 
+_FORMATS = re.compile(r"cbsz:(\d) blgp:(\d)")
+"""The types of A and B of a product of small floats."""
+
+
 @cache
-def _passes(name: str, chip: str) -> int:
-    return matrix_cycles(name, MATRIX_FLOPS[chip]) // 4
+def _passes(name: str, chip: str, modifiers: str) -> int:
+    found = _FORMATS.search(modifiers)
+    formats = (int(found[1]), int(found[2])) if found else (0, 0)
+    return matrix_cycles(name, MATRIX_FLOPS[chip], formats) // 4
 
 
 def _union(operands: tuple[Operand, ...], places: Places) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wave_backend_asm.machine.operands import Operand, is_scalar
 from wave_backend_asm.select.basics import basic
 from wave_backend_asm.select.data import WORD, Datum, words_of
+from wave_backend_asm.select.missing import MissingError
 from wave_core.backends.emission import Kind
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def element(b: Builder, datum: Datum, at: int) -> tuple[Operand, ...]:
     if datum.bits >= WORD:
         each = datum.bits // WORD
         return datum.words[at * each : at * each + each]
+    _check_separable(datum.bits)
     word, place = divmod(at, datum.per_word)
     return (basic(b, "shrui", datum.words[word], place * datum.bits),)
 
@@ -41,11 +43,17 @@ def joined(
     bits = Datum(kind, ()).bits
     if bits == 1 or bits >= WORD:
         return tuple([word for part in parts for word in part])
+    _check_separable(bits)
     per_word, single = WORD // bits, [part[0] for part in parts]
     rows = [single[at : at + per_word] for at in range(0, len(single), per_word)]
     found = tuple([_packed(b, bits, row) for row in rows])
     assert len(found) == words_of(bits, kind.registers), "all of them"
     return found
+
+
+def _check_separable(bits: int) -> None:
+    if WORD % bits:
+        raise MissingError(f"elements of {bits} bits, which lie across words")
 
 
 def _packed(b: Builder, bits: int, row: Sequence[Operand]) -> Operand:
@@ -85,8 +93,7 @@ def _shifted(b: Builder, bits: int, row: Sequence[Operand]) -> Operand:
 def part_of(b: Builder, datum: Datum, start: int, count: int) -> Datum:
     """Neighbouring elements."""
     kind = Kind(datum.kind.item, count)
-    bits = datum.bits * (start % max(datum.per_word, 1))
-    if datum.bits == 1 or (datum.bits < WORD and bits):
+    if datum.bits == 1 or datum.bits * start % WORD:
         parts = [element(b, datum, start + at) for at in range(count)]
         return Datum(kind, joined(b, kind, parts))
     first = datum.bits * start // WORD
