@@ -68,28 +68,35 @@ def _plain(value: object) -> object:
 
 
 def _table(found: Sequence[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Titles and rows: the options, values of open symbols, figures, and why not.
-
-    Where there are several kernels, the first column names them.
-    """
-    choices = [each for _, each in found]
-    names = [case.kernel.name for case, _ in found]
-    symbols = dict.fromkeys(str(symbol) for each in choices for symbol in each.subs)
-    options = dict.fromkeys(name for each in choices for name in each.options)
-    figures = dict.fromkeys(title for each in choices for title in each.figures)
-    titles = (*options, *symbols, *figures, "why not")
-    rows = [_row(each, (*options, *symbols), tuple(figures)) for each in choices]
-    if len(set(names)) == 1:
-        return titles, rows
-    named = zip(names, rows, strict=True)
-    return ("kernel", *titles), [(name, *row) for name, row in named]
+    """Titles and rows: the figures of each choice, and how it compiles the kernel."""
+    figures = dict.fromkeys(title for _, each in found for title in each.figures)
+    several = len({case.kernel.name for case, _ in found}) > 1
+    rows = [
+        (
+            *(_figure(choice, title) for title in figures),
+            _how(choice, case.kernel.name if several else ""),
+        )
+        for case, choice in found
+    ]
+    return (*figures, "compiled as"), rows
 
 
-def _row(
-    choice: Choice, words: tuple[str, ...], figures: tuple[str, ...]
-) -> tuple[str, ...]:
-    told = {str(symbol): str(value) for symbol, value in choice.subs.items()}
-    told |= {name: str(value) for name, value in choice.options.items()}
-    numbers = {title: f"{value:,.0f}" for title, value in choice.figures.items()}
-    cells = (told.get(name, "") for name in words)
-    return (*cells, *(numbers.get(title, "") for title in figures), choice.refused)
+def _figure(choice: Choice, title: str) -> str:
+    value = choice.figures.get(title)
+    return "" if value is None else f"{value:,.0f}"
+
+
+def _how(choice: Choice, kernel: str) -> str:
+    """Words as the command line takes them, and below them why not."""
+    told = {name: value for name, value in choice.options.items() if name != "preset"}
+    told |= {str(symbol): value for symbol, value in choice.subs.items()}
+    first = (kernel, choice.options.get("preset", ""))
+    words = [str(word) for word in first if word]
+    words += [f"{name}={_said(value)}" for name, value in told.items()]
+    why = f"\nnot: {choice.refused}" if choice.refused else ""
+    return " ".join(words) + why
+
+
+def _said(value: object) -> str:
+    several = isinstance(value, tuple)
+    return ",".join(map(str, value)) if several else str(value)  # pyright: ignore[reportUnknownArgumentType] - of any

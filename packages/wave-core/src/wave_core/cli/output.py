@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Columns of tables that go to a file or a pipe.
 _WIDTH = 160
+#: Blanks between the columns of a table.
+_GAP = 2
 
 
 def out() -> Console:
@@ -73,16 +75,45 @@ def _takes_color(stream: TextIO) -> bool:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Rows under headings, as wide as they need to be."""
+    """Rows under headings, as wide as they need to be.
+
+    Where there is room for the longest word of each column, no word is broken.
+    """
     from rich.table import Table  # noqa: PLC0415 - commands that print load it
     from rich.text import Text  # noqa: PLC0415 - commands that print load it
 
+    console = out()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    cells = [*zip(columns, *rows, strict=True)]
+    widths = _widths(cells, console.width - _GAP * (len(columns) - 1))
+    for column, width in zip(columns, widths, strict=True):
+        table.add_column(column, overflow="fold", width=width)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    out().print(table, soft_wrap=False)
+    console.print(table, soft_wrap=False)
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> Sequence[int | None]:
+    """How wide columns are, the narrow ones first; None where words have to break."""
+    least = [max(map(_longest_word, texts)) for texts in columns]
+    wanted = [max(map(_longest_line, texts)) for texts in columns]
+    spare = room - sum(least)
+    if spare < 0:
+        return [None] * len(columns)
+    widths = list(least)
+    by_need = sorted(range(len(columns)), key=lambda at: wanted[at] - least[at])
+    for others, at in zip(range(len(columns), 0, -1), by_need, strict=True):
+        widths[at] += min(wanted[at] - least[at], spare // others)
+        spare -= widths[at] - least[at]
+    return widths
+
+
+def _longest_word(text: str) -> int:
+    return max(map(len, text.split()), default=0)
+
+
+def _longest_line(text: str) -> int:
+    return max(map(len, text.splitlines()), default=0)
 
 
 @contextmanager
