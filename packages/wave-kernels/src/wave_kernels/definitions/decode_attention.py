@@ -59,7 +59,9 @@ START, LENGTH = tkl.sym.START, tkl.sym.LENGTH
 
 LEAD = (B, H)
 TILES = tkw.Tunable(
-    (BLOCK_M, BLOCK_K2, WAVES_M, MMA_ROWS), ((16, 64, 1, 16), (16, 128, 1, 16))
+    (BLOCK_M, BLOCK_K2, WAVES_M, MMA_ROWS),
+    ((16, 64, 1, 16), (16, 128, 1, 16)),
+    narrow=((16, 32, 1, 16), (16, 64, 1, 16)),
 )
 _ITERATORS = tuple(tkw.IndexMapping.iterator(i) for i in range(4))
 
