@@ -187,7 +187,7 @@ class _Machine:
         self.compiled = 0
         self._session = _session((*flags, _NO_HOST))
         _without_threads(self._session)
-        self._passes = kernel_passes(flags)
+        self._flags = flags
         with _Module(self._session, _EMPTY) as module:
             module.run(after="stream", to="executable-sources")
             found = _VARIANT.search(module.text())
@@ -205,7 +205,7 @@ class _Machine:
         put = _SOURCE.sub(begin, text, count=1) + "}"
         with _Module(self._session, put) as module:
             module.trust()
-            module.apply(self._passes)
+            module.apply(kernel_passes(self._flags, text))
             module.run(after="executable-targets", to="hal")
             return module.binary()
 

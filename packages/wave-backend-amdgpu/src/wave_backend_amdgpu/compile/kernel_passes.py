@@ -3,7 +3,8 @@
 IREE's own pipeline has some 90 more, for tensors, whole programs and linear algebra.
 They find nothing to do in these kernels, but each prepares its patterns first: that
 takes longer than the kernels do. Those that stay are in the order of IREE's pipeline;
-the code is the same, byte by byte (``tests/test_compile.py``).
+some of them only where the module has what they look for. The code is the same, byte by
+byte (``tests/test_compile.py``).
 """
 
 from __future__ import annotations
@@ -14,35 +15,46 @@ _PREPARE = (
     "iree-codegen-reconcile-translation-info",
     "iree-codegen-convert-hal-descriptor-type-to-gpu-address-space",
 )
+_LOOPS, _SIGNED = "scf.", "arith.extsi"
+"""Operations of MLIR. Ranges of integers show that a sign is none; what else follows
+from them LLVM finds too."""
+
 _SIMPLIFY = (
-    "canonicalize",
-    "cse",
-    "iree-llvmgpu-vector-lowering",
-    "cse",
-    "iree-util-optimize-int-arithmetic{index-is-i64=true narrow-to-i32=true}",
-    "cse",
-    "iree-loop-invariant-code-motion",
-    "iree-codegen-math-transform",
-    "convert-scf-to-cf",
-    "canonicalize",
-    "cse",
-    "iree-convert-unsupported-float-arith",
-    "iree-llvmgpu-group-global-loads",
+    ("canonicalize", ""),
+    ("cse", ""),
+    ("iree-llvmgpu-vector-lowering", ""),
+    ("cse", ""),
+    (
+        "iree-util-optimize-int-arithmetic{index-is-i64=true narrow-to-i32=true}",
+        _SIGNED,
+    ),
+    ("cse", _SIGNED),
+    ("iree-loop-invariant-code-motion", _LOOPS),
+    ("iree-codegen-math-transform", ""),
+    ("convert-scf-to-cf", _LOOPS),
+    ("canonicalize", _LOOPS),
+    ("cse", _LOOPS),
+    ("iree-convert-unsupported-float-arith", ""),
+    ("iree-llvmgpu-group-global-loads", ""),
 )
+"""Each with what the module must have, for the pass to find something."""
+
 _CONVERT = (
     "iree-convert-to-rocdl",
     "llvm.func(iree-rocdl-annotate-kernel-for-translation)",
 )
 
 
-def kernel_passes(flags: tuple[str, ...]) -> str:
+def kernel_passes(flags: tuple[str, ...], text: str) -> str:
     """The passes as MLIR's pipelines are written.
 
     Args:
         flags: Options of the compiler; places are kept where they ask for them.
+        text: The module.
     """
     forget = () if DEBUG_INFO in flags else ("strip-debuginfo",)
-    simplify = f"func.func({','.join(_SIMPLIFY)})"
+    has = {each for each in ("", _LOOPS, _SIGNED) if each in text}
+    simplify = f"func.func({','.join(name for name, of in _SIMPLIFY if of in has)})"
     kernel = ",".join((*_PREPARE, simplify, *forget, *_CONVERT))
     return (
         "hal.executable(hal.executable.variant(iree-codegen-create-dispatch-config,"
