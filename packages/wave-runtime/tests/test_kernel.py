@@ -286,9 +286,18 @@ def test_a_grid_that_no_launch_can_have_is_refused(changed, artifact, grid, fits
             kernel(matrix(), 1.0, matrix())
 
 
-def test_extents_that_scale_a_symbol_give_its_value(changed, manifest, artifact):
-    """Bytes of packed elements: K is twice the bytes of a row."""
-    dims = ("M", "K // 2"), ("M", "3*K // 4")
+SCALED = [
+    # Bytes of packed elements: K is twice the bytes of a row.
+    ((("M", "K // 2"), ("M", "3*K // 4")), (3, 32), (3, 48)),
+    # Where parts start, and an end.
+    ((("M + 1", "K // 2 - 3"), ("2*M - 1", "K")), (4, 29), (5, 64)),
+]
+
+
+@pytest.mark.parametrize(("dims", "first", "second"), SCALED)
+def test_extents_that_follow_from_a_symbol_give_its_value(
+    changed, manifest, artifact, dims, first, second
+):
     bindings = [
         msgspec.structs.replace(row, shape=shape)
         for row, shape in zip(manifest.bindings, dims, strict=True)
@@ -303,7 +312,7 @@ def test_extents_that_scale_a_symbol_give_its_value(changed, manifest, artifact)
         grid=("M", "K"),
     )
     kernel = LoadedKernel(Artifact(made, artifact.code), open_device("null"))
-    kernel(matrix(3, 32), 1.0, matrix(3, 48))
+    kernel(matrix(*first), 1.0, matrix(*second))
     grid, _, words = kernel.code.last
     assert grid == (3, 64, 1)
     assert struct.unpack("<iif", words) == (3, 64, 1.0)

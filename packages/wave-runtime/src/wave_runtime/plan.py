@@ -33,8 +33,9 @@ _SAME_BITS = frozenset({("index", "i64"), ("i8", "u8")})
 """Pairs of types with the same bits: the kernel's, the argument's."""
 
 
-_SCALED = re.compile(r"(?:(\d+)\*)?(.+?)(?: // (\d+))?")
-"""An extent that is a fraction of a symbol: how often it, the symbol, divided by."""
+_SCALED = re.compile(r"(?:(\d+)\*)?(.+?)(?: // (\d+))?(?: ([+-]) (\d+))?")
+"""An extent that follows from a symbol: how often it, the symbol, divided by, and what
+is added or taken away."""
 
 
 MAX_DEVICES = 4096
@@ -215,8 +216,10 @@ class Planner:
 
 
 def _solved(expression: GridExpression, extent: int) -> tuple[str, int]:
-    """The symbol that an extent gives a value, where it is that or scales it evenly."""
+    """The symbol that an extent gives a value: it grows evenly with the symbol."""
     found = _SCALED.fullmatch(expression.text)
     if found is None or found[2] not in expression.symbols:
         return "", 0
-    return found[2], extent * int(found[3] or 1) // max(1, int(found[1] or 1))
+    times, name, divisor, sign, more = found.groups(default="")
+    rest = extent - int(f"{sign}{more}" or 0)
+    return (name, rest * int(divisor or 1) // int(times or 1)) if rest >= 0 else ("", 0)
