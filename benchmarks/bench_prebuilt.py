@@ -141,8 +141,8 @@ def attention(torch: Any, new: Callable[..., Any], row: Any) -> tuple[Any, ...]:
 
 def attention_varlen(torch: Any, new: Callable[..., Any], row: Any) -> tuple[Any, ...]:
     """Decoding: sequences of different lengths, whose rows lie anywhere in a cache."""
-    options, group = row["options"], row["options"].get("group", 1)
-    batch, heads, d = options["batch"], 16, 128
+    group = row["options"].get("group", 1)
+    batch, heads, d = 5, 16, 128
     lengths = [1 + (37 * i) % 200 for i in range(batch)]
     total, slots = sum(lengths), sum(lengths) + 11
     q = new(batch, heads, d)

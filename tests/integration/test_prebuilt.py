@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import venv
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import msgspec
@@ -68,6 +69,24 @@ def attention(dtype, b, h, m, keys, d, group):
     return [q, k, v], wanted, 4e-3
 
 
+def attention_decode(dtype, lengths, heads, group):
+    slots, ends = sum(lengths) + 3, torch.tensor([0, *accumulate(lengths)]).int()
+    q = random(len(lengths), heads, group, 128, dtype=dtype)
+    k, v = (random(slots, heads, 128, dtype=dtype) for _ in range(2))
+    table = torch.randperm(slots)[: sum(lengths)].int()
+    pages = [table[start:end].long() for start, end in pairwise(ends.tolist())]
+    wide = [(k[page].double(), v[page].double()) for page in pages]
+    powers = [
+        torch.einsum("hmd,shd->hms", one.double(), keys) * 128**-0.5
+        for one, (keys, _) in zip(q, wide, strict=True)
+    ]
+    wanted = [
+        torch.einsum("hms,shd->hmd", each.softmax(-1), values)
+        for each, (_, values) in zip(powers, wide, strict=True)
+    ]
+    return [q, k, v, ends, table], torch.stack(wanted), 4e-3
+
+
 CASES = {
     "softmax-f16-1024": lambda: softmax(torch.float16, 3, 1024),
     "rms_norm-bf16-1024": lambda: rms_norm(torch.bfloat16, 2, 1024),
@@ -79,6 +98,9 @@ CASES = {
     ),
 }
 LARGE = {
+    "attention_decode-f16-d128-paged-group4": lambda: attention_decode(
+        torch.float16, (1, 70, 129), 2, 4
+    ),
     "matmul-bf16-nt-4096x4096-m16": lambda: matmul(torch.bfloat16, 5, 4096, 4096),
     "matmul-bf16-nt-4096x4096-m4096": lambda: matmul(torch.bfloat16, 3, 4096, 4096),
 }

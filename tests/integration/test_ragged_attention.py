@@ -17,12 +17,12 @@ MACHINES = [("sim", "generic"), ("emulator", "gfx942"), ("emulator", "sm_90a")]
 LENGTHS = [(3, 5), (1, 0), (2, 65)]
 """Queries and keys of each sequence."""
 
-SIZES = {"H": 2, "KVH": 1, "B": len(LENGTHS), "K1": 20, "N": 17, "M": 4, "K2": 128}
+SIZES = {"H": 2, "KVH": 1, "K1": 20, "N": 17, "M": 4, "K2": 128}
 
 
 def compiled(machine, *, paged):
     sizes = SIZES | {"BLOCK_B": 1, "BLOCK_H": 1}
-    dynamic = ("TOKENS", "SLOTS", "ENDS", *(["ROWS"] if paged else []))
+    dynamic = ("B", "TOKENS", "SLOTS", *(["ROWS"] if paged else []))
     options = tkl.WaveCompileOptions(
         subs={getattr(tkl.sym, name): size for name, size in sizes.items()},
         dynamic_symbols=[getattr(tkl.sym, name) for name in dynamic],

@@ -34,6 +34,7 @@ class Call:
         call: Makes it.
         dynamic: Sizes that are left to the launch.
         tuned: Whether tiles are chosen for the sizes of the call, not for any.
+        launch: Which of its launches, where there are several.
     """
 
     function: str
@@ -42,6 +43,7 @@ class Call:
     call: Callable[[], object]
     dynamic: tuple[str, ...]
     tuned: bool = False
+    launch: int = 0
 
     @property
     def name(self) -> str:
@@ -53,8 +55,7 @@ class Call:
         """What the function asks to be compiled, with its sizes."""
         with requests_kept() as found:
             self.call()
-        (request,) = found
-        return request
+        return found[self.launch]
 
 
 def tensor_of(dtype: torch.dtype, *shape: int) -> torch.Tensor:

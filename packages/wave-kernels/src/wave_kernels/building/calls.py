@@ -25,11 +25,12 @@ from wave_kernels.building.calling import (
     word,
 )
 from wave_kernels.building.layers import every_layer
+from wave_kernels.building.paged import every_paged
 
 
 def every_call() -> tuple[Call, ...]:
     """All that a whole library has, in the order of their names."""
-    rows = (_rows, _any_rows, _products, _linear, _attention, _ragged, every_layer)
+    rows = (_rows, _any_rows, _products, _linear, _attention, every_paged, every_layer)
     found = [call for each in rows for call in each()]
     return tuple(sorted(found, key=lambda call: call.name))
 
@@ -138,32 +139,3 @@ def _attention() -> Iterator[Call]:
         options = {"layout": layout, **words, **shared}
         dynamic = ("B", "H", "KVH", "M", "K2")
         yield Call("attention", options, tag, call, dynamic, tuned=True)
-
-
-def _ragged() -> Iterator[Call]:
-    """Decoding from a paged cache: one query for each of so many sequences."""
-    every = product(HALVES, (1, 8), (1, 8, 32, 128), (4096, 32_768))
-    for dtype, group, batch, keys in every:
-        yield _decoding(dtype, group, batch, keys)
-
-
-def _decoding(dtype: torch.dtype, group: int, batch: int, keys: int) -> Call:
-    def call() -> None:
-        starts = tensor_of(torch.int32, batch + 1)
-        q, k = (
-            tensor_of(dtype, batch, 32, 128),
-            tensor_of(dtype, batch * keys, 32 // group, 128),
-        )
-        functions.attention_varlen(
-            *(q, k, k, starts, starts),
-            max_queries=1,
-            max_keys=keys,
-            table=tensor_of(torch.int32, batch * keys),
-            checked=False,
-        )
-
-    shared = {"group": group} if group > 1 else {}
-    tag = f"{word(dtype)}-d128-paged-b{batch}-{keys}"
-    tag += f"-group{group}" if group > 1 else ""
-    options = {"paged": True, "batch": batch, "max_keys": keys, **shared}
-    return Call("attention_varlen", options, tag, call, ("H", "KVH"))

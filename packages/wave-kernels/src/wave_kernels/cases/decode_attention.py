@@ -43,7 +43,8 @@ def decode_attention_case(
     decoded = _Decoded(sizes, **{name.lower(): given[name] for name in _SETTINGS})
     refuse_empty_parts(min(decoded.lengths), decoded.share, decoded.split)
     kernel = decode_attention_kernel(
-        decoded.scale * LOG2_E, decoding=Decoding(decoded.split, bool(decoded.paged))
+        decoded.scale * LOG2_E,
+        decoding=Decoding(decoded.split > 1, bool(decoded.paged)),
     )
     return KernelCase(
         kernel=kernel,
@@ -105,11 +106,12 @@ class _Decoded:
         sizes, rows = self.sizes, sum(self.lengths)
         found = {name: sizes[name] for name in ("M", "H", "N", "K1", "K2")}
         found |= {"B": sizes["B"] * self.split, "SEQUENCES": sizes["B"]}
-        found |= {"SLOTS": rows, "ROWS": rows, "ENDS": sizes["B"] + 1}
+        found |= {"SLOTS": rows, "ROWS": rows, "SPLIT": self.split}
         found |= {"BLOCK_B": 1, "BLOCK_H": 1, "BLOCK_K2": self.block_k2}
         found |= {"BLOCK_N": max(1 << (sizes["N"] - 1).bit_length(), 16)}
         found |= {"BLOCK_M": 16, "WAVES_M": 1, "MMA_ROWS": 16}
-        unused = () if self.paged else ("ROWS",)
+        unused = [] if self.paged else ["ROWS"]
+        unused += ["SPLIT"] if self.split == 1 else []
         return {getattr(tkl.sym, n): v for n, v in found.items() if n not in unused}
 
     def arguments(self, rng: np.random.Generator) -> list[np.ndarray]:
@@ -123,7 +125,7 @@ class _Decoded:
         made.append(np.array([0, *accumulate(self.lengths)], "int32"))
         if self.paged:
             made.append(rng.permutation(s).astype("int32"))
-        results = (b * self.split, h, m, n), (b * self.split, h, m)
+        results = (b * self.split, h, m, n), (b, self.split, h, m)
         return made + [poisoned(each, tkl.f32) for each in results[: self.written]]
 
     def reference(self, arguments: Sequence[Any]) -> list[Any]:
@@ -139,8 +141,9 @@ class _Decoded:
             for begin in range(0, self.split * share, share):
                 slots = table[first + begin : first + min(begin + share, length)]
                 parts.append(self._part(one, key[slots], value[slots]))
-        found = [np.stack(each) for each in zip(*parts, strict=True)]
-        return found[: self.written]
+        found, sums = (np.stack(each) for each in zip(*parts, strict=True))
+        shape = (len(query), self.split, *sums.shape[1:])
+        return [found, sums.reshape(shape)][: self.written]
 
     def _share(self, length: int) -> int:
         return -(-length // (self.split * self.block_k2)) * self.block_k2

@@ -56,8 +56,8 @@ class _Ragged:
     @property
     def totals(self) -> dict[str, int]:
         """The sizes of all sequences together."""
-        rows, ends = self.key_starts[-1], self.asked.sizes["B"] + 1
-        found = {"TOKENS": self.query_starts[-1], "SLOTS": rows, "ENDS": ends}
+        rows = self.key_starts[-1]
+        found = {"TOKENS": self.query_starts[-1], "SLOTS": rows}
         found |= {"ROWS": rows} if self.paged else {}
         return found | ({"WIDTH": self.asked.sizes["M"]} if self.tree else {})
 

@@ -38,7 +38,7 @@ from wave_kernels.definitions.attention_tiles import (
     mapping,
     spread,
 )
-from wave_kernels.definitions.groups import ENDS, STARTS
+from wave_kernels.definitions.groups import starts_of
 from wave_kernels.definitions.operands import declared
 from wave_kernels.definitions.ragged_attention import ROWS, SLOTS
 
@@ -71,18 +71,23 @@ class Decoding:
     """How a cache is decoded.
 
     Attributes:
-        splits: In how many parts each sequence is cut.
+        parts: Whether each sequence is cut in ``SPLIT`` parts.
         paged: Whether a table says where keys are.
         window: How many keys, the last ones, a query sees; 0 for all.
         dtype: Of queries, keys and values: f16 or bf16.
         result: Of what is written.
     """
 
-    splits: int = 1
+    parts: bool = False
     paged: bool = False
     window: int = 0
     dtype: DType = tkl.f16
     result: DType = tkl.f32
+
+    @property
+    def splits(self) -> Any:
+        """How many workgroups share a sequence."""
+        return SPLIT if self.parts else 1
 
     @property
     def unseen(self) -> Any:
@@ -98,7 +103,7 @@ class Decoding:
     @property
     def first(self) -> Any:
         """The first key of a workgroup's part, among those of its sequence."""
-        if self.splits == 1:
+        if not self.parts:
             return self.unseen
         return self.unseen + tkw.WORKGROUP_2 % self.splits * self.share
 
@@ -106,7 +111,7 @@ class Decoding:
     def keys(self) -> Any:
         """How many keys a workgroup's part has."""
         left = LENGTH - self.first
-        if self.splits == 1:
+        if not self.parts:
             return left
         return sympy.Max(sympy.Min(left, self.share), 0)
 
@@ -114,7 +119,7 @@ class Decoding:
 def decode_attention_kernel(
     scale: float, *, decoding: Decoding, scoring: Scoring = PLAIN
 ) -> Any:
-    """Attention of ``B`` parts of sequences: part ``b % splits`` of ``b // splits``.
+    """Attention of ``B`` parts of sequences: part ``b % SPLIT`` of ``b // SPLIT``.
 
     The query of a sequence stands at its last key. The keys of sequence s are those in
     the slots from ``key_starts[s]`` up to the next start; where paged, in those that
@@ -122,10 +127,11 @@ def decode_attention_kernel(
     ``scoring`` cap and slopes are looked at.
 
     Shapes: ``query: [SEQUENCES, H, M, K1]``, M heads that share each of H heads of
-    keys, ``key: [SLOTS, H, K1]``, ``value: [SLOTS, H, N]``, ``key_starts: [ENDS]``,
-    ``table: [ROWS]``, ``slopes: [H, M]``, ``output: [B, H, M, N]``, and, of several
-    parts, ``sums: [B, H, M]``, logarithms in base 2. Dtypes: as ``decoding`` says;
-    starts and table i32, slopes and sums f32. Accuracy: as `attention_kernel`.
+    keys, ``key: [SLOTS, H, K1]``, ``value: [SLOTS, H, N]``,
+    ``key_starts: [SEQUENCES + 1]``, ``table: [ROWS]``, ``slopes: [H, M]``,
+    ``output: [B, H, M, N]``, and, of several parts, ``sums: [SEQUENCES, SPLIT, H, M]``,
+    logarithms in base 2. Dtypes: as ``decoding`` says; starts and table i32, slopes and
+    sums f32. Accuracy: as `attention_kernel`.
     """
     keys, last = decoding.keys, LENGTH - 1 - decoding.first
     own = replace(scoring, offset=last, turn=1, keys=keys, complete=True)
@@ -153,8 +159,8 @@ def decode_attention_kernel(
         greatest, total, sums = attended(LEAD, scores, values, own, decoding.dtype)
         found = weighted(total, sums, LEAD, own)
         tkw.write(tkw.cast(found, decoding.result), given["output"], mapping=out)
-        if decoding.splits > 1:
-            tkw.write(greatest + tkw.log2(total), given["sums"])
+        if decoding.parts:
+            places.write_sums(greatest + tkw.log2(total), given["sums"])
 
     return decode_attention
 
@@ -190,6 +196,14 @@ class _Places:
             memory, mapping=found, mapping_dynamic_vals=slots, bounds=bounds
         )
 
+    def write_sums(self, found: Any, memory: Any) -> None:
+        """One number for each row of a part."""
+        b, h, m, _ = _ITERATORS
+        sequence, part = b // self.decoding.splits, b % self.decoding.splits
+        taken = {SEQUENCES: sequence, SPLIT: part, H: h, M: m}
+        register = dict(zip((*LEAD, M), (b, h, m), strict=True))
+        tkw.write(found, memory, mapping=tkw.IndexMapping(3, register, taken))
+
     def _slots(self, table: Any) -> Any:
         """The slots of a tile of keys."""
         row = _ITERATORS[0]
@@ -198,12 +212,12 @@ class _Places:
         return tkw.read(table, mapping=found, bounds={K2: self.decoding.keys})
 
 
-def _enter(starts: Any, splits: int) -> None:
+def _enter(starts: Any, splits: Any) -> None:
     """Set where the workgroup's sequence starts, and how many keys it has."""
-    part = _ITERATORS[0]
+    (ends,), part = starts.type.shape, _ITERATORS[0]
     start, end = (
         tkw.read(
-            starts, mapping=tkw.IndexMapping(1, {ENDS: part // splits + i}, {B: part})
+            starts, mapping=tkw.IndexMapping(1, {ends: part // splits + i}, {B: part})
         )
         for i in range(2)
     )
@@ -219,15 +233,15 @@ def _operands(decoding: Decoding, scoring: Scoring) -> dict[str, Any]:
         "query": tkl.Memory[SEQUENCES, H, M, K1, whole, dtype],
         "key": tkl.Memory[SLOTS, H, K1, staged, dtype],
         "value": tkl.Memory[SLOTS, H, N, staged, dtype],
-        "key_starts": STARTS,
+        "key_starts": starts_of(SEQUENCES),
     }
     if decoding.paged:
         found["table"] = tkl.Memory[ROWS, whole, tkl.i32]
     if scoring.alibi:
         found["slopes"] = tkl.Memory[H, M, whole, tkl.f32]
     found["output"] = tkl.Memory[B, H, M, N, whole, decoding.result]
-    if decoding.splits > 1:
-        found["sums"] = tkl.Memory[B, H, M, whole, tkl.f32]
+    if decoding.parts:
+        found["sums"] = tkl.Memory[SEQUENCES, SPLIT, H, M, whole, tkl.f32]
     return found
 
 

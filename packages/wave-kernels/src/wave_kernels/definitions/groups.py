@@ -56,6 +56,11 @@ IN_REACH = 32
 STARTS = tkl.Memory[ENDS, tkl.GLOBAL_ADDRESS_SPACE, tkl.i32]
 
 
+def starts_of(dim: Any) -> Any:
+    """Where each part of ``dim`` starts, and an end."""
+    return tkl.Memory[dim + 1, tkl.GLOBAL_ADDRESS_SPACE, tkl.i32]
+
+
 def enter_group(starts: Any, groups: int) -> None:
     """Set ``GROUP``, ``FIRST`` and ``LEFT`` of the workgroup.
 
@@ -90,12 +95,9 @@ def enter_part(starts: Any, dim: Any, first: Any, count: Any) -> None:
 
     ``dim`` counts parts, of which a workgroup has one.
     """
-    place = tkw.IndexMapping.iterator(0)
+    (ends,), place = starts.type.shape, tkw.IndexMapping.iterator(0)
     start, end = (
-        tkw.read(
-            starts,
-            mapping=tkw.IndexMapping(1, inputs={ENDS: place + i}, outputs={dim: place}),
-        )
+        tkw.read(starts, mapping=tkw.IndexMapping(1, {ends: place + i}, {dim: place}))
         for i in range(2)
     )
     tkw.set_symbol(first, start)

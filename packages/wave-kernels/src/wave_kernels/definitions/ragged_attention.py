@@ -34,7 +34,7 @@ from wave_kernels.definitions.attention_tiles import (
     N,
     spread,
 )
-from wave_kernels.definitions.groups import STARTS, enter_part
+from wave_kernels.definitions.groups import enter_part, starts_of
 from wave_kernels.definitions.operands import declared
 
 TOKENS = tkl.sym.TOKENS
@@ -73,7 +73,7 @@ def ragged_attention_kernel(
     theirs are the last keys: query m sees draft j where ``tree`` has no zero there.
 
     Shapes: ``query: [TOKENS, H, K1]``, ``key: [SLOTS, KVH, K1]``,
-    ``value: [SLOTS, KVH, N]``, both starts ``[ENDS]``, ``table: [ROWS]``,
+    ``value: [SLOTS, KVH, N]``, both starts ``[B + 1]``, ``table: [ROWS]``,
     ``tree: [TOKENS, WIDTH]``, ``slopes: [H]``, ``output: [TOKENS, H, N]``; ``M`` and
     ``K2`` are the most queries and keys that a sequence may have. Dtypes: as ``heads``
     says; starts and table i32, tree i8, slopes f32. Accuracy: as
@@ -189,8 +189,8 @@ def _operands(
         "query": tkl.Memory[TOKENS, H, K1, QUERY_SPACE, heads.dtype],
         "key": tkl.Memory[SLOTS, heads.shared, K1, staged, heads.dtype],
         "value": tkl.Memory[SLOTS, heads.shared, N, staged, heads.dtype],
-        "query_starts": STARTS,
-        "key_starts": STARTS,
+        "query_starts": starts_of(B),
+        "key_starts": starts_of(B),
     }
     if paged:
         found["table"] = tkl.Memory[ROWS, whole, tkl.i32]

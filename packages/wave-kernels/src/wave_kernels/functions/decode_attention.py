@@ -22,7 +22,11 @@ from wave_kernels.functions.attention_calls import (
 )
 from wave_kernels.functions.launches import DTYPES, compute_units, launch
 from wave_kernels.functions.options import whole
-from wave_kernels.functions.ragged_attention import check_starts, power_of_two
+from wave_kernels.functions.ragged_attention import (
+    check_starts,
+    power_of_two,
+    room_for,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,6 +45,9 @@ _HELD = 8
 
 _ROWS = 16
 """Of a tile: heads that share keys."""
+
+_DYNAMIC = ("B", "SEQUENCES", "SLOTS")
+"""What differs from launch to launch."""
 
 
 def attention_decode(  # noqa: PLR0913 - one word for each variant
@@ -83,7 +90,7 @@ def attention_decode(  # noqa: PLR0913 - one word for each variant
 
     Returns:
         ``[B, H, DV]``, as accurate as `attention`; zeros for a sequence without keys.
-        Compiled for each B and powers of two that hold ``max_keys`` and splits.
+        Compiled once for all B, starts and splits.
 
     Raises:
         LaunchError: WV0704 to WV0709, WV0714 for arguments that do not fit.
@@ -115,10 +122,10 @@ def attention_decode(  # noqa: PLR0913 - one word for each variant
     paged, width = table is not None, scoring.window
     what = {
         "scale": factor_of(given, scale, query.shape[2]),
-        "decoding": Decoding(parts, paged, width, dtype, dtype),
+        "decoding": Decoding(parts > 1, paged, width, dtype, dtype),
         "scoring": Scoring(softcap=scoring.softcap, alibi=slopes is not None),
     }
-    _launch(what, {**sizes, "K2": power_of_two(max_keys)}, operands, found)
+    _launch(what, {**sizes, "K2": room_for(max_keys), "SPLIT": parts}, operands, found)
     return found
 
 
@@ -188,17 +195,19 @@ def _launch(
 ) -> None:
     """Attention of parts, and, where there are several, what merges them."""
     decoding: Decoding = what["decoding"]
-    sequences, splits = sizes["SEQUENCES"], decoding.splits
+    sequences, splits = sizes["SEQUENCES"], sizes["SPLIT"]
     rows = (sequences * splits, sizes["H"], sizes["M"])
-    symbols = {**sizes, "B": rows[0], "BLOCK_B": 1, "BLOCK_H": 1}
+    symbols = {name: sizes[name] for name in ("H", "M", "K1", "N", "K2")}
+    symbols |= {"BLOCK_B": 1, "BLOCK_H": 1}
     symbols["BLOCK_N"] = max(power_of_two(sizes["N"]), _ROWS)
-    dynamic = ("SLOTS", "ENDS", *(["ROWS"] if decoding.paged else []))
-    if splits == 1:
+    open_ = {"SPLIT": decoding.parts, "ROWS": decoding.paged}
+    dynamic = (*_DYNAMIC, *(name for name, is_there in open_.items() if is_there))
+    if not decoding.parts:
         results = [found.view(*rows, sizes["N"])]
         launch(decode_attention_kernel, what, symbols, (*operands, *results), dynamic)
         return
     parts = found.new_empty((*rows, sizes["N"]), dtype=torch.float32)
-    sums = found.new_empty(rows, dtype=torch.float32)
+    sums = found.new_empty((sequences, splits, *rows[1:]), dtype=torch.float32)
     asked = {**what, "decoding": replace(decoding, result=DTYPES[torch.float32])}
     launch(decode_attention_kernel, asked, symbols, (*operands, parts, sums), dynamic)
     each = (sequences, splits, found.shape[1])
@@ -210,6 +219,7 @@ def merge(parts: torch.Tensor, sums: torch.Tensor, found: torch.Tensor) -> None:
 
     ``sums``, ``[sequences, splits, rows]``, weigh the parts as `merge_kernel` says.
     """
-    sequences, splits, rows, n = parts.shape
-    sizes = {"SEQUENCES": sequences, "SPLIT": splits, "HEADS": rows, "N": n}
-    launch(merge_kernel, {"dtype": DTYPES[found.dtype]}, sizes, [parts, sums, found])
+    _, splits, rows, n = parts.shape
+    sizes = {"SPLIT": splits, "HEADS": rows, "N": n}
+    operands, what = [parts, sums, found], {"dtype": DTYPES[found.dtype]}
+    launch(merge_kernel, what, sizes, operands, ("SEQUENCES",))

@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
-_DYNAMIC = ("TOKENS", "SLOTS", "ENDS")
+_DYNAMIC = ("TOKENS", "SLOTS", "B")
 """What differs from launch to launch."""
+
+_ROOM = 1 << 20
+"""Keys that a sequence has room for: kernels look at those which it has."""
 
 
 def attention_varlen(  # noqa: PLR0913 - one word for each variant
@@ -80,7 +83,7 @@ def attention_varlen(  # noqa: PLR0913 - one word for each variant
 
     Returns:
         ``[T, H, DV]``, as accurate as `attention`; zeros for a sequence without keys.
-        Compiled for each B and powers of two that hold ``max_queries``, ``max_keys``.
+        Compiled for powers of two that hold ``max_queries``, and for all B.
 
     Raises:
         LaunchError: WV0704 to WV0709, WV0714 for arguments that do not fit.
@@ -104,12 +107,11 @@ def attention_varlen(  # noqa: PLR0913 - one word for each variant
     scoring = scoring_of(given, window, softcap, causal=causal)
     operands += _added(given, sizes, tree, slopes, most[0])
     found = given.result(out, (*query.shape[:2], sizes["N"]), query.dtype)
-    batch = query_starts.shape[0] - 1
-    if not found.numel() or not batch or min(most) < 1:
+    if not found.numel() or len(query_starts) < 2 or min(most) < 1:
         return found.zero_()
     kernel = _kernel(given, sizes, scoring, scale, alibi=slopes is not None)
     kernel |= {"paged": table is not None, "tree": tree is not None}
-    symbols = _symbols(sizes, batch, *most, tree)
+    symbols = _symbols(sizes, *most, tree)
     _launch(kernel, symbols, (*operands, found))
     return found
 
@@ -243,7 +245,6 @@ def check_starts(
 
 def _symbols(
     sizes: Mapping[str, int],
-    batch: int,
     max_queries: int,
     max_keys: int,
     tree: torch.Tensor | None,
@@ -251,11 +252,16 @@ def _symbols(
     """By the names that the kernel has for them; one head a workgroup."""
     names = ["H", "K1", "N", *(["KVH"] if sizes["KVH"] != sizes["H"] else [])]
     found = {name: sizes[name] for name in names}
-    found |= {"B": batch, "BLOCK_B": 1, "BLOCK_H": 1}
+    found |= {"BLOCK_B": 1, "BLOCK_H": 1}
     found |= {} if tree is None else {"WIDTH": tree.shape[1]}
-    return {**found, "M": power_of_two(max_queries), "K2": power_of_two(max_keys)}
+    return {**found, "M": power_of_two(max_queries), "K2": room_for(max_keys)}
 
 
 def power_of_two(count: int) -> int:
     """The power of two that holds so many, so that few kernels are compiled."""
     return 1 << (count - 1).bit_length()
+
+
+def room_for(keys: int) -> int:
+    """``K2`` for sequences of so many keys at most: one number for nearly all."""
+    return max(_ROOM, power_of_two(keys))

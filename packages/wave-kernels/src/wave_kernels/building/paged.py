@@ -1,0 +1,87 @@
+"""What is built for caches of pages: one query a sequence, of any sequences.
+
+How many sequences there are and how long they may be comes with the launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import torch
+
+from wave_kernels import functions
+from wave_kernels.building.calling import HALVES, Call, tensor_of, word
+
+CHANNELS = 128
+"""Of a head."""
+
+GROUPS = (1, 4, 8)
+"""Heads of queries that share one of keys, of Llama 2 7B, Llama 3 8B and 70B. Source:
+their `config.json`."""
+
+_HEADS, _SEQUENCES, _SLOTS = 32, 32, 1 << 16
+_PARTS = 4
+
+Operands = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+def every_paged() -> Iterator[Call]:
+    """The calls of this module."""
+    for dtype, group in product(HALVES, GROUPS):
+        yield _with_tables_of_queries(dtype, group)
+        for parts in (1, _PARTS):
+            yield _decoding(dtype, group, parts)
+    for dtype in HALVES:
+        yield _merging(dtype)
+
+
+def _with_tables_of_queries(dtype: torch.dtype, group: int) -> Call:
+    def call() -> None:
+        starts = tensor_of(torch.int32, _SEQUENCES + 1)
+        operands, words = _cache(dtype, group)
+        functions.attention_varlen(*operands, starts, starts, max_queries=1, **words)
+
+    options = {"paged": True, "max_queries": 1, **_shared(group)}
+    tag = f"{word(dtype)}-d{CHANNELS}-paged-one{_group(group)}"
+    return Call("attention_varlen", options, tag, call, ("H", "KVH"))
+
+
+def _decoding(dtype: torch.dtype, group: int, parts: int) -> Call:
+    options = {"paged": True, **_shared(group)} | ({"parts": True} if parts > 1 else {})
+    tag = f"{word(dtype)}-d{CHANNELS}-paged" + ("-parts" if parts > 1 else "")
+    call = _decode(dtype, group, parts)
+    return Call("attention_decode", options, tag + _group(group), call, ("H",))
+
+
+def _merging(dtype: torch.dtype) -> Call:
+    call, tag = _decode(dtype, 1, _PARTS), f"{word(dtype)}-d{CHANNELS}-merge"
+    left = ("SPLIT", "HEADS")
+    return Call("attention_decode", {"merge": True}, tag, call, left, launch=1)
+
+
+def _decode(dtype: torch.dtype, group: int, parts: int) -> Any:
+    def call() -> None:
+        starts = tensor_of(torch.int32, _SEQUENCES + 1)
+        operands, words = _cache(dtype, group)
+        functions.attention_decode(*operands, starts, splits=parts, **words)
+
+    return call
+
+
+def _cache(dtype: torch.dtype, group: int) -> tuple[Operands, dict[str, Any]]:
+    """Queries, keys and values, and what is said of them."""
+    query = tensor_of(dtype, _SEQUENCES, _HEADS, CHANNELS)
+    rows = tensor_of(dtype, _SLOTS, _HEADS // group, CHANNELS)
+    table = tensor_of(torch.int32, _SLOTS)
+    words = {"max_keys": _SLOTS, "table": table, "checked": False}
+    return (query, rows, rows), words
+
+
+def _shared(group: int) -> dict[str, int]:
+    return {"group": group} if group > 1 else {}
+
+
+def _group(group: int) -> str:
+    return f"-group{group}" if group > 1 else ""
