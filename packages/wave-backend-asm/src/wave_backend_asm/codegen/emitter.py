@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from wave_core.ops.base import Op
     from wave_core.symbols import Facts
     from wave_core.targets import Target
+    from wave_core.types import DType
 
 BACKEND = "asm"
 
@@ -99,6 +100,11 @@ class Emitter(Emission):
     def workgroup(self, axis: int) -> str:
         """A coordinate of the workgroup."""
         return self.b.of(Kind("i32"), (self._groups[axis].all,))
+
+    def converts(self, dtype: DType) -> bool:
+        """Floats of a byte are taken from bits: chips differ in what is too large."""
+        del dtype
+        return False
 
     def uniform(self, name: str, kind: Kind) -> str:
         """The value in scalar registers."""
