@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
@@ -18,7 +19,11 @@ from wave_kernels.cases.head_attention import (
 )
 from wave_kernels.cases.sizes import poisoned, with_defaults
 from wave_kernels.definitions.attention_scores import LOG2_E
-from wave_kernels.definitions.split_attention import Cut, split_attention_kernel
+from wave_kernels.definitions.split_attention import (
+    STEP,
+    Cut,
+    split_attention_kernel,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,9 +33,6 @@ if TYPE_CHECKING:
 _SIZES = {"B": 2, "M": 2, "H": 4, "N": 64, "K1": 64, "K2": 200}
 _USUAL = {"GROUP": 2, "SPLIT": 2}
 _SCORES = [name for name in VARIANTS if name != "LSE"]
-
-_STEP = 32
-"""Keys that parts have a multiple of, but for the last."""
 
 
 def split_attention_case(
@@ -47,7 +49,7 @@ def split_attention_case(
     sizes, usual = with_defaults(shape, _SIZES), with_defaults(settings, _USUAL)
     case = asked(sizes, {**settings, **usual, "LSE": 0})
     made = _Split(case, usual["SPLIT"])
-    refuse_empty_parts(made.keys, made.share, made.split)
+    refuse_empty_parts(made.keys, STEP, made.split)
     heads, scoring = case.heads, case.scoring
     written = 3 + bool(scoring.bias) + scoring.alibi
     words = {"LAYOUT": heads.layout, "DTYPE": str(heads.dtype)}
@@ -85,9 +87,18 @@ class _Split:
         return min(every, self.asked.sizes["M"] + window - 1) if window else every
 
     @property
+    def ends(self) -> list[int]:
+        """Where parts begin among the keys that are seen, and the last one ends."""
+        steps = -(-self.keys // STEP)
+        return [
+            min(i * steps // self.split * STEP, self.keys)
+            for i in range(self.split + 1)
+        ]
+
+    @property
     def share(self) -> int:
-        """Keys of each part but the last."""
-        return -(-self.keys // (self.split * _STEP)) * _STEP
+        """The most keys that a part has."""
+        return -(-self.keys // (self.split * STEP)) * STEP
 
     @property
     def cut(self) -> Cut:
@@ -125,8 +136,8 @@ class _Split:
         query, key, value = map(case.by_heads, (query, key, value))
         scores = case.scores(query @ key.swapaxes(-1, -2) * case.scale, added) * LOG2_E
         parts: list[tuple[Any, Any]] = []
-        for begin in range(first, first + self.split * self.share, self.share):
-            own = slice(begin, begin + self.share)
+        for begin, end in pairwise(self.ends):
+            own = slice(first + begin, first + end)
             found, sums = softmax_product(scores[..., own], value[:, :, own])
             sums = case.turned(sums[..., None])[..., 0] / np.log(2)
             parts.append((case.turned(found), sums))

@@ -56,6 +56,12 @@ SCORED = (*LEAD, M, K2)
 MOST_ROWS = 64
 """Of a tile: more than these are several, for each of which keys are read."""
 
+STEP = 64
+"""Keys that parts have a multiple of, but for the last."""
+
+_PART = tkw.WORKGROUP_2
+"""The part of a workgroup, among those of all sequences."""
+
 _NAMES = {B: SEQUENCES, H: HEADS, M: QUERIES, K2: KEYS}
 """Of the dims of a bias, what `head_attention_kernel` calls them, and memories here."""
 
@@ -69,9 +75,9 @@ class Cut:
     """How the keys of few queries are spread.
 
     Attributes:
-        splits: In how many parts of ``K2`` those keys of a sequence are cut that some
-            query sees; none of them is empty.
-        even: Whether all parts are full.
+        splits: In how many parts those keys of a sequence are cut that some query sees.
+            They have equally many times `STEP`, or one more of some; none is empty.
+        even: Whether all have ``K2``, which is the most.
         queries: Of a sequence.
     """
 
@@ -81,15 +87,32 @@ class Cut:
 
     def first(self, window: int) -> Any:
         """The first key of a workgroup's part."""
-        begun = sympy.Max(KEYS - self.queries - window + 1, 0) if window else 0
-        return begun + (tkw.WORKGROUP_2 % self.splits * K2 if self.splits > 1 else 0)
+        return self._unseen(window) + self._begin(_PART % self.splits, window)
+
+    def keys(self, window: int) -> Any:
+        """How many keys a workgroup's part has."""
+        if self.even:
+            return K2
+        seen, part = KEYS - self._unseen(window), _PART % self.splits
+        end = sympy.Min(self._begin(part + 1, window), seen)
+        return end - self._begin(part, window)
+
+    def _unseen(self, window: int) -> Any:
+        """How many keys, the first ones, no query sees."""
+        return sympy.Max(KEYS - self.queries - window + 1, 0) if window else 0
+
+    def _begin(self, part: Any, window: int) -> Any:
+        """Where a part begins among the keys that are seen."""
+        if self.even:
+            return part * K2
+        steps = sympy.ceiling((KEYS - self._unseen(window)) / STEP)
+        return part * steps // self.splits * STEP
 
     def scoring(self, asked: Scoring) -> Scoring:
         """What is done to a part's scores; the last query stands at the last key."""
-        first = self.first(asked.window)
-        keys = K2 if self.even else sympy.Min(KEYS - first, K2)
-        own = replace(asked, offset=KEYS - self.queries - first, turn=self.queries)
-        return replace(own, keys=keys, complete=True)
+        offset = KEYS - self.queries - self.first(asked.window)
+        own = replace(asked, offset=offset, turn=self.queries, complete=True)
+        return replace(own, keys=self.keys(asked.window))
 
 
 def split_attention_kernel(

@@ -9,6 +9,7 @@ import torch
 
 from wave_kernels.definitions.split_attention import (
     MOST_ROWS,
+    STEP,
     Cut,
     split_attention_kernel,
 )
@@ -33,16 +34,13 @@ _CHANNELS = 128
 """Of values, whose sums the registers of a wave hold beside queries and keys; scores
 of further ones are computed once more."""
 
-_STEP = 64
-"""Keys that parts have a multiple of, but for the last."""
-
 _HELD = 4
 """Workgroups that a compute unit should have."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """How the keys that queries see are cut: in so many parts, each ``share`` long."""
+    """How the keys that queries see are cut: in so many parts of ``share`` at most."""
 
     count: int
     share: int
@@ -53,7 +51,7 @@ def parts_of(call: Call) -> Parts | None:
     """How keys are cut for a call of `attention`; ``None`` where queries are many.
 
     Tiles have the queries of all heads that share keys. With few of these keys are read
-    once for all, cut or not; with more it pays only where parts fill the GPU.
+    once for all, cut or not; else it pays only where parts fill the GPU.
     """
     sizes, scoring = call.sizes, call.what["scoring"]
     rows = sizes.group * sizes.m
@@ -64,10 +62,9 @@ def parts_of(call: Call) -> Parts | None:
         return None
     wanted = _HELD * compute_units(call.given.first.device) // (sizes.b * sizes.kvh)
     count = min(max(wanted, 1), seen // _LEAST)
-    if count == 1 and rows > FEW_ROWS:
+    if count == 1 and (rows > FEW_ROWS or sizes.group == 1):
         return None
-    share = -(-seen // (count * _STEP)) * _STEP
-    count = -(-seen // share)
+    share = -(-seen // (count * STEP)) * STEP
     return Parts(count, share, count * share == seen)
 
 
