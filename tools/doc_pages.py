@@ -3,8 +3,8 @@
 A `python` or `toml` block whose first line is a comment with a path, such as
 `# wave_toy/fold.py`, is the contents of that file. Every other `python` block is run,
 all of one page in order and in one namespace. The lines of a `sh` block that start with
-`wave` are run as commands. An `output` block is what the block before it prints;
-`...` in it stands for anything.
+`wave`, or with `python` and a file of the page, are run as commands. An `output` block
+is what the block before it prints; `...` in it stands for anything.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Block:
 
     @property
     def commands(self) -> list[Command]:
-        """The `wave` commands of a `sh` block."""
+        """The commands of a `sh` block that are run: `wave`, and `python FILE`."""
         if self.language != "sh":
             return []
         found = (command_of(line) for line in self.text.splitlines())
@@ -62,22 +62,31 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A `wave` command with the variables that are set for it."""
+    """A command with the variables that are set for it.
 
+    Attributes:
+        program: `wave` or `python`.
+        arguments: What follows.
+        environment: Names and values.
+    """
+
+    program: str
     arguments: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
 
 
 def command_of(line: str) -> Command | None:
-    """The command of a line, if it is one of `wave`."""
+    """The command of a line, if it is one that is run."""
     words = shlex.split(line, comments=True)
     settings: list[tuple[str, str]] = []
     while words and (setting := _SETTING.fullmatch(words[0])):
         settings.append((setting["name"], setting["value"]))
         words = words[1:]
-    if not words or words[0] != "wave":
+    program, *arguments = words or [""]
+    is_file = program == "python" and arguments[0].endswith(".py")
+    if program != "wave" and not is_file:
         return None
-    return Command(tuple(words[1:]), tuple(settings))
+    return Command(program, tuple(arguments), tuple(settings))
 
 
 def pages() -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import runpy
 import sys
 import tomllib
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -16,6 +17,7 @@ import doc_pages
 import workspace
 from wave_core.cli.app import run_command
 from wave_core.compile import default_session
+from wave_core.diagnostics import UserError
 
 PAGES = {p.relative_to(workspace.ROOT).as_posix(): p for p in doc_pages.pages()}
 
@@ -95,7 +97,18 @@ def run_shell(block: doc_pages.Block, monkeypatch) -> None:
         with monkeypatch.context() as patched:
             for name, value in command.environment:
                 patched.setenv(name, value)
-            assert run_command(list(command.arguments)) == 0, command
+            if command.program == "wave":
+                assert run_command(list(command.arguments)) == 0, command
+            elif Path(command.arguments[0]).is_file():
+                run_file(command.arguments[0])
+
+
+def run_file(name: str) -> None:
+    """Run a file of the page; of a mistake in a kernel the message is printed."""
+    try:
+        runpy.run_path(name, run_name="__main__")
+    except UserError as error:
+        sys.stdout.write(f"{error}\n")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -115,15 +128,22 @@ def test_examples_run(page, folder, monkeypatch):
             run_shell(block, monkeypatch)
         if block.language == "output":
             assert doc_pages.agrees(block.text, printed), printed
+        else:
+            assert not printed.startswith("error["), printed
         printed = text.getvalue()
+    assert not printed.startswith("error["), printed
 
 
 def test_files_are_files_and_the_rest_is_run():
     text = "```python\n# a/b.py\nx = 1\n```\n\n"
-    text += "  ```sh\n  ls\n  A=1 wave run x # y\n  ```\n"
+    text += "  ```sh\n  ls\n  A=1 wave run x # y\n"
+    text += "  python b.py\n  python -m pip\n  ```\n"
     module, shell = doc_pages.blocks_of(text)
     assert (module.file, module.line) == ("a/b.py", 2)
-    assert shell.commands == [doc_pages.Command(("run", "x"), (("A", "1"),))]
+    assert shell.commands == [
+        doc_pages.Command("wave", ("run", "x"), (("A", "1"),)),
+        doc_pages.Command("python", ("b.py",), ()),
+    ]
 
 
 def test_a_module_has_the_lines_of_the_page():

@@ -9,11 +9,12 @@ import scaled
 
 import wave_core.lang as tkl
 from wave_core.compile import Config, Session
+from wave_core.compile.bare_case import bare_case
 from wave_core.compile.kernels import make_case
 from wave_core.diagnostics import UserError
 from wave_tune import wave_autotune
 from wave_tune.points import Point, space_of
-from wave_tune.subject import Subject, bare_case
+from wave_tune.subject import Subject
 
 SESSION = Session(config=Config(cache=False), announce=lambda _: None)
 

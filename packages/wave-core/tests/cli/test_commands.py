@@ -60,6 +60,19 @@ def test_run_takes_a_case_and_not_a_bare_kernel(wave, case_file):
     assert "(shape, settings, target) -> KernelCase" in done.err
 
 
+def test_what_needs_no_reference_takes_a_bare_kernel(wave, case_file):
+    bare = "copy = double({}, {}, 'generic').kernel"
+    case_file.write_text(f"{case_file.read_text()}\n{bare}\n")
+    ir = ("inspect", f"{case_file}:copy", "--what", "ir", "--set", "BLOCK_M=16")
+    done = wave(*ir, "--shape", "M=3,N=70")
+    assert done.code == 0
+    assert 'kernel "copy"' in done.out
+    done = wave(*ir, "--shape", "M=3")
+    assert done.code == 2
+    assert "nobody knows the arguments of `copy`: `a: f32[M, N]`" in done.err
+    assert "give every size: `--shape M=512,N=512`" in done.err
+
+
 def test_run_wrong_result(wave):
     done = wave("run", "toy", "--set", "WRONG=1", "--json")
     assert done.code == 1

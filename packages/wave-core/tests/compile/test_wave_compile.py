@@ -6,6 +6,7 @@ import cProfile
 import os
 import subprocess
 import sys
+import traceback
 from dataclasses import replace
 
 import numpy as np
@@ -52,6 +53,17 @@ def test_dynamic_sizes_come_from_the_arguments(make_session, copy_kernel, tiles)
         kernel(halves(*shape), halves(*shape))
         assert kernel.last_run.sizes == dict(zip("MN", shape, strict=True))
     assert kernel.last_run.grid == (3, 3)
+
+
+def test_python_shows_a_mistake_from_the_call_on(make_session):
+    @tkw.wave([tkw.HardwareConstraint()])
+    def wrong(a: tkw.Memory[tkw.sym.M, tkw.GLOBAL_ADDRESS_SPACE, tkw.i32]):
+        tkw.write(tkw.read(a) / 2, a)
+
+    with pytest.raises(UserError, match="WV0205") as found:
+        wave_compile(options({}), wrong, session=make_session())
+    frames = traceback.extract_tb(found.value.__traceback__)
+    assert [frame.name for frame in frames[1:]] == ["wave_compile"]
 
 
 def test_numpy_alone(make_session, copy_kernel, tiles):

@@ -54,7 +54,7 @@ def bisect(  # noqa: PLR0913, PLR0917 - the options of the command
     from wave_core.compile.bisect import bisect_case  # noqa: PLC0415
 
     session = open_session()
-    case = find_case(session, kernel, shape, settings, target, device)
+    case = find_case(session, kernel, shape, settings, target, device, checked=True)
     told = option_changes(option, case.options, session.plugins)
     told |= pass_changes(case.options, passes, disable, set_pass)
     # Without a device nothing but the passes is looked at.

@@ -15,6 +15,8 @@ from wave_core.cli.output import announce
 from wave_core.cli.parse import assignments, sizes
 from wave_core.compile.devices import AUTO, settle_target
 from wave_core.compile.kernels import KernelCase, make_case
+from wave_core.compile.launchable import LaunchableWave
+from wave_core.compile.options import WaveCompileOptions
 from wave_core.compile.session import Session
 from wave_core.diagnostics import Location, WaveError, blamed_on_plugin, user_error
 from wave_core.passes.options import did_you_mean
@@ -41,11 +43,14 @@ def find_case(
     settings: Iterable[str],
     target: str,
     device: str | None = None,
+    *,
+    checked: bool = False,
 ) -> KernelCase:
     """The case that ``NAME`` or ``FILE.py:NAME`` means, at the sizes given as text.
 
-    It is for ``target``, which its options name; ``auto`` is that of a GPU here that
-    ``device`` runs.
+    A kernel of a file needs no more than its sizes: arguments are made up, unless what
+    it computes shall be ``checked``. The case is for ``target``, which its options
+    name; ``auto`` is that of a GPU here that ``device`` runs.
 
     Raises:
         typer.BadParameter: where sizes or settings do not fit the form.
@@ -55,11 +60,13 @@ def find_case(
     """
     given = sizes("--shape", shape), assignments("--set", settings)
     machine = session.target(settle_target(session, target, device or AUTO)).name
-    case = _case(session, kernel, given, machine)
+    case = _case(session, kernel, given, machine, checked=checked)
     return with_options(case, {"target": machine})
 
 
-def _case(session: Session, kernel: str, given: _Given, target: str) -> KernelCase:
+def _case(
+    session: Session, kernel: str, given: _Given, target: str, *, checked: bool
+) -> KernelCase:
     if kernel.endswith(".py"):
         what = f"`{kernel}` is a file, and no case in it is named"
         raise user_error("WV0801", what, help=_FORM)
@@ -67,12 +74,26 @@ def _case(session: Session, kernel: str, given: _Given, target: str) -> KernelCa
     in_file = colon and path.endswith(".py")
     if in_file:
         factory = from_file(Path(path), name)
+        if isinstance(factory, LaunchableWave) and not checked:
+            return _bare(session, factory, given, target)
         with _blamed(Path(path), f"`{name}` of `{path}` makes no case"):
             return make_case(factory, name, *given, target)
     factory = session.plugins.load_kernel(kernel)
     info = session.plugins.kernels[kernel].provider
     with blamed_on_plugin(f"kernel `{kernel}` of plugin {info}", help=info.way_out):
         return make_case(factory, kernel, *given, target)
+
+
+def _bare(
+    session: Session, kernel: LaunchableWave, given: _Given, target: str
+) -> KernelCase:
+    """The case of a kernel for which nobody wrote one: settings are symbols, too."""
+    # The compiler loads torch and numpy; listing does with less.
+    from wave_core.compile.bare_case import bare_case  # noqa: PLC0415
+
+    subs = {**given[0], **given[1]}
+    options = WaveCompileOptions(subs=subs, target=target)
+    return bare_case(kernel, options, given[0], session)
 
 
 def from_file(path: Path, name: str) -> object:

@@ -57,7 +57,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of the command
     from wave_core.compile.check_case import run_case  # noqa: PLC0415
 
     session = open_session()
-    case = find_case(session, kernel, shape, settings, target, device)
+    case = find_case(session, kernel, shape, settings, target, device, checked=True)
     case = settled_case(
         session,
         case,

@@ -73,7 +73,11 @@ def wave_compile(
     key = memo_key(options, kernel, session)
     found = None if key is None else session.remembered(key)
     if found is None:
-        found = _compile(options, kernel, session)
+        try:
+            found = _compile(options, kernel, session)
+        except UserError as error:
+            # The message has the author's lines; what Python shows begins at the call.
+            raise error.with_traceback(None) from error.__cause__
         if key is not None and not any(r.keeps_functions for r in found.shape.logs):
             session.remember(key, found)
     return WaveKernel(cast("Compiled", found), kernel, options)

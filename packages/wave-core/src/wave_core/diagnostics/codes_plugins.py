@@ -223,9 +223,9 @@ Good:
 Fix: set a value that the message lists, or unset it.
 
 WV0826: what is to be compiled is not a kernel
-Cause: `wave_compile` takes a function decorated with `@wave`. `wave run`
-takes a function that makes a `KernelCase`: a kernel with sizes, arguments and
-a reference.
+Cause: `wave_compile` takes a function decorated with `@wave`. `wave run` and
+`wave bisect` take a function that makes a `KernelCase`: a kernel with sizes,
+arguments and a reference. Other commands make up arguments of a kernel.
 Bad:
     wave_compile(options, torch.matmul)
 Good:
