@@ -128,6 +128,15 @@ def test_kernel_of_the_library(session, factories, name, chip):
     check(session, factories, name, SMALL[name], chip)
 
 
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("columns", [1025, 2100])
+@pytest.mark.parametrize("name", ["layer-norm", "rms-norm", "softmax"])
+def test_rows_that_waves_go_along(session, factories, name, columns, chip):
+    sizes, settings = {"M": 2, "N": columns}, {"LONG": 1, "WAVES_N": 2}
+    check(session, factories, name, sizes, chip, settings)
+
+
 @pytest.mark.fuzz
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", SMALL)

@@ -156,6 +156,17 @@ def test_ragged_attention_spills_nothing_where_operands_are_held_twice(session, 
     assert spilled(session, case.kernel, case.options) == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [("softmax", "gfx942"), ("layer-norm", "gfx950"), ("rms-norm", "gfx1100")],
+)
+def test_rows_that_no_registers_hold_spill_nothing(session, name, target):
+    """Held by four waves, each lane would have 512 elements."""
+    sizes = {"M": 8, "N": 131_072}
+    case = make_case(session.plugins.load_kernel(name), name, sizes, {}, target)
+    assert spilled(session, case.kernel, case.options) == 0
+
+
 @pytest.mark.parametrize("keys", [200, 256])
 def test_code_in_another_order_computes_the_same(session, keys):
     """At these tiles the compiler's usual order of instructions spills."""

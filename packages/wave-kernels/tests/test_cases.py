@@ -132,6 +132,19 @@ def test_a_row_is_shared_among_waves(session, name, columns, waves):
     check(session, made, "sim")
 
 
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("columns", [1, 1023, 1024, 1025, 5003])
+@pytest.mark.parametrize("waves", ["", 1, 4])
+@pytest.mark.parametrize("dynamic", [0, 1])
+@pytest.mark.parametrize("name", ROWS)
+def test_waves_go_along_rows_that_they_cannot_hold(
+    session, name, dynamic, waves, columns
+):
+    settings = {"LONG": 1, "DYNAMIC": dynamic} | ({"WAVES_N": waves} if waves else {})
+    made = make_case(FACTORIES[name], name, {"M": 2, "N": columns}, settings, "generic")
+    check(session, made, "sim")
+
+
 def test_filters_may_move_further(session):
     check(session, case("conv2d", {"STRIDE": 2}), "sim")
 

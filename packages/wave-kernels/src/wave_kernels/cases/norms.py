@@ -15,6 +15,7 @@ from wave_kernels.cases.sizes import (
     with_defaults,
 )
 from wave_kernels.definitions.norms import layer_norm_kernel, rms_norm_kernel
+from wave_kernels.definitions.rows import HELD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,19 +31,25 @@ TOLERANCE = 1e-5
 def rms_norm_case(
     shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
 ) -> KernelCase:
-    """RMS norm of each row in f32; ``DYNAMIC=1`` leaves M to the launch."""
-    return _case(rms_norm_kernel(), _rms_norm, 1, (shape, settings, target))
+    """RMS norm of each row in f32; ``DYNAMIC=1`` leaves M to the launch.
+
+    ``LONG=1`` goes along the rows, as along those that no wave can hold.
+    """
+    return _case(rms_norm_kernel, _rms_norm, 1, (shape, settings, target))
 
 
 def layer_norm_case(
     shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
 ) -> KernelCase:
-    """Layer norm of each row in f32; ``DYNAMIC=1`` leaves M to the launch."""
-    return _case(layer_norm_kernel(), _layer_norm, 2, (shape, settings, target))
+    """Layer norm of each row in f32; ``DYNAMIC=1`` leaves M to the launch.
+
+    ``LONG=1`` goes along the rows, as along those that no wave can hold.
+    """
+    return _case(layer_norm_kernel, _layer_norm, 2, (shape, settings, target))
 
 
 def _case(
-    kernel: Any,
+    make: Callable[..., Any],
     reference: Callable[[Sequence[Any]], Sequence[Any]],
     vectors: int,
     asked: tuple[Mapping[str, int], Mapping[str, int | str], str],
@@ -51,7 +58,10 @@ def _case(
     shape, settings, target = asked
     sizes = with_defaults(shape, {"M": 128, "N": 256})
     waves = left_open(settings, ("WAVES_N",))
-    chosen = {**waves, **with_defaults(settings, {"DYNAMIC": 0})}
+    chosen = {
+        **waves,
+        **with_defaults(settings, {"DYNAMIC": 0, "LONG": int(sizes["N"] > HELD)}),
+    }
     row = {"N": sizes["N"]}
     subs, _ = symbols(row if chosen["DYNAMIC"] else sizes, waves)
     m, n = sizes["M"], sizes["N"]
@@ -62,7 +72,7 @@ def _case(
         return [x, *columns, EPS, poisoned((m, n), tkl.f32)]
 
     return KernelCase(
-        kernel=kernel,
+        kernel=make(long=bool(chosen["LONG"])),
         options=tkl.WaveCompileOptions(
             subs=subs,
             dynamic_symbols=[tkl.sym.M] if chosen["DYNAMIC"] else [],

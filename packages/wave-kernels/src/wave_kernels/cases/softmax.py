@@ -14,6 +14,7 @@ from wave_kernels.cases.sizes import (
     symbols,
     with_defaults,
 )
+from wave_kernels.definitions.rows import HELD
 from wave_kernels.definitions.softmax import softmax_kernel
 
 if TYPE_CHECKING:
@@ -26,10 +27,16 @@ if TYPE_CHECKING:
 def softmax_case(
     shape: Mapping[str, int], settings: Mapping[str, int | str], target: str
 ) -> KernelCase:
-    """Softmax of each row of an f32 matrix; ``DYNAMIC=1`` leaves M to the launch."""
+    """Softmax of each row of an f32 matrix; ``DYNAMIC=1`` leaves M to the launch.
+
+    ``LONG=1`` goes along the rows, as along those that no wave can hold.
+    """
     sizes = with_defaults(shape, {"M": 128, "N": 256})
     waves = left_open(settings, ("WAVES_N",))
-    chosen = {**waves, **with_defaults(settings, {"DYNAMIC": 0})}
+    chosen = {
+        **waves,
+        **with_defaults(settings, {"DYNAMIC": 0, "LONG": int(sizes["N"] > HELD)}),
+    }
     row = {"N": sizes["N"]}
     subs, _ = symbols(row if chosen["DYNAMIC"] else sizes, waves)
     extents = (sizes["M"], sizes["N"])
@@ -38,7 +45,7 @@ def softmax_case(
         return [normal(rng, extents, tkl.f32) * 5, poisoned(extents, tkl.f32)]
 
     return KernelCase(
-        kernel=softmax_kernel(),
+        kernel=softmax_kernel(long=bool(chosen["LONG"])),
         options=tkl.WaveCompileOptions(
             subs=subs,
             dynamic_symbols=[tkl.sym.M] if chosen["DYNAMIC"] else [],

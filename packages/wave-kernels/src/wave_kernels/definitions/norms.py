@@ -13,16 +13,29 @@ from typing import TYPE_CHECKING, Any
 
 import wave_core.lang as tkl
 import wave_core.lang as tkw
-from wave_kernels.definitions.rows import M, N, row_constraints
+from wave_kernels.definitions.rows import (
+    M,
+    N,
+    along,
+    each,
+    fold,
+    once,
+    row_constraints,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wave_core.types import DType
 
 
-def _mean(row: Any) -> Any:
-    """The mean of a row, for each of its elements."""
-    total = tkw.sum(row, dim=N)
-    return tkw.broadcast(total / tkw.scalar(N, tkl.f32), target_shape=[M, N])
+def _mean(row: Callable[[], Any], *, long: bool) -> Any:
+    """The mean of a row."""
+    return fold(tkw.sum, 0.0, row, long=long) / tkw.scalar(N, tkl.f32)
+
+
+def _square(value: Any) -> Any:
+    return value * value
 
 
 def _of_columns(values: Any) -> Any:
@@ -31,31 +44,37 @@ def _of_columns(values: Any) -> Any:
     return tkw.broadcast(wide, target_shape=[M, N])
 
 
-def rms_norm_kernel(dtype: DType = tkl.f32) -> Any:
+def rms_norm_kernel(dtype: DType = tkl.f32, *, long: bool = False) -> Any:
     """``y[m, :] = x[m, :] / sqrt(mean(x[m, :]^2) + eps) * w``.
 
     Shapes: ``x, y: [M, N]``, ``w: [N]``. Dtypes: ``dtype``, computed in f32, ``eps``
     f32. A row is held whole by ``WAVES_N`` waves at most, 4 by default, so ``N`` must
-    be bound; ``M`` may be dynamic. Accuracy: in f32 1e-5 of the row's largest result,
+    be bound; ``M`` may be dynamic. Where rows are ``long``, 16 waves go along them for
+    each mean and for the results. Accuracy: in f32 1e-5 of the row's largest result,
     with fast math too, which is therefore the default; else that of rounding to
     ``dtype``. Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
     """
 
-    @tkw.wave(row_constraints())
+    @tkw.wave(row_constraints(long=long))
     def rms_norm(
         x: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
         w: tkl.Memory[N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
         eps: tkl.f32,
         y: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
     ) -> None:
-        row = tkw.cast(tkw.read(x), tkl.f32)
-        scale = tkw.rsqrt(_mean(row * row) + eps)
-        tkw.write(tkw.cast(row * scale * _of_columns(w), dtype), y)
+        row = once(lambda: tkw.cast(tkw.read(x), tkl.f32), long=long)
+        mean = _mean(lambda: _square(row()), long=long)
+
+        def put() -> None:
+            scale = tkw.rsqrt(along(mean) + eps)
+            tkw.write(tkw.cast(row() * scale * _of_columns(w), dtype), y)
+
+        each(put, long=long)
 
     return rms_norm
 
 
-def layer_norm_kernel(dtype: DType = tkl.f32) -> Any:
+def layer_norm_kernel(dtype: DType = tkl.f32, *, long: bool = False) -> Any:
     """``y[m, :] = (x[m, :] - mean) / sqrt(variance + eps) * w + b``, a row's own.
 
     The mean is subtracted before anything is squared. Shapes: ``x, y: [M, N]``,
@@ -63,7 +82,7 @@ def layer_norm_kernel(dtype: DType = tkl.f32) -> Any:
     and Hinton, Layer Normalization, 2016.
     """
 
-    @tkw.wave(row_constraints())
+    @tkw.wave(row_constraints(long=long))
     def layer_norm(
         x: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
         w: tkl.Memory[N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
@@ -71,10 +90,16 @@ def layer_norm_kernel(dtype: DType = tkl.f32) -> Any:
         eps: tkl.f32,
         y: tkl.Memory[M, N, tkl.GLOBAL_ADDRESS_SPACE, dtype],
     ) -> None:
-        row = tkw.cast(tkw.read(x), tkl.f32)
-        row = row - _mean(row)
-        scale = tkw.rsqrt(_mean(row * row) + eps)
-        found = row * scale * _of_columns(w) + _of_columns(b)
-        tkw.write(tkw.cast(found, dtype), y)
+        row = once(lambda: tkw.cast(tkw.read(x), tkl.f32), long=long)
+        mean = _mean(row, long=long)
+        moved = once(lambda: row() - along(mean), long=long)
+        variance = _mean(lambda: _square(moved()), long=long)
+
+        def put() -> None:
+            scale = tkw.rsqrt(along(variance) + eps)
+            found = moved() * scale * _of_columns(w) + _of_columns(b)
+            tkw.write(tkw.cast(found, dtype), y)
+
+        each(put, long=long)
 
     return layer_norm

@@ -6,6 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from wave_kernels.definitions.norms import layer_norm_kernel, rms_norm_kernel
+from wave_kernels.definitions.rows import HELD
 from wave_kernels.definitions.softmax import softmax_kernel
 from wave_kernels.functions.arguments import Arguments
 from wave_kernels.functions.launches import DTYPES, launch
@@ -19,15 +20,16 @@ if TYPE_CHECKING:
 __wave_frames__ = "internal"
 """Messages point at the line that calls a function."""
 
-LONGEST = 32_768
-"""Elements of a row: four waves hold it in registers, 128 to a lane."""
+LONGEST = HELD
+"""Elements of a row for functions that have no other way than to hold it whole."""
 
 
 def softmax(x: torch.Tensor, *, out: torch.Tensor | None = None) -> torch.Tensor:
     """``exp(x - max(x)) / sum(exp(x - max(x)))`` along the last dimension.
 
     Args:
-        x: ``[..., N]``, float32, float16 or bfloat16; N at most 32,768.
+        x: ``[..., N]``, float32, float16 or bfloat16. Rows of more than 32,768 elements
+            are read more than once.
         out: Takes the result, of x's shape and type; a new tensor by default.
 
     Returns:
@@ -58,7 +60,8 @@ def rms_norm(
     """``x / sqrt(mean(x * x) + eps) * weight`` along the last dimension.
 
     Args:
-        x: ``[..., N]``, float32, float16 or bfloat16; N at most 32,768.
+        x: ``[..., N]``, float32, float16 or bfloat16. Rows of more than 32,768 elements
+            are read more than once.
         weight: ``[N]``, of x's type.
         eps: Added to the mean, so that rows of zeros have a norm.
         out: Takes the result, of x's shape and type; a new tensor by default.
@@ -91,7 +94,8 @@ def layer_norm(
     """``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias`` along the last dimension.
 
     Args:
-        x: ``[..., N]``, float32, float16 or bfloat16; N at most 32,768.
+        x: ``[..., N]``, float32, float16 or bfloat16. Rows of more than 32,768 elements
+            are read more than once.
         weight: ``[N]``, of x's type.
         bias: ``[N]``, of x's type.
         eps: Added to the variance, so that constant rows have a norm.
@@ -127,18 +131,16 @@ def _of_rows(
         given.refuse("WV0706", "`x` has no dimension", "give one row, or more")
     numbers = [real(given, name, number) for name, number in added.items()]
     *lead, length = x.shape
-    if length > LONGEST:
-        advice = f"a row is held whole, which it can be up to {LONGEST}"
-        given.refuse("WV0707", f"rows of `x` have {length} elements", advice)
     vectors = [given.tensor(n, v, (length,)) for n, v in columns.items()]
     found = given.result(out, x.shape, x.dtype)
     if not x.numel():
         return found
     rows = (prod(lead), length)
     arguments = (x.reshape(rows), *vectors, *numbers, found.view(rows))
+    fields = {"dtype": DTYPES[x.dtype]} | ({"long": True} if length > HELD else {})
     launch(
         make,
-        {"dtype": DTYPES[x.dtype]},
+        fields,
         dict(zip("MN", rows, strict=True)),
         arguments,
     )

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as torch_functions
 
-from wave_kernels.functions.rows import LONGEST
 from wave_torch.graphs.nodes import Left, Rule, bound, emit, value_of, why_not
 from wave_torch.graphs.sdpa import attend
 
@@ -48,14 +47,11 @@ def _norm(
     columns: tuple[str, ...],
     eps: float,
 ) -> fx.Node | Left:
-    x, result = value_of(call["input"]), value_of(node)
-    reason = why_not(result)
+    reason = why_not(value_of(node))
     if reason:
         return Left(reason)
     if len(call["normalized_shape"]) != 1:
         return Left("the norm is of several dimensions")
-    if x.shape[-1] > LONGEST:
-        return Left(f"rows are longer than {LONGEST}")
     vectors = [_column(node, name, call[name]) for name in columns]
     return emit(node, operator, _cast(node, call["input"]), *vectors, eps)
 
