@@ -11,6 +11,7 @@ import pytest
 from emitted_functions import execute
 
 from wave_backend_nvgpu.codegen.mathematics.bytes import FORMATS
+from wave_backend_nvgpu.codegen.mathematics.library import FUNCTIONS
 from wave_core.backends.emission import Kind
 
 DTYPES = {"f32": np.float32, "f64": np.float64}
@@ -70,7 +71,22 @@ def real(word, value):
 def values(dtype, seed=0):
     """Ends of the type, numbers at which functions change, and random ones."""
     info, rng = np.finfo(dtype), np.random.default_rng(seed)
-    plain = (0.0, 1.0, 0.5, 2.5, 3.0, 1 / 3, 10.0, 27.0, 88.5, 104.0, 709.5, 745.0, 1e4)
+    plain = (
+        0.0,
+        1.0,
+        0.5,
+        0.75,
+        2.5,
+        3.0,
+        1 / 3,
+        10.0,
+        27.0,
+        88.5,
+        104.0,
+        709.5,
+        745.0,
+        1e4,
+    )
     ends = (float(info.max), float(info.tiny), float(info.smallest_subnormal), INF, NAN)
     edges = np.array([*plain, 1 + float(info.eps), 1e9, *ends])
     wide = np.ldexp(rng.uniform(1, 2, 60), rng.integers(info.minexp, info.maxexp, 60))
@@ -111,6 +127,13 @@ def test_function_is_off_by_less_than_three_units(word, item):
         for x, y in zip(given, found, strict=True)
     )
     assert worst[0] < 3, worst
+
+
+@pytest.mark.parametrize("word", ["erf", "erfc"])
+def test_error_functions_of_f32_take_no_f64(word):
+    """A tile of a matrix product has hundreds of them a thread."""
+    text, _ = FUNCTIONS[word, "f32"].define()
+    assert "double" not in text
 
 
 PAIRS = (

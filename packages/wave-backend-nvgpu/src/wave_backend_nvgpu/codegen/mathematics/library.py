@@ -50,6 +50,8 @@ _BOTH: Mapping[str, Writer] = {
     "exp": exponentials.exp,
     "exp2": exponentials.exp2,
     "tanh": exponentials.tanh,
+    "erf": errors.erf,
+    "erfc": errors.erfc,
     "log": logarithms.log,
     "log2": logarithms.log2,
     "log10": logarithms.log10,
@@ -59,8 +61,6 @@ _BOTH: Mapping[str, Writer] = {
 _WIDE: Mapping[str, tuple[Writer, int]] = {
     "sinh": (exponentials.sinh, 1),
     "cbrt": (logarithms.cbrt, 1),
-    "erf": (errors.erf, 1),
-    "erfc": (errors.erfc, 1),
     "sin": (angles.sin, 1),
     "cos": (angles.cos, 1),
     "powf": (logarithms.powf, 2),
