@@ -135,6 +135,18 @@ def test_rows(name, shapes):
     near(rows, wanted, 1e-3)
 
 
+@pytest.mark.parametrize("shape", [(8,), (3, 6), (2, 3, 5, 514)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_halves_of_rows_that_are_turned(shape, turned):
+    x, y = torch.randn(shape), torch.randn(shape[-1])
+    if turned and len(shape) > 2:
+        x = x.transpose(1, 2)
+    steps = Step("turned", (0,)), Step("mul", (2, 1)), Step("add", (3, 0))
+    (found,) = compute(Program(2, steps, ((4, f32),)), x, y)
+    first, second = x.chunk(2, -1)
+    near(found, torch.cat((-second, first), -1).double() * y + x)
+
+
 def test_rows_with_nan():
     x = odd(4, 6)
     for name in FOLDS:

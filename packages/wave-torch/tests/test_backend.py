@@ -515,6 +515,39 @@ def test_a_product_that_others_read_keeps_its_sums():
     assert sorted(names) == ["aten.sum", "chain of 2 ops", "matmul"]
 
 
+def chunked(x):
+    first, second = x.chunk(2, -1)
+    return torch.cat((-second, first), -1)
+
+
+def sliced(x):
+    half = x.shape[-1] // 2
+    return torch.cat((-x[..., half:], x[..., :half]), -1)
+
+
+@pytest.mark.parametrize("turned", [chunked, sliced])
+def test_rotary_embedding_as_models_write_it_is_one_kernel(turned):
+    def model(x, cosines, sines):
+        return x * cosines + turned(x) * sines
+
+    x = rand(2, 5, 3, 3, 8)[:, :, 1].transpose(1, 2)
+    assert kernels(model, x, rand(5, 8), rand(5, 8)) == ["chain of 4 ops"]
+
+
+def test_halves_that_are_not_turned_so_stay_as_they_are():
+    def model(x, y):
+        first, second = x.chunk(2, -1)
+        return torch.cat((-first, second), -1) * y, chunked(x * y).contiguous()
+
+    reports = []
+    run = compiled(model, options={"report": reports.append})
+    x, y = rand(3, 8), rand(8)
+    for found, wanted in zip(run(x, y), model(x, y), strict=True):
+        near(found, wanted)
+    eager = [each.op for each in reports[-1].placements if each.place == "eager"]
+    assert eager.count("aten.cat") == 2
+
+
 def heads(m=3, s=5, kvh=2, d=8):
     return rand(1, 2, m, d), rand(1, kvh, s, d), rand(1, kvh, s, d)
 

@@ -20,7 +20,7 @@ from wave_kernels.definitions.operands import declared
 from wave_kernels.definitions.rows import M, N, row_constraints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from wave_core.types import DType
 
@@ -83,6 +83,10 @@ FOLDS: dict[str, Callable[[Any, Any], Any]] = {
 ROUNDED: dict[str, DType] = {"bf16": tkl.bf16, "f16": tkl.f16}
 """Steps that round to a type, and go on in f32."""
 
+TURNED = "turned"
+"""A step on an operand, which is read: the second half of each row, negated, and then
+the first, as models write rotary embedding."""
+
 SYMBOLS = {"b": B, "m": M, "n": N}
 """Dims by letters."""
 
@@ -103,7 +107,7 @@ class Step:
     """One operation on elements.
 
     Attributes:
-        name: Of `FUNCTIONS`, `FOLDS` or `ROUNDED`.
+        name: Of `FUNCTIONS`, `FOLDS` or `ROUNDED`, or `TURNED`.
         operands: Numbers, and earlier values by their places: operands of the program
             first, then steps.
     """
@@ -132,6 +136,11 @@ class Program:
         return any(step.name in FOLDS for step in self.steps)
 
     @cached_property
+    def turns(self) -> bool:
+        """Whether it reads elements of a row in another order."""
+        return any(step.name == TURNED for step in self.steps)
+
+    @cached_property
     def of_rows(self) -> frozenset[int]:
         """The values of which there is one a row: of folds, and what comes of these."""
         found: set[int] = set()
@@ -148,13 +157,13 @@ def elementwise_kernel(
     """A program of elements as one kernel.
 
     Shapes: ``dims`` is ``n``, ``mn`` or ``bmn``; operands have some of them and are the
-    same along the others. With folds it is ``mn``, and a workgroup has a row. Results
-    have all dims, values of rows all but ``n``. Dtypes: f32, f16, bf16, and i8 for
-    truths. Symbols to bind: ``B``, ``M``, ``N``. Accuracy: each step is f32, and
-    results are rounded once.
+    same along the others. With folds it is ``mn``, and a workgroup has a row; with
+    turns ``n`` is a row, of an even number. Results have all dims, values of rows all
+    but ``n``. Dtypes: f32, f16, bf16, and i8 for truths. Symbols to bind: ``B``, ``M``,
+    ``N``. Accuracy: each step is f32, and results are rounded once.
     """
     whole = [SYMBOLS[letter] for letter in dims]
-    rows = program.of_rows
+    rows, letters = program.of_rows, [each for each, _ in operands]
     memories = {f"x{i}": _memory(*each) for i, each in enumerate(operands)}
     for i, (value, dtype) in enumerate(program.results):
         memories[f"y{i}"] = _memory(dims[:-1] if value in rows else dims, dtype)
@@ -167,7 +176,7 @@ def elementwise_kernel(
             _read(memory, dtype, whole)
             for memory, (_, dtype) in zip(inputs, operands, strict=True)
         ]
-        tile = _Tile(whole, rows, read)
+        tile = _Tile(whole, rows, read, tuple(zip(inputs, letters, strict=True)))
         for step in program.steps:
             tile.compute(step)
         for (value, dtype), memory in zip(program.results, outputs, strict=True):
@@ -179,6 +188,19 @@ def elementwise_kernel(
 def _memory(dims: str, dtype: DType) -> Any:
     symbols = [SYMBOLS[letter] for letter in dims]
     return tkl.Memory[*symbols, tkl.GLOBAL_ADDRESS_SPACE, dtype]
+
+
+def _turned(memory: Any, dims: str, whole: list[Any]) -> Any:
+    """An operand with halves of rows exchanged, and the first one negated."""
+    half = N // 2
+    every = [SYMBOLS[letter] for letter in dims]
+    places = {dim: tkw.IndexMapping.iterator(i) for i, dim in enumerate(every)}
+    taken = {**places, N: (places[N] + half) % N}
+    found = tkw.IndexMapping(len(dims), taken, places)
+    wide = tkw.cast(tkw.read(memory, mapping=found), tkl.f32)
+    first = tkw.apply_expr(tkw.self_index(N, tkl.i32), lambda n: n < half)
+    first, wide = (tkw.broadcast(each, target_shape=whole) for each in (first, wide))
+    return tkw.where(first, -wide, wide)
 
 
 def _read(memory: Any, dtype: DType, whole: list[Any]) -> Any:
@@ -196,11 +218,13 @@ class _Tile:
         whole: The dims of an element.
         rows: The values that lack the last one of these.
         values: So far.
+        memories: Of the operands, and their dims.
     """
 
     whole: list[Any]
     rows: frozenset[int]
     values: list[Any]
+    memories: Sequence[tuple[Any, str]]
 
     def compute(self, step: Step) -> None:
         """Append the value of a step."""
@@ -208,6 +232,8 @@ class _Tile:
         operands = [self._operand(each, narrow=narrow) for each in step.operands]
         if step.name in FOLDS:
             found = FOLDS[step.name](*operands, self.whole[-1])
+        elif step.name == TURNED:
+            found = _turned(*self.memories[step.operands[0]], self.whole)
         elif step.name in ROUNDED:
             found = tkw.cast(tkw.cast(*operands, ROUNDED[step.name]), tkl.f32)
         else:

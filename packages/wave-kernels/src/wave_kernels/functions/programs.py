@@ -40,7 +40,7 @@ def compute(
     """Compute a program of elements in one kernel.
 
     Args:
-        program: What is computed; with folds, of rows of the last dimension.
+        program: What is computed; with folds and turns, of rows of the last dimension.
         tensors: Its operands, which broadcast: float32, float16, bfloat16 or bool.
         out: Takes the result, where there is one; new tensors by default.
 
@@ -69,8 +69,8 @@ def compute(
     given = checked(tensors)
     whole = _broadcast(tuple(each.shape for each in tensors))
     _check_whole(given, tensors, whole, folds=program.folds)
-    order = order_of(tensors, whole, folds=program.folds) if out is None else None
-    operands = [_turned(each, whole, order) for each in tensors]
+    order = order_of(tensors, whole, program) if out is None else None
+    operands = [_laid(each, whole, order) for each in tensors]
     sizes = tuple(whole[dim] for dim in order) if order else whole
     rows = program.of_rows
     results = [
@@ -129,24 +129,26 @@ def _check_whole(
 
 
 def order_of(
-    tensors: Sequence[torch.Tensor], whole: tuple[int, ...], *, folds: bool
+    tensors: Sequence[torch.Tensor], whole: tuple[int, ...], program: Program
 ) -> tuple[int, ...] | None:
     """The dims as the first whole operand has them in memory, if not as usual.
 
-    It may be a part of something bigger. Results lie so, too; where rows are folded
-    they lie as usual.
+    It may be a part of something bigger. Results lie so, too; where rows are folded, or
+    turned and not the last dimension, they lie as usual.
     """
     first = next((each for each in tensors if each.shape == whole), None)
-    if folds or first is None or first.is_contiguous():
+    if program.folds or first is None or first.is_contiguous():
         return None
     strides = first.stride()
     if 0 in strides:
         return None
     order = tuple(sorted(range(len(whole)), key=lambda dim: -strides[dim]))
+    if program.turns and order[-1] != len(whole) - 1:
+        return None
     return order if order != tuple(range(len(whole))) else None
 
 
-def _turned(
+def _laid(
     tensor: torch.Tensor, whole: tuple[int, ...], order: tuple[int, ...] | None
 ) -> torch.Tensor:
     """An operand with all dims in this order, of size 1 where it is the same."""
@@ -166,7 +168,7 @@ def _launch(
     results: Sequence[torch.Tensor],
 ) -> None:
     shapes = tuple(tuple(each.shape) for each in operands)
-    plan = _plan(sizes, shapes, folds=program.folds)
+    plan = _plan(sizes, shapes, _lead(program))
     laid = [plan.laid(each, i, sizes) for i, each in enumerate(operands)]
     dtypes = [_stored(each) for each in operands]
     rows, extents = program.of_rows, plan.sizes
@@ -229,15 +231,23 @@ class _Plan:
         return tensor.reshape(shape).contiguous()
 
 
+def _lead(program: Program) -> int:
+    """How many dims stand before that of rows, at most; of no rows, all do."""
+    if program.folds:
+        return 1
+    return len(LETTERS) - program.turns
+
+
 @lru_cache(maxsize=4096)
 def _plan(
-    whole: tuple[int, ...], shapes: tuple[tuple[int, ...], ...], *, folds: bool
+    whole: tuple[int, ...], shapes: tuple[tuple[int, ...], ...], most: int
 ) -> _Plan:
-    """As few dims as tell operands apart; of rows there are two."""
-    lead = _runs(whole[:-1] if folds else whole, shapes)
-    last = [_run(whole, shapes, len(whole) - 1)] if folds else []
-    many = len(lead) > (1 if folds else len(LETTERS))
-    if many or (len(lead) == len(LETTERS) and lead[0].size > OUTERMOST):
+    """As few dims as tell operands apart; before that of rows ``most``."""
+    apart = most < len(LETTERS)
+    lead = _runs(whole[:-1] if apart else whole, shapes)
+    last = [_run(whole, shapes, len(whole) - 1)] if apart else []
+    outermost = len(lead) + len(last) == len(LETTERS) and lead[0].size > OUTERMOST
+    if len(lead) > most or outermost:
         lead = [_joined(lead)]
     nothing = _Run(1, (False,) * len(shapes))
     runs = [*(lead or [nothing]), *last]

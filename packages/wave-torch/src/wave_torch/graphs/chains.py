@@ -15,6 +15,7 @@ from torch import fx
 
 from wave_kernels.functions.programs import compute
 from wave_torch.graphs.elements import ELEMENTS, FOLDED, why_no_step
+from wave_torch.graphs.halves import find_turned, spell_turned, turned
 from wave_torch.graphs.nodes import (
     KERNEL,
     bound,
@@ -130,6 +131,8 @@ class _Grouping:
     def _joins(self, read: fx.Node, node: fx.Node) -> bool:
         """Whether an op can be one kernel with one that it reads."""
         known, space = self._spaces.get(read), self._spaces.get(node)
+        if node.target is turned:
+            return False
         if known is None or space is None or not _keeps_dims(read):
             return False
         return same_shape(known.shape, space.shape)
@@ -159,9 +162,11 @@ def _keeps_dims(node: fx.Node) -> bool:
 
 def fuse_chains(module: fx.GraphModule) -> dict[fx.Node, str]:
     """Make kernels of chains; the ops that stay, and why."""
+    find_turned(module.graph)
     grouping = _Grouping(module.graph)
     for number, chain in enumerate(grouping.chains()):
         _fuse(module, f"chain_{number}", chain, grouping)
+    spell_turned(module.graph)
     return grouping.reasons
 
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from wave_kernels.definitions.elementwise import Number
+from wave_kernels.definitions.elementwise import TURNED, Number
 from wave_kernels.functions.arguments import FLOATS
 from wave_kernels.functions.rows import LONGEST
+from wave_torch.graphs.halves import turned
 from wave_torch.graphs.nodes import (
     DEVICES,
     arguments_of,
@@ -201,6 +202,7 @@ ELEMENTS: dict[Any, Write] = {
     ATEN.gelu.default: _gelu,
     ATEN.leaky_relu.default: _leaky,
     TO_COPY: _copied,
+    turned: _plain(TURNED),
     **TRUTHS,
     **FOLDED,
 }

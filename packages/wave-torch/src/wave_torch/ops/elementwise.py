@@ -47,7 +47,7 @@ def _result(
     wide = reduce(torch.promote_types, floats) if floats else torch.float32
     dtype = torch.bool if found.truth else out_dtype or wide
     whole = torch.broadcast_shapes(*(each.shape for each in tensors))
-    order = order_of(tensors, whole, folds=program.folds)
+    order = order_of(tensors, whole, program)
     if order is not None:
         lying = tensors[0].new_empty([whole[dim] for dim in order], dtype=dtype)
         return lying.permute([order.index(dim) for dim in range(len(order))])
