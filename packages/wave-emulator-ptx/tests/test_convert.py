@@ -44,6 +44,14 @@ def test_integers_to_floats_round_to_nearest(name, dtype):
     assert found.astype(float).tolist() == wanted
 
 
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_narrowing_gives_one_nan(dtype):
+    a = np.array([0x7FC00000, 0xFFC00000, 0x7F800001], np.uint32).view(np.float32)
+    name = {np.float16: "f16"}.get(dtype, "bf16")
+    found = elementwise(f"cvt.rn.{name}.f32 %r, %x;", [a], dtype)
+    assert found.view(np.uint16).tolist() == [0x7FFF] * 3
+
+
 @pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
 def test_narrowing_in_every_direction(mode):
     a = floats(np.float32, COUNT, 3)
