@@ -111,7 +111,9 @@ def blocks_of(text: str) -> list[Block]:
 def headings(text: str, line: int) -> tuple[str, str]:
     """The title of a page, and the nearest heading above a line of it."""
     above = "".join(text.splitlines(keepends=True)[: line - 1])
-    found = _HEADING.findall(_FENCE.sub("", above))
+    # What is left of fences is the one in which the line stands.
+    prose = _FENCE.sub("", above).partition("```")[0]
+    found = _HEADING.findall(prose)
     return found[0], found[-1]
 
 

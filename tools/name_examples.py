@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MODULES = ("tkl", "tkw")
+#: Of a diagnostic, in what a page says that a block prints.
+_CODE = re.compile(r"\bWV\d{4}\b")
 #: Whoever looks a name up sees the whole statement without scrolling.
 _LINES = 24
 _REFERENCE = workspace.ROOT / "docs" / "reference"
@@ -114,10 +118,15 @@ def _statements() -> Iterator[Example]:
 
 
 def _blocks() -> Iterator[tuple[Path, doc_pages.Block]]:
+    """The code of the pages, without what is wrong on purpose."""
     for page in doc_pages.pages():
-        for block in doc_pages.blocks_of(page.read_text(encoding="utf-8")):
-            if block.language == "python":
-                yield page, block
+        blocks = doc_pages.blocks_of(page.read_text(encoding="utf-8"))
+        starts = [n for n, each in enumerate(blocks) if each.language == "python"]
+        for start, end in pairwise([*starts, len(blocks)]):
+            followed = blocks[start + 1 : end]
+            printed = [each.text for each in followed if each.language == "output"]
+            if not any(map(_CODE.search, printed)):
+                yield page, blocks[start]
 
 
 def _uses(node: ast.stmt, first: int) -> dict[str, tuple[int, ...]]:

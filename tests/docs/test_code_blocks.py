@@ -146,6 +146,11 @@ def test_files_are_files_and_the_rest_is_run():
     ]
 
 
+def test_comments_are_no_headings():
+    text = "# Title\n\n```sh\n# a\n```\n\n## Part\n\n```python\n# b.py\nx = 1\n```\n"
+    assert doc_pages.headings(text, 11) == ("Title", "Part")
+
+
 def test_a_module_has_the_lines_of_the_page():
     text = "# Title\n\n```python\nx = 1\n```\n\n```python\ny = 2\n```\n"
     assert (

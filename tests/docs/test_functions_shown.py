@@ -45,6 +45,12 @@ def test_functions_of_elements_have_a_row(page):
         assert f"\n| `{name}(" in page
 
 
+def test_what_is_refused_is_no_example():
+    shown = name_examples.examples().values()
+    refused = ("def wrong(", "def half(", "def early(", "def too_early(")
+    assert not [each for each in shown if any(name in each.text for name in refused)]
+
+
 def test_the_shortest_example_of_the_first_folder_is_shown():
     shown = name_examples.examples()["write"].shown("write")
     assert shown.startswith('```python hl_lines="7"\n@tkw.wave(constraints)\ndef copy(')
