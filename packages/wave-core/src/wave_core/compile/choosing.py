@@ -15,6 +15,7 @@ from wave_core.compile.fitting import (
     with_help,
 )
 from wave_core.compile.front import Traces, bound_kernel
+from wave_core.compile.garbage import garbage_waits
 from wave_core.compile.option_rows import given
 from wave_core.compile.roomier import with_room
 from wave_core.constraints import Tunable, lanes_of
@@ -97,6 +98,7 @@ def _rows(options: WaveCompileOptions, tunable: Tunable, lanes: int) -> list[Val
     return [row for place, row in enumerate(left) if row not in left[:place]]
 
 
+@garbage_waits()
 def first_that_fits(
     options: WaveCompileOptions,
     kernel: LaunchableWave,
