@@ -10,6 +10,7 @@ held, and a loop along it where it is `long`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -59,10 +60,11 @@ def row_constraints(*, maxima_drop_nan: bool = False, long: bool = False) -> lis
     ]
 
 
+@cache
 def _shares(step: int) -> tuple[Any, Any]:
     """What a wave has of a row, and what all of its waves have together.
 
-    Whole steps, so that a short row has fewer waves.
+    Whole steps, so that a short row has fewer waves. Sympy takes 3 ms for it.
     """
     share = sympy.Max(1, sympy.Min(N, step * sympy.ceiling(N / (step * WAVES_N))))
     return share, share * sympy.Max(1, sympy.ceiling(N / share))
