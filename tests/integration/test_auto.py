@@ -250,6 +250,16 @@ def test_bisection_settles_what_is_open():
     assert found.first_wrong is None
 
 
+@pytest.mark.parametrize(
+    ("kernel", "take_turns"), [("gemm-nn", True), ("gemm-tn", False)]
+)
+def test_waves_that_turn_both_tiles_take_no_turns(kernel, take_turns):
+    """Four workgroups keep matrix units 0.97 of the time busy, waves in turn 0.89."""
+    case = case_of(kernel, dict.fromkeys("MNK", 4096), "gfx942")
+    first, *_ = settlements(case.options, case.kernel, SESSION)
+    assert (first.preset == "pingpong") == take_turns
+
+
 @pytest.mark.parametrize("kernel", ["gemm-nn", "gemm-tn", "gemm-tt"])
 def test_addresses_of_transposed_reads_are_not_computed_in_each_turn(kernel):
     """Of waves that alternate: the addresses would wait for the others' products."""

@@ -615,6 +615,31 @@ def test_instructions_between_products_of_another_wave_take_longer(session):
     assert iteration(work, once, 1, TURNING) == lds + memory + 2 * 24 * product
 
 
+def test_tiles_that_are_turned_on_their_way_take_registers_and_turns(session):
+    work = crossed(CHIP, session)
+    straight = replace(
+        work, fetched=tuple(replace(e, packed=0.0) for e in work.fetched)
+    )
+    way = next(way for way in WAYS if way.name == "pingpong")
+    # 8192 elements of each tile, two in a register, by 512 threads: put together anew,
+    # and written.
+    assert [each.packed for each in work.fetched] == [16, 16]
+    more, less = (need_of(each, way, CHIP).registers for each in (work, straight))
+    assert more - less == 16
+    product = work.matrix / work.issue * CHIP.costs.valu_cycles
+    lds = (8 * 12288 + 32768) / 128
+    memory = sum(each.lines for each in work.fetched) / CHIP.peaks.l2_bytes
+    turned = iteration(work, way, 1, CHIP)
+    assert turned == lds + memory + 2 * 0.75 * 32 * product
+    assert turned > iteration(straight, way, 1, CHIP)
+
+
+def test_who_turns_tiles_otherwise_takes_neither(session):
+    alone = replace(CHIP, costs=replace(CHIP.costs, mma_beside=False))
+    assert crossed(TURNING, session).packed == 0
+    assert crossed(alone, session).packed == 0
+
+
 def test_operands_that_several_lanes_hold_take_more_registers(session):
     def with_rows_in_each_lane(row):
         m, n, k = row.shape

@@ -200,6 +200,8 @@ def _rdna(
         float8=float8,
         float_atomics=RDNA4_ATOMICS if split else RDNA3_ATOMICS,
         registers=RDNA_REGISTERS,
+        # Source: AMD RDNA3 ISA, WMMA is a vector instruction.
+        costs=CostTable(mma_beside=False),
         peaks=PEAKS.get(name),
     )
 

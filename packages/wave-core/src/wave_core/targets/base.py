@@ -227,6 +227,8 @@ class CostTable:
         global_issue: How long a 128-bit access holds the path to L2.
         mma_forward: From the last pass of a matrix instruction to its result.
         mma_cycles: Passes of a matrix instruction whose row has none.
+        mma_beside: Whether matrix instructions run beside those of other waves, which
+            begin between two of them; not where the vector unit multiplies.
     """
 
     valu_cycles: int = 4
@@ -239,6 +241,7 @@ class CostTable:
     global_issue: int = 64
     mma_forward: int = 16
     mma_cycles: int = 32
+    mma_beside: bool = True
 
 
 @dataclass(frozen=True, slots=True)

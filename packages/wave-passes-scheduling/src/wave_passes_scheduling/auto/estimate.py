@@ -39,6 +39,10 @@ SCATTERED = 4.0
 """How much more of the path to memory a matrix operand takes that is not staged: lanes
 read short pieces of many rows, unless memory has them in the order of lanes."""
 
+PACKED = 0.75
+"""The share that begins between products of another wave of instructions that turn
+tiles on their way to LDS; of products with one and with two such tiles on gfx942."""
+
 AT_ONCE = 4
 """Sums of other workgroups that are fetched without waiting in between."""
 
@@ -77,6 +81,10 @@ def need_of(work: Work, way: Way, target: Target) -> Need:
     # What goes through no LDS is on its way in the registers of who works on it.
     registers += max(0.0, way.ahead - live) * work.unstaged
     registers += TURNING * work.turning
+    if not work.between:
+        # What is turned on its way is there twice, beside the operands of products;
+        # most registers are taken elsewhere where products make what others take.
+        registers += work.packed / 2
     registers = round(registers + SPARE)
     if target.registers.conditions:
         registers += _conditions(work, way)
@@ -202,16 +210,17 @@ def _alternating(work: Work, way: Way, target: Target) -> float:
 
     One accesses LDS and memory while another multiplies, then they wait for each
     other. A vector instruction of the one begins between products of the other.
-    Compared with compiled loops of transposed reads, and used for these alone.
+    Compared with compiled loops that read or write transposed, and used for these.
     """
-    if way.waves == 1 or not work.turned:
+    if way.waves == 1 or not (work.turned or work.packed):
         return 0.0
     assert target.registers is not None, "who asks has looked"
     assert target.peaks is not None, "who asks has looked"
     turns = work.units / target.registers.simds
     lds = (work.waves * work.through + work.lds) / _lds_rate(target)
     memory = sum(each.lines for each in work.staged) / target.peaks.l2_bytes
-    behind = way.behind * work.turned * work.product * target.costs.valu_cycles
+    begun = way.behind * work.turned + PACKED * work.packed
+    behind = begun * work.product * target.costs.valu_cycles
     return max(lds + memory + turns * behind, turns * work.matrix)
 
 

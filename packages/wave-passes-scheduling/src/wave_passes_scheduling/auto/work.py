@@ -19,7 +19,7 @@ from wave_core.ops.memory import Allocate, Read
 from wave_core.ops.reduce import Reduce
 from wave_core.symbols import constant
 from wave_core.targets import SHARED
-from wave_core.types import AddressSpace, RegisterType, dim_name
+from wave_core.types import AddressSpace, RegisterType, dim_name, iterator_symbol
 from wave_passes_scheduling.loops.analysis import innermost_loops
 from wave_passes_scheduling.loops.costs import FREE
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 WIDE = 16
 """Bytes that a lane moves at a time, and of whose multiples boxes are."""
+
+WORD = 32
+"""Bits of a register of a lane; narrower elements share it."""
 
 UNKNOWN = 4096
 """A size that comes with the launch is reckoned with as this."""
@@ -73,6 +76,8 @@ class Fetched:
             lanes keep such: one, and two where it changes with the iteration.
         turned: Transposed reads of a wave: rows of LDS are not those of the operand,
             and each read has an address of its own.
+        packed: Vector instructions and writes to LDS of a wave that turn it on its way
+            there: registers are put together anew, and written one by one.
         repeated: How many lanes hold each of its elements.
         whole: Whether it is blocks of bytes that are made to be read as they are.
     """
@@ -88,6 +93,7 @@ class Fetched:
     evenly: bool = True
     masked: int = 0
     turned: float = 0.0
+    packed: float = 0.0
     repeated: float = 1.0
     whole: bool = False
 
@@ -174,6 +180,11 @@ class Work:
     def turned(self) -> float:
         """Transposed reads of a wave."""
         return sum(each.turned for each in self.staged)
+
+    @property
+    def packed(self) -> float:
+        """Instructions of a wave that turn tiles on their way to LDS."""
+        return sum(each.packed for each in self.staged)
 
     @property
     def product(self) -> float:
@@ -387,6 +398,7 @@ class _Counting:
             self._evenly(op),
             self._masked(op),
             self._turned(op, products, of_wave) if staged else 0.0,
+            self._packed(op, products, of_group) if staged else 0.0,
             repeated,
             _in_blocks(op),
         )
@@ -402,12 +414,29 @@ class _Counting:
 
     def _turned(self, op: Read, products: Sequence[Mma], of_wave: float) -> float:
         """Transposed reads of an operand whose rows are not along what is summed."""
-        stored = op.memory.memory_type
-        bits = dict(self.target.transposed_read_bits).get(stored.dtype.bits)
-        summed = {str(matrix_roles(each).k) for each in products if op in each.operands}
-        if bits is None or not summed or stored.dims[-1] in summed:
+        bits = dict(self.target.transposed_read_bits).get(self._bits(op))
+        if bits is None or not self._across(op, products):
             return 0.0
         return of_wave * 8 / bits / self.geometry.lanes
+
+    def _packed(self, op: Read, products: Sequence[Mma], of_group: float) -> float:
+        """Instructions that turn such an operand where reads of LDS turn none.
+
+        Compared with compiled loops of machines whose products have a unit of their
+        own, and counted for these alone.
+        """
+        other = self.target.transposed_read_bits or not self.target.costs.mma_beside
+        if other or self._bits(op) >= WORD or not self._across(op, products):
+            return 0.0
+        return 2 * of_group * 8 / WORD / self.geometry.threads
+
+    def _bits(self, op: Read) -> int:
+        return op.memory.memory_type.dtype.bits
+
+    def _across(self, op: Read, products: Sequence[Mma]) -> bool:
+        """Whether products take it, and its rows are not along what they sum."""
+        summed = {str(matrix_roles(each).k) for each in products if op in each.operands}
+        return bool(summed) and _along(op) not in (None, *summed)
 
     def _kept(self, op: Read, products: Sequence[Mma]) -> bool:
         """Whether it is read where LDS has it, once and for all iterations."""
@@ -522,6 +551,14 @@ def _size(expr: Expr) -> int:
     """A size; what comes with the launch is taken for large."""
     found = expr.subs(dict.fromkeys(expr.free_symbols, UNKNOWN))
     return found.constant_value if found.is_constant else UNKNOWN
+
+
+def _along(op: Read) -> str | None:
+    """The dimension that walks along the rows of memory; nothing where several do."""
+    if op.mapping is None:
+        return op.memory.memory_type.dims[-1]
+    places = {iterator_symbol(n): d for n, d in enumerate(op.mapping.register_dims)}
+    return places.get(op.mapping.coordinates[-1])
 
 
 def _in_blocks(op: Read) -> bool:
